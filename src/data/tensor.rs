@@ -1,0 +1,54 @@
+//! Tensors as data: coordinates with values, dense arrays, and packed storage.
+
+use super::values::Values;
+use crate::format::TensorFormat;
+use crate::scalar::Literal;
+
+/// A tensor as it is meant, whatever its storage will be: what readers give,
+/// packing takes and the judge evaluates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tensor {
+    Sparse(Coo),
+    Dense(Dense),
+}
+
+/// Stored elements by coordinates, in any order; duplicates are summed by packing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coo {
+    pub dims: Vec<u64>,
+    /// One vector for each mode, counted from 0, all as long as `values`.
+    pub coords: Vec<Vec<u64>>,
+    pub values: Values,
+}
+
+/// Every element, row-major (the last mode varies fastest).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    pub dims: Vec<u64>,
+    pub values: Values,
+}
+
+/// A tensor in a format: the arrays that kernels read and write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    pub dims: Vec<u64>,
+    pub format: TensorFormat,
+    pub fill: Literal,
+    /// One for each level.
+    pub levels: Vec<LevelData>,
+    pub values: Values,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum LevelData {
+    Dense,
+    Compressed { pos: IndexArray, crd: IndexArray },
+    Singleton { crd: IndexArray },
+}
+
+/// Positions or coordinates in the width of the format.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexArray {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}

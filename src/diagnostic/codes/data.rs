@@ -1,0 +1,5 @@
+//! Codes of the stage `data`.
+
+use super::codes;
+
+codes! {}

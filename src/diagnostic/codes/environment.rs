@@ -1,0 +1,5 @@
+//! Codes of the stage `environment`.
+
+use super::codes;
+
+codes! {}

@@ -1,0 +1,5 @@
+//! Codes of the stage `format`.
+
+use super::codes;
+
+codes! {}

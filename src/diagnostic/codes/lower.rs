@@ -1,0 +1,5 @@
+//! Codes of the stage `lower`.
+
+use super::codes;
+
+codes! {}

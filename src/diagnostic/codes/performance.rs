@@ -1,0 +1,5 @@
+//! Codes of the stage `performance`.
+
+use super::codes;
+
+codes! {}

@@ -1,0 +1,5 @@
+//! Codes of the stage `program`.
+
+use super::codes;
+
+codes! {}

@@ -1,0 +1,5 @@
+//! Codes of the stage `schedule`.
+
+use super::codes;
+
+codes! {}

@@ -1,0 +1,5 @@
+//! Codes of the stage `syntax`.
+
+use super::codes;
+
+codes! {}

@@ -1,0 +1,1 @@
+//! Diagnostics as text for people: source lines with carets (annotate-snippets).

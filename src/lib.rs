@@ -1,0 +1,18 @@
+//! sparsec: a compiler from tensor index notation, formats and schedules to
+//! readable C and CUDA kernels. `src/README.md` maps the modules and their
+//! invariants.
+
+pub mod cli;
+pub mod data;
+pub mod diagnostic;
+pub mod driver;
+pub mod emit;
+pub mod format;
+pub mod graph;
+pub mod loops;
+pub mod lower;
+pub mod program;
+pub mod reference;
+pub mod scalar;
+pub mod schedule;
+pub mod syntax;

@@ -1,0 +1,71 @@
+//! What a kernel takes and gives, as plain data: enough to write the signature,
+//! the checked entry point, the smoke test, and to call the kernel.
+
+use super::ir::{ArrayId, Expr, Literal, ScalarType, VarId};
+use crate::format::{Level, TensorFormat};
+
+/// The arguments of a kernel.
+///
+/// The raw function takes: the sizes in order, then for each argument in order
+/// its scalar, or its arrays (for each level in order `pos`, `crd`; then the values).
+/// The checked function takes each argument in order: a scalar by value or a
+/// tensor by pointer.
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    /// Size variables, in the order of the program. Those that are specialised
+    /// (`--size`) are constants in the kernel and checked by the entry point.
+    pub sizes: Vec<SizeArg>,
+    /// Parameters in order, then the results that are no parameters.
+    pub args: Vec<Arg>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SizeArg {
+    pub name: String,
+    pub var: VarId,
+    /// Specialised: no parameter of the raw function, but a constant in it.
+    pub fixed: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// A scalar that is only read, by value.
+    Scalar {
+        name: String,
+        var: VarId,
+        ty: ScalarType,
+    },
+    Tensor(TensorArg),
+}
+
+/// Which way a tensor's content goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+/// A tensor argument; a scalar result is a tensor of order 0.
+#[derive(Clone, Debug)]
+pub struct TensorArg {
+    pub name: String,
+    pub ty: ScalarType,
+    pub direction: Direction,
+    /// The extent of each mode, over size variables and scalar parameters.
+    pub dims: Vec<Expr>,
+    pub format: TensorFormat,
+    pub fill: Literal,
+    /// One for each level of `format`.
+    pub levels: Vec<LevelArrays>,
+    pub values: ArrayId,
+}
+
+/// The arrays of one level: both, one (singleton) or none (dense).
+#[derive(Clone, Debug)]
+pub struct LevelArrays {
+    pub level: Level,
+    pub mode: usize,
+    pub pos: Option<ArrayId>,
+    pub crd: Option<ArrayId>,
+}

@@ -1,0 +1,243 @@
+//! The loop IR: typed and explicit, close to C.
+//!
+//! Rules that passes may rely on: integers of type `I64` do not overflow;
+//! expressions have no side effects and may be duplicated or moved as long as no
+//! store to an array they load from is passed; a variable is declared once
+//! (`Let` or `For`) before its uses and only changes when it is `mutable`; arrays
+//! do not alias. `F16` and `BF16` occur only as element types of arrays: a load
+//! has the type `F32`, a store rounds.
+
+pub use super::interface::Interface;
+pub use crate::program::ir::Func;
+pub use crate::scalar::{Literal, ScalarType};
+pub use crate::syntax::ast::ReduceOp;
+
+/// A scalar variable of a [`Kernel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VarId(pub u32);
+
+/// An array of a [`Kernel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArrayId(pub u32);
+
+/// One function to be emitted.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The `def`'s name; the emitter makes it a C identifier.
+    pub name: String,
+    /// What stands above the kernel: statements, formats, schedule.
+    pub comment: Vec<String>,
+    pub interface: Interface,
+    pub vars: Vec<Var>,
+    pub arrays: Vec<Array>,
+    pub body: Vec<Stmt>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// The preferred name; the emitter's namer makes it unique.
+    pub name: String,
+    pub ty: ScalarType,
+    pub mutable: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The preferred name (`A2_pos`, `y_vals`).
+    pub name: String,
+    pub elem: ScalarType,
+    pub storage: Storage,
+}
+
+/// Who owns an array, and how the raw function receives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A parameter that is only read (`const T *restrict`).
+    Input,
+    /// A parameter of known size that is written (`T *restrict`).
+    Output,
+    /// Allocated by the kernel and handed to the caller (`T **`): a sparse result's arrays.
+    Returned,
+    /// Allocated and freed by the kernel: temporaries and workspaces.
+    Local,
+}
+
+impl Kernel {
+    #[must_use]
+    pub fn var(&self, id: VarId) -> &Var {
+        &self.vars[id.0 as usize]
+    }
+
+    #[must_use]
+    pub fn array(&self, id: ArrayId) -> &Array {
+        &self.arrays[id.0 as usize]
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: ScalarType,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Literal(Literal),
+    Var(VarId),
+    Load {
+        array: ArrayId,
+        index: Box<Expr>,
+    },
+    Unary(UnaryOp, Box<Expr>),
+    /// Operands have one type; it is the node's type, except in comparisons (`Bool`).
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Call(Func, Vec<Expr>),
+    Cast(Box<Expr>),
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnaryOp {
+    Neg,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    /// C's division (towards zero for integers).
+    Div,
+    /// C's remainder; `fmod` for floats.
+    Rem,
+    /// Rounds towards minus infinity (`I64` only).
+    FloorDiv,
+    /// The smaller; for floats as `fmin`.
+    Min,
+    Max,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// Short-circuit, on `Bool`.
+    And,
+    Or,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// Declares `var`.
+    Let {
+        var: VarId,
+        init: Expr,
+    },
+    /// `var = value`, or `var = var op value`.
+    Assign {
+        var: VarId,
+        op: Option<ReduceOp>,
+        value: Expr,
+    },
+    /// `array[index] = value`, or with the operator; atomically if said.
+    Store {
+        array: ArrayId,
+        index: Expr,
+        op: Option<ReduceOp>,
+        value: Expr,
+        atomic: bool,
+    },
+    /// `for (var = lo; var < hi; var += step)`; `lo` and `hi` are evaluated once, step > 0.
+    For {
+        var: VarId,
+        lo: Expr,
+        hi: Expr,
+        step: i64,
+        tag: LoopTag,
+        body: Vec<Stmt>,
+    },
+    While {
+        cond: Expr,
+        body: Vec<Stmt>,
+    },
+    If {
+        cond: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// Allocates a `Local` or `Returned` array of `count` elements, zeroed if said.
+    /// On failure the kernel frees everything and returns an error code.
+    Alloc {
+        array: ArrayId,
+        count: Expr,
+        zeroed: bool,
+    },
+    /// Makes room for `needed` elements in all of `arrays` (at least doubling),
+    /// whose common capacity is the mutable variable `capacity`.
+    Grow {
+        arrays: Vec<ArrayId>,
+        capacity: VarId,
+        needed: Expr,
+    },
+    /// Frees a `Local` array.
+    Free {
+        array: ArrayId,
+    },
+    /// `array[start .. start + count] = value`
+    Fill {
+        array: ArrayId,
+        start: Expr,
+        count: Expr,
+        value: Expr,
+    },
+    /// Declares `var` (`I64`): the first p in lo..hi with array[p] >= key, or hi,
+    /// where array[lo..hi] ascends.
+    Search {
+        var: VarId,
+        array: ArrayId,
+        lo: Expr,
+        hi: Expr,
+        key: Expr,
+    },
+    /// Returns the error code if the condition holds (checks of data-dependent
+    /// subscripts; never inside a parallel loop).
+    FailIf {
+        cond: Expr,
+        code: ErrorCode,
+    },
+    Comment(String),
+}
+
+/// Codes a kernel can return; the runtime header names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCode {
+    OutOfMemory,
+    /// A data-dependent subscript or bound lies outside its tensor.
+    IndexOutOfRange,
+    /// A count does not fit the index width.
+    IndexOverflow,
+}
+
+/// How a loop runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopTag {
+    pub parallel: Option<Parallel>,
+    pub vector: bool,
+    pub unroll: Option<u32>,
+}
+
+/// A loop whose iterations are distributed over CPU threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parallel {
+    pub schedule: OmpSchedule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OmpSchedule {
+    /// Whatever the implementation does by default: no clause.
+    Default,
+    Static(Option<u32>),
+    Dynamic(Option<u32>),
+    Guided(Option<u32>),
+}

@@ -1,0 +1,328 @@
+//! The program: index notation with every name resolved, every type explicit
+//! and every range known.
+//!
+//! Meaning does not depend on formats, with one reading that they all share:
+//! an absent element (one that a sparse format does not store) annihilates.
+//! `absent * e`, `absent / e` and `absent % e` are absent with fill 0 whatever
+//! `e` is, also where `e` is infinite or not a number.
+
+use crate::diagnostic::Span;
+use crate::format::TensorFormat;
+pub use crate::scalar::{Literal, ScalarType};
+pub use crate::syntax::ast::ReduceOp;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id!(
+    /// A tensor or scalar of one [`Function`]: an index into `Function::tensors`.
+    TensorId
+);
+id!(
+    /// A size name of one [`Function`]: an index into `Function::sizes`.
+    SizeId
+);
+id!(
+    /// An index variable of one [`Function`]: an index into `Function::vars`.
+    /// Variables of different statements have different ids even if they share a name.
+    VarId
+);
+
+/// All functions of a file that were asked for, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub functions: Vec<Function>,
+}
+
+/// One `def`, with calls inlined.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub span: Span,
+    /// Size names in the order of their first appearance.
+    pub sizes: Vec<Size>,
+    pub tensors: Vec<Tensor>,
+    /// The declared parameters in order (an in-out one that is also declared stands here too).
+    pub params: Vec<TensorId>,
+    /// The returned tensors in order.
+    pub results: Vec<TensorId>,
+    pub vars: Vec<IndexVar>,
+    pub stmts: Vec<Statement>,
+}
+
+impl Function {
+    #[must_use]
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
+    #[must_use]
+    pub fn var(&self, id: VarId) -> &IndexVar {
+        &self.vars[id.index()]
+    }
+
+    #[must_use]
+    pub fn size(&self, id: SizeId) -> &Size {
+        &self.sizes[id.index()]
+    }
+
+    /// The tensor of this name.
+    #[must_use]
+    pub fn tensor_named(&self, name: &str) -> Option<TensorId> {
+        let at = self.tensors.iter().position(|t| t.name == name)?;
+        Some(TensorId(u32::try_from(at).ok()?))
+    }
+}
+
+/// A size name such as `M`.
+#[derive(Clone, Debug)]
+pub struct Size {
+    pub name: String,
+    pub span: Span,
+    /// Fixed by `--size M=1000`.
+    pub value: Option<u64>,
+}
+
+/// What a tensor is to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A parameter that is only read.
+    Input,
+    /// Returned, and wholly written before it is read.
+    Result,
+    /// Returned, and its content is read first: the caller gives it.
+    InOut,
+    /// Neither parameter nor returned.
+    Temporary,
+}
+
+/// A tensor; a scalar has no dimensions.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: String,
+    pub span: Span,
+    pub role: Role,
+    pub ty: ScalarType,
+    /// The extent of each mode.
+    pub dims: Vec<SizeExpr>,
+    pub format: TensorFormat,
+    /// The value of elements that are not stored.
+    pub fill: Literal,
+}
+
+impl Tensor {
+    #[must_use]
+    pub fn order(&self) -> usize {
+        self.dims.len()
+    }
+
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        !self.format.is_dense()
+    }
+}
+
+/// A whole-number expression over size names and scalar integer parameters:
+/// extents and static bounds. Divisions round towards minus infinity.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SizeExpr {
+    Const(i64),
+    Size(SizeId),
+    /// A scalar integer parameter.
+    Param(TensorId),
+    Add(Box<SizeExpr>, Box<SizeExpr>),
+    Sub(Box<SizeExpr>, Box<SizeExpr>),
+    Mul(Box<SizeExpr>, Box<SizeExpr>),
+    FloorDiv(Box<SizeExpr>, Box<SizeExpr>),
+    Min(Box<SizeExpr>, Box<SizeExpr>),
+    Max(Box<SizeExpr>, Box<SizeExpr>),
+}
+
+impl SizeExpr {
+    /// The value, where every size and parameter is known to `size` and `param`.
+    /// `None` on an unknown leaf, an overflow or a division by zero.
+    pub fn eval(
+        &self,
+        size: &impl Fn(SizeId) -> Option<i64>,
+        param: &impl Fn(TensorId) -> Option<i64>,
+    ) -> Option<i64> {
+        let two = |a: &SizeExpr, b: &SizeExpr| Some((a.eval(size, param)?, b.eval(size, param)?));
+        match self {
+            Self::Const(c) => Some(*c),
+            Self::Size(s) => size(*s),
+            Self::Param(p) => param(*p),
+            Self::Add(a, b) => two(a, b).and_then(|(a, b)| a.checked_add(b)),
+            Self::Sub(a, b) => two(a, b).and_then(|(a, b)| a.checked_sub(b)),
+            Self::Mul(a, b) => two(a, b).and_then(|(a, b)| a.checked_mul(b)),
+            Self::FloorDiv(a, b) => two(a, b).and_then(|(a, b)| {
+                let quotient = a.checked_div(b)?;
+                let inexact = quotient.checked_mul(b)? != a;
+                Some(if inexact && ((a < 0) != (b < 0)) {
+                    quotient - 1
+                } else {
+                    quotient
+                })
+            }),
+            Self::Min(a, b) => two(a, b).map(|(a, b)| a.min(b)),
+            Self::Max(a, b) => two(a, b).map(|(a, b)| a.max(b)),
+        }
+    }
+}
+
+/// An index variable of one statement.
+#[derive(Clone, Debug)]
+pub struct IndexVar {
+    pub name: String,
+    pub span: Span,
+    /// The statement it stands in.
+    pub stmt: usize,
+    pub range: Range,
+}
+
+/// lo <= v < hi. An empty range (hi <= lo) is legal.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub lo: Bound,
+    pub hi: Bound,
+}
+
+#[derive(Clone, Debug)]
+pub enum Bound {
+    Static(SizeExpr),
+    /// A value that depends on data and on variables outside (paper 003): an
+    /// integer expression of type `I64`.
+    Dynamic(Expr),
+}
+
+/// `lhs = rhs` or, with an operator, `lhs = lhs op rhs`.
+///
+/// All sums are explicit: `y(i) = A(i,j)*x(j) + z(i)` has the right side
+/// `Reduce(+, [j], A*x) + z`, `y(i) +=! e` is `Set` with `Reduce(+, .., e)`, and
+/// `y(i) += e` has `op: Some(Add)` with `Reduce(+, .., e)`. A reduction over an
+/// empty range gives the operator's neutral element.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The label, or `S0`, `S1`, ... by position.
+    pub label: String,
+    pub tensor: TensorId,
+    /// One distinct variable for each mode of `tensor`.
+    pub lhs: Vec<VarId>,
+    pub op: Option<ReduceOp>,
+    /// Its type is the compute type of the tensor's element type.
+    pub rhs: Expr,
+    /// Every variable: those of the left side in order, then the others in the
+    /// order of their first appearance. A variable with dynamic bounds comes
+    /// after those its bounds use.
+    pub vars: Vec<VarId>,
+    pub span: Span,
+    /// The statement as the user wrote it, for comments in emitted code.
+    pub text: String,
+}
+
+/// An expression with its type. Operands of arithmetic and comparisons have
+/// equal types (casts are explicit). `F16` and `BF16` occur only as the type of an
+/// access's tensor: the access itself has the type `F32`.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: ScalarType,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Literal(Literal),
+    /// A tensor's element; a scalar has no subscripts.
+    Access(Access),
+    /// The value of an index variable (type `I64`).
+    Index(VarId),
+    /// A size or extent (type `I64`).
+    Size(SizeExpr),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// condition (Bool), then, else
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    Call(Func, Vec<Expr>),
+    /// Converts to the node's type, as C does.
+    Cast(Box<Expr>),
+    Reduce {
+        op: ReduceOp,
+        vars: Vec<VarId>,
+        body: Box<Expr>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub tensor: TensorId,
+    /// One integer expression (type `I64`) for each mode: affine in variables,
+    /// sizes and integer parameters, or with accesses inside (gathers).
+    pub subscripts: Vec<Expr>,
+}
+
+impl Expr {
+    /// The variable, if the expression is one.
+    #[must_use]
+    pub fn as_var(&self) -> Option<VarId> {
+        if let ExprKind::Index(var) = self.kind {
+            Some(var)
+        } else {
+            None
+        }
+    }
+}
+
+pub use crate::syntax::ast::{BinaryOp, UnaryOp};
+
+/// Built-in functions. Arguments and result have the node's type, except where said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Func {
+    /// Of a complex number: its magnitude (a real of the same width).
+    Abs,
+    Sqrt,
+    Cbrt,
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Atan2,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    /// 1 / (1 + exp(-x))
+    Sigmoid,
+    Pow,
+    Floor,
+    Ceil,
+    Round,
+    /// C's `fmod`, and `%` on integers.
+    Mod,
+    Min,
+    Max,
+    /// a * b + c, rounded once
+    Fma,
+    /// 0 below zero, the second argument at zero, 1 above.
+    Heaviside,
+}

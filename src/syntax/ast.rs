@@ -1,0 +1,282 @@
+//! The abstract syntax tree: what was written, with the place of every part.
+//!
+//! Names are not resolved: `A(i,j)` and `exp(x)` are both [`ExprKind::Apply`],
+//! and whether `M` is a size, a scalar or an index variable is for `program/`.
+
+use crate::diagnostic::Span;
+
+/// A name and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    pub name: String,
+    pub span: Span,
+}
+
+/// A `.tc` file (or a formats file, or a `.sched` file, which only hold some of the items).
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    pub items: Vec<Item>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Item {
+    Def(Def),
+    FormatDecl(FormatDecl),
+    FormatUse(FormatUse),
+    Schedule(Schedule),
+}
+
+/// `def NAME(params) -> (returns) { statements }`
+#[derive(Clone, Debug)]
+pub struct Def {
+    pub name: Ident,
+    pub params: Vec<Param>,
+    pub returns: Vec<Ident>,
+    pub stmts: Vec<Stmt>,
+    pub span: Span,
+}
+
+/// `double(M,N) A`; without dimensions a scalar parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// The type's name as written (`double`, `int`, ...).
+    pub ty: Ident,
+    pub dims: Vec<Dim>,
+    pub name: Ident,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Dim {
+    Name(Ident),
+    Const(u64, Span),
+}
+
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    Assign(Assign),
+    Call(Call),
+}
+
+/// `LABEL: T(i,j) op expr where ...`
+#[derive(Clone, Debug)]
+pub struct Assign {
+    pub label: Option<Ident>,
+    pub tensor: Ident,
+    /// Subscripts as written; index notation allows index variables here, and
+    /// `program/` refuses the rest with a reason.
+    pub subscripts: Vec<Expr>,
+    pub op: AssignOp,
+    pub rhs: Expr,
+    pub ranges: Vec<RangeClause>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssignOp {
+    /// `=`
+    Set,
+    /// `+=` and, with `init`, `+=!`
+    Reduce { op: ReduceOp, init: bool },
+}
+
+/// An associative and commutative reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReduceOp {
+    Add,
+    Mul,
+    Min,
+    Max,
+    And,
+    Or,
+}
+
+/// `v in lo:hi`, half-open: lo <= v < hi.
+#[derive(Clone, Debug)]
+pub struct RangeClause {
+    pub var: Ident,
+    pub lo: Expr,
+    pub hi: Expr,
+    pub span: Span,
+}
+
+/// `(O1, O2) = f(A, B)`, or `O = f(A)` where f is a `def` (decided by `program/`:
+/// the parser makes a `Call` only when the left side is parenthesised).
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub label: Option<Ident>,
+    pub results: Vec<Ident>,
+    pub callee: Ident,
+    pub args: Vec<Expr>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Number(Number),
+    Name(String),
+    /// An access `A(i,j)`, a function call `exp(x)` or a cast `float(x)`.
+    Apply {
+        callee: Ident,
+        args: Vec<Expr>,
+    },
+    /// `T.0`: the extent of a dimension.
+    Extent {
+        tensor: Ident,
+        dim: u32,
+    },
+    /// `S1.i`: a variable of a labelled statement (schedules only).
+    Member {
+        base: Ident,
+        member: Ident,
+    },
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `c ? a : b`
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+/// A number as written: a whole number has no point, exponent or suffix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    Int(u64),
+    Float(f64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnaryOp {
+    Neg,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+}
+
+/// `format csr = (i,j) -> (i: dense, j: compressed) index 64`
+#[derive(Clone, Debug)]
+pub struct FormatDecl {
+    pub name: Ident,
+    /// Parameters, as in `format bcsr(R,C) = ...`.
+    pub params: Vec<Ident>,
+    /// The tensor's dimensions; empty in `format csf = each level compressed, in order`.
+    pub vars: Vec<Ident>,
+    pub body: FormatBody,
+    pub index: Option<(u64, Span)>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum FormatBody {
+    /// `(i/4: dense, j: compressed(nonunique), ...)`
+    Levels(Vec<LevelDecl>),
+    /// `each level KIND, in order`: sized by the tensor it is used for.
+    Each(LevelType),
+}
+
+/// One storage level: which coordinate expression it stores, and how.
+#[derive(Clone, Debug)]
+pub struct LevelDecl {
+    pub coordinate: Expr,
+    pub level: LevelType,
+    pub span: Span,
+}
+
+/// `compressed(nonunique, unordered)`
+#[derive(Clone, Debug)]
+pub struct LevelType {
+    pub kind: Ident,
+    pub properties: Vec<Ident>,
+    pub span: Span,
+}
+
+/// `format spmv { A: csr  B: {dense, compressed} order (1,0) fill inf index 64 }`
+#[derive(Clone, Debug)]
+pub struct FormatUse {
+    pub def: Ident,
+    pub entries: Vec<FormatEntry>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct FormatEntry {
+    pub tensor: Ident,
+    pub spec: FormatSpec,
+    /// `order (1,0)`: the mode that each level stores, outermost level first.
+    pub order: Option<Vec<(u64, Span)>>,
+    /// `fill inf`, `fill -1.5`: the value of absent elements.
+    pub fill: Option<(f64, Span)>,
+    /// `index 64`
+    pub index: Option<(u64, Span)>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum FormatSpec {
+    /// `csr`, `bcsr(2,2)`
+    Named { name: Ident, args: Vec<(u64, Span)> },
+    /// `{dense, compressed}`
+    Levels(Vec<LevelType>),
+}
+
+/// `schedule DEF [for TARGET] [named NAME] { commands }`
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// `None` in a `.sched` file, whose commands apply to the function they are used for.
+    pub def: Option<Ident>,
+    pub target: Option<Ident>,
+    pub name: Option<Ident>,
+    pub commands: Vec<Command>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// `let NAME = constant expression`
+    Let {
+        name: Ident,
+        value: Expr,
+        span: Span,
+    },
+    /// `param NAME in {8, 16} = 16`
+    Param {
+        name: Ident,
+        values: Vec<Expr>,
+        default: Expr,
+        span: Span,
+    },
+    /// `split(i, i0, i1, 32)`; command names keep the case they were written in.
+    Call {
+        name: Ident,
+        args: Vec<Arg>,
+        span: Span,
+    },
+}
+
+/// An argument of a command. Units such as `CPUThread(dynamic, 4)`, accesses such
+/// as `A(i,j)`, numbers and index variables are all expressions.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    Expr(Expr),
+    /// `{i, j}`
+    Vars(Vec<Expr>, Span),
+}
