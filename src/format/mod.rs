@@ -106,3 +106,57 @@ impl TensorFormat {
             .expect("modes is a permutation")
     }
 }
+
+/// Which arrays a level keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelArrays {
+    pub pos: bool,
+    pub crd: bool,
+}
+
+impl Level {
+    /// The arrays of this level in memory.
+    #[must_use]
+    pub fn arrays(self) -> LevelArrays {
+        let (pos, crd) = match self.kind {
+            LevelKind::Dense | LevelKind::Range => (false, false),
+            LevelKind::Compressed => (true, true),
+            LevelKind::Singleton | LevelKind::Hashed => (false, true),
+            LevelKind::Bitmap => (false, false),
+        };
+        LevelArrays { pos, crd }
+    }
+}
+
+/// A format in the language's own words: `{dense, compressed} order (1,0)`.
+#[must_use]
+pub fn describe(format: &TensorFormat) -> String {
+    let levels: Vec<String> = format
+        .levels
+        .iter()
+        .map(|level| {
+            let kind = match level.kind {
+                LevelKind::Dense => "dense",
+                LevelKind::Compressed => "compressed",
+                LevelKind::Singleton => "singleton",
+                LevelKind::Hashed => "hashed",
+                LevelKind::Bitmap => "bitmap",
+                LevelKind::Range => "range",
+            };
+            if level.unique {
+                kind.to_string()
+            } else {
+                format!("{kind}(nonunique)")
+            }
+        })
+        .collect();
+    let mut text = format!("{{{}}}", levels.join(", "));
+    if !format.modes.iter().copied().eq(0..format.order()) {
+        let modes: Vec<String> = format.modes.iter().map(ToString::to_string).collect();
+        text += &format!(" order ({})", modes.join(","));
+    }
+    if format.index_bits != 32 {
+        text += &format!(" index {}", format.index_bits);
+    }
+    text
+}

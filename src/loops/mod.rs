@@ -1,5 +1,12 @@
 //! The loop IR, its verifier, simplifier and printer. Knows nothing of tensors
 //! or formats beyond the plain description of a kernel's arguments.
 
+pub mod build;
 pub mod interface;
 pub mod ir;
+pub mod print;
+pub mod simplify;
+pub mod verify;
+pub mod visit;
+
+pub use simplify::simplify;

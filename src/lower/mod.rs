@@ -1,1 +1,355 @@
-//! TODO
+//! The graph into loop IR.
+//!
+//! At each `forall v` lowering answers the questions of `src/README.md`, one file
+//! each: which iteration ([`lattice`], [`iterate`]), from where to where
+//! ([`recover`]), which coordinates are known now ([`recover`]), where operands stand
+//! ([`locate`]), where the result goes ([`assemble`]). [`fold`] says what is left of a
+//! statement when operands are absent; everything else follows from it.
+
+pub mod access;
+pub mod assemble;
+pub mod emit;
+pub mod fold;
+pub mod iterate;
+pub mod lattice;
+pub mod locate;
+pub mod recover;
+pub mod signature;
+pub mod simplify;
+
+use crate::diagnostic::{Diagnosed, Diagnostic, Span};
+use crate::graph::concretize::concretize;
+use crate::graph::{Graph, Nest, Stmt};
+use crate::loops::build as b;
+use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
+use crate::program::ir::{Literal, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
+use access::{AccessId, Cursor, Table};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A kernel with what is to be said of it.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    pub kernel: Kernel,
+    pub remarks: Vec<Diagnostic>,
+}
+
+/// Lowers a graph.
+///
+/// # Errors
+/// What is not built yet, with the place of the statement or the command.
+pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
+    let Some(tree) = concretize(graph) else {
+        // `schedule` refuses such orders before they get here.
+        return Err(vec![Diagnostic::error(
+            crate::diagnostic::codes::lower::ORDER,
+            graph.function.span,
+            "a reduction cannot accumulate in this order of loops",
+            "in this function",
+        )]);
+    };
+    let mut lowerer = Lowerer::new(graph, tree.tensors);
+    let mut errors = Vec::new();
+    let mut body = Vec::new();
+    for (nest, stmt) in graph.nests.iter().zip(&tree.stmts) {
+        match lowerer.nest(nest, stmt) {
+            Ok(mut lowered) => body.append(&mut lowered),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(lowerer.finish(body))
+}
+
+/// The arrays of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrays {
+    /// `pos` and `crd` of each level, where it has them.
+    levels: Vec<(Option<ArrayId>, Option<ArrayId>)>,
+    values: ArrayId,
+}
+
+/// What is known at a place in the loops. Cheap to clone; branches get copies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    /// Values of loop variables and of the variables recovered from them.
+    coords: BTreeMap<VarId, Expr>,
+    /// One for each access of the nest.
+    cursors: Vec<Cursor>,
+    /// Where the sparse result's current path stands.
+    result: Option<assemble::ResultCursor>,
+    /// Set to true by each step of a reduction that may be empty.
+    touched: Option<ir::VarId>,
+}
+
+pub(crate) type Lower<T> = Result<T, Diagnostic>;
+
+pub(crate) struct Lowerer<'g> {
+    graph: &'g Graph,
+    /// The graph's tensors with the scalar workspaces.
+    tensors: Vec<Tensor>,
+    vars: Vec<Var>,
+    arrays: Vec<Array>,
+    sizes: Vec<ir::VarId>,
+    /// Scalars that live in variables: parameters and temporaries.
+    scalars: BTreeMap<TensorId, ir::VarId>,
+    storage: BTreeMap<TensorId, Arrays>,
+    remarks: Vec<Diagnostic>,
+    // Of the nest at hand:
+    span: Span,
+    table: Table,
+    /// Dense results whose elements are not all visited.
+    prefill: BTreeSet<TensorId>,
+    /// Tensors whose assignments may be dropped where they would store the fill.
+    droppable: BTreeSet<TensorId>,
+    assembly: Option<assemble::Assembly>,
+}
+
+impl<'g> Lowerer<'g> {
+    fn new(graph: &'g Graph, tensors: Vec<Tensor>) -> Self {
+        let mut lowerer = Lowerer {
+            graph,
+            tensors,
+            vars: Vec::new(),
+            arrays: Vec::new(),
+            sizes: Vec::new(),
+            scalars: BTreeMap::new(),
+            storage: BTreeMap::new(),
+            remarks: Vec::new(),
+            span: graph.function.span,
+            table: Table::default(),
+            prefill: BTreeSet::new(),
+            droppable: BTreeSet::new(),
+            assembly: None,
+        };
+        lowerer.declare();
+        lowerer
+    }
+
+    /// Variables and arrays of everything the function names.
+    fn declare(&mut self) {
+        for size in &self.graph.function.sizes {
+            let var = self.fresh(&size.name, ScalarType::I64, false);
+            self.sizes.push(var);
+        }
+        for at in 0..self.tensors.len() {
+            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let tensor = self.tensors[at].clone();
+            let scalar = tensor.dims.is_empty();
+            if scalar && matches!(tensor.role, Role::Input | Role::Temporary) {
+                let mutable = tensor.role == Role::Temporary;
+                let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);
+                self.scalars.insert(id, var);
+                continue;
+            }
+            let arrays = self.declare_arrays(&tensor);
+            self.storage.insert(id, arrays);
+        }
+    }
+
+    fn declare_arrays(&mut self, tensor: &Tensor) -> Arrays {
+        let storage = match tensor.role {
+            Role::Input => Storage::Input,
+            Role::Temporary => Storage::Local,
+            Role::InOut => Storage::Output,
+            Role::Result if tensor.is_sparse() => Storage::Returned,
+            Role::Result => Storage::Output,
+        };
+        let index = if tensor.format.index_bits == 64 {
+            ScalarType::I64
+        } else {
+            ScalarType::I32
+        };
+        let mut levels = Vec::new();
+        for (at, level) in tensor.format.levels.iter().enumerate() {
+            let name = |what: &str| format!("{}{}_{what}", tensor.name, at + 1);
+            let capabilities = level.arrays();
+            let pos = capabilities
+                .pos
+                .then(|| self.array(&name("pos"), index, storage));
+            let crd = capabilities
+                .crd
+                .then(|| self.array(&name("crd"), index, storage));
+            levels.push((pos, crd));
+        }
+        let values = self.array(&format!("{}_vals", tensor.name), tensor.ty, storage);
+        Arrays { levels, values }
+    }
+
+    fn fresh(&mut self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {
+        self.vars.push(Var {
+            name: name.to_string(),
+            ty,
+            mutable,
+        });
+        ir::VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// A fresh variable of type `I64`.
+    fn fresh_index(&mut self, name: &str, mutable: bool) -> (ir::VarId, Expr) {
+        let id = self.fresh(name, ScalarType::I64, mutable);
+        (id, b::var(id, ScalarType::I64))
+    }
+
+    fn array(&mut self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
+        self.arrays.push(Array {
+            name: name.to_string(),
+            elem,
+            storage,
+        });
+        ArrayId(u32::try_from(self.arrays.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
+    /// `array[index]` as an expression.
+    fn load(&self, array: ArrayId, index: Expr) -> Expr {
+        let elem = self.arrays[array.0 as usize].elem;
+        b::load(array, elem, index)
+    }
+
+    /// A position or coordinate, widened to `I64`.
+    fn load_index(&self, array: ArrayId, index: Expr) -> Expr {
+        b::cast(ScalarType::I64, self.load(array, index))
+    }
+
+    fn size(&self, id: SizeId) -> Expr {
+        match self.graph.function.size(id).value {
+            Some(value) => b::int(i64::try_from(value).unwrap_or(i64::MAX)),
+            None => b::var(self.sizes[id.index()], ScalarType::I64),
+        }
+    }
+
+    fn size_expr(&self, e: &SizeExpr) -> Expr {
+        let two = |x: &SizeExpr, y: &SizeExpr, op: ir::BinaryOp| {
+            b::binary(op, self.size_expr(x), self.size_expr(y))
+        };
+        match e {
+            SizeExpr::Const(c) => b::int(*c),
+            SizeExpr::Size(s) => self.size(*s),
+            SizeExpr::Param(p) => match self.scalars.get(p) {
+                Some(&var) => b::cast(ScalarType::I64, b::var(var, self.tensor(*p).ty.compute())),
+                // An in-out scalar: its content when the kernel is called.
+                None => match self.storage.get(p) {
+                    Some(arrays) => self.load_index(arrays.values, b::int(0)),
+                    None => b::int(0),
+                },
+            },
+            SizeExpr::Add(x, y) => two(x, y, ir::BinaryOp::Add),
+            SizeExpr::Sub(x, y) => two(x, y, ir::BinaryOp::Sub),
+            SizeExpr::Mul(x, y) => two(x, y, ir::BinaryOp::Mul),
+            SizeExpr::FloorDiv(x, y) => two(x, y, ir::BinaryOp::FloorDiv),
+            SizeExpr::Min(x, y) => two(x, y, ir::BinaryOp::Min),
+            SizeExpr::Max(x, y) => two(x, y, ir::BinaryOp::Max),
+        }
+    }
+
+    /// The extent of the mode that `level` stores.
+    fn extent(&self, tensor: TensorId, level: usize) -> Expr {
+        let tensor = self.tensor(tensor);
+        let mode = tensor.format.modes[level];
+        self.size_expr(&tensor.dims[mode])
+    }
+
+    /// The number of elements of a dense tensor.
+    fn element_count(&self, id: TensorId) -> Expr {
+        let tensor = self.tensor(id);
+        tensor
+            .dims
+            .iter()
+            .map(|d| self.size_expr(d))
+            .fold(b::int(1), b::mul)
+    }
+
+    fn nest(&mut self, nest: &Nest, stmt: &Stmt) -> Lower<Vec<ir::Stmt>> {
+        self.span = nest.span;
+        self.table = Table::of(self.graph, &self.tensors, stmt);
+        self.prefill.clear();
+        self.droppable = self.droppable_tensors(nest);
+        self.assembly = None;
+        let mut scope = Scope {
+            cursors: self.table.start(),
+            ..Scope::default()
+        };
+        if self.tensor(nest.tensor).is_sparse() {
+            let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
+            scope.result = Some(assembly.start());
+            self.assembly = Some(assembly);
+        }
+        // With nothing absent, only constants fold.
+        let mut dropped = BTreeSet::new();
+        let loops = match self.simplify(stmt, &BTreeSet::new(), &mut dropped) {
+            Some(stmt) => self.inside(&stmt, scope, None)?,
+            None => Vec::new(),
+        };
+        self.prefill.append(&mut dropped);
+        let mut out = Vec::new();
+        for tensor in self.prefill.clone() {
+            if let Some(arrays) = self.storage.get(&tensor) {
+                let ty = self.tensor(tensor).ty.compute();
+                out.push(ir::Stmt::Fill {
+                    array: arrays.values,
+                    start: b::int(0),
+                    count: self.element_count(tensor),
+                    value: b::literal(self.tensor(tensor).fill, ty),
+                });
+            }
+        }
+        match self.assembly.take() {
+            Some(assembly) => out.extend(self.finish_assembly(&assembly, loops)),
+            None => out.extend(loops),
+        }
+        Ok(out)
+    }
+
+    /// An assignment that stores the fill where operands are absent may be left
+    /// out, if the whole tensor is set to its fill before and no element outside
+    /// the statement's ranges or read by it is lost by that.
+    fn droppable_tensors(&self, nest: &Nest) -> BTreeSet<TensorId> {
+        let tensor = self.tensor(nest.tensor);
+        let whole = nest.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
+            self.graph
+                .static_range(var)
+                .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
+        });
+        let reads = crate::graph::build::reads(&nest.rhs, nest.tensor);
+        if tensor.is_sparse() || (whole && !reads && !tensor.dims.is_empty()) {
+            BTreeSet::from([nest.tensor])
+        } else {
+            BTreeSet::new()
+        }
+    }
+
+    fn error(&self, code: crate::diagnostic::Code, message: String, label: &str) -> Diagnostic {
+        Diagnostic::error(code, self.span, message, label)
+    }
+
+    fn finish(mut self, body: Vec<ir::Stmt>) -> Lowered {
+        let mut all = self.allocate_temporaries();
+        all.extend(body);
+        all.extend(self.free_temporaries());
+        let interface = self.interface();
+        let kernel = Kernel {
+            name: self.graph.function.name.clone(),
+            comment: self.comment(),
+            interface,
+            vars: self.vars,
+            arrays: self.arrays,
+            body: all,
+        };
+        let mut remarks = self.graph.remarks.clone();
+        remarks.append(&mut self.remarks);
+        Lowered { kernel, remarks }
+    }
+
+    fn literal(&self, value: Literal, ty: ScalarType) -> Expr {
+        b::literal(value, ty)
+    }
+
+    fn cursor<'s>(&self, scope: &'s Scope, id: AccessId) -> &'s Cursor {
+        &scope.cursors[id.0]
+    }
+}

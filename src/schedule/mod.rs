@@ -1,1 +1,118 @@
-//! TODO
+//! `Graph × Command → Result<Graph>`: one file a command, with its preconditions,
+//! its rewrite and its tests. Knows nothing of lowering.
+//!
+//! A command either gives a new graph or a diagnostic, never half of one.
+
+pub mod arguments;
+pub mod constants;
+pub mod parallelize;
+pub mod reorder;
+pub mod split;
+
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnosed, Diagnostic, Span};
+use crate::graph::Graph;
+use crate::syntax::ast::{Arg, Command, Ident};
+use arguments::Arguments;
+use constants::Constants;
+
+/// The target a schedule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    C,
+    Cuda,
+}
+
+/// What the command line says about schedules.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `-D NAME=VALUE`
+    pub defines: Vec<(String, i64)>,
+    pub target: Target,
+}
+
+/// Commands of the language that are not built yet.
+const NOT_YET: [&str; 13] = [
+    "pos",
+    "coord",
+    "fuse",
+    "divide",
+    "bound",
+    "unroll",
+    "precompute",
+    "tile",
+    "join",
+    "promote",
+    "mergeby",
+    "assemble",
+    "inspect",
+];
+
+/// Applies the commands one after another.
+///
+/// # Errors
+/// The first command that is refused; the graph before it is lost, so that nothing
+/// is ever compiled with half a schedule.
+pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnosed<Graph> {
+    let mut graph = graph;
+    let mut constants = Constants::new(&settings.defines);
+    for command in commands {
+        graph = one(graph, command, &mut constants).map_err(|error| vec![error])?;
+    }
+    constants.finish(graph.function.span).map_err(|e| vec![e])?;
+    Ok(graph)
+}
+
+fn one(graph: Graph, command: &Command, constants: &mut Constants) -> Result<Graph, Diagnostic> {
+    match command {
+        Command::Let { name, value, .. } => {
+            constants.define(name, value)?;
+            Ok(graph)
+        }
+        Command::Param {
+            name,
+            values,
+            default,
+            ..
+        } => {
+            constants.parameter(name, values, default)?;
+            Ok(graph)
+        }
+        Command::Call { name, args, span } => call(graph, name, args, *span, constants),
+    }
+}
+
+fn call(
+    graph: Graph,
+    name: &Ident,
+    args: &[Arg],
+    span: Span,
+    constants: &Constants,
+) -> Result<Graph, Diagnostic> {
+    let arguments = Arguments {
+        command: name,
+        args,
+        span,
+        constants,
+    };
+    let lower = name.name.to_ascii_lowercase();
+    match lower.as_str() {
+        "split" => split::apply(graph, &arguments),
+        "reorder" | "order" => reorder::apply(graph, &arguments),
+        "parallelize" => parallelize::apply(graph, &arguments),
+        known if NOT_YET.contains(&known) => Err(Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            span,
+            format!("`{known}` is not supported yet"),
+            "this command",
+        )
+        .with_help("supported are split, reorder and parallelize")),
+        _ => Err(Diagnostic::error(
+            codes::UNKNOWN_COMMAND,
+            name.span,
+            format!("unknown command `{}`", name.name),
+            "no such command",
+        )
+        .with_help("`sparsec explain E0401` lists the commands")),
+    }
+}

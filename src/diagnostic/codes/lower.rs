@@ -1,5 +1,49 @@
-//! Codes of the stage `lower`.
+//! Codes of the graph and of lowering: mostly what is not built yet.
 
 use super::codes;
 
-codes! {}
+codes! {
+    SPARSE_UPDATE = "E0501", "updating a sparse tensor in place",
+"A statement adds to a sparse tensor that already has content, or a sparse tensor
+is written by more than one statement:
+
+    def f(double(M,N) A, double(M,N) C) -> (C) { C(i,j) += A(i,j) }
+    format f { A: csr, C: csr }
+
+Stored elements would have to grow where they stand, which is not supported yet.
+Compute everything in one statement (`D(i,j) = C(i,j) + A(i,j)`), or store the
+result dense.";
+    SCATTER = "E0502", "scattering into a sparse result",
+"A sparse result is built by appending its elements in order. Here an operand can
+only be walked in an order in which elements of the result come back and forth:
+
+    def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    format f { A: csr, B: csr, C: csr }
+
+A workspace that collects a row before it is appended is not supported yet. Store
+the result dense, or an operand in another level order (B: csc here).";
+    ORDER = "E0503", "no order of loops",
+"The order in which the levels of a sparse result must be appended and the order
+that data-dependent ranges impose contradict each other. Store the result dense or
+with its levels in another order.";
+    DENSE_RESULT = "E0504", "a sparse result that every coordinate would enter",
+"An operand that can only be searched (its levels stand in another order than the
+loops) takes part in a sum whose result is sparse. Every coordinate of the result
+would have to be tried. Store the operand with its levels in the order of the
+loops, or the result dense.";
+    NONUNIQUE_CHILD = "E0505", "a level below a non-unique one",
+"Below a level with repeated coordinates (`compressed(nonunique)`) only `singleton`
+levels are supported yet:
+
+    format f { A: {compressed(nonunique), compressed} }
+
+Use `coo` or make the level unique.";
+    COITERATED_PARALLEL = "E0506", "a coiterated loop cannot be parallel",
+"Several sparse operands are merged in this loop: the next step depends on the one
+before, so its iterations cannot be shared out. `split` the variable first and
+parallelize the outer part.";
+    PARALLEL_APPEND = "E0507", "a parallel loop that appends to a sparse result",
+"A sparse result is appended in order, which several threads cannot do at once.
+`assemble(C, two_phase)`, which counts first, is not supported yet. Leave the loop
+serial or store the result dense.";
+}

@@ -1,5 +1,19 @@
-//! Codes of the stage `performance`.
+//! Notes of severity *performance*: right, but slower than it might be.
 
 use super::codes;
 
-codes! {}
+codes! {
+    SEARCH = "P0801", "a search inside a loop",
+"The levels of an operand cannot be walked in the order of the loops, so that each
+of its elements is found by a binary search. Store it with its levels in the order
+of the loops.";
+    WORKSPACE = "P0802", "a sum through a temporary",
+"The loops of a sum cannot stand inside the loops of the result (a sparse operand
+must be walked in another order), so the sum is computed into a dense temporary of
+the result's size first. Store the operand with its levels in the order of the result.";
+    SERIAL = "P0803", "a loop stays serial",
+"The outermost loop could not be shared out to threads, for the reason given.";
+    GROWS = "P0804", "a result that grows step by step",
+"The number of stored elements of a sparse result is not known before they are
+computed, so its arrays are enlarged as they fill (doubling each time).";
+}

@@ -1,0 +1,563 @@
+//! A function into its first graph: one nest a statement, or several where one
+//! order of loops cannot serve all of its terms.
+//!
+//! `y(i) = b(i) - A(i,j) * x(j)` with A stored by columns must run j outside i for
+//! the product and has no j for b: it becomes `y(i) = b(i)` and `y(i) += -(A(i,j) * x(j))`.
+//! Where that is not possible (a sum inside a function, a half-width result that
+//! would be rounded at each step) the sum is computed into a temporary first.
+
+use super::order::{self, choose, is_concordant, sparse_accesses};
+use super::{Graph, Loop, Nest, visit};
+use crate::diagnostic::codes::{lower as codes, performance};
+use crate::diagnostic::{Diagnosed, Diagnostic};
+use crate::format::TensorFormat;
+use crate::program::ir::{
+    Access, BinaryOp, Bound, Expr, ExprKind, Function, ReduceOp, Role, SizeExpr, Statement, Tensor,
+    TensorId, UnaryOp, VarId,
+};
+use crate::scalar::{Literal, ScalarType};
+use std::rc::Rc;
+
+impl Graph {
+    /// The graph of a function before any schedule.
+    ///
+    /// # Errors
+    /// A statement that needs what is not built yet: scattering into a sparse
+    /// result, updating one in place.
+    pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
+        let mut graph = Graph {
+            function: Rc::clone(function),
+            tensors: function.tensors.clone(),
+            vars: function.vars.clone(),
+            provenance: super::Provenance::default(),
+            nests: Vec::new(),
+            script: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let mut errors = Vec::new();
+        let mut written: Vec<TensorId> = Vec::new();
+        for (at, stmt) in function.stmts.iter().enumerate() {
+            if let Err(error) = refuse_unbuilt(&graph, stmt, &written) {
+                errors.push(error);
+            }
+            written.push(stmt.tensor);
+            let piece = Piece {
+                stmt: at,
+                tensor: stmt.tensor,
+                lhs: stmt.lhs.clone(),
+                op: stmt.op,
+                rhs: stmt.rhs.clone(),
+            };
+            if let Err(error) = graph.add_piece(piece, stmt) {
+                errors.push(error);
+            }
+        }
+        if errors.is_empty() {
+            Ok(graph)
+        } else {
+            Err(errors)
+        }
+    }
+
+    fn add_piece(&mut self, piece: Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+        let reduces = reduces(&piece.rhs);
+        let root = piece.root_reduction();
+        let vars = piece.vars(self, stmt);
+        let sparse_result = self.tensor(piece.tensor).is_sparse();
+        let narrow = self.tensor(piece.tensor).ty.compute() != self.tensor(piece.tensor).ty;
+
+        let free = choose(self, piece.tensor, &piece.lhs, &piece.rhs, &vars);
+        if root || reduces.is_empty() {
+            if free.len() < vars.len() {
+                return Err(not_orderable(self, &piece, stmt));
+            }
+            let scatters = piece.accumulates_in_place(&free);
+            let accesses = sparse_accesses(self, &piece.rhs);
+            let discordant = accesses.iter().find(|a| !is_concordant(self, a, &free));
+            if let (Some(access), true) = (discordant, sparse_result && root) {
+                return Err(scatter_refused(self, &piece, access, stmt));
+            }
+            if scatters && narrow {
+                return self.through_temporary(&piece, stmt);
+            }
+            if let Some(access) = discordant {
+                if let Some(terms) = self.separable(&piece).filter(|terms| terms.len() > 1) {
+                    return self.add_terms(&piece, terms, stmt);
+                }
+                let remark = search_remark(self, access, stmt);
+                self.remarks.push(remark);
+            }
+            self.push_nest(piece, &free, stmt);
+            return Ok(());
+        }
+
+        // Several sums, or a sum inside an expression: all left loops outside.
+        let order = lhs_first(self, &piece, &vars);
+        let concordant = order.len() == vars.len()
+            && sparse_accesses(self, &piece.rhs)
+                .iter()
+                .all(|a| is_concordant(self, a, &order));
+        if concordant {
+            self.push_nest(piece, &order, stmt);
+            return Ok(());
+        }
+        if sparse_result {
+            let accesses = sparse_accesses(self, &piece.rhs);
+            return Err(
+                match accesses.iter().find(|a| !is_concordant(self, a, &order)) {
+                    Some(access) => scatter_refused(self, &piece, access, stmt),
+                    None => not_orderable(self, &piece, stmt),
+                },
+            );
+        }
+        if let (Some(terms), false) = (self.separable(&piece), narrow) {
+            return self.add_terms(&piece, terms, stmt);
+        }
+        self.through_temporary(&piece, stmt)
+    }
+
+    fn push_nest(&mut self, piece: Piece, order: &[VarId], stmt: &Statement) {
+        self.nests.push(Nest {
+            stmt: piece.stmt,
+            tensor: piece.tensor,
+            lhs: piece.lhs,
+            op: piece.op,
+            rhs: piece.rhs,
+            loops: order.iter().map(|&v| Loop::serial(v)).collect(),
+            span: stmt.span,
+        });
+    }
+
+    /// The terms of a sum that can be added to a dense result one after another:
+    /// first those without a reduction (as one), then each reduction. The first one
+    /// is written with the piece's own operator, the others are added.
+    fn separable(&self, piece: &Piece) -> Option<Vec<Expr>> {
+        let additive = matches!(piece.op, None | Some(ReduceOp::Add));
+        if !additive || self.tensor(piece.tensor).is_sparse() {
+            return None;
+        }
+        let ty = piece.rhs.ty;
+        if ty == ScalarType::Bool || self.tensor(piece.tensor).ty.compute() != ty {
+            return None;
+        }
+        let mut terms = Vec::new();
+        flatten(&piece.rhs, false, &mut terms);
+        let mut plain: Option<Expr> = None;
+        let mut sums = Vec::new();
+        for term in terms {
+            if reduces(&term).is_empty() {
+                let sparse = !sparse_accesses(self, &term).is_empty();
+                if sparse && plain.is_some() {
+                    sums.push(term);
+                } else {
+                    plain = Some(match plain {
+                        None => term,
+                        Some(sum) => binary(BinaryOp::Add, sum, term),
+                    });
+                }
+            } else {
+                let sum = push_factors(&term)?;
+                if reads(&sum, piece.tensor) {
+                    return None;
+                }
+                sums.push(sum);
+            }
+        }
+        if sums.iter().any(|sum| reads(sum, piece.tensor)) {
+            return None;
+        }
+        let mut all: Vec<Expr> = plain.into_iter().collect();
+        all.extend(sums);
+        (all.len() > 1 || !piece.root_reduction()).then_some(all)
+    }
+
+    fn add_terms(
+        &mut self,
+        piece: &Piece,
+        terms: Vec<Expr>,
+        stmt: &Statement,
+    ) -> Result<(), Diagnostic> {
+        for (at, rhs) in terms.into_iter().enumerate() {
+            let op = if at == 0 {
+                piece.op
+            } else {
+                Some(ReduceOp::Add)
+            };
+            let term = Piece {
+                op,
+                rhs,
+                ..piece.clone()
+            };
+            self.add_piece(term, stmt)?;
+        }
+        Ok(())
+    }
+
+    /// Computes every sum of the piece that its own loops cannot hold into a
+    /// dense temporary first.
+    fn through_temporary(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+        let mut rhs = piece.rhs.clone();
+        for sum in reduces(&piece.rhs) {
+            let used: Vec<VarId> = {
+                let inside = order::vars_in(&sum);
+                piece
+                    .lhs
+                    .iter()
+                    .copied()
+                    .filter(|v| inside.contains(v))
+                    .collect()
+            };
+            let mut dims = Vec::new();
+            for &var in &used {
+                let Bound::Static(hi) = &self.var(var).range.hi else {
+                    return Err(not_orderable(self, piece, stmt));
+                };
+                dims.push(hi.clone());
+            }
+            let name = format!("{}_sum", self.tensor(piece.tensor).name);
+            let temp = self.add_tensor(Tensor {
+                name,
+                span: sum.span,
+                role: Role::Temporary,
+                ty: sum.ty,
+                format: TensorFormat::dense(dims.len()),
+                dims,
+                fill: Literal::ZERO,
+            });
+            self.add_piece(
+                Piece {
+                    stmt: piece.stmt,
+                    tensor: temp,
+                    lhs: used.clone(),
+                    op: None,
+                    rhs: sum.clone(),
+                },
+                stmt,
+            )?;
+            let read = Expr {
+                kind: ExprKind::Access(Access {
+                    tensor: temp,
+                    subscripts: used.iter().map(|&v| index(v, &sum)).collect(),
+                }),
+                ty: sum.ty.compute(),
+                span: sum.span,
+            };
+            replace(&mut rhs, &sum, &read);
+        }
+        if !sparse_accesses(self, &piece.rhs).is_empty() {
+            self.remarks.push(Diagnostic::performance(
+                performance::WORKSPACE,
+                stmt.span,
+                "a sum is computed into a temporary tensor first",
+                "its loops cannot stand inside those of the result",
+            ));
+        }
+        self.add_piece(
+            Piece {
+                rhs,
+                ..piece.clone()
+            },
+            stmt,
+        )
+    }
+}
+
+/// What is still to be given loops.
+#[derive(Clone)]
+struct Piece {
+    stmt: usize,
+    tensor: TensorId,
+    lhs: Vec<VarId>,
+    op: Option<ReduceOp>,
+    rhs: Expr,
+}
+
+impl Piece {
+    /// The right side is one reduction that the result itself can accumulate.
+    fn root_reduction(&self) -> bool {
+        root_reduction(&self.rhs, self.op).is_some()
+    }
+
+    fn vars(&self, graph: &Graph, stmt: &Statement) -> Vec<VarId> {
+        let mut needed = self.lhs.clone();
+        visit(&self.rhs, &mut |node| match &node.kind {
+            ExprKind::Index(v) => needed.push(*v),
+            ExprKind::Reduce { vars, .. } => needed.extend(vars),
+            ExprKind::Literal(_)
+            | ExprKind::Access(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_) => {}
+        });
+        let mut outer: Vec<VarId> = needed
+            .iter()
+            .flat_map(|&v| order::range_vars(graph, v))
+            .collect();
+        needed.append(&mut outer);
+        stmt.vars
+            .iter()
+            .copied()
+            .filter(|v| needed.contains(v))
+            .collect()
+    }
+
+    /// With loops in this order, the result is written more than once.
+    fn accumulates_in_place(&self, order: &[VarId]) -> bool {
+        let last = order.iter().rposition(|v| self.lhs.contains(v));
+        last.is_some_and(|last| order[..last].iter().any(|v| !self.lhs.contains(v)))
+    }
+}
+
+/// The operator, variables and body, if the right side is one reduction whose
+/// partial results may be accumulated in the left side.
+#[must_use]
+pub fn root_reduction(rhs: &Expr, op: Option<ReduceOp>) -> Option<(ReduceOp, &[VarId], &Expr)> {
+    if let ExprKind::Reduce {
+        op: inner,
+        vars,
+        body,
+    } = &rhs.kind
+        && op.is_none_or(|op| op == *inner)
+        && reduces(body).is_empty()
+    {
+        Some((*inner, vars, body))
+    } else {
+        None
+    }
+}
+
+/// The outermost reductions of an expression, in order.
+#[must_use]
+pub fn reduces(e: &Expr) -> Vec<Expr> {
+    match &e.kind {
+        ExprKind::Reduce { .. } => vec![e.clone()],
+        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {
+            Vec::new()
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => reduces(a),
+        ExprKind::Binary(_, a, b) => [reduces(a), reduces(b)].concat(),
+        ExprKind::Select(c, a, b) => [reduces(c), reduces(a), reduces(b)].concat(),
+        ExprKind::Call(_, args) => args.iter().flat_map(reduces).collect(),
+    }
+}
+
+/// Replaces each occurrence of `from` that is structurally the same by `to`.
+pub fn replace(e: &mut Expr, from: &Expr, to: &Expr) {
+    if super::equal::same(e, from) {
+        *e = to.clone();
+        return;
+    }
+    match &mut e.kind {
+        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => replace(a, from, to),
+        ExprKind::Binary(_, a, b) => {
+            replace(a, from, to);
+            replace(b, from, to);
+        }
+        ExprKind::Select(c, a, b) => {
+            replace(c, from, to);
+            replace(a, from, to);
+            replace(b, from, to);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace(a, from, to)),
+        ExprKind::Reduce { body, .. } => replace(body, from, to),
+    }
+}
+
+fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<VarId> {
+    let (left, right): (Vec<VarId>, Vec<VarId>) =
+        vars.iter().copied().partition(|v| piece.lhs.contains(v));
+    let mut order = choose(graph, piece.tensor, &piece.lhs, &piece.rhs, &left);
+    order.extend(choose(graph, piece.tensor, &piece.lhs, &piece.rhs, &right));
+    order
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr {
+        ty: a.ty,
+        span: a.span.to(b.span),
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+    }
+}
+
+fn negate(e: Expr) -> Expr {
+    Expr {
+        ty: e.ty,
+        span: e.span,
+        kind: ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
+    }
+}
+
+fn index(var: VarId, near: &Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Index(var),
+        ty: ScalarType::I64,
+        span: near.span,
+    }
+}
+
+/// The terms of `+`, `-` and unary minus at the top, signs pushed in.
+fn flatten(e: &Expr, negative: bool, terms: &mut Vec<Expr>) {
+    match &e.kind {
+        ExprKind::Binary(BinaryOp::Add, a, b) => {
+            flatten(a, negative, terms);
+            flatten(b, negative, terms);
+        }
+        ExprKind::Binary(BinaryOp::Sub, a, b) => {
+            flatten(a, negative, terms);
+            flatten(b, !negative, terms);
+        }
+        ExprKind::Unary(UnaryOp::Neg, a) => flatten(a, !negative, terms),
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => terms.push(if negative {
+            negate(e.clone())
+        } else {
+            e.clone()
+        }),
+    }
+}
+
+/// `f * sum(body)`, `sum(body) / f`, `-sum(body)` as `sum(f * body)` and so on.
+fn push_factors(term: &Expr) -> Option<Expr> {
+    let inside = |sum: &Expr, wrap: &dyn Fn(Expr) -> Expr| -> Option<Expr> {
+        let sum = push_factors(sum)?;
+        let ExprKind::Reduce {
+            op: ReduceOp::Add,
+            vars,
+            body,
+        } = sum.kind
+        else {
+            return None;
+        };
+        Some(Expr {
+            kind: ExprKind::Reduce {
+                op: ReduceOp::Add,
+                vars,
+                body: Box::new(wrap(*body)),
+            },
+            ty: sum.ty,
+            span: sum.span,
+        })
+    };
+    match &term.kind {
+        ExprKind::Reduce {
+            op: ReduceOp::Add,
+            body,
+            ..
+        } if reduces(body).is_empty() => Some(term.clone()),
+        ExprKind::Unary(UnaryOp::Neg, a) => inside(a, &negate),
+        ExprKind::Binary(BinaryOp::Mul, a, b) if reduces(a).is_empty() => {
+            inside(b, &|body| binary(BinaryOp::Mul, (**a).clone(), body))
+        }
+        ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), a, b)
+            if reduces(b).is_empty() && (*op == BinaryOp::Mul || !term.ty.is_integer()) =>
+        {
+            inside(a, &|body| binary(*op, body, (**b).clone()))
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => None,
+    }
+}
+
+/// Whether `e` reads `tensor`.
+#[must_use]
+pub fn reads(e: &Expr, tensor: TensorId) -> bool {
+    let mut found = false;
+    visit(e, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind {
+            found |= access.tensor == tensor;
+        }
+    });
+    found
+}
+
+fn refuse_unbuilt(graph: &Graph, stmt: &Statement, written: &[TensorId]) -> Result<(), Diagnostic> {
+    let tensor = graph.tensor(stmt.tensor);
+    if !tensor.is_sparse() {
+        return Ok(());
+    }
+    let name = &tensor.name;
+    if stmt.op.is_some() || tensor.role == Role::InOut || written.contains(&stmt.tensor) {
+        return Err(Diagnostic::error(
+            codes::SPARSE_UPDATE,
+            stmt.span,
+            format!("updating the sparse tensor `{name}` in place is not supported yet"),
+            "its stored elements would have to grow where they stand",
+        )
+        .with_label(tensor.span, format!("`{name}` is stored sparsely"))
+        .with_help("compute the sum in one statement, or make the tensor dense"));
+    }
+    Ok(())
+}
+
+fn scatter_refused(graph: &Graph, piece: &Piece, access: &Access, stmt: &Statement) -> Diagnostic {
+    let result = &graph.tensor(piece.tensor).name;
+    let operand = &graph.tensor(access.tensor).name;
+    Diagnostic::error(
+        codes::SCATTER,
+        stmt.span,
+        format!("scattering into the sparse result `{result}` is not supported yet"),
+        format!("`{operand}` cannot be walked in the order in which `{result}` is appended"),
+    )
+    .with_help(format!(
+        "store `{result}` dense, or `{operand}` with its levels in another order"
+    ))
+}
+
+fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
+    let result = &graph.tensor(piece.tensor).name;
+    Diagnostic::error(
+        codes::ORDER,
+        stmt.span,
+        format!("no order of loops computes `{result}` (not supported yet)"),
+        "the result's levels and the data-dependent ranges contradict each other",
+    )
+    .with_help(format!(
+        "store `{result}` dense, or with its levels in another order"
+    ))
+}
+
+fn search_remark(graph: &Graph, access: &Access, stmt: &Statement) -> Diagnostic {
+    let name = &graph.tensor(access.tensor).name;
+    Diagnostic::performance(
+        performance::SEARCH,
+        stmt.span,
+        format!("`{name}` is searched inside the loops"),
+        "no order of loops walks the levels of all operands",
+    )
+    .with_help(format!(
+        "store `{name}` with its levels in the order of the loops"
+    ))
+}
+
+impl Graph {
+    /// The extent of a variable of the program, if it is static.
+    #[must_use]
+    pub fn static_range(&self, var: VarId) -> Option<(&SizeExpr, &SizeExpr)> {
+        let range = &self.var(var).range;
+        if let (Bound::Static(lo), Bound::Static(hi)) = (&range.lo, &range.hi) {
+            Some((lo, hi))
+        } else {
+            None
+        }
+    }
+}

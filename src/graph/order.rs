@@ -1,0 +1,224 @@
+//! The order of a nest's loops before any schedule.
+//!
+//! A sparse tensor must be walked outer level first, so each access orders its
+//! variables. Those orders are merged access by access, the result's first; an
+//! access that would close a cycle (a transposed operand) gives way and is
+//! located by search instead. Among what is left free, variables of the left
+//! side come first in the order they were written, then the others by first
+//! appearance; but where a reduction walks a sparse operand into a dense result,
+//! variables that drive no sparse level go innermost, so that `C(i,j) = A(i,k) * B(k,j)`
+//! with sparse A runs i, k, j and walks rows of B and C.
+
+use super::{Graph, visit};
+use crate::format::TensorFormat;
+use crate::program::ir::{Access, Bound, Expr, ExprKind, TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// a before b.
+type Edge = (VarId, VarId);
+
+/// The order of the loops over `vars` for `tensor(lhs) = rhs`.
+#[must_use]
+pub fn choose(
+    graph: &Graph,
+    tensor: TensorId,
+    lhs: &[VarId],
+    rhs: &Expr,
+    vars: &[VarId],
+) -> Vec<VarId> {
+    let mut edges: BTreeSet<Edge> = BTreeSet::new();
+    let result = graph.tensor(tensor);
+    let appended = appended_vars(&result.format, lhs);
+    add_chain(&mut edges, &appended);
+    for &first in &appended {
+        for &later in vars {
+            if !appended.contains(&later) {
+                edges.insert((first, later));
+            }
+        }
+    }
+    for &var in vars {
+        for outer in range_vars(graph, var) {
+            add_chain(&mut edges, &[outer, var]);
+        }
+    }
+    let accesses = sparse_accesses(graph, rhs);
+    for access in &accesses {
+        add_access(&mut edges, graph, access);
+    }
+    let driven: BTreeSet<VarId> = accesses
+        .iter()
+        .flat_map(|access| driving_vars(graph, access))
+        .collect();
+    let reduces = vars.iter().any(|v| !lhs.contains(v) && driven.contains(v));
+    let rank = |var: VarId| -> (bool, usize) {
+        let at = vars.iter().position(|&v| v == var).unwrap_or(usize::MAX);
+        (reduces && !driven.contains(&var), at)
+    };
+    topological(vars, &edges, rank)
+}
+
+/// Whether the access's sparse levels can be walked with the loops in this order.
+#[must_use]
+pub fn is_concordant(graph: &Graph, access: &Access, order: &[VarId]) -> bool {
+    let at = |var: VarId| order.iter().position(|&v| v == var);
+    access_edges(graph, access)
+        .iter()
+        .all(|&(a, b)| match (at(a), at(b)) {
+            (Some(a), Some(b)) => a < b,
+            _ => true,
+        })
+}
+
+/// The variables of the levels down to the last one that appends: their loops
+/// must be outermost and in this order.
+#[must_use]
+pub fn appended_vars(format: &TensorFormat, lhs: &[VarId]) -> Vec<VarId> {
+    let count = format
+        .levels
+        .iter()
+        .rposition(|level| !level.is_full())
+        .map_or(0, |last| last + 1);
+    format.modes[..count]
+        .iter()
+        .filter_map(|&mode| lhs.get(mode).copied())
+        .collect()
+}
+
+/// Accesses to sparse tensors in value position (not inside subscripts), each once.
+#[must_use]
+pub fn sparse_accesses(graph: &Graph, e: &Expr) -> Vec<Access> {
+    let mut found: Vec<Access> = Vec::new();
+    visit(e, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind
+            && graph.tensor(access.tensor).is_sparse()
+            && !found.iter().any(|a| super::equal::same_access(a, access))
+        {
+            found.push(access.clone());
+        }
+    });
+    found
+}
+
+/// The variables that stand alone in a subscript of a sparse tensor's access.
+fn driving_vars(graph: &Graph, access: &Access) -> Vec<VarId> {
+    let format = &graph.tensor(access.tensor).format;
+    let last = format.levels.iter().rposition(|level| !level.is_full());
+    let count = last.map_or(0, |last| last + 1);
+    format.modes[..count]
+        .iter()
+        .filter_map(|&mode| access.subscripts.get(mode)?.as_var())
+        .collect()
+}
+
+/// Whether `var` walks coordinates that a level of some access stores, so that
+/// its loop may skip some.
+#[must_use]
+pub fn is_sparse_driven(graph: &Graph, rhs: &Expr, var: VarId) -> bool {
+    sparse_accesses(graph, rhs).iter().any(|access| {
+        let format = &graph.tensor(access.tensor).format;
+        format
+            .levels
+            .iter()
+            .zip(&format.modes)
+            .any(|(level, &mode)| {
+                !level.is_full() && access.subscripts.get(mode).and_then(Expr::as_var) == Some(var)
+            })
+    })
+}
+
+fn access_edges(graph: &Graph, access: &Access) -> Vec<Edge> {
+    let format = &graph.tensor(access.tensor).format;
+    let mut before: Vec<VarId> = Vec::new();
+    let mut edges = Vec::new();
+    for (level, &mode) in format.levels.iter().zip(&format.modes) {
+        let Some(subscript) = access.subscripts.get(mode) else {
+            continue;
+        };
+        let own = vars_in(subscript);
+        if !level.is_full() {
+            for &outer in &before {
+                for &var in &own {
+                    if outer != var {
+                        edges.push((outer, var));
+                    }
+                }
+            }
+        }
+        before.extend(own);
+    }
+    edges
+}
+
+fn add_access(edges: &mut BTreeSet<Edge>, graph: &Graph, access: &Access) {
+    let new = access_edges(graph, access);
+    let mut trial = edges.clone();
+    trial.extend(new);
+    if !has_cycle(&trial) {
+        *edges = trial;
+    }
+}
+
+fn add_chain(edges: &mut BTreeSet<Edge>, chain: &[VarId]) {
+    for pair in chain.windows(2) {
+        edges.insert((pair[0], pair[1]));
+    }
+}
+
+/// All variables of an expression, each once, by first appearance.
+#[must_use]
+pub fn vars_in(e: &Expr) -> Vec<VarId> {
+    let mut found = Vec::new();
+    visit(e, &mut |node| {
+        if let ExprKind::Index(var) = node.kind
+            && !found.contains(&var)
+        {
+            found.push(var);
+        }
+    });
+    found
+}
+
+/// The variables that the bounds of `var` depend on.
+#[must_use]
+pub fn range_vars(graph: &Graph, var: VarId) -> Vec<VarId> {
+    let range = &graph.var(var).range;
+    [&range.lo, &range.hi]
+        .into_iter()
+        .flat_map(|bound| match bound {
+            Bound::Static(_) => Vec::new(),
+            Bound::Dynamic(e) => vars_in(e),
+        })
+        .collect()
+}
+
+fn has_cycle(edges: &BTreeSet<Edge>) -> bool {
+    let nodes: BTreeSet<VarId> = edges.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let nodes: Vec<VarId> = nodes.into_iter().collect();
+    topological(&nodes, edges, |v| (false, v.index())).len() < nodes.len()
+}
+
+/// Kahn's algorithm, least rank first. Nodes on a cycle are left out.
+fn topological(
+    nodes: &[VarId],
+    edges: &BTreeSet<Edge>,
+    rank: impl Fn(VarId) -> (bool, usize),
+) -> Vec<VarId> {
+    let mut left: Vec<VarId> = nodes.to_vec();
+    let mut order = Vec::with_capacity(nodes.len());
+    loop {
+        let next = left
+            .iter()
+            .copied()
+            .filter(|&v| {
+                !edges
+                    .iter()
+                    .any(|&(a, b)| b == v && a != v && left.contains(&a))
+            })
+            .min_by_key(|&v| rank(v));
+        let Some(next) = next else { break };
+        left.retain(|&v| v != next);
+        order.push(next);
+    }
+    order
+}

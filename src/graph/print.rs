@@ -1,0 +1,222 @@
+//! Graphs as text, in the notation of paper 001's listings:
+//! `suchthat(forall(i0, forall(i1, ...)), split(i, i0, i1, 32))`.
+
+use super::concretize::concretize;
+use super::{Graph, Relation, Stmt, Tag};
+use crate::program::ir::{
+    BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
+};
+use crate::schedule::parallelize::{race_text, unit_text};
+
+/// The graph's trees, one a line, with the relations of its variables.
+#[must_use]
+pub fn print(graph: &Graph) -> String {
+    let Some(tree) = concretize(graph) else {
+        return "a reduction cannot accumulate in this order of loops\n".to_string();
+    };
+    let printer = Printer {
+        graph,
+        tensors: &tree.tensors,
+    };
+    let relations: Vec<String> = graph
+        .provenance
+        .relations
+        .iter()
+        .map(|r| relation(graph, r))
+        .collect();
+    let mut text = String::new();
+    for stmt in &tree.stmts {
+        let body = printer.stmt(stmt);
+        if relations.is_empty() {
+            text += &format!("{body}\n");
+        } else {
+            text += &format!("suchthat({body}, {})\n", relations.join(" and "));
+        }
+    }
+    text
+}
+
+/// The relations between variables, one a line.
+#[must_use]
+pub fn print_provenance(graph: &Graph) -> String {
+    graph
+        .provenance
+        .relations
+        .iter()
+        .map(|r| relation(graph, r) + "\n")
+        .collect()
+}
+
+fn relation(graph: &Graph, relation: &Relation) -> String {
+    let name = |v: VarId| graph.var(v).name.as_str();
+    match relation {
+        Relation::Split {
+            parent,
+            outer,
+            inner,
+            factor,
+        } => format!(
+            "split({}, {}, {}, {factor})",
+            name(*parent),
+            name(*outer),
+            name(*inner)
+        ),
+    }
+}
+
+/// `+`, `*`, `min`, ...
+#[must_use]
+pub fn reduce_text(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Add => "+",
+        ReduceOp::Mul => "*",
+        ReduceOp::Min => "min",
+        ReduceOp::Max => "max",
+        ReduceOp::And => "&&",
+        ReduceOp::Or => "||",
+    }
+}
+
+struct Printer<'a> {
+    graph: &'a Graph,
+    tensors: &'a [Tensor],
+}
+
+impl Printer<'_> {
+    fn var(&self, v: VarId) -> &str {
+        &self.graph.var(v).name
+    }
+
+    fn tensor(&self, t: TensorId) -> &str {
+        &self.tensors[t.index()].name
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> String {
+        match stmt {
+            Stmt::Forall { var, tag, body } => {
+                format!(
+                    "forall({}, {}{})",
+                    self.var(*var),
+                    self.stmt(body),
+                    tag_text(tag)
+                )
+            }
+            Stmt::Where {
+                consumer, producer, ..
+            } => format!("where({}, {})", self.stmt(consumer), self.stmt(producer)),
+            Stmt::Sequence(stmts) => {
+                let parts: Vec<String> = stmts.iter().map(|s| self.stmt(s)).collect();
+                format!("sequence({})", parts.join(", "))
+            }
+            Stmt::Assign(assign) => {
+                let vars: Vec<&str> = assign.lhs.iter().map(|&v| self.var(v)).collect();
+                let target = if vars.is_empty() {
+                    self.tensor(assign.tensor).to_string()
+                } else {
+                    format!("{}({})", self.tensor(assign.tensor), vars.join(","))
+                };
+                let op = assign.op.map_or("", reduce_text);
+                format!("{target} {op}= {}", self.expr(&assign.rhs, 0))
+            }
+        }
+    }
+
+    fn expr(&self, e: &Expr, outer: u8) -> String {
+        match &e.kind {
+            ExprKind::Literal(l) => l.to_string(),
+            ExprKind::Access(access) => {
+                let name = self.tensor(access.tensor);
+                if access.subscripts.is_empty() {
+                    return name.to_string();
+                }
+                let subscripts: Vec<String> =
+                    access.subscripts.iter().map(|s| self.expr(s, 0)).collect();
+                format!("{name}({})", subscripts.join(","))
+            }
+            ExprKind::Index(v) => self.var(*v).to_string(),
+            ExprKind::Size(size) => self.size(size),
+            ExprKind::Unary(UnaryOp::Neg, a) => format!("-{}", self.expr(a, 7)),
+            ExprKind::Unary(UnaryOp::Not, a) => format!("!{}", self.expr(a, 7)),
+            ExprKind::Binary(op, a, b) => {
+                let (text, level) = binary_text(*op);
+                let body = format!("{} {text} {}", self.expr(a, level), self.expr(b, level + 1));
+                if level < outer {
+                    format!("({body})")
+                } else {
+                    body
+                }
+            }
+            ExprKind::Select(c, a, b) => format!(
+                "({} ? {} : {})",
+                self.expr(c, 1),
+                self.expr(a, 0),
+                self.expr(b, 0)
+            ),
+            ExprKind::Call(func, args) => {
+                let args: Vec<String> = args.iter().map(|a| self.expr(a, 0)).collect();
+                format!(
+                    "{}({})",
+                    format!("{func:?}").to_lowercase(),
+                    args.join(", ")
+                )
+            }
+            ExprKind::Cast(a) => format!("{}({})", e.ty, self.expr(a, 0)),
+            ExprKind::Reduce { op, vars, body } => {
+                let vars: Vec<&str> = vars.iter().map(|&v| self.var(v)).collect();
+                format!(
+                    "reduce({}, {}, {})",
+                    reduce_text(*op),
+                    vars.join(","),
+                    self.expr(body, 0)
+                )
+            }
+        }
+    }
+
+    fn size(&self, e: &SizeExpr) -> String {
+        let two = |a: &SizeExpr, op: &str, b: &SizeExpr| {
+            format!("({} {op} {})", self.size(a), self.size(b))
+        };
+        match e {
+            SizeExpr::Const(c) => c.to_string(),
+            SizeExpr::Size(s) => self.graph.function.size(*s).name.clone(),
+            SizeExpr::Param(p) => self.tensor(*p).to_string(),
+            SizeExpr::Add(a, b) => two(a, "+", b),
+            SizeExpr::Sub(a, b) => two(a, "-", b),
+            SizeExpr::Mul(a, b) => two(a, "*", b),
+            SizeExpr::FloorDiv(a, b) => two(a, "/", b),
+            SizeExpr::Min(a, b) => format!("min({}, {})", self.size(a), self.size(b)),
+            SizeExpr::Max(a, b) => format!("max({}, {})", self.size(a), self.size(b)),
+        }
+    }
+}
+
+fn tag_text(tag: &Tag) -> String {
+    match &tag.parallel {
+        None => String::new(),
+        Some(parallel) => format!(
+            ", {}, {}",
+            unit_text(parallel.unit),
+            race_text(parallel.race)
+        ),
+    }
+}
+
+/// An operator and how tightly it binds.
+fn binary_text(op: BinaryOp) -> (&'static str, u8) {
+    match op {
+        BinaryOp::Or => ("||", 1),
+        BinaryOp::And => ("&&", 2),
+        BinaryOp::Eq => ("==", 3),
+        BinaryOp::Ne => ("!=", 3),
+        BinaryOp::Lt => ("<", 4),
+        BinaryOp::Le => ("<=", 4),
+        BinaryOp::Gt => (">", 4),
+        BinaryOp::Ge => (">=", 4),
+        BinaryOp::Add => ("+", 5),
+        BinaryOp::Sub => ("-", 5),
+        BinaryOp::Mul => ("*", 6),
+        BinaryOp::Div => ("/", 6),
+        BinaryOp::Rem => ("%", 6),
+    }
+}

@@ -1,0 +1,295 @@
+//! Constructors that fold as they build, so that emitted index arithmetic reads
+//! as a person would write it (`i * N + j`, never `(0 * M + i) * N + (j + 0)`).
+
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, UnaryOp, VarId};
+
+const INDEX: ScalarType = ScalarType::I64;
+
+/// A whole number of type `I64`.
+#[must_use]
+pub fn int(value: i64) -> Expr {
+    literal(Literal::Int(value), INDEX)
+}
+
+#[must_use]
+pub fn literal(value: Literal, ty: ScalarType) -> Expr {
+    Expr {
+        kind: ExprKind::Literal(value),
+        ty,
+    }
+}
+
+#[must_use]
+pub fn boolean(value: bool) -> Expr {
+    literal(Literal::Bool(value), ScalarType::Bool)
+}
+
+#[must_use]
+pub fn var(id: VarId, ty: ScalarType) -> Expr {
+    Expr {
+        kind: ExprKind::Var(id),
+        ty,
+    }
+}
+
+/// `array[index]`, of the compute type of `elem`.
+#[must_use]
+pub fn load(array: ArrayId, elem: ScalarType, index: Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Load {
+            array,
+            index: Box::new(index),
+        },
+        ty: elem.compute(),
+    }
+}
+
+#[must_use]
+pub fn cast(ty: ScalarType, e: Expr) -> Expr {
+    if e.ty == ty {
+        return e;
+    }
+    if let (ExprKind::Literal(Literal::Int(i)), true) = (&e.kind, ty.is_float()) {
+        return literal(Literal::Int(*i), ty);
+    }
+    Expr {
+        kind: ExprKind::Cast(Box::new(e)),
+        ty,
+    }
+}
+
+fn as_int(e: &Expr) -> Option<i64> {
+    if let (ExprKind::Literal(Literal::Int(i)), true) = (&e.kind, e.ty.is_integer()) {
+        Some(*i)
+    } else {
+        None
+    }
+}
+
+fn as_bool(e: &Expr) -> Option<bool> {
+    if let ExprKind::Literal(Literal::Bool(b)) = e.kind {
+        Some(b)
+    } else {
+        None
+    }
+}
+
+/// A node without any folding.
+#[must_use]
+pub fn raw_binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let ty = if is_comparison(op) {
+        ScalarType::Bool
+    } else {
+        a.ty
+    };
+    Expr {
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ty,
+    }
+}
+
+#[must_use]
+pub fn is_comparison(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+    )
+}
+
+/// `a op b`. Integer arithmetic is folded; floating-point arithmetic never is,
+/// since the order of its roundings is the program's.
+#[must_use]
+pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    if let (Some(x), Some(y)) = (as_int(&a), as_int(&b))
+        && let Some(folded) = fold_int(op, x, y)
+    {
+        return match folded {
+            Folded::Int(i) => literal(Literal::Int(i), a.ty),
+            Folded::Bool(b) => boolean(b),
+        };
+    }
+    let (left, right) = (as_int(&a), as_int(&b));
+    match op {
+        BinaryOp::Add if left == Some(0) => b,
+        BinaryOp::Add | BinaryOp::Sub if right == Some(0) => a,
+        // (e + c) + d and the like: keep one constant at the end.
+        BinaryOp::Add | BinaryOp::Sub if right.is_some() && a.ty == INDEX => {
+            add_constant(op, a, b, right.unwrap_or(0))
+        }
+        BinaryOp::Sub if a == b && a.ty == INDEX => int(0),
+        BinaryOp::Mul if left == Some(0) && a.ty == INDEX => a,
+        BinaryOp::Mul if right == Some(0) && a.ty == INDEX => b,
+        BinaryOp::Mul if left == Some(1) => b,
+        BinaryOp::Mul | BinaryOp::Div | BinaryOp::FloorDiv if right == Some(1) => a,
+        BinaryOp::Min | BinaryOp::Max if a == b => a,
+        BinaryOp::And => match (as_bool(&a), as_bool(&b)) {
+            (Some(true), _) => b,
+            (_, Some(true)) | (Some(false), _) => a,
+            (None, None | Some(false)) => raw_binary(op, a, b),
+        },
+        BinaryOp::Or => match (as_bool(&a), as_bool(&b)) {
+            (Some(false), _) => b,
+            (_, Some(false)) | (Some(true), _) => a,
+            (None, None | Some(true)) => raw_binary(op, a, b),
+        },
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::FloorDiv
+        | BinaryOp::Min
+        | BinaryOp::Max
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge => raw_binary(op, a, b),
+    }
+}
+
+fn add_constant(op: BinaryOp, a: Expr, b: Expr, constant: i64) -> Expr {
+    let signed = if op == BinaryOp::Sub {
+        constant.checked_neg()
+    } else {
+        Some(constant)
+    };
+    if let (ExprKind::Binary(inner_op, x, y), Some(signed)) = (&a.kind, signed)
+        && let (BinaryOp::Add | BinaryOp::Sub, Some(inner)) = (inner_op, as_int(y))
+    {
+        let inner = if *inner_op == BinaryOp::Sub {
+            inner.checked_neg()
+        } else {
+            Some(inner)
+        };
+        if let Some(total) = inner.and_then(|inner| inner.checked_add(signed)) {
+            return if total == 0 {
+                (**x).clone()
+            } else if total > 0 {
+                raw_binary(BinaryOp::Add, (**x).clone(), int(total))
+            } else {
+                raw_binary(BinaryOp::Sub, (**x).clone(), int(total.wrapping_neg()))
+            };
+        }
+    }
+    raw_binary(op, a, b)
+}
+
+enum Folded {
+    Int(i64),
+    Bool(bool),
+}
+
+fn fold_int(op: BinaryOp, x: i64, y: i64) -> Option<Folded> {
+    Some(match op {
+        BinaryOp::Add => Folded::Int(x.checked_add(y)?),
+        BinaryOp::Sub => Folded::Int(x.checked_sub(y)?),
+        BinaryOp::Mul => Folded::Int(x.checked_mul(y)?),
+        BinaryOp::Div => Folded::Int(x.checked_div(y)?),
+        BinaryOp::Rem => Folded::Int(x.checked_rem(y)?),
+        BinaryOp::FloorDiv => {
+            let q = x.checked_div(y)?;
+            let inexact = q.checked_mul(y)? != x && ((x < 0) != (y < 0));
+            Folded::Int(if inexact { q - 1 } else { q })
+        }
+        BinaryOp::Min => Folded::Int(x.min(y)),
+        BinaryOp::Max => Folded::Int(x.max(y)),
+        BinaryOp::Eq => Folded::Bool(x == y),
+        BinaryOp::Ne => Folded::Bool(x != y),
+        BinaryOp::Lt => Folded::Bool(x < y),
+        BinaryOp::Le => Folded::Bool(x <= y),
+        BinaryOp::Gt => Folded::Bool(x > y),
+        BinaryOp::Ge => Folded::Bool(x >= y),
+        BinaryOp::And | BinaryOp::Or => return None,
+    })
+}
+
+#[must_use]
+pub fn add(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Add, a, b)
+}
+
+#[must_use]
+pub fn sub(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Sub, a, b)
+}
+
+#[must_use]
+pub fn mul(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Mul, a, b)
+}
+
+#[must_use]
+pub fn min(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Min, a, b)
+}
+
+#[must_use]
+pub fn max(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Max, a, b)
+}
+
+#[must_use]
+pub fn lt(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Lt, a, b)
+}
+
+#[must_use]
+pub fn eq(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Eq, a, b)
+}
+
+#[must_use]
+pub fn and(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::And, a, b)
+}
+
+#[must_use]
+pub fn or(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Or, a, b)
+}
+
+/// All of them; true for none.
+#[must_use]
+pub fn all(conditions: impl IntoIterator<Item = Expr>) -> Expr {
+    conditions.into_iter().fold(boolean(true), and)
+}
+
+#[must_use]
+pub fn unary(op: UnaryOp, a: Expr) -> Expr {
+    Expr {
+        ty: a.ty,
+        kind: ExprKind::Unary(op, Box::new(a)),
+    }
+}
+
+#[must_use]
+pub fn call(func: Func, args: Vec<Expr>, ty: ScalarType) -> Expr {
+    Expr {
+        kind: ExprKind::Call(func, args),
+        ty,
+    }
+}
+
+/// `cond ? a : b`
+#[must_use]
+pub fn select(cond: Expr, a: Expr, b: Expr) -> Expr {
+    match as_bool(&cond) {
+        Some(true) => a,
+        Some(false) => b,
+        None => Expr {
+            ty: a.ty,
+            kind: ExprKind::Select(Box::new(cond), Box::new(a), Box::new(b)),
+        },
+    }
+}
+
+/// The least c with c * n >= e, for n > 0.
+#[must_use]
+pub fn ceil_div(e: Expr, n: i64) -> Expr {
+    if n == 1 {
+        return e;
+    }
+    binary(BinaryOp::FloorDiv, add(e, int(n - 1)), int(n))
+}

@@ -1,0 +1,1 @@
+//! The properties that every kernel must have between passes.

@@ -1,0 +1,609 @@
+//! Where a sparse result goes: its elements are appended in the order of its levels.
+//!
+//! Levels that append form *groups* with one counter each: a compressed level
+//! alone, or a non-unique one with the singletons below it, whose coordinates are
+//! all written when the innermost is. A coordinate of an outer group is committed
+//! when something was appended below it. Capacity grows geometrically; values are
+//! computed once.
+
+use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::codes::lower as codes;
+use crate::format::LevelKind;
+use crate::graph::Stmt;
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
+use crate::program::ir::{ExprKind, TensorId, VarId};
+
+/// How the result of the nest at hand is put together.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembly {
+    tensor: TensorId,
+    lhs: Vec<VarId>,
+    groups: Vec<Group>,
+    /// Room of the values, where dense levels below the last group give each of its
+    /// positions a block of its own.
+    block_capacity: Option<ir::VarId>,
+    /// Some coordinate of a dense level above a group may be skipped, so its `pos`
+    /// entry must be filled in afterwards.
+    gaps: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    first: usize,
+    last: usize,
+    counter: ir::VarId,
+    capacity: ir::VarId,
+    pos: ArrayId,
+    /// Room of `pos`, where the number of parents is not known beforehand.
+    pos_capacity: Option<ir::VarId>,
+}
+
+/// The path of the result at a place in the loops.
+#[derive(Clone, Debug)]
+pub(crate) struct ResultCursor {
+    pub tensor: TensorId,
+    pub level: usize,
+    pub pos: Expr,
+    /// Coordinates of the group's outer levels, not yet written.
+    pending: Vec<Expr>,
+}
+
+impl Assembly {
+    pub(super) fn start(&self) -> ResultCursor {
+        ResultCursor {
+            tensor: self.tensor,
+            level: 0,
+            pos: b::int(0),
+            pending: Vec::new(),
+        }
+    }
+
+    fn group_of(&self, level: usize) -> Option<usize> {
+        self.groups
+            .iter()
+            .position(|g| (g.first..=g.last).contains(&level))
+    }
+}
+
+fn index(var: ir::VarId) -> Expr {
+    b::var(var, ScalarType::I64)
+}
+
+fn grow(arrays: Vec<ArrayId>, capacity: ir::VarId, needed: Expr) -> ir::Stmt {
+    ir::Stmt::Grow {
+        arrays,
+        capacity,
+        needed,
+    }
+}
+
+impl Lowerer<'_> {
+    /// Counters and capacities of a sparse result.
+    pub(super) fn begin_assembly(&mut self, id: TensorId, lhs: &[VarId]) -> Lower<Assembly> {
+        let tensor = self.tensor(id).clone();
+        let format = &tensor.format;
+        let mut groups: Vec<Group> = Vec::new();
+        let mut level = 0;
+        while level < format.order() {
+            if format.levels[level].is_full() {
+                level += 1;
+                continue;
+            }
+            let mut last = level;
+            while !format.levels[last].unique
+                && format
+                    .levels
+                    .get(last + 1)
+                    .is_some_and(|next| next.kind == LevelKind::Singleton)
+            {
+                last += 1;
+            }
+            let nested = !format.levels[last].unique && last + 1 < format.order();
+            let pos = self.storage[&id].levels[level].0;
+            let (Some(pos), false) = (pos, nested) else {
+                return Err(self
+                    .error(
+                        codes::NONUNIQUE_CHILD,
+                        format!(
+                            "a result with the levels of `{}` is not supported yet",
+                            tensor.name
+                        ),
+                        "written here",
+                    )
+                    .with_help("let only `singleton` levels follow a non-unique one"));
+            };
+            let name = format!("{}{}", tensor.name, level + 1);
+            let fixed = groups.is_empty();
+            groups.push(Group {
+                first: level,
+                last,
+                counter: self.fresh(&format!("p{name}"), ScalarType::I64, true),
+                capacity: self.fresh(&format!("{name}_capacity"), ScalarType::I64, true),
+                pos,
+                pos_capacity: (!fixed)
+                    .then(|| self.fresh(&format!("{name}_pos_capacity"), ScalarType::I64, true)),
+            });
+            level = last + 1;
+        }
+        let trailing = groups.last().is_some_and(|g| g.last + 1 < format.order());
+        let block_capacity = trailing.then(|| {
+            self.fresh(
+                &format!("{}_vals_capacity", tensor.name),
+                ScalarType::I64,
+                true,
+            )
+        });
+        Ok(Assembly {
+            tensor: id,
+            lhs: lhs.to_vec(),
+            groups,
+            block_capacity,
+            gaps: false,
+        })
+    }
+
+    /// Lowers `stmt` where `root` became known, writing the result's level that
+    /// stores it.
+    pub(super) fn open_result(
+        &mut self,
+        stmt: &Stmt,
+        mut scope: Scope,
+        root: Option<VarId>,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let (Some(assembly), Some(cursor), Some(root)) =
+            (self.assembly.clone(), scope.result.clone(), root)
+        else {
+            return self.stmt(stmt, &scope);
+        };
+        let format = self.tensor(assembly.tensor).format.clone();
+        let last_group = assembly.groups.last().map_or(0, |g| g.last);
+        if cursor.level > last_group || assembly.lhs[format.modes[cursor.level]] != root {
+            return self.stmt(stmt, &scope);
+        }
+        let coordinate = scope
+            .coords
+            .get(&root)
+            .cloned()
+            .unwrap_or_else(|| b::int(0));
+        let Some(g) = assembly.group_of(cursor.level) else {
+            let extent = self.extent(assembly.tensor, cursor.level);
+            if !self.covers(root, assembly.tensor, cursor.level) {
+                self.note_gaps(root);
+            }
+            scope.result = Some(ResultCursor {
+                level: cursor.level + 1,
+                pos: b::add(b::mul(cursor.pos, extent), coordinate),
+                ..cursor
+            });
+            return self.stmt(stmt, &scope);
+        };
+        let group = assembly.groups[g].clone();
+        let mut pending = cursor.pending.clone();
+        pending.push(coordinate);
+        let counter = index(group.counter);
+        let inner = ResultCursor {
+            tensor: assembly.tensor,
+            level: cursor.level + 1,
+            pos: counter.clone(),
+            pending: if cursor.level < group.last {
+                pending.clone()
+            } else {
+                Vec::new()
+            },
+        };
+        scope.result = Some(inner);
+        if cursor.level < group.last {
+            return self.stmt(stmt, &scope);
+        }
+        match assembly.groups.get(g + 1) {
+            Some(next) => {
+                self.commit_if_any(&assembly, &group, &next.clone(), stmt, scope, &pending)
+            }
+            None => self.commit_element(&assembly, &group, stmt, scope, &pending),
+        }
+    }
+
+    /// An outer coordinate: kept if something was appended below it.
+    fn commit_if_any(
+        &mut self,
+        assembly: &Assembly,
+        group: &Group,
+        next: &Group,
+        stmt: &Stmt,
+        scope: Scope,
+        pending: &[Expr],
+    ) -> Lower<Vec<ir::Stmt>> {
+        let counter = index(group.counter);
+        let parents = self.extents(assembly.tensor, group.last + 1, next.first);
+        let mut out = Vec::new();
+        if let Some(capacity) = next.pos_capacity {
+            let begin = b::mul(counter.clone(), parents.clone());
+            out.push(grow(
+                vec![next.pos],
+                capacity,
+                b::add(b::add(begin.clone(), parents.clone()), b::int(1)),
+            ));
+            if parents != b::int(1) {
+                out.push(ir::Stmt::Fill {
+                    array: next.pos,
+                    start: b::add(begin, b::int(1)),
+                    count: parents,
+                    value: b::literal(crate::scalar::Literal::ZERO, ScalarType::I64),
+                });
+            }
+        }
+        let name = format!(
+            "p{}{}_begin",
+            self.tensor(assembly.tensor).name,
+            next.first + 1
+        );
+        let (begin, begin_value) = self.fresh_index(&name, false);
+        out.push(ir::Stmt::Let {
+            var: begin,
+            init: index(next.counter),
+        });
+        out.extend(self.stmt(stmt, &scope)?);
+        let mut then = vec![grow(
+            self.coordinate_arrays(assembly, group),
+            group.capacity,
+            b::add(counter, b::int(1)),
+        )];
+        then.extend(self.append(assembly, group, pending));
+        out.push(ir::Stmt::If {
+            cond: b::lt(begin_value, index(next.counter)),
+            then,
+            otherwise: vec![],
+        });
+        Ok(out)
+    }
+
+    /// The innermost coordinate, with its value or block of values.
+    fn commit_element(
+        &mut self,
+        assembly: &Assembly,
+        group: &Group,
+        stmt: &Stmt,
+        mut scope: Scope,
+        pending: &[Expr],
+    ) -> Lower<Vec<ir::Stmt>> {
+        let counter = index(group.counter);
+        let values = self.storage[&assembly.tensor].values;
+        let needed = b::add(counter.clone(), b::int(1));
+        let mut out = Vec::new();
+        let mut arrays = self.coordinate_arrays(assembly, group);
+        match assembly.block_capacity {
+            None => {
+                arrays.push(values);
+                out.push(grow(arrays, group.capacity, needed));
+            }
+            Some(capacity) => {
+                let order = self.tensor(assembly.tensor).format.order();
+                let block = self.extents(assembly.tensor, group.last + 1, order);
+                let tensor = self.tensor(assembly.tensor);
+                let fill = b::literal(tensor.fill, tensor.ty.compute());
+                out.push(grow(arrays, group.capacity, needed.clone()));
+                out.push(grow(vec![values], capacity, b::mul(needed, block.clone())));
+                out.push(ir::Stmt::Fill {
+                    array: values,
+                    start: b::mul(counter, block.clone()),
+                    count: block,
+                    value: fill,
+                });
+            }
+        }
+        let append = self.append(assembly, group, pending);
+        if !self.may_be_vacuous(stmt, &scope) {
+            out.extend(self.stmt(stmt, &scope)?);
+            out.extend(append);
+            return Ok(out);
+        }
+        let name = format!("any_{}", self.tensor(assembly.tensor).name);
+        let flag = self.fresh(&name, ScalarType::Bool, true);
+        out.push(ir::Stmt::Let {
+            var: flag,
+            init: b::boolean(false),
+        });
+        scope.touched = Some(flag);
+        out.extend(self.stmt(stmt, &scope)?);
+        out.push(ir::Stmt::If {
+            cond: b::var(flag, ScalarType::Bool),
+            then: append,
+            otherwise: vec![],
+        });
+        Ok(out)
+    }
+
+    fn coordinate_arrays(&self, assembly: &Assembly, group: &Group) -> Vec<ArrayId> {
+        let levels = &self.storage[&assembly.tensor].levels;
+        (group.first..=group.last)
+            .filter_map(|level| levels[level].1)
+            .collect()
+    }
+
+    /// Writes the group's coordinates and counts.
+    fn append(&self, assembly: &Assembly, group: &Group, pending: &[Expr]) -> Vec<ir::Stmt> {
+        let counter = index(group.counter);
+        let mut out: Vec<ir::Stmt> = self
+            .coordinate_arrays(assembly, group)
+            .into_iter()
+            .zip(pending)
+            .map(|(array, coordinate)| self.store_index(array, counter.clone(), coordinate.clone()))
+            .collect();
+        out.push(ir::Stmt::Assign {
+            var: group.counter,
+            op: None,
+            value: b::add(counter, b::int(1)),
+        });
+        out
+    }
+
+    fn store_index(&self, array: ArrayId, at: Expr, value: Expr) -> ir::Stmt {
+        let elem = self.arrays[array.0 as usize].elem;
+        ir::Stmt::Store {
+            array,
+            index: at,
+            op: None,
+            value: b::cast(elem, value),
+            atomic: false,
+        }
+    }
+
+    /// The product of the extents of some levels.
+    fn extents(&self, tensor: TensorId, from: usize, to: usize) -> Expr {
+        (from..to)
+            .map(|level| self.extent(tensor, level))
+            .fold(b::int(1), b::mul)
+    }
+
+    /// After the loops over `root`: the end of the segment they appended.
+    pub(super) fn close_result(
+        &self,
+        root: VarId,
+        scope: &Scope,
+        mut out: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        if let (Some(assembly), Some(cursor)) = (&self.assembly, &scope.result) {
+            let format = &self.tensor(assembly.tensor).format;
+            let group = assembly.groups.iter().find(|g| g.first == cursor.level);
+            if let Some(group) = group
+                && assembly.lhs[format.modes[cursor.level]] == root
+            {
+                out.push(self.store_index(
+                    group.pos,
+                    b::add(cursor.pos.clone(), b::int(1)),
+                    index(group.counter),
+                ));
+            }
+        }
+        out
+    }
+
+    /// The loops over `root` may skip coordinates of a dense level of the result.
+    pub(super) fn note_gaps(&mut self, root: VarId) {
+        let Some(mut assembly) = self.assembly.take() else {
+            return;
+        };
+        let format = &self.tensor(assembly.tensor).format;
+        let last = assembly.groups.last().map_or(0, |g| g.last);
+        let dense = (0..last).any(|level| {
+            format.levels[level].is_full() && assembly.lhs[format.modes[level]] == root
+        });
+        assembly.gaps |= dense;
+        self.assembly = Some(assembly);
+    }
+
+    /// Whether the variable's range is the whole dimension that the level stores.
+    fn covers(&self, root: VarId, tensor: TensorId, level: usize) -> bool {
+        let tensor = self.tensor(tensor);
+        let dim = &tensor.dims[tensor.format.modes[level]];
+        self.graph
+            .static_range(root)
+            .is_some_and(|(lo, hi)| *lo == crate::program::ir::SizeExpr::Const(0) && hi == dim)
+    }
+
+    /// Whether the element may have been reached without any operand: its sums run
+    /// over sparse levels that may be empty, and without them nothing is stored.
+    fn may_be_vacuous(&self, stmt: &Stmt, scope: &Scope) -> bool {
+        let may_be_empty = |producer: &Stmt| self.walks_sparse(producer, scope);
+        let mut any = false;
+        note_where(stmt, &mut |producer| any |= may_be_empty(producer));
+        any && self.without_reductions(stmt, &may_be_empty).is_none()
+    }
+
+    /// Whether a loop of `stmt` walks a sparse level.
+    fn walks_sparse(&self, stmt: &Stmt, scope: &Scope) -> bool {
+        let mut roots = Vec::new();
+        collect_loops(stmt, &mut roots);
+        let roots: Vec<VarId> = roots
+            .into_iter()
+            .flat_map(|var| self.graph.provenance.roots(var))
+            .collect();
+        self.table
+            .in_stmt(self.graph, stmt, false)
+            .into_iter()
+            .any(|id| {
+                let entry = self.table.get(id);
+                let format = &self.tensor(entry.access.tensor).format;
+                (self.cursor(scope, id).level..format.order()).any(|level| {
+                    let subscript = &entry.access.subscripts[format.modes[level]];
+                    let on_loop = match subscript.kind {
+                        ExprKind::Index(var) => roots.contains(&var),
+                        ExprKind::Literal(_)
+                        | ExprKind::Access(_)
+                        | ExprKind::Size(_)
+                        | ExprKind::Unary(..)
+                        | ExprKind::Binary(..)
+                        | ExprKind::Select(..)
+                        | ExprKind::Call(..)
+                        | ExprKind::Cast(_)
+                        | ExprKind::Reduce { .. } => false,
+                    };
+                    !format.levels[level].is_full() && on_loop
+                })
+            })
+    }
+
+    /// A level that appends is visited at every coordinate only because an operand
+    /// can be found by search alone: refused, since the result would be tried at every
+    /// coordinate there is.
+    pub(super) fn refuse_dense_blowup(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Lower<()> {
+        let (Some(assembly), Some(cursor)) = (&self.assembly, &scope.result) else {
+            return Ok(());
+        };
+        let format = &self.tensor(assembly.tensor).format;
+        let appends = assembly.group_of(cursor.level).is_some()
+            && assembly.lhs[format.modes[cursor.level]] == root;
+        if !appends {
+            return Ok(());
+        }
+        let searched = self
+            .table
+            .in_stmt(self.graph, stmt, false)
+            .into_iter()
+            .find(|&id| {
+                let entry = self.table.get(id);
+                let format = &self.tensor(entry.access.tensor).format;
+                // Not walked by this loop, though this loop's variable is among its
+                // sparse coordinates.
+                (0..format.order()).any(|level| {
+                    let mentions =
+                        crate::graph::order::vars_in(&entry.access.subscripts[format.modes[level]])
+                            .contains(&root);
+                    mentions
+                        && (level >= self.cursor(scope, id).level)
+                        && (level > self.cursor(scope, id).level || format.levels[level].is_full())
+                        && format.levels[self.cursor(scope, id).level..]
+                            .iter()
+                            .any(|l| !l.is_full())
+                })
+            });
+        match searched {
+            None => Ok(()),
+            Some(id) => {
+                let operand = &self.tensor(self.table.get(id).access.tensor).name;
+                let result = &self.tensor(assembly.tensor).name;
+                Err(self
+                    .error(
+                        codes::DENSE_RESULT,
+                        format!(
+                            "every coordinate of the sparse result `{result}` would be tried: \
+                             not supported yet"
+                        ),
+                        &format!("`{operand}` cannot be walked in the order of the loops"),
+                    )
+                    .with_help(format!(
+                        "store `{operand}` with its levels in the order of `{result}`, or `{result}` dense"
+                    )))
+            }
+        }
+    }
+
+    /// Puts the arrays up before the loops and completes them after.
+    pub(super) fn finish_assembly(
+        &mut self,
+        assembly: &Assembly,
+        loops: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        let values = self.storage[&assembly.tensor].values;
+        for (at, group) in assembly.groups.iter().enumerate() {
+            let zero = |var| ir::Stmt::Let {
+                var,
+                init: b::int(0),
+            };
+            match group.pos_capacity {
+                None => out.push(ir::Stmt::Alloc {
+                    array: group.pos,
+                    count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
+                    zeroed: true,
+                }),
+                Some(capacity) => {
+                    out.push(zero(capacity));
+                    out.push(grow(vec![group.pos], capacity, b::int(1)));
+                    out.push(self.store_index(group.pos, b::int(0), b::int(0)));
+                }
+            }
+            out.push(zero(group.counter));
+            out.push(zero(group.capacity));
+            let mut arrays = self.coordinate_arrays(assembly, group);
+            if at + 1 == assembly.groups.len() {
+                match assembly.block_capacity {
+                    None => arrays.push(values),
+                    Some(capacity) => {
+                        out.push(zero(capacity));
+                        out.push(grow(vec![values], capacity, b::int(1)));
+                    }
+                }
+            }
+            out.push(grow(arrays, group.capacity, b::int(1)));
+        }
+        out.extend(loops);
+        if assembly.gaps {
+            for (at, group) in assembly.groups.iter().enumerate() {
+                out.extend(self.carry_forward(assembly, at, group));
+            }
+        }
+        out
+    }
+
+    /// Skipped parents get the end of the segment before them.
+    fn carry_forward(&mut self, assembly: &Assembly, at: usize, group: &Group) -> Option<ir::Stmt> {
+        let (from, outer) = match at.checked_sub(1).and_then(|a| assembly.groups.get(a)) {
+            None => (0, b::int(1)),
+            Some(before) => (before.last + 1, index(before.counter)),
+        };
+        if from == group.first {
+            return None;
+        }
+        let parents = b::mul(outer, self.extents(assembly.tensor, from, group.first));
+        let (k, value) = self.fresh_index("k", false);
+        let next = b::add(value.clone(), b::int(1));
+        let before = self.load_index(group.pos, value);
+        let own = self.load_index(group.pos, next.clone());
+        let store = self.store_index(group.pos, next, before.clone());
+        Some(ir::Stmt::For {
+            var: k,
+            lo: b::int(0),
+            hi: parents,
+            step: 1,
+            tag: ir::LoopTag::default(),
+            body: vec![ir::Stmt::If {
+                cond: b::lt(own, before),
+                then: vec![store],
+                otherwise: vec![],
+            }],
+        })
+    }
+}
+
+fn note_where(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
+    match stmt {
+        Stmt::Forall { body, .. } => note_where(body, f),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            f(producer);
+            note_where(consumer, f);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| note_where(s, f)),
+        Stmt::Assign(_) => {}
+    }
+}
+
+fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
+    match stmt {
+        Stmt::Forall { var, body, .. } => {
+            vars.push(*var);
+            collect_loops(body, vars);
+        }
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            collect_loops(producer, vars);
+            collect_loops(consumer, vars);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| collect_loops(s, vars)),
+        Stmt::Assign(_) => {}
+    }
+}

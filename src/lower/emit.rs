@@ -1,0 +1,253 @@
+//! Assignments and expressions: the leaves of the loops.
+
+use super::{Lower, Lowerer, Scope};
+use crate::graph::{Assign, Stmt};
+use crate::loops::build as b;
+use crate::loops::ir::{self, Expr, ScalarType};
+use crate::program::ir::{self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, UnaryOp};
+
+impl Lowerer<'_> {
+    /// A statement whose accesses were located as far as they can be.
+    pub(super) fn stmt(&mut self, stmt: &Stmt, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        match stmt {
+            Stmt::Forall { var, tag, body } => self.forall(*var, tag, body, scope),
+            Stmt::Sequence(stmts) => {
+                let mut out = Vec::new();
+                for stmt in stmts {
+                    out.extend(self.stmt(stmt, scope)?);
+                }
+                Ok(out)
+            }
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init,
+            } => {
+                let tensor = self.tensor(*temp).clone();
+                let ty = tensor.ty.compute();
+                let var = self.fresh(&tensor.name, ty, true);
+                self.scalars.insert(*temp, var);
+                let mut out = vec![ir::Stmt::Let {
+                    var,
+                    init: self.literal(init.neutral(ty), ty),
+                }];
+                out.extend(self.stmt(producer, scope)?);
+                out.extend(self.stmt(consumer, scope)?);
+                Ok(out)
+            }
+            Stmt::Assign(assign) => self.assign(assign, scope),
+        }
+    }
+
+    fn assign(&mut self, assign: &Assign, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        let value = self.expr(&assign.rhs, scope, &mut out)?;
+        if let Some(&var) = self.scalars.get(&assign.tensor) {
+            let ty = self.vars[var.0 as usize].ty;
+            out.push(ir::Stmt::Assign {
+                var,
+                op: assign.op,
+                value: b::cast(ty, value),
+            });
+            if let Some(flag) = scope.touched {
+                out.push(ir::Stmt::Assign {
+                    var: flag,
+                    op: None,
+                    value: b::boolean(true),
+                });
+            }
+            return Ok(out);
+        }
+        let index = self.result_index(assign, scope)?;
+        let array = self.storage[&assign.tensor].values;
+        let elem = self.arrays[array.0 as usize].elem;
+        let value = b::cast(elem.compute(), value);
+        // A half-width element is read, combined in float and rounded.
+        let (op, value) = match assign.op {
+            Some(op) if elem.compute() != elem => {
+                let old = self.load(array, index.clone());
+                (None, combine(op, old, value))
+            }
+            op => (op, value),
+        };
+        out.push(ir::Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            atomic: false,
+        });
+        Ok(out)
+    }
+
+    /// Where the left side stands among its tensor's values.
+    fn result_index(&mut self, assign: &Assign, scope: &Scope) -> Lower<Expr> {
+        let format = self.tensor(assign.tensor).format.clone();
+        let (mut level, mut pos) = match &scope.result {
+            Some(cursor) if cursor.tensor == assign.tensor => (cursor.level, cursor.pos.clone()),
+            _ => (0, b::int(0)),
+        };
+        while level < format.order() {
+            let var = assign.lhs[format.modes[level]];
+            let coordinate = scope.coords.get(&var).cloned().unwrap_or_else(|| b::int(0));
+            pos = b::add(b::mul(pos, self.extent(assign.tensor, level)), coordinate);
+            level += 1;
+        }
+        Ok(pos)
+    }
+
+    /// An integer expression of a subscript or bound, whose accesses are located.
+    pub(super) fn value(&mut self, e: &program::Expr, scope: &Scope) -> Lower<Expr> {
+        let mut before = Vec::new();
+        let value = self.expr(e, scope, &mut before)?;
+        Ok(b::cast(ScalarType::I64, value))
+    }
+
+    /// An expression; statements it needs first are added to `before`.
+    pub(super) fn expr(
+        &mut self,
+        e: &program::Expr,
+        scope: &Scope,
+        before: &mut Vec<ir::Stmt>,
+    ) -> Lower<Expr> {
+        Ok(match &e.kind {
+            ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
+            ExprKind::Access(access) => self.read(access, scope, before)?,
+            ExprKind::Index(var) => scope.coords.get(var).cloned().unwrap_or_else(|| b::int(0)),
+            ExprKind::Size(size) => self.size_expr(size),
+            ExprKind::Unary(op, a) => {
+                let a = self.expr(a, scope, before)?;
+                let op = match op {
+                    UnaryOp::Neg => ir::UnaryOp::Neg,
+                    UnaryOp::Not => ir::UnaryOp::Not,
+                };
+                b::unary(op, a)
+            }
+            ExprKind::Binary(op, x, y) => {
+                let x = self.expr(x, scope, before)?;
+                let y = self.expr(y, scope, before)?;
+                b::binary(binary_op(*op), x, y)
+            }
+            ExprKind::Select(c, x, y) => {
+                let c = self.expr(c, scope, before)?;
+                let x = self.expr(x, scope, before)?;
+                let y = self.expr(y, scope, before)?;
+                b::select(c, x, y)
+            }
+            ExprKind::Call(func, args) => {
+                let mut lowered = Vec::new();
+                for arg in args {
+                    lowered.push(self.expr(arg, scope, before)?);
+                }
+                call(*func, lowered, e.ty.compute())
+            }
+            ExprKind::Cast(a) => b::cast(e.ty.compute(), self.expr(a, scope, before)?),
+            // Concretizing has made every reduction a loop.
+            ExprKind::Reduce { body, .. } => self.expr(body, scope, before)?,
+        })
+    }
+
+    fn read(&mut self, access: &Access, scope: &Scope, before: &mut Vec<ir::Stmt>) -> Lower<Expr> {
+        if let Some(&var) = self.scalars.get(&access.tensor) {
+            return Ok(b::var(var, self.vars[var.0 as usize].ty));
+        }
+        let values = self.storage[&access.tensor].values;
+        let Some(id) = self.table.find(access) else {
+            return Ok(self.load(values, b::int(0)));
+        };
+        let cursor = self.cursor(scope, id).clone();
+        let tensor = self.tensor(access.tensor).clone();
+        let value = match cursor.end {
+            // Repeated coordinates at the last level: their sum is the element.
+            Some(end) => self.sum_run(&tensor.name, values, cursor.pos, end, before),
+            None => self.load(values, cursor.pos),
+        };
+        Ok(match cursor.present {
+            Some(present) => {
+                let fill = b::literal(tensor.fill, value.ty);
+                b::select(present, value, fill)
+            }
+            None => value,
+        })
+    }
+
+    fn sum_run(
+        &mut self,
+        name: &str,
+        values: ir::ArrayId,
+        begin: Expr,
+        end: Expr,
+        before: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let ty = self.arrays[values.0 as usize].elem.compute();
+        let sum = self.fresh(&format!("{name}_val"), ty, true);
+        before.push(ir::Stmt::Let {
+            var: sum,
+            init: b::literal(ReduceOp::Add.neutral(ty), ty),
+        });
+        let (q, at) = self.fresh_index(&format!("q{name}"), false);
+        before.push(ir::Stmt::For {
+            var: q,
+            lo: begin,
+            hi: end,
+            step: 1,
+            tag: ir::LoopTag::default(),
+            body: vec![ir::Stmt::Assign {
+                var: sum,
+                op: Some(ReduceOp::Add),
+                value: self.load(values, at),
+            }],
+        });
+        b::var(sum, ty)
+    }
+}
+
+fn call(func: Func, mut args: Vec<Expr>, ty: ScalarType) -> Expr {
+    let op = if func == Func::Min {
+        Some(ir::BinaryOp::Min)
+    } else if func == Func::Max {
+        Some(ir::BinaryOp::Max)
+    } else {
+        None
+    };
+    match (op, args.len()) {
+        (Some(op), 2) => {
+            let second = args.remove(1);
+            let first = args.remove(0);
+            b::raw_binary(op, first, second)
+        }
+        _ => b::call(func, args, ty),
+    }
+}
+
+/// `old op value`
+fn combine(op: ReduceOp, old: Expr, value: Expr) -> Expr {
+    let op = match op {
+        ReduceOp::Add => ir::BinaryOp::Add,
+        ReduceOp::Mul => ir::BinaryOp::Mul,
+        ReduceOp::Min => ir::BinaryOp::Min,
+        ReduceOp::Max => ir::BinaryOp::Max,
+        ReduceOp::And => ir::BinaryOp::And,
+        ReduceOp::Or => ir::BinaryOp::Or,
+    };
+    b::binary(op, old, value)
+}
+
+fn binary_op(op: BinaryOp) -> ir::BinaryOp {
+    match op {
+        BinaryOp::Add => ir::BinaryOp::Add,
+        BinaryOp::Sub => ir::BinaryOp::Sub,
+        BinaryOp::Mul => ir::BinaryOp::Mul,
+        BinaryOp::Div => ir::BinaryOp::Div,
+        BinaryOp::Rem => ir::BinaryOp::Rem,
+        BinaryOp::Eq => ir::BinaryOp::Eq,
+        BinaryOp::Ne => ir::BinaryOp::Ne,
+        BinaryOp::Lt => ir::BinaryOp::Lt,
+        BinaryOp::Le => ir::BinaryOp::Le,
+        BinaryOp::Gt => ir::BinaryOp::Gt,
+        BinaryOp::Ge => ir::BinaryOp::Ge,
+        BinaryOp::And => ir::BinaryOp::And,
+        BinaryOp::Or => ir::BinaryOp::Or,
+    }
+}

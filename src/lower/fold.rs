@@ -1,0 +1,298 @@
+//! What is left of an expression or statement when some operands are absent.
+//!
+//! An absent element is the constant `fill`; constants fold, zeros annihilate
+//! products and quotients, neutral elements vanish (see `program::ir`). A
+//! statement of which nothing is left needs no iteration: that is how the merge
+//! lattice (Kjolstad et al. 2017) learns which operands must be present.
+
+use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, UnaryOp};
+use crate::scalar::{Literal, ScalarType};
+
+/// The literal, if the expression is one.
+#[must_use]
+pub fn as_literal(e: &Expr) -> Option<Literal> {
+    if let ExprKind::Literal(l) = e.kind {
+        Some(l)
+    } else {
+        None
+    }
+}
+
+/// Folds bottom-up after replacing every access for which `absent` gives a value.
+#[must_use]
+pub fn fold(e: &Expr, absent: &impl Fn(&crate::program::ir::Access) -> Option<Literal>) -> Expr {
+    let recur = |x: &Expr| fold(x, absent);
+    let with = |kind: ExprKind| Expr {
+        kind,
+        ty: e.ty,
+        span: e.span,
+    };
+    match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => e.clone(),
+        ExprKind::Access(access) => match absent(access) {
+            Some(fill) => with(ExprKind::Literal(fill)),
+            None => e.clone(),
+        },
+        ExprKind::Unary(op, a) => unary(e, *op, recur(a)),
+        ExprKind::Binary(op, a, b) => binary(e, *op, recur(a), recur(b)),
+        ExprKind::Select(c, a, b) => {
+            let c = recur(c);
+            match as_literal(&c) {
+                Some(l) => recur(if l.is_zero() { b } else { a }),
+                None => with(ExprKind::Select(
+                    Box::new(c),
+                    Box::new(recur(a)),
+                    Box::new(recur(b)),
+                )),
+            }
+        }
+        ExprKind::Call(func, args) => call(e, *func, args.iter().map(recur).collect()),
+        ExprKind::Cast(a) => {
+            let a = recur(a);
+            match as_literal(&a).and_then(|l| cast_literal(l, e.ty)) {
+                Some(l) => with(ExprKind::Literal(l)),
+                None => with(ExprKind::Cast(Box::new(a))),
+            }
+        }
+        ExprKind::Reduce { op, vars, body } => with(ExprKind::Reduce {
+            op: *op,
+            vars: vars.clone(),
+            body: Box::new(recur(body)),
+        }),
+    }
+}
+
+fn literal(like: &Expr, value: Literal) -> Expr {
+    Expr {
+        kind: ExprKind::Literal(value),
+        ty: like.ty,
+        span: like.span,
+    }
+}
+
+/// A literal as C would convert it, where that is exact or a plain truncation.
+#[expect(clippy::cast_possible_truncation)]
+fn cast_literal(l: Literal, ty: ScalarType) -> Option<Literal> {
+    if ty == ScalarType::Bool {
+        return Some(Literal::Bool(!l.is_zero()));
+    }
+    match l {
+        Literal::Bool(b) => Some(Literal::Int(i64::from(b))),
+        Literal::Int(i) if ty.is_integer() => (0..=127).contains(&i).then_some(l),
+        Literal::Int(_) => Some(l),
+        Literal::Float(x) if ty.is_integer() => {
+            (x.abs() <= 127.0 && x >= 0.0).then_some(Literal::Int(x as i64))
+        }
+        Literal::Float(_) => Some(l),
+    }
+}
+
+fn unary(e: &Expr, op: UnaryOp, a: Expr) -> Expr {
+    match (op, as_literal(&a)) {
+        (UnaryOp::Neg, Some(Literal::Int(i))) if i != i64::MIN && !e.ty.is_unsigned() => {
+            literal(e, Literal::Int(-i))
+        }
+        (UnaryOp::Neg, Some(Literal::Int(0))) => literal(e, Literal::Int(0)),
+        (UnaryOp::Neg, Some(Literal::Float(x))) => literal(e, Literal::Float(-x)),
+        (UnaryOp::Not, Some(l)) => literal(e, Literal::Bool(l.is_zero())),
+        (UnaryOp::Neg | UnaryOp::Not, _) => Expr {
+            kind: ExprKind::Unary(op, Box::new(a)),
+            ty: e.ty,
+            span: e.span,
+        },
+    }
+}
+
+fn is(l: Option<Literal>, value: i64) -> bool {
+    l.is_some_and(|l| l.same_value(Literal::Int(value)))
+}
+
+fn is_infinite(l: Option<Literal>) -> bool {
+    l.is_some_and(|l| l.as_f64().is_infinite())
+}
+
+fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let (x, y) = (as_literal(&a), as_literal(&b));
+    if let (Some(x), Some(y)) = (x, y)
+        && let Some(value) = compute(op, x, y, a.ty)
+    {
+        return literal(e, value);
+    }
+    match op {
+        BinaryOp::Add if is(x, 0) => b,
+        BinaryOp::Add | BinaryOp::Sub if is(y, 0) => a,
+        BinaryOp::Add | BinaryOp::Sub if is_infinite(x) => a,
+        BinaryOp::Add if is_infinite(y) => b,
+        BinaryOp::Sub if is(x, 0) => unary(e, UnaryOp::Neg, b),
+        BinaryOp::Mul if is(x, 0) || is(y, 0) => literal(e, Literal::ZERO),
+        BinaryOp::Mul if is(x, 1) => b,
+        BinaryOp::Mul | BinaryOp::Div if is(y, 1) => a,
+        BinaryOp::Div | BinaryOp::Rem if is(x, 0) => literal(e, Literal::ZERO),
+        BinaryOp::And if is(x, 0) || is(y, 0) => literal(e, Literal::Bool(false)),
+        BinaryOp::Or if x.is_some_and(|l| !l.is_zero()) || y.is_some_and(|l| !l.is_zero()) => {
+            literal(e, Literal::Bool(true))
+        }
+        BinaryOp::And | BinaryOp::Or if x.is_some() && b.ty == ScalarType::Bool => b,
+        BinaryOp::And | BinaryOp::Or if y.is_some() && a.ty == ScalarType::Bool => a,
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => Expr {
+            kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+            ty: e.ty,
+            span: e.span,
+        },
+    }
+}
+
+fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Literal> {
+    if let (Literal::Int(x), Literal::Int(y)) = (x, y)
+        && (ty.is_integer() || !matches!(op, BinaryOp::Div | BinaryOp::Rem))
+    {
+        let int = |v: Option<i64>| v.filter(|v| v.abs() <= 127 && *v >= 0).map(Literal::Int);
+        return match op {
+            BinaryOp::Add => int(x.checked_add(y)),
+            BinaryOp::Sub => int(x.checked_sub(y)),
+            BinaryOp::Mul => int(x.checked_mul(y)),
+            BinaryOp::Div => int(x.checked_div(y)),
+            BinaryOp::Rem => int(x.checked_rem(y)),
+            BinaryOp::Eq => Some(Literal::Bool(x == y)),
+            BinaryOp::Ne => Some(Literal::Bool(x != y)),
+            BinaryOp::Lt => Some(Literal::Bool(x < y)),
+            BinaryOp::Le => Some(Literal::Bool(x <= y)),
+            BinaryOp::Gt => Some(Literal::Bool(x > y)),
+            BinaryOp::Ge => Some(Literal::Bool(x >= y)),
+            BinaryOp::And => Some(Literal::Bool(x != 0 && y != 0)),
+            BinaryOp::Or => Some(Literal::Bool(x != 0 || y != 0)),
+        };
+    }
+    let (x, y) = (x.as_f64(), y.as_f64());
+    let float = |v: f64| ty.is_float().then_some(Literal::Float(v));
+    match op {
+        BinaryOp::Add => float(x + y),
+        BinaryOp::Sub => float(x - y),
+        BinaryOp::Mul if x == 0.0 || y == 0.0 => Some(Literal::ZERO),
+        BinaryOp::Mul => float(x * y),
+        BinaryOp::Div | BinaryOp::Rem if x == 0.0 => Some(Literal::ZERO),
+        BinaryOp::Div => float(x / y),
+        BinaryOp::Rem => float(x % y),
+        BinaryOp::Eq => Some(Literal::Bool(x == y)),
+        BinaryOp::Ne => Some(Literal::Bool(x != y)),
+        BinaryOp::Lt => Some(Literal::Bool(x < y)),
+        BinaryOp::Le => Some(Literal::Bool(x <= y)),
+        BinaryOp::Gt => Some(Literal::Bool(x > y)),
+        BinaryOp::Ge => Some(Literal::Bool(x >= y)),
+        BinaryOp::And => Some(Literal::Bool(x != 0.0 && y != 0.0)),
+        BinaryOp::Or => Some(Literal::Bool(x != 0.0 || y != 0.0)),
+    }
+}
+
+fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
+    let literals: Option<Vec<f64>> = args
+        .iter()
+        .map(|a| as_literal(a).map(Literal::as_f64))
+        .collect();
+    if let Some(values) = literals
+        && let Some(value) = evaluate(func, &values, e.ty)
+    {
+        return literal(e, value);
+    }
+    if let [a, b] = args.as_slice() {
+        let bound = if func == Func::Min {
+            Some(f64::INFINITY)
+        } else if func == Func::Max {
+            Some(f64::NEG_INFINITY)
+        } else {
+            None
+        };
+        if let Some(bound) = bound {
+            if as_literal(a).is_some_and(|l| l.as_f64() == bound) {
+                return b.clone();
+            }
+            if as_literal(b).is_some_and(|l| l.as_f64() == bound) {
+                return a.clone();
+            }
+        }
+    }
+    if let (Func::Fma, [a, b, c]) = (func, args.as_slice())
+        && (is(as_literal(a), 0) || is(as_literal(b), 0))
+    {
+        return c.clone();
+    }
+    Expr {
+        kind: ExprKind::Call(func, args),
+        ty: e.ty,
+        span: e.span,
+    }
+}
+
+/// The function's value at constants. Whole numbers stay whole so that results
+/// compare exactly (`sqrt(0)` is 0).
+#[expect(clippy::cast_possible_truncation)]
+fn evaluate(func: Func, args: &[f64], ty: ScalarType) -> Option<Literal> {
+    if ty.is_complex() {
+        return None;
+    }
+    let value = match (func, args) {
+        (Func::Abs, [x]) => x.abs(),
+        (Func::Sqrt, [x]) => x.sqrt(),
+        (Func::Cbrt, [x]) => x.cbrt(),
+        (Func::Exp, [x]) => x.exp(),
+        (Func::Expm1, [x]) => x.exp_m1(),
+        (Func::Log, [x]) => x.ln(),
+        (Func::Log1p, [x]) => x.ln_1p(),
+        (Func::Log10, [x]) => x.log10(),
+        (Func::Sin, [x]) => x.sin(),
+        (Func::Cos, [x]) => x.cos(),
+        (Func::Tan, [x]) => x.tan(),
+        (Func::Asin, [x]) => x.asin(),
+        (Func::Acos, [x]) => x.acos(),
+        (Func::Atan, [x]) => x.atan(),
+        (Func::Atan2, [x, y]) => x.atan2(*y),
+        (Func::Sinh, [x]) => x.sinh(),
+        (Func::Cosh, [x]) => x.cosh(),
+        (Func::Tanh, [x]) => x.tanh(),
+        (Func::Asinh, [x]) => x.asinh(),
+        (Func::Acosh, [x]) => x.acosh(),
+        (Func::Atanh, [x]) => x.atanh(),
+        (Func::Sigmoid, [x]) => 1.0 / (1.0 + (-x).exp()),
+        (Func::Pow, [x, y]) => x.powf(*y),
+        (Func::Floor, [x]) => x.floor(),
+        (Func::Ceil, [x]) => x.ceil(),
+        (Func::Round, [x]) => x.round(),
+        (Func::Mod, [x, y]) if *x == 0.0 || ty.is_float() => {
+            if *x == 0.0 {
+                0.0
+            } else {
+                x % y
+            }
+        }
+        (Func::Min, [x, y]) => x.min(*y),
+        (Func::Max, [x, y]) => x.max(*y),
+        (Func::Fma, [x, y, z]) => x.mul_add(*y, *z),
+        (Func::Heaviside, [x, y]) => {
+            if *x < 0.0 {
+                0.0
+            } else if *x == 0.0 {
+                *y
+            } else {
+                1.0
+            }
+        }
+        _ => return None,
+    };
+    if value.fract() == 0.0 && value.abs() <= 127.0 {
+        Some(Literal::Int(value as i64))
+    } else {
+        ty.is_float().then_some(Literal::Float(value))
+    }
+}

@@ -1,0 +1,164 @@
+//! Merge lattices: which operands must be present for a loop body to do anything,
+//! and what it then does (Kjolstad et al. 2017; 000, 6.1).
+//!
+//! A point is a set of sparse levels with the statement simplified for exactly
+//! those being present. It is found by trying: the statement is simplified
+//! with some operands absent, and the operands that are left in it name the point.
+//! So intersections and unions need no rules of their own; they follow from
+//! `0 * x = 0` and `0 + x = x`, and any operator that folds takes part.
+
+use super::access::AccessId;
+use super::{Lowerer, Scope};
+use crate::graph::Stmt;
+use crate::program::ir::{TensorId, VarId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Above this many points a lattice is walked by one loop over the smallest
+/// coordinate, in which an operand that is not there gives its fill: code linear in
+/// the operands, where cases would double with each one.
+pub const MAX_POINTS: usize = 7;
+
+/// Operands of a loop beyond which subsets are not enumerated any more.
+const MAX_ENUMERATED: usize = 6;
+
+/// The lattice of one loop.
+#[derive(Clone, Debug)]
+pub(super) struct Lattice {
+    /// The sparse levels that the loop can walk.
+    pub iterators: Vec<AccessId>,
+    pub shape: Shape,
+    /// Dense results that must hold their fill before, because coordinates are skipped.
+    pub dropped: BTreeSet<TensorId>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// Only coordinates at which some point holds are visited. Largest points first.
+    Sparse(Vec<Point>),
+    /// Every coordinate of the range does something: `rest` where no point holds.
+    Full { points: Vec<Point>, rest: Stmt },
+    /// Too many points: every operand contributes its value or its fill. `required`
+    /// must all be present; if `full`, every coordinate is visited.
+    Wide {
+        stmt: Stmt,
+        required: BTreeSet<AccessId>,
+        full: bool,
+    },
+    /// Nothing is ever done.
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub present: BTreeSet<AccessId>,
+    pub stmt: Stmt,
+}
+
+impl Lowerer<'_> {
+    /// The sparse levels that a loop which determines `root` can walk: those whose
+    /// outer levels are resolved and whose subscript is the variable itself.
+    pub(super) fn iterators(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Vec<AccessId> {
+        self.table
+            .in_stmt(self.graph, stmt, false)
+            .into_iter()
+            .filter(|&id| {
+                let entry = self.table.get(id);
+                let cursor = self.cursor(scope, id);
+                let format = &self.tensor(entry.access.tensor).format;
+                !entry.nested
+                    && cursor.level < format.order()
+                    && !format.levels[cursor.level].is_full()
+                    && entry.access.subscripts[format.modes[cursor.level]].as_var() == Some(root)
+            })
+            .collect()
+    }
+
+    /// The lattice of the loop body `stmt` over `iterators`.
+    pub(super) fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>) -> Lattice {
+        let all: BTreeSet<AccessId> = iterators.iter().copied().collect();
+        let mut dropped = BTreeSet::new();
+        let rest = self.simplify(stmt, &all, &mut dropped);
+        let points = if iterators.len() <= MAX_ENUMERATED {
+            self.points(stmt, &all, &mut dropped)
+        } else {
+            None
+        };
+        let shape = match (points, rest) {
+            (Some(points), None) if points.is_empty() => Shape::Nothing,
+            (Some(points), None) => Shape::Sparse(points),
+            (Some(points), Some(rest)) => Shape::Full { points, rest },
+            (None, rest) => Shape::Wide {
+                stmt: stmt.clone(),
+                required: self.required(stmt, &all),
+                full: rest.is_some(),
+            },
+        };
+        Lattice {
+            iterators,
+            shape,
+            dropped,
+        }
+    }
+
+    /// The non-empty points, largest first; `None` if they are too many.
+    fn points(
+        &self,
+        stmt: &Stmt,
+        all: &BTreeSet<AccessId>,
+        dropped: &mut BTreeSet<TensorId>,
+    ) -> Option<Vec<Point>> {
+        let mut points: BTreeMap<BTreeSet<AccessId>, Stmt> = BTreeMap::new();
+        let mut seen: BTreeSet<BTreeSet<AccessId>> = BTreeSet::new();
+        let mut queue = vec![all.clone()];
+        while let Some(present) = queue.pop() {
+            if !seen.insert(present.clone()) {
+                continue;
+            }
+            let absent = all.difference(&present).copied().collect();
+            let Some(left) = self.simplify(stmt, &absent, dropped) else {
+                continue;
+            };
+            let read = self.table.in_stmt(self.graph, &left, false);
+            let point: BTreeSet<AccessId> =
+                read.into_iter().filter(|id| all.contains(id)).collect();
+            for &gone in &point {
+                let mut smaller = point.clone();
+                smaller.remove(&gone);
+                queue.push(smaller);
+            }
+            if !point.is_empty() {
+                points.insert(point, left);
+            }
+            if points.len() > MAX_POINTS {
+                return None;
+            }
+        }
+        let mut list: Vec<Point> = points
+            .into_iter()
+            .map(|(present, stmt)| Point { present, stmt })
+            .collect();
+        list.sort_by(|a, b| {
+            b.present
+                .len()
+                .cmp(&a.present.len())
+                .then_with(|| a.present.cmp(&b.present))
+        });
+        Some(list)
+    }
+
+    /// The operands without which nothing is done.
+    fn required(&self, stmt: &Stmt, all: &BTreeSet<AccessId>) -> BTreeSet<AccessId> {
+        all.iter()
+            .copied()
+            .filter(|&id| {
+                self.simplify(stmt, &BTreeSet::from([id]), &mut BTreeSet::new())
+                    .is_none()
+            })
+            .collect()
+    }
+}
+
+/// The point that holds where exactly `here` are present.
+pub(super) fn point_at<'p>(points: &'p [Point], here: &BTreeSet<AccessId>) -> Option<&'p Point> {
+    points.iter().find(|p| p.present.is_subset(here))
+}

@@ -1,0 +1,221 @@
+//! Where operands stand: positions of levels whose coordinates are known.
+//!
+//! A dense level is located by arithmetic, as far out as possible. A sparse level
+//! whose coordinate is known before it could be walked (a diagonal, a gather, an
+//! operand stored in another order) is located by binary search; where the element
+//! is not there, the statement is simplified for its absence.
+
+use super::access::AccessId;
+use super::{Lower, Lowerer, Scope};
+use crate::format::LevelKind;
+use crate::graph::Stmt;
+use crate::loops::build as b;
+use crate::loops::ir::{self, Expr, ScalarType};
+use crate::program::ir::{ExprKind, VarId};
+use std::collections::BTreeSet;
+
+/// The positions of one level below a parent position.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub begin: Expr,
+    pub end: Expr,
+}
+
+impl Lowerer<'_> {
+    /// Lowers `stmt` where new coordinates became known: locates what can be, opens
+    /// the sparse result's level that `root` stores, then lowers the statement.
+    pub(super) fn inside(
+        &mut self,
+        stmt: &Stmt,
+        mut scope: Scope,
+        root: Option<VarId>,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        let used = self.table.in_stmt(self.graph, stmt, true);
+        let values = self.table.in_stmt(self.graph, stmt, false);
+        while let Some(id) = used
+            .iter()
+            .copied()
+            .find(|&id| self.next_is_known(id, &scope))
+        {
+            let level = scope.cursors[id.0].level;
+            let entry = self.table.get(id).clone();
+            let format = self.tensor(entry.access.tensor).format.clone();
+            let key = self.value(&entry.access.subscripts[format.modes[level]], &scope)?;
+            if format.levels[level].is_full() {
+                let extent = self.extent(entry.access.tensor, level);
+                let cursor = &mut scope.cursors[id.0];
+                cursor.pos = b::add(b::mul(cursor.pos.clone(), extent), key);
+                cursor.level += 1;
+                continue;
+            }
+            let (stmts, found) = self.search(id, key, &mut scope)?;
+            out.extend(stmts);
+            let absent = BTreeSet::from([id]);
+            let mut dropped = BTreeSet::new();
+            let nothing = values.contains(&id)
+                && !entry.nested
+                && self.simplify(stmt, &absent, &mut dropped).is_none();
+            if nothing {
+                self.prefill.append(&mut dropped);
+                if let Some(root) = root {
+                    self.note_gaps(root);
+                }
+                let then = self.inside(stmt, scope, root)?;
+                out.push(ir::Stmt::If {
+                    cond: found,
+                    then,
+                    otherwise: vec![],
+                });
+                return Ok(out);
+            }
+            scope.cursors[id.0].present = Some(found);
+        }
+        out.extend(self.open_result(stmt, scope, root)?);
+        Ok(out)
+    }
+
+    /// Whether the access's next level has a coordinate that is known.
+    fn next_is_known(&self, id: AccessId, scope: &Scope) -> bool {
+        let entry = self.table.get(id);
+        let format = &self.tensor(entry.access.tensor).format;
+        let level = self.cursor(scope, id).level;
+        level < format.order()
+            && self.is_known(&entry.access.subscripts[format.modes[level]], scope)
+    }
+
+    /// Whether every variable and access of a subscript is resolved.
+    pub(super) fn is_known(&self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
+        let mut known = true;
+        crate::graph::visit(e, &mut |node| match &node.kind {
+            ExprKind::Index(var) => known &= scope.coords.contains_key(var),
+            ExprKind::Access(access) => {
+                if let Some(id) = self.table.find(access) {
+                    let order = self.tensor(access.tensor).format.order();
+                    known &= self.cursor(scope, id).level == order;
+                }
+            }
+            ExprKind::Literal(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Reduce { .. } => {}
+        });
+        known
+    }
+
+    /// The positions below the cursor's position at its next, sparse level.
+    pub(super) fn segment(&self, id: AccessId, scope: &Scope) -> Lower<Segment> {
+        let entry = self.table.get(id);
+        let cursor = self.cursor(scope, id);
+        let tensor = entry.access.tensor;
+        let format = &self.tensor(tensor).format;
+        let guard = |e: Expr, absent: Expr| match &cursor.present {
+            Some(present) => b::select(present.clone(), e, absent),
+            None => e,
+        };
+        let level = format.levels[cursor.level];
+        let (pos, _) = self.storage[&tensor].levels[cursor.level];
+        match (level.kind, pos) {
+            (LevelKind::Singleton, _) => {
+                let end = cursor
+                    .end
+                    .clone()
+                    .unwrap_or_else(|| b::add(cursor.pos.clone(), b::int(1)));
+                Ok(Segment {
+                    begin: cursor.pos.clone(),
+                    end: guard(end, cursor.pos.clone()),
+                })
+            }
+            (LevelKind::Compressed, Some(pos)) if cursor.end.is_none() => {
+                let at = cursor.pos.clone();
+                Ok(Segment {
+                    begin: guard(self.load_index(pos, at.clone()), b::int(0)),
+                    end: guard(self.load_index(pos, b::add(at, b::int(1))), b::int(0)),
+                })
+            }
+            (
+                LevelKind::Compressed
+                | LevelKind::Dense
+                | LevelKind::Hashed
+                | LevelKind::Bitmap
+                | LevelKind::Range,
+                _,
+            ) => Err(self
+                .error(
+                    crate::diagnostic::codes::lower::NONUNIQUE_CHILD,
+                    format!(
+                        "a level of `{}` below a non-unique one is not supported yet",
+                        self.tensor(tensor).name
+                    ),
+                    "read here",
+                )
+                .with_help("let `singleton` levels follow, as in `coo`")),
+        }
+    }
+
+    /// Finds `key` in the next level by binary search; the cursor moves there.
+    /// Returns the statements and the condition that it was found.
+    fn search(
+        &mut self,
+        id: AccessId,
+        key: Expr,
+        scope: &mut Scope,
+    ) -> Lower<(Vec<ir::Stmt>, Expr)> {
+        let tensor = self.table.get(id).access.tensor;
+        let level = self.cursor(scope, id).level;
+        let segment = self.segment(id, scope)?;
+        let name = &self.tensor(tensor).name;
+        let base = format!("p{name}{}", level + 1);
+        let found_name = format!("has_{name}");
+        let unique = self.tensor(tensor).format.levels[level].unique;
+        let Some(crd) = self.storage[&tensor].levels[level].1 else {
+            return Ok((Vec::new(), b::boolean(false)));
+        };
+        let mut out = Vec::new();
+        let (end_var, end) = self.fresh_index(&format!("{base}_end"), false);
+        out.push(ir::Stmt::Let {
+            var: end_var,
+            init: segment.end,
+        });
+        let (p, pos) = self.fresh_index(&base, false);
+        out.push(ir::Stmt::Search {
+            var: p,
+            array: crd,
+            lo: segment.begin,
+            hi: end.clone(),
+            key: key.clone(),
+        });
+        let found = self.fresh(&found_name, ScalarType::Bool, false);
+        out.push(ir::Stmt::Let {
+            var: found,
+            init: b::and(
+                b::lt(pos.clone(), end.clone()),
+                b::eq(self.load_index(crd, pos.clone()), key.clone()),
+            ),
+        });
+        let run_end = if unique {
+            None
+        } else {
+            let (last, last_value) = self.fresh_index(&format!("{base}_last"), false);
+            out.push(ir::Stmt::Search {
+                var: last,
+                array: crd,
+                lo: pos.clone(),
+                hi: end,
+                key: b::add(key, b::int(1)),
+            });
+            Some(last_value)
+        };
+        let cursor = &mut scope.cursors[id.0];
+        cursor.pos = pos;
+        cursor.end = run_end;
+        cursor.level += 1;
+        // The search ran on an empty segment where the parent is absent.
+        cursor.present = None;
+        Ok((out, b::var(found, ScalarType::Bool)))
+    }
+}

@@ -1,0 +1,130 @@
+//! The kernel's arguments, its temporaries, and the comment above it.
+
+use super::Lowerer;
+use crate::loops::build as b;
+use crate::loops::interface::{Arg, Direction, Interface, LevelArrays, SizeArg, TensorArg};
+use crate::loops::ir;
+use crate::program::ir::{Role, TensorId};
+
+impl Lowerer<'_> {
+    pub(super) fn interface(&self) -> Interface {
+        let function = &self.graph.function;
+        let sizes = function
+            .sizes
+            .iter()
+            .zip(&self.sizes)
+            .map(|(size, &var)| SizeArg {
+                name: size.name.clone(),
+                var,
+                fixed: size.value,
+            })
+            .collect();
+        let mut ids: Vec<TensorId> = function.params.clone();
+        for &result in &function.results {
+            if !ids.contains(&result) {
+                ids.push(result);
+            }
+        }
+        let args = ids.into_iter().map(|id| self.argument(id)).collect();
+        Interface { sizes, args }
+    }
+
+    fn argument(&self, id: TensorId) -> Arg {
+        let tensor = self.tensor(id);
+        if let (Role::Input, Some(&var)) = (tensor.role, self.scalars.get(&id)) {
+            return Arg::Scalar {
+                name: tensor.name.clone(),
+                var,
+                ty: tensor.ty,
+            };
+        }
+        let arrays = &self.storage[&id];
+        let levels = tensor
+            .format
+            .levels
+            .iter()
+            .zip(&tensor.format.modes)
+            .zip(&arrays.levels)
+            .map(|((&level, &mode), &(pos, crd))| LevelArrays {
+                level,
+                mode,
+                pos,
+                crd,
+            })
+            .collect();
+        Arg::Tensor(TensorArg {
+            name: tensor.name.clone(),
+            ty: tensor.ty,
+            direction: match tensor.role {
+                Role::Input | Role::Temporary => Direction::In,
+                Role::Result => Direction::Out,
+                Role::InOut => Direction::InOut,
+            },
+            dims: tensor.dims.iter().map(|d| self.size_expr(d)).collect(),
+            format: tensor.format.clone(),
+            fill: tensor.fill,
+            levels,
+            values: arrays.values,
+        })
+    }
+
+    /// Statements that make room for temporaries.
+    pub(super) fn allocate_temporaries(&mut self) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        for id in self.temporaries() {
+            let tensor = self.tensor(id).clone();
+            if let Some(&var) = self.scalars.get(&id) {
+                out.push(ir::Stmt::Let {
+                    var,
+                    init: b::literal(tensor.fill, tensor.ty.compute()),
+                });
+            } else if !tensor.is_sparse() {
+                out.push(ir::Stmt::Alloc {
+                    array: self.storage[&id].values,
+                    count: self.element_count(id),
+                    zeroed: false,
+                });
+            }
+        }
+        out
+    }
+
+    pub(super) fn free_temporaries(&self) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        for id in self.temporaries() {
+            if let Some(arrays) = self.storage.get(&id) {
+                let indices = arrays.levels.iter().flat_map(|&(pos, crd)| [pos, crd]);
+                for array in indices.flatten().chain([arrays.values]) {
+                    out.push(ir::Stmt::Free { array });
+                }
+            }
+        }
+        out
+    }
+
+    /// Temporaries of the program and of the graph; scalar workspaces are declared
+    /// where they stand.
+    fn temporaries(&self) -> Vec<TensorId> {
+        (0..self.graph.tensors.len())
+            .filter_map(|at| u32::try_from(at).ok().map(TensorId))
+            .filter(|&id| self.tensor(id).role == Role::Temporary)
+            .collect()
+    }
+
+    /// Statements, formats and schedule, a line each.
+    pub(super) fn comment(&self) -> Vec<String> {
+        let function = &self.graph.function;
+        let mut lines: Vec<String> = function.stmts.iter().map(|s| s.text.clone()).collect();
+        for tensor in &function.tensors {
+            if tensor.is_sparse() {
+                lines.push(format!(
+                    "{}: {}",
+                    tensor.name,
+                    crate::format::describe(&tensor.format)
+                ));
+            }
+        }
+        lines.extend(self.graph.script.iter().cloned());
+        lines
+    }
+}

@@ -1,0 +1,167 @@
+//! What is left of a statement when some accesses are absent.
+
+use super::Lowerer;
+use super::access::AccessId;
+use super::fold::{as_literal, fold};
+use crate::graph::{Assign, Stmt};
+use crate::program::ir::{Access, Expr, ExprKind, TensorId};
+use crate::scalar::Literal;
+use std::collections::BTreeSet;
+
+impl Lowerer<'_> {
+    /// The statement with the accesses of `absent` replaced by their fill, or `None`
+    /// if nothing is left to do. Dense results of which an assignment was left out
+    /// because it would store the fill are added to `dropped`: they must hold their
+    /// fill before.
+    pub(super) fn simplify(
+        &self,
+        stmt: &Stmt,
+        absent: &BTreeSet<AccessId>,
+        dropped: &mut BTreeSet<TensorId>,
+    ) -> Option<Stmt> {
+        let fill = |access: &Access| -> Option<Literal> {
+            let id = self.table.find(access)?;
+            absent
+                .contains(&id)
+                .then(|| self.tensor(access.tensor).fill)
+        };
+        self.simplify_with(stmt, &fill, dropped)
+    }
+
+    fn simplify_with(
+        &self,
+        stmt: &Stmt,
+        fill: &dyn Fn(&Access) -> Option<Literal>,
+        dropped: &mut BTreeSet<TensorId>,
+    ) -> Option<Stmt> {
+        match stmt {
+            Stmt::Assign(assign) => self.simplify_assign(assign, fill, dropped),
+            Stmt::Forall { var, tag, body } => {
+                let body = self.simplify_with(body, fill, dropped)?;
+                Some(Stmt::Forall {
+                    var: *var,
+                    tag: tag.clone(),
+                    body: Box::new(body),
+                })
+            }
+            Stmt::Sequence(stmts) => {
+                let mut left: Vec<Stmt> = stmts
+                    .iter()
+                    .filter_map(|s| self.simplify_with(s, fill, dropped))
+                    .collect();
+                match left.len() {
+                    0 => None,
+                    1 => left.pop(),
+                    _ => Some(Stmt::Sequence(left)),
+                }
+            }
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init,
+            } => {
+                if let Some(producer) = self.simplify_with(producer, fill, dropped) {
+                    return Some(Stmt::Where {
+                        consumer: Box::new(self.simplify_with(consumer, fill, dropped)?),
+                        producer: Box::new(producer),
+                        temp: *temp,
+                        init: *init,
+                    });
+                }
+                // Nothing is reduced: the workspace keeps the neutral element.
+                let neutral = init.neutral(self.tensor(*temp).ty);
+                let with_neutral = |access: &Access| {
+                    if access.tensor == *temp {
+                        Some(neutral)
+                    } else {
+                        fill(access)
+                    }
+                };
+                self.simplify_with(consumer, &with_neutral, dropped)
+            }
+        }
+    }
+
+    fn simplify_assign(
+        &self,
+        assign: &Assign,
+        fill: &dyn Fn(&Access) -> Option<Literal>,
+        dropped: &mut BTreeSet<TensorId>,
+    ) -> Option<Stmt> {
+        let rhs = fold(&assign.rhs, &|access| fill(access));
+        let tensor = self.tensor(assign.tensor);
+        if let Some(value) = as_literal(&rhs) {
+            match assign.op {
+                Some(op) if value.same_value(op.neutral(rhs.ty)) => return None,
+                Some(_) => {}
+                None => {
+                    // A constant that the program wrote is stored where it was
+                    // written; only what absence made constant is left out.
+                    let made = tensor.is_sparse() || as_literal(&assign.rhs).is_none();
+                    if made
+                        && value.same_value(tensor.fill)
+                        && self.droppable.contains(&assign.tensor)
+                    {
+                        if !tensor.is_sparse() {
+                            dropped.insert(assign.tensor);
+                        }
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(Stmt::Assign(Assign {
+            rhs,
+            ..assign.clone()
+        }))
+    }
+
+    /// The statement as it is when every reduction that may be empty is.
+    pub(super) fn without_reductions(
+        &self,
+        stmt: &Stmt,
+        may_be_empty: &dyn Fn(&Stmt) -> bool,
+    ) -> Option<Stmt> {
+        match stmt {
+            Stmt::Assign(_) => Some(stmt.clone()),
+            Stmt::Forall { var, tag, body } => Some(Stmt::Forall {
+                var: *var,
+                tag: tag.clone(),
+                body: Box::new(self.without_reductions(body, may_be_empty)?),
+            }),
+            Stmt::Sequence(stmts) => {
+                let left: Vec<Stmt> = stmts
+                    .iter()
+                    .filter_map(|s| self.without_reductions(s, may_be_empty))
+                    .collect();
+                (!left.is_empty()).then_some(Stmt::Sequence(left))
+            }
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init,
+            } => {
+                let consumer = self.without_reductions(consumer, may_be_empty)?;
+                if !may_be_empty(producer) {
+                    return Some(Stmt::Where {
+                        consumer: Box::new(consumer),
+                        producer: producer.clone(),
+                        temp: *temp,
+                        init: *init,
+                    });
+                }
+                let neutral = init.neutral(self.tensor(*temp).ty);
+                let fill = |access: &Access| (access.tensor == *temp).then_some(neutral);
+                self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
+            }
+        }
+    }
+}
+
+/// Whether `e` is a constant (helps tests read).
+#[must_use]
+pub fn is_constant(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(_))
+}

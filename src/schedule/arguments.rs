@@ -1,0 +1,241 @@
+//! The arguments of a command, taken one by one with diagnostics.
+
+use super::constants::Constants;
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::{Graph, Tag};
+use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
+use crate::syntax::ast::{Arg, Expr, ExprKind, Ident};
+
+/// A command's name and arguments.
+pub struct Arguments<'a> {
+    pub command: &'a Ident,
+    pub args: &'a [Arg],
+    pub span: Span,
+    pub constants: &'a Constants,
+}
+
+impl Arguments<'_> {
+    /// Refuses another number of arguments; `usage` shows the right form.
+    ///
+    /// # Errors
+    /// When the number differs.
+    pub fn expect_count(&self, count: usize, usage: &str) -> Result<(), Diagnostic> {
+        if self.args.len() == count {
+            return Ok(());
+        }
+        Err(self.wrong(
+            self.span,
+            format!(
+                "`{}` takes {count} arguments, not {}",
+                self.command.name,
+                self.args.len()
+            ),
+            usage,
+        ))
+    }
+
+    /// A diagnostic about the arguments.
+    #[must_use]
+    pub fn wrong(&self, span: Span, message: String, usage: &str) -> Diagnostic {
+        Diagnostic::error(codes::WRONG_ARGUMENTS, span, message, "here")
+            .with_help(format!("write `{usage}`"))
+    }
+
+    /// The expression at `at`.
+    ///
+    /// # Errors
+    /// It is missing or a list in braces.
+    pub fn expr(&self, at: usize) -> Result<&Expr, Diagnostic> {
+        match self.args.get(at) {
+            Some(Arg::Expr(e)) => Ok(e),
+            Some(Arg::Vars(_, span)) => Err(self.wrong(
+                *span,
+                "a list in braces does not belong here".to_string(),
+                "a single name or number",
+            )),
+            None => Err(self.wrong(
+                self.span,
+                "an argument is missing".to_string(),
+                "all of them",
+            )),
+        }
+    }
+
+    /// A plain name.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn name(&self, at: usize) -> Result<Ident, Diagnostic> {
+        let e = self.expr(at)?;
+        if let ExprKind::Name(name) = &e.kind {
+            Ok(Ident {
+                name: name.clone(),
+                span: e.span,
+            })
+        } else {
+            Err(self.wrong(
+                e.span,
+                "expected a name".to_string(),
+                "a new variable's name",
+            ))
+        }
+    }
+
+    /// A whole number of at least 1.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn positive(&self, at: usize) -> Result<i64, Diagnostic> {
+        let e = self.expr(at)?;
+        let value = self.constants.eval(e)?;
+        if value >= 1 {
+            return Ok(value);
+        }
+        Err(Diagnostic::error(
+            codes::BAD_NUMBER,
+            e.span,
+            format!("{value} is less than 1"),
+            "must be at least 1",
+        )
+        .with_help("give a positive whole number"))
+    }
+
+    /// A variable that has a loop: `i`, or `S1.i`.
+    ///
+    /// # Errors
+    /// No such loop, or several.
+    pub fn loop_var(&self, graph: &Graph, at: usize) -> Result<VarId, Diagnostic> {
+        loop_var(graph, self.expr(at)?)
+    }
+
+    /// Refuses a command on a nest that `parallelize` has closed.
+    ///
+    /// # Errors
+    /// When a nest that loops over `var` has a parallel loop.
+    pub fn expect_open(&self, graph: &Graph, var: VarId) -> Result<(), Diagnostic> {
+        for nest in &graph.nests {
+            if !nest.loops.iter().any(|l| l.var == var) {
+                continue;
+            }
+            let closed = nest.loops.iter().find_map(|l| l.tag.parallel.as_ref());
+            if let Some(parallel) = closed {
+                return Err(Diagnostic::error(
+                    codes::FROZEN,
+                    self.span,
+                    format!("`{}` comes after `parallelize`", self.command.name),
+                    "must come before",
+                )
+                .with_label(parallel.span, "the loop nest was parallelized here")
+                .with_help("move this command before the `parallelize`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The variable that an argument names.
+///
+/// # Errors
+/// No such loop, or several.
+pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
+    let (label, name) = match &e.kind {
+        ExprKind::Name(name) => (None, name.as_str()),
+        ExprKind::Member { base, member } => (Some(base.name.as_str()), member.name.as_str()),
+        ExprKind::Number(_)
+        | ExprKind::Apply { .. }
+        | ExprKind::Extent { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..) => {
+            return Err(Diagnostic::error(
+                codes::WRONG_ARGUMENTS,
+                e.span,
+                "expected an index variable",
+                "here",
+            )
+            .with_help("name a loop's variable, as `i` or `S1.i`"));
+        }
+    };
+    let mut found: Vec<VarId> = Vec::new();
+    let mut labels: Vec<String> = Vec::new();
+    for nest in &graph.nests {
+        let statement = graph.statement(nest);
+        for l in &nest.loops {
+            let fits = graph.var(l.var).name == name && label.is_none_or(|x| x == statement.label);
+            if fits && !found.contains(&l.var) {
+                found.push(l.var);
+                labels.push(format!("{}.{name}", statement.label));
+            }
+        }
+    }
+    match found.as_slice() {
+        [var] => Ok(*var),
+        [] => {
+            let mut names: Vec<&str> = Vec::new();
+            for l in graph.nests.iter().flat_map(|nest| &nest.loops) {
+                let name = graph.var(l.var).name.as_str();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Err(Diagnostic::error(
+                codes::UNKNOWN_VARIABLE,
+                e.span,
+                format!("there is no loop over `{name}`"),
+                "no such loop",
+            )
+            .with_help(format!("the loops are {}", names.join(", "))))
+        }
+        _ => Err(Diagnostic::error(
+            codes::AMBIGUOUS_VARIABLE,
+            e.span,
+            format!("`{name}` stands in several statements"),
+            "which one?",
+        )
+        .with_help(format!("write {}", labels.join(" or ")))),
+    }
+}
+
+/// Adds a derived variable whose name must be new.
+///
+/// # Errors
+/// The name is taken by a variable, tensor or size.
+pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
+    let function = &graph.function;
+    let taken = graph.vars.iter().any(|v| v.name == name.name)
+        || graph.tensors.iter().any(|t| t.name == name.name)
+        || function.sizes.iter().any(|s| s.name == name.name);
+    if taken {
+        return Err(Diagnostic::error(
+            codes::NAME_TAKEN,
+            name.span,
+            format!("`{}` is used already", name.name),
+            "must be a new name",
+        )
+        .with_help("choose a name that neither the program nor an earlier command uses"));
+    }
+    Ok(graph.add_var(IndexVar {
+        name: name.name.clone(),
+        span: name.span,
+        stmt: 0,
+        // Derived: provenance gives the range.
+        range: Range {
+            lo: Bound::Static(SizeExpr::Const(0)),
+            hi: Bound::Static(SizeExpr::Const(0)),
+        },
+    }))
+}
+
+/// Replaces each loop over `var` by loops over `by`, outermost first.
+pub fn replace_loops(graph: &mut Graph, var: VarId, by: &[VarId]) {
+    for nest in &mut graph.nests {
+        if let Some(at) = nest.loops.iter().position(|l| l.var == var) {
+            let loops = by.iter().map(|&var| crate::graph::Loop {
+                var,
+                tag: Tag::default(),
+            });
+            nest.loops.splice(at..=at, loops);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `let` and `param`: constants of a schedule.
+
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Number, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The constants that are known so far.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    values: BTreeMap<String, i64>,
+    defines: BTreeMap<String, i64>,
+    used: BTreeSet<String>,
+}
+
+impl Constants {
+    /// With the values of `-D`; the last one of a name wins.
+    #[must_use]
+    pub fn new(defines: &[(String, i64)]) -> Self {
+        Constants {
+            defines: defines.iter().cloned().collect(),
+            ..Constants::default()
+        }
+    }
+
+    /// `let name = value`, unless `-D` sets it.
+    ///
+    /// # Errors
+    /// The name is taken, or the value is no constant.
+    pub fn define(&mut self, name: &Ident, value: &Expr) -> Result<(), Diagnostic> {
+        let value = self.eval(value)?;
+        self.set(name, value)?;
+        Ok(())
+    }
+
+    /// `param name in {values} = default`, unless `-D` sets it.
+    ///
+    /// # Errors
+    /// As [`Constants::define`], or a value outside the list.
+    pub fn parameter(
+        &mut self,
+        name: &Ident,
+        values: &[Expr],
+        default: &Expr,
+    ) -> Result<(), Diagnostic> {
+        let mut admissible = Vec::new();
+        for value in values {
+            admissible.push(self.eval(value)?);
+        }
+        let default_value = self.eval(default)?;
+        let chosen = self.set(name, default_value)?;
+        if admissible.contains(&chosen) {
+            return Ok(());
+        }
+        let list: Vec<String> = admissible.iter().map(ToString::to_string).collect();
+        Err(Diagnostic::error(
+            codes::BAD_PARAM,
+            name.span,
+            format!("{} = {chosen} is not admissible", name.name),
+            format!("takes one of {}", list.join(", ")),
+        )
+        .with_help("choose one of the listed values, or extend the list"))
+    }
+
+    fn set(&mut self, name: &Ident, value: i64) -> Result<i64, Diagnostic> {
+        let value = match self.defines.get(&name.name) {
+            Some(&defined) => {
+                self.used.insert(name.name.clone());
+                defined
+            }
+            None => value,
+        };
+        if self.values.insert(name.name.clone(), value).is_some() {
+            return Err(Diagnostic::error(
+                codes::REDEFINED,
+                name.span,
+                format!("`{}` is defined twice", name.name),
+                "defined again here",
+            )
+            .with_help("give one of them another name"));
+        }
+        Ok(value)
+    }
+
+    /// Every `-D` must have set something.
+    ///
+    /// # Errors
+    /// Names the first that did not.
+    pub fn finish(&self, span: Span) -> Result<(), Diagnostic> {
+        match self.defines.keys().find(|name| !self.used.contains(*name)) {
+            None => Ok(()),
+            Some(name) => {
+                let known: Vec<&str> = self.values.keys().map(String::as_str).collect();
+                let help = if known.is_empty() {
+                    "the schedule declares no `let` or `param`".to_string()
+                } else {
+                    format!("the schedule declares {}", known.join(", "))
+                };
+                Err(Diagnostic::error(
+                    codes::REDEFINED,
+                    span,
+                    format!("-D {name} sets nothing"),
+                    format!("the schedule of this function declares no `{name}`"),
+                )
+                .with_help(help))
+            }
+        }
+    }
+
+    /// The value of a constant expression.
+    ///
+    /// # Errors
+    /// An unknown name, something that is no whole number, an overflow.
+    pub fn eval(&self, e: &Expr) -> Result<i64, Diagnostic> {
+        let refuse = |why: &str| {
+            Diagnostic::error(
+                codes::BAD_NUMBER,
+                e.span,
+                format!("expected a constant whole number: {why}"),
+                "here",
+            )
+            .with_help("use numbers, names of `let` or `param`, and + - * / %")
+        };
+        match &e.kind {
+            ExprKind::Number(Number::Int(n)) => {
+                i64::try_from(*n).map_err(|_| refuse("the number is too large"))
+            }
+            ExprKind::Number(Number::Float(_)) => Err(refuse("the number has a fraction")),
+            ExprKind::Name(name) => self
+                .values
+                .get(name)
+                .copied()
+                .ok_or_else(|| refuse(&format!("`{name}` is not defined"))),
+            ExprKind::Unary(UnaryOp::Neg, a) => self
+                .eval(a)?
+                .checked_neg()
+                .ok_or_else(|| refuse("it overflows")),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.eval(a)?, self.eval(b)?);
+                let value = match op {
+                    BinaryOp::Add => a.checked_add(b),
+                    BinaryOp::Sub => a.checked_sub(b),
+                    BinaryOp::Mul => a.checked_mul(b),
+                    BinaryOp::Div => a.checked_div(b),
+                    BinaryOp::Rem => a.checked_rem(b),
+                    BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge
+                    | BinaryOp::And
+                    | BinaryOp::Or => return Err(refuse("this operator gives no number")),
+                };
+                value.ok_or_else(|| refuse("it overflows or divides by zero"))
+            }
+            ExprKind::Apply { .. }
+            | ExprKind::Extent { .. }
+            | ExprKind::Member { .. }
+            | ExprKind::Unary(UnaryOp::Not, _)
+            | ExprKind::Select(..) => Err(refuse("this is no constant")),
+        }
+    }
+}

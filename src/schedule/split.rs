@@ -1,0 +1,44 @@
+//! `split(i, i0, i1, n)`: i = i0 * n + i1 with i1 < n (000, 5.5).
+//!
+//! before: `forall(i, ...)`
+//! after:  `forall(i0, forall(i1, ...)) suchthat split(i, i0, i1, n)`
+//!
+//! Known elsewhere as strip-mining. Refused: n < 1; i has no loop; i0 or i1 is not
+//! new. A data-dependent range is split like a static one: the outer extent is
+//! computed where the range is known.
+
+use super::arguments::{Arguments, new_var, replace_loops};
+use crate::diagnostic::Diagnostic;
+use crate::graph::{Graph, Relation};
+
+const USAGE: &str = "split(i, i0, i1, 32)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(4, USAGE)?;
+    let parent = arguments.loop_var(&graph, 0)?;
+    arguments.expect_open(&graph, parent)?;
+    let (outer, inner) = (arguments.name(1)?, arguments.name(2)?);
+    let factor = arguments.positive(3)?;
+    let outer = new_var(&mut graph, &outer)?;
+    let inner = new_var(&mut graph, &inner)?;
+    replace_loops(&mut graph, parent, &[outer, inner]);
+    let name = |v| graph.var(v).name.clone();
+    let line = format!(
+        "split({}, {}, {}, {factor})",
+        name(parent),
+        name(outer),
+        name(inner)
+    );
+    graph.script.push(line);
+    graph.provenance.relations.push(Relation::Split {
+        parent,
+        outer,
+        inner,
+        factor,
+    });
+    Ok(graph)
+}
