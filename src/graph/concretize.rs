@@ -31,16 +31,20 @@ pub fn concretize(graph: &Graph) -> Option<Tree> {
     let mut tensors = graph.tensors.clone();
     let mut stmts = Vec::new();
     for nest in &graph.nests {
-        stmts.push(
-            Concretizer {
-                graph,
-                nest,
-                tensors: &mut tensors,
-            }
-            .run()?,
-        );
+        stmts.push(concretize_nest(graph, nest, &mut tensors)?);
     }
     Some(Tree { tensors, stmts })
+}
+
+/// The tree of one nest; scalar workspaces are added to `tensors`.
+#[must_use]
+pub fn concretize_nest(graph: &Graph, nest: &Nest, tensors: &mut Vec<Tensor>) -> Option<Stmt> {
+    Concretizer {
+        graph,
+        nest,
+        tensors,
+    }
+    .run()
 }
 
 struct Concretizer<'a> {
@@ -228,12 +232,5 @@ fn foralls(loops: &[Loop], body: Stmt) -> Stmt {
 pub fn accumulates(graph: &Graph, nest: &Nest, order: &[VarId]) -> bool {
     let mut trial = nest.clone();
     trial.loops = order.iter().map(|&v| Loop::serial(v)).collect();
-    let mut tensors = graph.tensors.clone();
-    Concretizer {
-        graph,
-        nest: &trial,
-        tensors: &mut tensors,
-    }
-    .run()
-    .is_some()
+    concretize_nest(graph, &trial, &mut graph.tensors.clone()).is_some()
 }

@@ -30,6 +30,10 @@ pub struct Kernel {
     pub interface: Interface,
     pub vars: Vec<Var>,
     pub arrays: Vec<Array>,
+    /// What the checked entry point verifies before the body runs: data-dependent
+    /// subscripts and bounds of the inputs. Reads inputs only; the raw function
+    /// leaves it out.
+    pub checks: Vec<Stmt>,
     pub body: Vec<Stmt>,
 }
 

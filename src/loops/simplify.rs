@@ -11,26 +11,34 @@ use std::collections::BTreeSet;
 /// Removes unused variables and empty statements until nothing changes.
 #[must_use]
 pub fn simplify(mut kernel: Kernel) -> Kernel {
-    loop {
-        let mut used = BTreeSet::new();
-        visit::stmts(&kernel.body, &mut |stmt| {
-            visit::own_exprs(stmt, &mut |e| {
-                visit::expr(e, &mut |node| {
-                    if let ExprKind::Var(v) = node.kind {
-                        used.insert(v);
-                    }
-                });
-            });
-            if let Stmt::Grow { capacity, .. } = stmt {
-                used.insert(*capacity);
+    for body in [&mut kernel.checks, &mut kernel.body] {
+        loop {
+            let used = used_vars(body);
+            let before = count(body);
+            prune(body, &used);
+            if count(body) == before {
+                break;
             }
-        });
-        let before = count(&kernel.body);
-        prune(&mut kernel.body, &used);
-        if count(&kernel.body) == before {
-            return kernel;
         }
     }
+    kernel
+}
+
+fn used_vars(body: &[Stmt]) -> BTreeSet<VarId> {
+    let mut used = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| {
+        visit::own_exprs(stmt, &mut |e| {
+            visit::expr(e, &mut |node| {
+                if let ExprKind::Var(v) = node.kind {
+                    used.insert(v);
+                }
+            });
+        });
+        if let Stmt::Grow { capacity, .. } = stmt {
+            used.insert(*capacity);
+        }
+    });
+    used
 }
 
 fn count(body: &[Stmt]) -> usize {

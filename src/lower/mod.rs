@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod assemble;
+pub mod checks;
 pub mod emit;
 pub mod fold;
 pub mod iterate;
@@ -50,7 +51,15 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     let mut lowerer = Lowerer::new(graph, tree.tensors);
     let mut errors = Vec::new();
     let mut body = Vec::new();
+    let mut checks = Vec::new();
+    let mut checked = None;
     for (nest, stmt) in graph.nests.iter().zip(&tree.stmts) {
+        if checked != Some(nest.stmt) {
+            checked = Some(nest.stmt);
+            if let Err(error) = lowerer.check_subscripts(nest.stmt, &mut checks, &mut body) {
+                errors.push(error);
+            }
+        }
         match lowerer.nest(nest, stmt) {
             Ok(mut lowered) => body.append(&mut lowered),
             Err(error) => errors.push(error),
@@ -59,7 +68,7 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(lowerer.finish(body))
+    Ok(lowerer.finish(checks, body))
 }
 
 /// The arrays of a tensor.
@@ -327,7 +336,7 @@ impl<'g> Lowerer<'g> {
         Diagnostic::error(code, self.span, message, label)
     }
 
-    fn finish(mut self, body: Vec<ir::Stmt>) -> Lowered {
+    fn finish(mut self, checks: Vec<ir::Stmt>, body: Vec<ir::Stmt>) -> Lowered {
         let mut all = self.allocate_temporaries();
         all.extend(body);
         all.extend(self.free_temporaries());
@@ -338,6 +347,7 @@ impl<'g> Lowerer<'g> {
             interface,
             vars: self.vars,
             arrays: self.arrays,
+            checks,
             body: all,
         };
         let mut remarks = self.graph.remarks.clone();

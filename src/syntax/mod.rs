@@ -1,3 +1,9 @@
 //! Text into [`ast`] with spans, and back (`fmt`). Knows nothing of meaning.
 
 pub mod ast;
+pub mod build;
+pub mod expr;
+pub mod parse;
+pub mod taco;
+
+pub use parse::{parse, parse_schedule};

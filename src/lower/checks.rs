@@ -1,0 +1,269 @@
+//! Checks of what data decide: a gather's subscript, a data-dependent bound.
+//!
+//! Range inference proves every affine subscript. What it cannot know is written
+//! as index notation once more, `bad ||= X_subscript < 0 || X_subscript >= extent`,
+//! and lowered like any statement; then the kernel fails if it holds. Checks
+//! of inputs go to the checked entry point, those of computed tensors into the body.
+
+use super::{Lower, Lowerer};
+use crate::format::TensorFormat;
+use crate::graph::concretize::concretize_nest;
+use crate::graph::order::{choose, range_vars, vars_in};
+use crate::graph::{Loop, Nest, equal};
+use crate::loops::build as b;
+use crate::loops::ir::{self, ErrorCode};
+use crate::program::ir::{
+    Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+};
+use crate::scalar::{Literal, ScalarType};
+
+/// A condition that must not hold anywhere in the ranges of its variables.
+struct Requirement {
+    bad: Expr,
+}
+
+impl Lowerer<'_> {
+    /// Adds the checks of a statement: to `checks` if they read inputs only, else
+    /// to `body`.
+    pub(super) fn check_subscripts(
+        &mut self,
+        stmt: usize,
+        checks: &mut Vec<ir::Stmt>,
+        body: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        let statement = self.graph.function.stmts[stmt].clone();
+        let mut found = Vec::new();
+        for &var in &statement.vars {
+            let range = &self.graph.var(var).range;
+            for bound in [&range.lo, &range.hi] {
+                if let Bound::Dynamic(e) = bound {
+                    self.require(e, &mut found);
+                }
+            }
+        }
+        self.require(&statement.rhs, &mut found);
+        for requirement in found {
+            let of_inputs = self.reads_inputs_only(&requirement.bad);
+            let lowered = self.check(stmt, requirement)?;
+            if of_inputs {
+                checks.extend(lowered);
+            } else {
+                body.extend(lowered);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, stmt: usize, requirement: Requirement) -> Lower<Vec<ir::Stmt>> {
+        let statement = &self.graph.function.stmts[stmt];
+        let bad = requirement.bad;
+        let mut needed = vars_in(&bad);
+        let mut at = 0;
+        while at < needed.len() {
+            for outer in range_vars(self.graph, needed[at]) {
+                if !needed.contains(&outer) {
+                    needed.push(outer);
+                }
+            }
+            at += 1;
+        }
+        let vars: Vec<VarId> = statement
+            .vars
+            .iter()
+            .copied()
+            .filter(|v| needed.contains(v))
+            .collect();
+        let span = statement.span;
+        self.tensors.push(Tensor {
+            name: "out_of_range".to_string(),
+            span,
+            role: Role::Temporary,
+            ty: ScalarType::Bool,
+            dims: vec![],
+            format: TensorFormat::dense(0),
+            fill: Literal::Bool(false),
+        });
+        let temp = TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX));
+        let flag = self.fresh("out_of_range", ScalarType::Bool, true);
+        self.scalars.insert(temp, flag);
+        let order = choose(self.graph, temp_like(self.graph), &[], &bad, &vars);
+        let nest = Nest {
+            stmt,
+            tensor: temp,
+            lhs: vec![],
+            op: Some(ReduceOp::Or),
+            rhs: bad,
+            loops: order.into_iter().map(Loop::serial).collect(),
+            span,
+        };
+        let mut tensors = std::mem::take(&mut self.tensors);
+        let tree =
+            accumulate_flag(&nest).or_else(|| concretize_nest(self.graph, &nest, &mut tensors));
+        self.tensors = tensors;
+        let mut out = vec![ir::Stmt::Let {
+            var: flag,
+            init: b::boolean(false),
+        }];
+        if let Some(tree) = tree {
+            out.extend(self.nest(&nest, &tree)?);
+        }
+        out.push(ir::Stmt::FailIf {
+            cond: b::var(flag, ScalarType::Bool),
+            code: ErrorCode::IndexOutOfRange,
+        });
+        Ok(out)
+    }
+
+    /// Collects what the accesses of `e` require, innermost subscripts first.
+    fn require(&self, e: &Expr, found: &mut Vec<Requirement>) {
+        match &e.kind {
+            ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+            ExprKind::Access(access) => {
+                for (mode, subscript) in access.subscripts.iter().enumerate() {
+                    self.require(subscript, found);
+                    self.require_subscript(access, mode, subscript, found);
+                }
+            }
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.require(a, found),
+            ExprKind::Binary(_, a, b) => {
+                self.require(a, found);
+                self.require(b, found);
+            }
+            ExprKind::Select(c, a, b) => {
+                self.require(c, found);
+                self.require(a, found);
+                self.require(b, found);
+            }
+            ExprKind::Call(_, args) => args.iter().for_each(|a| self.require(a, found)),
+            ExprKind::Reduce { body, .. } => self.require(body, found),
+        }
+    }
+
+    fn require_subscript(
+        &self,
+        access: &Access,
+        mode: usize,
+        subscript: &Expr,
+        found: &mut Vec<Requirement>,
+    ) {
+        let gathers = self.contains_access(subscript);
+        let dynamic = vars_in(subscript)
+            .into_iter()
+            .any(|v| self.graph.static_range(v).is_none());
+        if !gathers && !dynamic {
+            return;
+        }
+        let extent = size(self.tensor(access.tensor).dims[mode].clone(), subscript);
+        let bad = match (subscript.as_var(), dynamic) {
+            (Some(var), true) => self.bad_range(var, extent, subscript),
+            _ => Some(or(
+                less(subscript.clone(), zero(subscript)),
+                at_least(subscript.clone(), extent),
+            )),
+        };
+        if let Some(bad) = bad
+            && !found.iter().any(|r| equal::same(&r.bad, &bad))
+        {
+            found.push(Requirement { bad });
+        }
+    }
+
+    /// A non-empty range that leaves `0..extent`.
+    fn bad_range(&self, var: VarId, extent: Expr, near: &Expr) -> Option<Expr> {
+        let range = &self.graph.var(var).range;
+        let bound = |bound: &Bound| match bound {
+            Bound::Static(e) => size(e.clone(), near),
+            Bound::Dynamic(e) => e.clone(),
+        };
+        let (lo, hi) = (bound(&range.lo), bound(&range.hi));
+        let outside = or(less(lo.clone(), zero(near)), less(extent, hi.clone()));
+        Some(and(less(lo, hi), outside))
+    }
+
+    fn contains_access(&self, e: &Expr) -> bool {
+        let mut found = false;
+        crate::graph::visit(e, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                found |= !self.tensor(access.tensor).dims.is_empty();
+            }
+        });
+        found
+    }
+
+    fn reads_inputs_only(&self, e: &Expr) -> bool {
+        let mut only = true;
+        crate::graph::visit(e, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                only &= self.tensor(access.tensor).role == Role::Input;
+            }
+        });
+        only
+    }
+}
+
+/// `forall(..., flag ||= bad)` directly, without a workspace.
+fn accumulate_flag(nest: &Nest) -> Option<crate::graph::Stmt> {
+    let update = crate::graph::Stmt::Assign(crate::graph::Assign {
+        tensor: nest.tensor,
+        lhs: vec![],
+        op: Some(ReduceOp::Or),
+        rhs: nest.rhs.clone(),
+    });
+    Some(
+        nest.loops
+            .iter()
+            .rev()
+            .fold(update, |body, l| crate::graph::Stmt::Forall {
+                var: l.var,
+                tag: l.tag.clone(),
+                body: Box::new(body),
+            }),
+    )
+}
+
+/// Any dense tensor of the graph: the order of a check's loops has no result.
+fn temp_like(graph: &crate::graph::Graph) -> TensorId {
+    let at = graph.tensors.iter().position(|t| !t.is_sparse());
+    TensorId(u32::try_from(at.unwrap_or(0)).unwrap_or(0))
+}
+
+fn node(kind: ExprKind, ty: ScalarType, near: &Expr) -> Expr {
+    Expr {
+        kind,
+        ty,
+        span: near.span,
+    }
+}
+
+fn size(e: SizeExpr, near: &Expr) -> Expr {
+    node(ExprKind::Size(e), ScalarType::I64, near)
+}
+
+fn zero(near: &Expr) -> Expr {
+    node(ExprKind::Literal(Literal::ZERO), ScalarType::I64, near)
+}
+
+fn compare(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let near = a.clone();
+    node(
+        ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ScalarType::Bool,
+        &near,
+    )
+}
+
+fn less(a: Expr, b: Expr) -> Expr {
+    compare(BinaryOp::Lt, a, b)
+}
+
+fn at_least(a: Expr, b: Expr) -> Expr {
+    compare(BinaryOp::Ge, a, b)
+}
+
+fn or(a: Expr, b: Expr) -> Expr {
+    compare(BinaryOp::Or, a, b)
+}
+
+fn and(a: Expr, b: Expr) -> Expr {
+    compare(BinaryOp::And, a, b)
+}

@@ -1,0 +1,533 @@
+//! Parse trees into the AST.
+
+use super::ast::{
+    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, FormatBody, FormatDecl, FormatEntry,
+    FormatSpec, FormatUse, Ident, Item, LevelDecl, LevelType, Param, RangeClause, ReduceOp,
+    Schedule, Stmt,
+};
+use super::parse::{Rule, span};
+use crate::diagnostic::codes::syntax as codes;
+use crate::diagnostic::{Diagnostic, FileId, Span};
+use pest::iterators::{Pair, Pairs};
+
+pub(super) type Build<T> = Result<T, Diagnostic>;
+
+/// Builds AST nodes from the pairs of one piece of a file.
+pub(super) struct Builder {
+    file: FileId,
+    start: usize,
+    /// Depth of the expression at hand.
+    pub(super) depth: usize,
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "pest's generated enum")]
+impl Builder {
+    pub(super) fn new(file: FileId, start: usize) -> Self {
+        Builder {
+            file,
+            start,
+            depth: 0,
+        }
+    }
+
+    pub(super) fn span(&self, pair: &Pair<Rule>) -> Span {
+        let at = pair.as_span();
+        // A rule that ends in an optional part may take blanks with it.
+        let length = at.as_str().trim_end().len();
+        span(self.file, self.start, at.start(), at.start() + length)
+    }
+
+    pub(super) fn ident(&self, pair: &Pair<Rule>) -> Ident {
+        Ident {
+            name: pair.as_str().to_string(),
+            span: self.span(pair),
+        }
+    }
+
+    /// The grammar and this file disagree: a bug, said politely.
+    pub(super) fn broken(&self, span: Span) -> Diagnostic {
+        Diagnostic::error(
+            codes::UNEXPECTED,
+            span,
+            "this text is not understood",
+            "here",
+        )
+        .with_help("please report this text")
+    }
+
+    fn need<'p>(&self, pairs: &mut Pairs<'p, Rule>, span: Span) -> Build<Pair<'p, Rule>> {
+        pairs.next().ok_or_else(|| self.broken(span))
+    }
+
+    pub(super) fn file(&mut self, pair: Option<Pair<Rule>>) -> Build<File> {
+        let mut items = Vec::new();
+        for item in pair.into_iter().flat_map(Pair::into_inner) {
+            match item.as_rule() {
+                Rule::def => items.push(Item::Def(self.def(item)?)),
+                Rule::format_decl => items.push(Item::FormatDecl(self.format_decl(item)?)),
+                Rule::format_use => items.push(Item::FormatUse(self.format_use(item)?)),
+                Rule::schedule => items.push(Item::Schedule(self.schedule(item)?)),
+                _ => {}
+            }
+        }
+        Ok(File { items })
+    }
+
+    pub(super) fn commands(&mut self, pair: Option<Pair<Rule>>) -> Build<Vec<Command>> {
+        let mut commands = Vec::new();
+        for part in pair.into_iter().flat_map(Pair::into_inner) {
+            if let Some(command) = self.command(part)? {
+                commands.push(command);
+            }
+        }
+        Ok(commands)
+    }
+
+    fn def(&mut self, pair: Pair<Rule>) -> Build<Def> {
+        let all = self.span(&pair);
+        let mut name = None;
+        let mut params = Vec::new();
+        let mut returns = Vec::new();
+        let mut stmts = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => name = Some(self.ident(&part)),
+                Rule::param => params.push(self.param(part)?),
+                Rule::returns => returns = part.into_inner().map(|n| self.ident(&n)).collect(),
+                Rule::assign => stmts.push(Stmt::Assign(self.assign(part)?)),
+                Rule::call_stmt => stmts.push(Stmt::Call(self.call_stmt(part)?)),
+                _ => {}
+            }
+        }
+        Ok(Def {
+            name: name.ok_or_else(|| self.broken(all))?,
+            params,
+            returns,
+            stmts,
+            span: all,
+        })
+    }
+
+    fn param(&mut self, pair: Pair<Rule>) -> Build<Param> {
+        let all = self.span(&pair);
+        let mut names = Vec::new();
+        let mut dims = Vec::new();
+        for part in pair.into_inner() {
+            if part.as_rule() == Rule::dim {
+                let at = self.span(&part);
+                let inner = self.need(&mut part.into_inner(), at)?;
+                dims.push(if inner.as_rule() == Rule::whole {
+                    let (value, span) = self.whole(&inner)?;
+                    Dim::Const(value, span)
+                } else {
+                    Dim::Name(self.ident(&inner))
+                });
+            } else {
+                names.push(self.ident(&part));
+            }
+        }
+        let mut names = names.into_iter();
+        let (Some(ty), Some(name)) = (names.next(), names.next()) else {
+            return Err(self.broken(all));
+        };
+        Ok(Param {
+            ty,
+            dims,
+            name,
+            span: all,
+        })
+    }
+
+    pub(super) fn whole(&self, pair: &Pair<Rule>) -> Build<(u64, Span)> {
+        let span = self.span(pair);
+        let value = pair.as_str().parse().map_err(|_| {
+            Diagnostic::error(
+                codes::NUMBER,
+                span,
+                format!("the number {} does not fit", pair.as_str()),
+                "too large",
+            )
+            .with_help("whole numbers end at 2^64 - 1")
+        })?;
+        Ok((value, span))
+    }
+
+    fn label(&self, pair: Pair<Rule>) -> Option<Ident> {
+        pair.into_inner().next().map(|name| self.ident(&name))
+    }
+
+    pub(super) fn assign(&mut self, pair: Pair<Rule>) -> Build<Assign> {
+        let all = self.span(&pair);
+        let mut label = None;
+        let mut tensor = None;
+        let mut subscripts = Vec::new();
+        let mut op = None;
+        let mut rhs = None;
+        let mut ranges = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::label => label = self.label(part),
+                Rule::name => tensor = Some(self.ident(&part)),
+                Rule::subscripts => {
+                    for e in part.into_inner() {
+                        subscripts.push(self.expr(e)?);
+                    }
+                }
+                Rule::assign_op => op = Some(assign_op(part.as_str())),
+                Rule::expr => rhs = Some(self.expr(part)?),
+                Rule::where_clause => {
+                    for range in part.into_inner() {
+                        if range.as_rule() == Rule::range {
+                            ranges.push(self.range(range)?);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let (Some(tensor), Some(op), Some(rhs)) = (tensor, op, rhs) else {
+            return Err(self.broken(all));
+        };
+        Ok(Assign {
+            label,
+            tensor,
+            subscripts,
+            op,
+            rhs,
+            ranges,
+            span: all,
+        })
+    }
+
+    fn range(&mut self, pair: Pair<Rule>) -> Build<RangeClause> {
+        let all = self.span(&pair);
+        let mut var = None;
+        let mut bounds = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => var = Some(self.ident(&part)),
+                Rule::expr => bounds.push(self.expr(part)?),
+                _ => {}
+            }
+        }
+        let mut bounds = bounds.into_iter();
+        let (Some(var), Some(lo), Some(hi)) = (var, bounds.next(), bounds.next()) else {
+            return Err(self.broken(all));
+        };
+        Ok(RangeClause {
+            var,
+            lo,
+            hi,
+            span: all,
+        })
+    }
+
+    fn call_stmt(&mut self, pair: Pair<Rule>) -> Build<Call> {
+        let all = self.span(&pair);
+        let mut label = None;
+        let mut names = Vec::new();
+        let mut args = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::label => label = self.label(part),
+                Rule::name => names.push(self.ident(&part)),
+                Rule::expr => args.push(self.expr(part)?),
+                _ => {}
+            }
+        }
+        // The results come first, the callee last.
+        let callee = names.pop().ok_or_else(|| self.broken(all))?;
+        Ok(Call {
+            label,
+            results: names,
+            callee,
+            args,
+            span: all,
+        })
+    }
+
+    fn format_decl(&mut self, pair: Pair<Rule>) -> Build<FormatDecl> {
+        let all = self.span(&pair);
+        let mut name = None;
+        let mut params = Vec::new();
+        let mut vars = Vec::new();
+        let mut body = None;
+        let mut index = None;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => name = Some(self.ident(&part)),
+                Rule::decl_params => {
+                    params = part.into_inner().map(|n| self.ident(&n)).collect();
+                }
+                Rule::each_body => {
+                    for inner in part.into_inner() {
+                        if inner.as_rule() == Rule::level_type {
+                            body = Some(FormatBody::Each(self.level_type(inner)?));
+                        }
+                    }
+                }
+                Rule::level_body => {
+                    let mut levels = Vec::new();
+                    for inner in part.into_inner() {
+                        match inner.as_rule() {
+                            Rule::name => vars.push(self.ident(&inner)),
+                            Rule::level_decl => levels.push(self.level_decl(inner)?),
+                            _ => {}
+                        }
+                    }
+                    body = Some(FormatBody::Levels(levels));
+                }
+                Rule::index_width => index = Some(self.index_width(part)?),
+                _ => {}
+            }
+        }
+        let (Some(name), Some(body)) = (name, body) else {
+            return Err(self.broken(all));
+        };
+        Ok(FormatDecl {
+            name,
+            params,
+            vars,
+            body,
+            index,
+            span: all,
+        })
+    }
+
+    fn level_decl(&mut self, pair: Pair<Rule>) -> Build<LevelDecl> {
+        let all = self.span(&pair);
+        let mut parts = pair.into_inner();
+        let coordinate = self.need(&mut parts, all)?;
+        let coordinate = self.expr(coordinate)?;
+        let level = self.need(&mut parts, all)?;
+        Ok(LevelDecl {
+            coordinate,
+            level: self.level_type(level)?,
+            span: all,
+        })
+    }
+
+    fn level_type(&mut self, pair: Pair<Rule>) -> Build<LevelType> {
+        let all = self.span(&pair);
+        let mut names = pair.into_inner().map(|n| self.ident(&n));
+        let kind = names.next().ok_or_else(|| self.broken(all))?;
+        Ok(LevelType {
+            kind,
+            properties: names.collect(),
+            span: all,
+        })
+    }
+
+    fn index_width(&mut self, pair: Pair<Rule>) -> Build<(u64, Span)> {
+        let all = self.span(&pair);
+        for part in pair.into_inner() {
+            if part.as_rule() == Rule::whole {
+                return self.whole(&part);
+            }
+        }
+        Err(self.broken(all))
+    }
+
+    fn format_use(&mut self, pair: Pair<Rule>) -> Build<FormatUse> {
+        let all = self.span(&pair);
+        let mut def = None;
+        let mut entries = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => def = Some(self.ident(&part)),
+                Rule::format_entry => entries.push(self.format_entry(part)?),
+                _ => {}
+            }
+        }
+        Ok(FormatUse {
+            def: def.ok_or_else(|| self.broken(all))?,
+            entries,
+            span: all,
+        })
+    }
+
+    fn format_entry(&mut self, pair: Pair<Rule>) -> Build<FormatEntry> {
+        let all = self.span(&pair);
+        let mut tensor = None;
+        let mut spec = None;
+        let mut order = None;
+        let mut fill = None;
+        let mut index = None;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => tensor = Some(self.ident(&part)),
+                Rule::format_spec => spec = Some(self.format_spec(part)?),
+                Rule::order_option => {
+                    let mut modes = Vec::new();
+                    for n in part.into_inner() {
+                        if n.as_rule() == Rule::whole {
+                            modes.push(self.whole(&n)?);
+                        }
+                    }
+                    order = Some(modes);
+                }
+                Rule::fill_option => {
+                    for value in part.into_inner() {
+                        if value.as_rule() == Rule::fill_value {
+                            let at = self.span(&value);
+                            fill = Some((fill_value(value.as_str(), at)?, at));
+                        }
+                    }
+                }
+                Rule::index_width => index = Some(self.index_width(part)?),
+                _ => {}
+            }
+        }
+        let (Some(tensor), Some(spec)) = (tensor, spec) else {
+            return Err(self.broken(all));
+        };
+        Ok(FormatEntry {
+            tensor,
+            spec,
+            order,
+            fill,
+            index,
+            span: all,
+        })
+    }
+
+    fn format_spec(&mut self, pair: Pair<Rule>) -> Build<FormatSpec> {
+        let all = self.span(&pair);
+        let mut name = None;
+        let mut args = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::level_list => {
+                    let mut levels = Vec::new();
+                    for level in part.into_inner() {
+                        levels.push(self.level_type(level)?);
+                    }
+                    return Ok(FormatSpec::Levels(levels));
+                }
+                Rule::name => name = Some(self.ident(&part)),
+                Rule::whole => args.push(self.whole(&part)?),
+                _ => {}
+            }
+        }
+        Ok(FormatSpec::Named {
+            name: name.ok_or_else(|| self.broken(all))?,
+            args,
+        })
+    }
+
+    fn schedule(&mut self, pair: Pair<Rule>) -> Build<Schedule> {
+        let all = self.span(&pair);
+        let mut def = None;
+        let mut target = None;
+        let mut name = None;
+        let mut commands = Vec::new();
+        for part in pair.into_inner() {
+            let last =
+                |part: Pair<Rule>, this: &Self| part.into_inner().last().map(|n| this.ident(&n));
+            match part.as_rule() {
+                Rule::name => def = Some(self.ident(&part)),
+                Rule::target => target = last(part, self),
+                Rule::sched_name => name = last(part, self),
+                _ => {
+                    if let Some(command) = self.command(part)? {
+                        commands.push(command);
+                    }
+                }
+            }
+        }
+        Ok(Schedule {
+            def,
+            target,
+            name,
+            commands,
+            span: all,
+        })
+    }
+
+    fn command(&mut self, pair: Pair<Rule>) -> Build<Option<Command>> {
+        let all = self.span(&pair);
+        let rule = pair.as_rule();
+        if !matches!(rule, Rule::let_cmd | Rule::param_cmd | Rule::call_cmd) {
+            return Ok(None);
+        }
+        let mut name = None;
+        let mut exprs = Vec::new();
+        let mut args = Vec::new();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => name = Some(self.ident(&part)),
+                Rule::expr => exprs.push(self.expr(part)?),
+                Rule::arg => args.push(self.arg(part)?),
+                _ => {}
+            }
+        }
+        let name = name.ok_or_else(|| self.broken(all))?;
+        Ok(Some(match rule {
+            Rule::let_cmd => Command::Let {
+                name,
+                value: exprs.pop().ok_or_else(|| self.broken(all))?,
+                span: all,
+            },
+            Rule::param_cmd => Command::Param {
+                name,
+                default: exprs.pop().ok_or_else(|| self.broken(all))?,
+                values: exprs,
+                span: all,
+            },
+            _ => Command::Call {
+                name,
+                args,
+                span: all,
+            },
+        }))
+    }
+
+    fn arg(&mut self, pair: Pair<Rule>) -> Build<Arg> {
+        let all = self.span(&pair);
+        let inner = self.need(&mut pair.into_inner(), all)?;
+        if inner.as_rule() == Rule::expr {
+            return Ok(Arg::Expr(self.expr(inner)?));
+        }
+        let mut vars = Vec::new();
+        for part in inner.into_inner() {
+            vars.push(self.expr(part)?);
+        }
+        Ok(Arg::Vars(vars, all))
+    }
+}
+
+fn assign_op(text: &str) -> AssignOp {
+    let (text, init) = match text.strip_suffix('!') {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let op = match text {
+        "+=" => ReduceOp::Add,
+        "*=" => ReduceOp::Mul,
+        "min=" => ReduceOp::Min,
+        "max=" => ReduceOp::Max,
+        "&&=" => ReduceOp::And,
+        "||=" => ReduceOp::Or,
+        _ => return AssignOp::Set,
+    };
+    AssignOp::Reduce { op, init }
+}
+
+fn fill_value(text: &str, span: Span) -> Build<f64> {
+    let (negative, rest) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let lower = rest.to_ascii_lowercase();
+    #[expect(clippy::cast_precision_loss)]
+    let value = match lower.as_str() {
+        "inf" | "infinity" => f64::INFINITY,
+        "nan" => f64::NAN,
+        _ => match super::expr::number(rest, span)? {
+            super::ast::Number::Int(n) => n as f64,
+            super::ast::Number::Float(x) => x,
+        },
+    };
+    Ok(if negative { -value } else { value })
+}
