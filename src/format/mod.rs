@@ -1,6 +1,8 @@
 //! Storage formats: level types, each behind a table of capabilities (after Chou
 //! et al. 2018), and the built-in names. Knows nothing of expressions or targets.
 
+pub mod builtin;
+
 use serde::Serialize;
 
 /// How one level stores its coordinates.

@@ -1,0 +1,170 @@
+//! The built-in formats by name (language.md, section 2; `sparsec formats`).
+
+use super::{Level, TensorFormat};
+
+/// An entry of the table that `sparsec formats` lists.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    pub name: &'static str,
+    /// How it would be declared in the language.
+    pub declaration: &'static str,
+    /// The number of dimensions it is for; `None` for any.
+    pub order: Option<usize>,
+    /// Whether tensors can be stored in it; what cannot yet is refused.
+    pub supported: bool,
+    /// One line on what it is good for.
+    pub about: &'static str,
+}
+
+/// Every built-in format. `coo` and `csf` also take an order: `coo3`, `csf4`.
+pub const ALL: &[Builtin] = &[
+    Builtin {
+        name: "dense",
+        declaration: "each level dense, in order",
+        order: None,
+        supported: true,
+        about: "every element, row-major",
+    },
+    Builtin {
+        name: "sparse_vector",
+        declaration: "(i) -> (i: compressed)",
+        order: Some(1),
+        supported: true,
+        about: "coordinates and values of the nonzeros",
+    },
+    Builtin {
+        name: "csr",
+        declaration: "(i,j) -> (i: dense, j: compressed)",
+        order: Some(2),
+        supported: true,
+        about: "compressed sparse rows",
+    },
+    Builtin {
+        name: "csc",
+        declaration: "(i,j) -> (j: dense, i: compressed)",
+        order: Some(2),
+        supported: true,
+        about: "compressed sparse columns",
+    },
+    Builtin {
+        name: "dcsr",
+        declaration: "(i,j) -> (i: compressed, j: compressed)",
+        order: Some(2),
+        supported: true,
+        about: "sparse rows of which many are empty",
+    },
+    Builtin {
+        name: "dcsc",
+        declaration: "(i,j) -> (j: compressed, i: compressed)",
+        order: Some(2),
+        supported: true,
+        about: "sparse columns of which many are empty",
+    },
+    Builtin {
+        name: "coo",
+        declaration: "(i,j) -> (i: compressed(nonunique), j: singleton)",
+        order: None,
+        supported: true,
+        about: "a list of coordinates, sorted; coo3 and so on for other orders",
+    },
+    Builtin {
+        name: "csf",
+        declaration: "each level compressed, in order",
+        order: None,
+        supported: true,
+        about: "compressed sparse fibers; csf3 and so on say the order",
+    },
+    Builtin {
+        name: "bcsr",
+        declaration: "(i,j) -> (i/R: dense, j/C: compressed, i%R: dense, j%C: dense)",
+        order: Some(2),
+        supported: false,
+        about: "sparse rows of dense R by C blocks: bcsr(R,C)",
+    },
+    Builtin {
+        name: "dia",
+        declaration: "(i,j) -> (j-i: compressed, i: range)",
+        order: Some(2),
+        supported: false,
+        about: "whole diagonals",
+    },
+    Builtin {
+        name: "ell",
+        declaration: "(i,j) -> (slot: dense, i: dense, j: singleton)",
+        order: Some(2),
+        supported: false,
+        about: "the same number of elements in each row",
+    },
+    Builtin {
+        name: "sell",
+        declaration: "(i,j) -> (i/C: dense, slot: dense, i%C: dense, j: singleton)",
+        order: Some(2),
+        supported: false,
+        about: "slices of C rows, each like ell: sell(C)",
+    },
+];
+
+/// The entry of a name, and the order that the name says (`coo3`), if it does.
+#[must_use]
+pub fn find(name: &str) -> Option<(&'static Builtin, Option<usize>)> {
+    if let Some(entry) = ALL.iter().find(|entry| entry.name == name) {
+        return Some((entry, None));
+    }
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if !matches!(base, "coo" | "csf") {
+        return None;
+    }
+    let order = name[base.len()..].parse().ok().filter(|order| *order > 0)?;
+    let entry = ALL.iter().find(|entry| entry.name == base)?;
+    Some((entry, Some(order)))
+}
+
+/// The format of a supported entry for a tensor of `order` dimensions.
+#[must_use]
+pub fn instantiate(entry: &Builtin, order: usize) -> Option<TensorFormat> {
+    let sparse = Level::COMPRESSED;
+    let (levels, modes) = match (entry.name, order) {
+        ("dense", _) => return Some(TensorFormat::dense(order)),
+        ("sparse_vector", 1) => (vec![sparse], vec![0]),
+        ("csr", 2) => (vec![Level::DENSE, sparse], vec![0, 1]),
+        ("csc", 2) => (vec![Level::DENSE, sparse], vec![1, 0]),
+        ("dcsr", 2) => (vec![sparse, sparse], vec![0, 1]),
+        ("dcsc", 2) => (vec![sparse, sparse], vec![1, 0]),
+        ("coo", 1) => (vec![sparse], vec![0]),
+        ("coo", order) if order > 1 => {
+            let mut levels = vec![Level::SINGLETON.nonunique(); order];
+            levels[0] = sparse.nonunique();
+            levels[order - 1] = Level::SINGLETON;
+            (levels, (0..order).collect())
+        }
+        ("csf", _) => (vec![sparse; order], (0..order).collect()),
+        _ => return None,
+    };
+    Some(TensorFormat {
+        levels,
+        modes,
+        index_bits: 32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_supported_entry_has_a_format() {
+        for entry in ALL {
+            let order = entry.order.unwrap_or(3);
+            let format = instantiate(entry, order);
+            assert_eq!(format.is_some(), entry.supported, "{}", entry.name);
+            assert!(format.is_none_or(|format| format.order() == order));
+        }
+    }
+
+    #[test]
+    fn names_with_an_order() {
+        assert!(find("coo3").is_some_and(|(entry, order)| entry.name == "coo" && order == Some(3)));
+        assert!(find("csr3").is_none());
+        assert!(find("coo0").is_none());
+    }
+}
