@@ -1,5 +1,85 @@
-//! Codes of the stage `format`.
+//! Codes of storage formats.
 
 use super::codes;
 
-codes! {}
+codes! {
+    UNKNOWN_FORMAT = "E0301", "a format that is not known",
+"    format spmv { A: csrr }            # did you mean `csr`?
+
+`sparsec formats` lists the built-in formats. Declare others with
+`format NAME = (i,j) -> (i: dense, j: compressed)`, or list the levels in place:
+`A: {dense, compressed}`.";
+    UNKNOWN_TENSOR = "E0302", "a format for a tensor that does not exist",
+"    def spmv(double(M,N) A, double(N) x) -> (y) { ... }
+    format spmv { B: csr }             # spmv has no B
+
+Name a parameter, a result or a temporary of the function.";
+    ORDER_MISMATCH = "E0303", "a format for another number of dimensions",
+"    def f(double(N) x) -> (y) { ... }
+    format f { x: csr }                # csr is for matrices
+
+A format has one level for each dimension: `x: sparse_vector`, `x: {compressed}`.";
+    MODE_ORDER = "E0304", "an order that is no permutation",
+"`order` names, for each level from the outermost on, the dimension that it stores:
+
+    format f { A: {dense, compressed} order (1,1) }
+
+Name each dimension once, counted from 0: `order (1,0)` stores columns outermost.";
+    UNKNOWN_LEVEL = "E0305", "a level type or property that is not known",
+"    format f { A: {dense, compress} }  # did you mean `compressed`?
+
+The level types are dense, compressed, singleton, hashed, bitmap and range; the
+properties nonunique and unordered, as in `compressed(nonunique)`. A dense level has each
+coordinate once, so it cannot be nonunique.";
+    SCALAR_FORMAT = "E0306", "a format for a scalar",
+"    def f(double alpha, double(N) x) -> (y) { ... }
+    format f { alpha: dense }
+
+A scalar is a single value. Remove the entry.";
+    NOT_SUPPORTED = "E0307", "a format that is not supported yet",
+"Levels that are hashed, bitmap, range or unordered, and levels that store an expression
+such as `i/4` or `j-i` (bcsr, dia, ell, sell), are part of the language but cannot be
+stored yet:
+
+    format f { A: bcsr(2,2) }
+
+Use dense, compressed and singleton levels: `A: csr`.";
+    SINGLETON_PARENT = "E0308", "a singleton level under a unique parent",
+"A singleton level stores one coordinate for each position of the level above it. If that
+level has each coordinate once, a row could have only one element:
+
+    format f { A: {dense, singleton} }
+
+Write `{compressed(nonunique), singleton}`, which repeats the row for each element, or
+make the level compressed.";
+    FILL_VALUE = "E0309", "a fill value that the elements cannot have",
+"    def f(int(M,N) A) -> (y) { ... }
+    format f { A: csr fill 0.5 }       # elements are whole numbers
+
+Choose a value of the element type.";
+    INDEX_WIDTH = "E0310", "coordinates of a width that does not exist",
+"    format f { A: csr index 16 }
+
+Coordinates and positions have 32 or 64 bits.";
+    WRONG_FILL = "E0311", "a sparse result with the wrong fill value",
+"Elements that a sparse tensor does not store equal its fill value. Here they would have
+to be something else:
+
+    def f(double(M,N) A) -> (B) { B(i,j) = exp(A(i,j)) }
+    format f { A: csr  B: csr }        # exp(0) is 1
+
+Say `B: csr fill 1`, or store B dense. Formats never change what is computed.";
+    DECLARED_TWICE = "E0312", "a format that is given twice",
+"    format f { A: csr  A: csc }
+
+Keep one of them. (An entry of a file given with `--formats` goes before one of the
+program, and that is no error.)";
+    DECLARATION = "E0313", "a format that does not store each dimension once",
+"    format rows = (i,j) -> (i: dense, i: compressed)
+
+Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`.";
+    ARGUMENTS = "E0314", "arguments for a format that takes none",
+"    format f { A: csr(2,2) }
+
+Remove the arguments.";
+}

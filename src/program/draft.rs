@@ -1,0 +1,275 @@
+//! A function while it is being resolved: the tables that the steps of this stage
+//! fill one after the other, until [`super::finish`] turns them into
+//! [`ir::Function`](super::ir::Function).
+
+use std::collections::BTreeMap;
+
+use super::ir::{Expr, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, TensorId, VarId};
+use super::library::Library;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::syntax::ast;
+
+/// Expressions carry this type until `types` has run; only casts that were written
+/// have their own before that.
+pub(super) const UNTYPED: ScalarType = ScalarType::Bool;
+
+/// Everything known of the function so far.
+pub(super) struct Draft<'a> {
+    pub(super) library: &'a Library<'a>,
+    pub(super) name: String,
+    pub(super) span: Span,
+    pub(super) sizes: Vec<Size>,
+    /// Extents that are named before they are known (`T.0` of a temporary, the sizes
+    /// of a called function): `SizeId`s from [`ALIAS`] on.
+    pub(super) aliases: Vec<(TensorId, usize)>,
+    pub(super) tensors: Vec<DraftTensor>,
+    pub(super) params: Vec<TensorId>,
+    pub(super) results: Vec<TensorId>,
+    pub(super) scopes: Vec<Scope<'a>>,
+    pub(super) vars: Vec<DraftVar>,
+    pub(super) stmts: Vec<DraftStmt>,
+    pub(super) calls: Vec<ArgumentCheck>,
+    pub(super) errors: Vec<Diagnostic>,
+    pub(super) remarks: Vec<Diagnostic>,
+}
+
+/// The first id of an alias (see [`Draft::aliases`]).
+pub(super) const ALIAS: u32 = 1 << 31;
+
+/// A tensor whose type and shape may still be unknown.
+pub(super) struct DraftTensor {
+    pub(super) name: String,
+    pub(super) span: Span,
+    pub(super) is_param: bool,
+    pub(super) is_result: bool,
+    /// Some statement writes it.
+    pub(super) is_assigned: bool,
+    pub(super) ty: Option<ScalarType>,
+    /// Known from the declaration or from the first assignment.
+    pub(super) order: Option<usize>,
+    /// One for each mode once the order is known, with the place it comes from.
+    pub(super) dims: Vec<Option<(SizeExpr, Span)>>,
+    /// The shape was declared, so statements must keep inside it.
+    pub(super) is_declared: bool,
+    /// The function and the name whose `format` entry speaks of this tensor.
+    pub(super) declared_as: (String, String),
+}
+
+impl DraftTensor {
+    /// A scalar integer parameter that never changes: it may stand in extents.
+    pub(super) fn is_size_param(&self) -> bool {
+        self.is_param
+            && !self.is_assigned
+            && self.order == Some(0)
+            && self.ty.is_some_and(ScalarType::is_integer)
+    }
+
+    pub(super) fn set_order(&mut self, order: usize) {
+        if self.order.is_none() {
+            self.order = Some(order);
+            self.dims = vec![None; order];
+        }
+    }
+}
+
+pub(super) struct DraftVar {
+    pub(super) name: String,
+    pub(super) span: Span,
+    pub(super) stmt: usize,
+}
+
+/// A `where` clause with its bounds resolved but not yet typed.
+pub(super) struct Clause {
+    pub(super) var: VarId,
+    pub(super) lo: Expr,
+    pub(super) hi: Expr,
+    pub(super) span: Span,
+}
+
+/// How a statement writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    /// `=`: sums term by term.
+    Define,
+    /// `+=` and the like into what is there.
+    Accumulate(ReduceOp),
+    /// `+=!` and the like.
+    Initialise(ReduceOp),
+}
+
+pub(super) struct DraftStmt {
+    pub(super) label: String,
+    pub(super) tensor: TensorId,
+    pub(super) lhs: Vec<VarId>,
+    pub(super) write: Write,
+    pub(super) rhs: Expr,
+    pub(super) clauses: Vec<Clause>,
+    /// Every variable: left side, then in the order of first appearance.
+    pub(super) vars: Vec<VarId>,
+    pub(super) span: Span,
+    pub(super) text: String,
+}
+
+/// What a name means inside one function body (that of the function itself, or of
+/// one that is called and inlined).
+pub(super) struct Scope<'a> {
+    pub(super) tensors: BTreeMap<&'a str, Binding<'a>>,
+    pub(super) sizes: BTreeMap<&'a str, SizeExpr>,
+}
+
+/// What a tensor or scalar name of a scope stands for.
+#[derive(Clone, Copy)]
+pub(super) enum Binding<'a> {
+    Tensor(TensorId),
+    /// A scalar parameter of an inlined function: the caller's expression, read in the
+    /// caller's scope and converted to the parameter's type.
+    Value {
+        scope: usize,
+        expr: &'a ast::Expr,
+        ty: ScalarType,
+    },
+}
+
+/// A promise of an inlined call that can be checked once types and shapes are known.
+pub(super) struct ArgumentCheck {
+    pub(super) tensor: TensorId,
+    pub(super) param: String,
+    pub(super) callee: String,
+    pub(super) ty: ScalarType,
+    /// What the callee's declaration says of each extent.
+    pub(super) dims: Vec<SizeExpr>,
+    pub(super) span: Span,
+    pub(super) declared: Span,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(library: &'a Library<'a>, def: &ast::Def) -> Self {
+        Draft {
+            library,
+            name: def.name.name.clone(),
+            span: def.name.span,
+            sizes: Vec::new(),
+            aliases: Vec::new(),
+            tensors: Vec::new(),
+            params: Vec::new(),
+            results: Vec::new(),
+            scopes: Vec::new(),
+            vars: Vec::new(),
+            stmts: Vec::new(),
+            calls: Vec::new(),
+            errors: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(super) fn tensor(&self, id: TensorId) -> &DraftTensor {
+        &self.tensors[id.index()]
+    }
+
+    pub(super) fn tensor_mut(&mut self, id: TensorId) -> &mut DraftTensor {
+        &mut self.tensors[id.index()]
+    }
+
+    pub(super) fn var(&self, id: VarId) -> &DraftVar {
+        &self.vars[id.index()]
+    }
+
+    pub(super) fn add_tensor(&mut self, tensor: DraftTensor) -> TensorId {
+        let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
+        self.tensors.push(tensor);
+        id
+    }
+
+    pub(super) fn add_var(&mut self, name: &str, span: Span, stmt: usize) -> VarId {
+        let id = VarId(u32::try_from(self.vars.len()).unwrap_or(u32::MAX));
+        self.vars.push(DraftVar {
+            name: name.to_owned(),
+            span,
+            stmt,
+        });
+        id
+    }
+
+    /// The size of this name, added where it is new.
+    pub(super) fn size_named(&mut self, name: &str, span: Span) -> SizeId {
+        let known = self.sizes.iter().position(|size| size.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.sizes.push(Size {
+                name: name.to_owned(),
+                span,
+                value: None,
+            });
+            self.sizes.len() - 1
+        });
+        SizeId(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// The extent of one dimension, by an alias if it is not known yet.
+    pub(super) fn extent(&mut self, tensor: TensorId, dim: usize) -> SizeExpr {
+        if let Some(Some((known, _))) = self.tensor(tensor).dims.get(dim) {
+            return known.clone();
+        }
+        let pair = (tensor, dim);
+        let at = self.aliases.iter().position(|alias| *alias == pair);
+        let at = at.unwrap_or_else(|| {
+            self.aliases.push(pair);
+            self.aliases.len() - 1
+        });
+        SizeExpr::Size(SizeId(ALIAS + u32::try_from(at).unwrap_or(0)))
+    }
+
+    /// The expression with every alias replaced, `None` while one is unknown.
+    pub(super) fn expand(&self, expr: &SizeExpr) -> Option<SizeExpr> {
+        self.expand_within(expr, self.aliases.len())
+    }
+
+    /// `fuel` bounds the chain of aliases: an extent never depends on itself.
+    fn expand_within(&self, expr: &SizeExpr, fuel: usize) -> Option<SizeExpr> {
+        let two = |a: &SizeExpr, b: &SizeExpr| {
+            Some((
+                Box::new(self.expand_within(a, fuel)?),
+                Box::new(self.expand_within(b, fuel)?),
+            ))
+        };
+        Some(match expr {
+            SizeExpr::Size(id) if id.0 >= ALIAS => {
+                let (tensor, dim) = *self.aliases.get((id.0 - ALIAS) as usize)?;
+                let (known, _) = self.tensor(tensor).dims.get(dim)?.as_ref()?;
+                return self.expand_within(known, fuel.checked_sub(1)?);
+            }
+            SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_) => expr.clone(),
+            SizeExpr::Add(a, b) => two(a, b).map(|(a, b)| SizeExpr::Add(a, b))?,
+            SizeExpr::Sub(a, b) => two(a, b).map(|(a, b)| SizeExpr::Sub(a, b))?,
+            SizeExpr::Mul(a, b) => two(a, b).map(|(a, b)| SizeExpr::Mul(a, b))?,
+            SizeExpr::FloorDiv(a, b) => two(a, b).map(|(a, b)| SizeExpr::FloorDiv(a, b))?,
+            SizeExpr::Min(a, b) => two(a, b).map(|(a, b)| SizeExpr::Min(a, b))?,
+            SizeExpr::Max(a, b) => two(a, b).map(|(a, b)| SizeExpr::Max(a, b))?,
+        })
+    }
+
+    /// The extent of a mode, where it is known.
+    pub(super) fn known_dim(&self, tensor: TensorId, dim: usize) -> Option<SizeExpr> {
+        let (extent, _) = self.tensor(tensor).dims.get(dim)?.as_ref()?;
+        self.expand(extent)
+    }
+
+    /// A name that no tensor has: `base`, `base_2`, `base_3`, ...
+    pub(super) fn fresh_name(&self, base: &str) -> String {
+        let taken = |name: &str| self.tensors.iter().any(|tensor| tensor.name == name);
+        let mut name = base.to_owned();
+        let mut count = 2;
+        while taken(&name) {
+            name = format!("{base}_{count}");
+            count += 1;
+        }
+        name
+    }
+}
+
+pub(super) fn zero(span: Span) -> Expr {
+    Expr {
+        kind: super::ir::ExprKind::Literal(Literal::Int(0)),
+        ty: UNTYPED,
+        span,
+    }
+}

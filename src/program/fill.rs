@@ -1,0 +1,228 @@
+//! The value that a sparse result has where none of its operands stores anything: it
+//! must be the result's fill value, or the absent elements would be wrong.
+
+use super::ir::{BinaryOp, Expr, ExprKind, Func, Function, Literal, ReduceOp, Statement, UnaryOp};
+use super::types::convert_literal;
+use crate::diagnostic::codes::format as codes;
+use crate::diagnostic::{Diagnostic, Span};
+
+/// Checks every statement that writes a sparse tensor; `entries` are the places of the
+/// tensors' formats.
+pub(super) fn check(function: &Function, entries: &[Option<Span>]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for stmt in &function.stmts {
+        let tensor = function.tensor(stmt.tensor);
+        if !tensor.is_sparse() {
+            continue;
+        }
+        let Some(value) = background(function, stmt) else {
+            continue;
+        };
+        let value = convert_literal(value, tensor.ty).unwrap_or(value);
+        let both_nan = value.as_f64().is_nan() && tensor.fill.as_f64().is_nan();
+        if value.same_value(tensor.fill) || both_nan {
+            continue;
+        }
+        let name = &tensor.name;
+        let mut error = Diagnostic::error(
+            codes::WRONG_FILL,
+            stmt.span,
+            format!(
+                "elements that `{name}` does not store would have to be {}, not {}",
+                shown(value),
+                shown(tensor.fill)
+            ),
+            format!(
+                "this is {} where no operand stores an element",
+                shown(value)
+            ),
+        )
+        .with_help(format!(
+            "say `fill {}` in the format of `{name}`, or store it dense",
+            shown(value)
+        ));
+        if let Some(entry) = entries.get(stmt.tensor.index()).copied().flatten() {
+            error = error.with_label(
+                entry,
+                format!("absent elements are {} here", shown(tensor.fill)),
+            );
+        }
+        errors.push(error);
+    }
+    errors
+}
+
+fn shown(value: Literal) -> String {
+    match value {
+        Literal::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.0}"),
+        Literal::Bool(_) | Literal::Int(_) | Literal::Float(_) => value.to_string(),
+    }
+}
+
+/// What the statement gives at elements where every sparse operand is absent, if that
+/// does not depend on anything else.
+fn background(function: &Function, stmt: &Statement) -> Option<Literal> {
+    let value = fold(function, &stmt.rhs)?;
+    match stmt.op {
+        None => Some(value),
+        Some(op) => combine(op, function.tensor(stmt.tensor).fill, value),
+    }
+}
+
+fn number(value: f64) -> Option<Literal> {
+    Some(Literal::Float(value))
+}
+
+fn truth(value: bool) -> Option<Literal> {
+    Some(Literal::Bool(value))
+}
+
+fn combine(op: ReduceOp, a: Literal, b: Literal) -> Option<Literal> {
+    let (x, y) = (a.as_f64(), b.as_f64());
+    match op {
+        ReduceOp::Add => number(x + y),
+        ReduceOp::Mul => number(x * y),
+        ReduceOp::Min => number(x.min(y)),
+        ReduceOp::Max => number(x.max(y)),
+        ReduceOp::And => truth(!a.is_zero() && !b.is_zero()),
+        ReduceOp::Or => truth(!a.is_zero() || !b.is_zero()),
+    }
+}
+
+/// The constant value with absent sparse operands; `None` if it has none.
+fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
+    let of = |e: &Expr| fold(function, e);
+    match &expr.kind {
+        ExprKind::Literal(value) => Some(*value),
+        ExprKind::Access(access) => {
+            let tensor = function.tensor(access.tensor);
+            tensor.is_sparse().then_some(tensor.fill)
+        }
+        ExprKind::Index(_) | ExprKind::Size(_) => None,
+        ExprKind::Unary(UnaryOp::Neg, a) => number(-of(a)?.as_f64()),
+        ExprKind::Unary(UnaryOp::Not, a) => truth(of(a)?.is_zero()),
+        ExprKind::Binary(op, a, b) => binary(*op, of(a), of(b)),
+        ExprKind::Select(c, a, b) => match of(c) {
+            Some(c) => of(if c.is_zero() { b } else { a }),
+            None => of(a).filter(|a| of(b).is_some_and(|b| a.same_value(b))),
+        },
+        ExprKind::Call(function, args) => call(*function, &args.iter().map(of).collect::<Vec<_>>()),
+        ExprKind::Cast(a) => convert_literal(of(a)?, expr.ty),
+        ExprKind::Reduce { op, body, .. } => {
+            let value = of(body)?;
+            let idempotent = matches!(
+                op,
+                ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or
+            );
+            let neutral = match op {
+                ReduceOp::Add => value.is_zero(),
+                ReduceOp::Mul => value.is_zero() || value.as_f64() == 1.0,
+                ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => false,
+            };
+            (idempotent || neutral).then_some(value)
+        }
+    }
+}
+
+fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Literal> {
+    let zero = |side: Option<Literal>| side.is_some_and(Literal::is_zero);
+    let one_is = |value: bool| {
+        let is = |side: Option<Literal>| side.is_some_and(|s| s.is_zero() != value);
+        is(a) || is(b)
+    };
+    // An operand that decides alone.
+    match op {
+        BinaryOp::Mul if zero(a) || zero(b) => return Some(Literal::ZERO),
+        BinaryOp::Div | BinaryOp::Rem if zero(a) => return Some(Literal::ZERO),
+        BinaryOp::And if one_is(false) => return truth(false),
+        BinaryOp::Or if one_is(true) => return truth(true),
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => {}
+    }
+    let (a, b) = (a?, b?);
+    let (x, y) = (a.as_f64(), b.as_f64());
+    match op {
+        BinaryOp::Add => number(x + y),
+        BinaryOp::Sub => number(x - y),
+        BinaryOp::Mul => number(x * y),
+        BinaryOp::Div => number(x / y),
+        BinaryOp::Rem => number(x % y),
+        BinaryOp::Eq => truth(x == y),
+        BinaryOp::Ne => truth(x != y),
+        BinaryOp::Lt => truth(x < y),
+        BinaryOp::Le => truth(x <= y),
+        BinaryOp::Gt => truth(x > y),
+        BinaryOp::Ge => truth(x >= y),
+        BinaryOp::And => truth(!a.is_zero() && !b.is_zero()),
+        BinaryOp::Or => truth(!a.is_zero() || !b.is_zero()),
+    }
+}
+
+fn call(function: Func, args: &[Option<Literal>]) -> Option<Literal> {
+    let x = args.first().copied().flatten().map(Literal::as_f64);
+    let y = args.get(1).copied().flatten().map(Literal::as_f64);
+    match function {
+        // One operand can decide alone.
+        Func::Min if x == Some(f64::NEG_INFINITY) || y == Some(f64::NEG_INFINITY) => {
+            return number(f64::NEG_INFINITY);
+        }
+        Func::Max if x == Some(f64::INFINITY) || y == Some(f64::INFINITY) => {
+            return number(f64::INFINITY);
+        }
+        Func::Mod if x == Some(0.0) => return number(0.0),
+        Func::Fma => {
+            let product = binary(BinaryOp::Mul, args.first().copied()?, args.get(1).copied()?);
+            return binary(BinaryOp::Add, product, args.get(2).copied()?);
+        }
+        _ => {}
+    }
+    let x = x?;
+    number(match function {
+        Func::Abs => x.abs(),
+        Func::Sqrt => x.sqrt(),
+        Func::Cbrt => x.cbrt(),
+        Func::Exp => x.exp(),
+        Func::Expm1 => x.exp_m1(),
+        Func::Log => x.ln(),
+        Func::Log1p => x.ln_1p(),
+        Func::Log10 => x.log10(),
+        Func::Sin => x.sin(),
+        Func::Cos => x.cos(),
+        Func::Tan => x.tan(),
+        Func::Asin => x.asin(),
+        Func::Acos => x.acos(),
+        Func::Atan => x.atan(),
+        Func::Atan2 => x.atan2(y?),
+        Func::Sinh => x.sinh(),
+        Func::Cosh => x.cosh(),
+        Func::Tanh => x.tanh(),
+        Func::Asinh => x.asinh(),
+        Func::Acosh => x.acosh(),
+        Func::Atanh => x.atanh(),
+        Func::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        Func::Pow => x.powf(y?),
+        Func::Floor => x.floor(),
+        Func::Ceil => x.ceil(),
+        Func::Round => x.round(),
+        Func::Mod => x % y?,
+        Func::Min => x.min(y?),
+        Func::Max => x.max(y?),
+        Func::Fma => return None,
+        Func::Heaviside => match x.partial_cmp(&0.0)? {
+            std::cmp::Ordering::Less => 0.0,
+            std::cmp::Ordering::Equal => y?,
+            std::cmp::Ordering::Greater => 1.0,
+        },
+    })
+}

@@ -1,0 +1,217 @@
+//! The last step: inference, conversions, storage, and the finished function.
+
+use super::draft::{Clause, Draft, DraftStmt, Write};
+use super::ir::{
+    Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, ScalarType, SizeExpr, Statement,
+    Tensor, VarId,
+};
+use super::ranges::{Ranges, size, statement_order};
+use super::types::Typer;
+use super::{einsum, fill, formats, inout, ranges, types};
+use crate::diagnostic::codes::program as codes;
+use crate::diagnostic::{Diagnosed, Diagnostic};
+
+/// Turns a draft with resolved names into a function.
+pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, Vec<Diagnostic>)> {
+    types::infer_tensors(&mut draft);
+    argument_types(&mut draft);
+    reductions(&mut draft);
+    let untyped = !draft.errors.is_empty();
+    let ranges = ranges::infer(&mut draft);
+    let roles = inout::roles(&mut draft, &ranges);
+    let storage = formats::attach(&mut draft, index_bits);
+    if untyped {
+        return Err(draft.errors);
+    }
+    let mut statements = Vec::new();
+    let mut typer = Typer {
+        draft: &draft,
+        errors: Vec::new(),
+    };
+    for stmt in &draft.stmts {
+        match statement(&mut typer, stmt, &ranges) {
+            Ok(done) => statements.push(done),
+            Err(error) => typer.errors.push(error),
+        }
+    }
+    let variables = variables(&mut typer, &ranges);
+    let errors = typer.errors;
+    draft.errors.extend(errors);
+    if !draft.errors.is_empty() {
+        return Err(draft.errors);
+    }
+    let entries: Vec<_> = storage.iter().map(|storage| storage.entry).collect();
+    let tensors = draft.tensors.iter().zip(&roles).zip(storage);
+    let tensors = tensors.map(|((tensor, role), storage)| {
+        let dims = tensor.dims.iter().flatten();
+        let ty = tensor.ty.unwrap_or(ScalarType::F64);
+        Tensor {
+            name: tensor.name.clone(),
+            span: tensor.span,
+            role: *role,
+            ty,
+            dims: dims.map(|(extent, _)| known(&draft, extent)).collect(),
+            format: storage.format,
+            fill: types::convert_literal(storage.fill, ty).unwrap_or(storage.fill),
+        }
+    });
+    let function = Function {
+        name: draft.name.clone(),
+        span: draft.span,
+        tensors: tensors.collect(),
+        sizes: draft.sizes.clone(),
+        params: draft.params.clone(),
+        results: draft.results.clone(),
+        vars: variables,
+        stmts: statements,
+    };
+    let errors = fill::check(&function, &entries);
+    if errors.is_empty() {
+        Ok((function, draft.remarks))
+    } else {
+        Err(errors)
+    }
+}
+
+/// The extent with every alias replaced. All are known once inference has succeeded.
+fn known(draft: &Draft, extent: &SizeExpr) -> SizeExpr {
+    draft
+        .expand(extent)
+        .map_or_else(|| extent.clone(), |extent| size::simplify(&extent))
+}
+
+/// Arguments of inlined calls must have the element types that the callee declares.
+fn argument_types(draft: &mut Draft) {
+    let mut errors = Vec::new();
+    for call in &draft.calls {
+        let tensor = draft.tensor(call.tensor);
+        if let Some(ty) = tensor.ty.filter(|ty| *ty != call.ty) {
+            errors.push(
+                Diagnostic::error(
+                    codes::CALL_MISMATCH,
+                    call.span,
+                    format!(
+                        "`{}` of `{}` is {}, but `{}` is {ty}",
+                        call.param, call.callee, call.ty, tensor.name
+                    ),
+                    format!("of type {ty}"),
+                )
+                .with_label(call.declared, "declared here")
+                .with_help("tensors are not converted in calls: declare the same type"),
+            );
+        }
+    }
+    draft.errors.extend(errors);
+}
+
+/// Operators must be defined for the elements that they reduce into.
+fn reductions(draft: &mut Draft) {
+    let mut errors = Vec::new();
+    for stmt in &draft.stmts {
+        let (Write::Accumulate(op) | Write::Initialise(op)) = stmt.write else {
+            continue;
+        };
+        let tensor = draft.tensor(stmt.tensor);
+        let Some(ty) = tensor.ty else { continue };
+        let logical = matches!(op, ReduceOp::And | ReduceOp::Or);
+        let sums = matches!(op, ReduceOp::Add | ReduceOp::Mul);
+        let help = if logical && ty != ScalarType::Bool {
+            "`&&=` and `||=` need bool elements: compare first, as in `x(i) != 0`"
+        } else if sums && ty == ScalarType::Bool {
+            "sums of bool elements are whole numbers: use `||=` or `&&=`, or an int tensor"
+        } else if !logical && !sums && ty.is_complex() {
+            "complex numbers have no order: reduce `abs(...)` instead"
+        } else {
+            continue;
+        };
+        errors.push(
+            Diagnostic::error(
+                codes::OPERAND_TYPE,
+                stmt.span,
+                format!("this reduction is not defined for elements of type {ty}"),
+                format!("`{}` has elements of type {ty}", tensor.name),
+            )
+            .with_help(help),
+        );
+    }
+    draft.errors.extend(errors);
+}
+
+fn statement(
+    typer: &mut Typer,
+    stmt: &DraftStmt,
+    ranges: &Ranges,
+) -> Result<Statement, Diagnostic> {
+    let vars = statement_order(typer.draft, stmt, ranges)?;
+    let summed = einsum::place_sums(stmt, &vars, &ranges.uses)?;
+    let ty = typer
+        .draft
+        .tensor(stmt.tensor)
+        .ty
+        .unwrap_or(ScalarType::F64);
+    let mut rhs = typer.right_side(&summed, ty);
+    expand_sizes(typer.draft, &mut rhs);
+    let op = match stmt.write {
+        Write::Accumulate(op) => Some(op),
+        Write::Define | Write::Initialise(_) => None,
+    };
+    Ok(Statement {
+        label: stmt.label.clone(),
+        tensor: stmt.tensor,
+        lhs: stmt.lhs.clone(),
+        op,
+        rhs,
+        vars,
+        span: stmt.span,
+        text: stmt.text.clone(),
+    })
+}
+
+fn expand_sizes(draft: &Draft, expr: &mut Expr) {
+    super::visit::walk_mut(expr, &mut |e| {
+        if let ExprKind::Size(extent) = &mut e.kind {
+            *extent = known(draft, extent);
+        }
+    });
+}
+
+fn variables(typer: &mut Typer, ranges: &Ranges) -> Vec<IndexVar> {
+    let draft = typer.draft;
+    let mut all = Vec::new();
+    for (at, var) in draft.vars.iter().enumerate() {
+        let id = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+        let clauses = draft.stmts.get(var.stmt).map_or(&[][..], |s| &s.clauses);
+        let clause = clauses.iter().find(|clause| clause.var == id);
+        let range = range(typer, id, clause, ranges);
+        all.push(IndexVar {
+            name: var.name.clone(),
+            span: var.span,
+            stmt: var.stmt,
+            range,
+        });
+    }
+    all
+}
+
+fn range(typer: &mut Typer, var: VarId, clause: Option<&Clause>, ranges: &Ranges) -> Range {
+    let found = ranges.of(var);
+    let lo = found.and_then(|found| found.lo.known());
+    let hi = found.and_then(|found| found.hi.known());
+    let mut bound = |known: Option<&SizeExpr>, written: Option<&Expr>| {
+        // Also static bounds are checked to be whole numbers.
+        let typed = written.map(|written| {
+            let mut typed = typer.whole(written);
+            expand_sizes(typer.draft, &mut typed);
+            typed
+        });
+        match (known, typed) {
+            (Some(value), _) => Bound::Static(value.clone()),
+            (None, Some(typed)) => Bound::Dynamic(typed),
+            (None, None) => Bound::Static(SizeExpr::Const(0)),
+        }
+    };
+    Range {
+        lo: bound(lo, clause.map(|c| &c.lo)),
+        hi: bound(hi, clause.map(|c| &c.hi)),
+    }
+}

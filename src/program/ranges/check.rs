@@ -1,0 +1,173 @@
+//! Checks of what inference found: shapes that conflict, accesses that leave their
+//! tensor for all sizes, and the promises of inlined calls.
+
+use super::report::text;
+use super::{End, Ranges, Subscript, size, span_of};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::program as codes;
+use crate::program::draft::Draft;
+use crate::program::ir::{SizeExpr, VarId};
+
+/// Every statement must write the shape that the first one gave to its tensor.
+pub(super) fn shapes(draft: &mut Draft, ranges: &Ranges) {
+    let mut errors = Vec::new();
+    for stmt in &draft.stmts {
+        let tensor = draft.tensor(stmt.tensor);
+        if tensor.is_declared {
+            continue;
+        }
+        for (dim, var) in stmt.lhs.iter().enumerate() {
+            let Some(found) = ranges.of(*var).filter(|found| !found.explicit) else {
+                continue;
+            };
+            let (Some(hi), Some(Some((extent, origin)))) = (found.hi.known(), tensor.dims.get(dim))
+            else {
+                continue;
+            };
+            if draft.expand(extent).as_ref() == Some(hi) {
+                continue;
+            }
+            let place = draft.var(*var);
+            errors.push(
+                Diagnostic::error(
+                    codes::SHAPE_CONFLICT,
+                    place.span,
+                    format!(
+                        "dimension {dim} of `{}` is {} in one statement and {} in another",
+                        tensor.name,
+                        text(draft, extent),
+                        text(draft, hi)
+                    ),
+                    format!("`{}` runs to {} here", place.name, text(draft, hi)),
+                )
+                .with_label(*origin, format!("but to {} here", text(draft, extent)))
+                .with_help(
+                    "use the same size names where sizes are equal, or give the smaller range \
+                     with `where`",
+                ),
+            );
+        }
+    }
+    draft.errors.extend(errors);
+}
+
+/// Reports subscripts that leave their tensor whatever the sizes are.
+pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subscript>]) {
+    let mut errors = Vec::new();
+    for (stmt, subscripts) in draft.stmts.iter().zip(subscripts) {
+        for subscript in subscripts {
+            let Some(form) = &subscript.form else {
+                continue;
+            };
+            if form.terms.keys().any(|var| is_empty(ranges, *var)) {
+                continue;
+            }
+            let Some(extent) = draft.known_dim(subscript.tensor, subscript.dim) else {
+                continue;
+            };
+            let Some(form) = form.expanded(draft) else {
+                continue;
+            };
+            let Some((low, high)) = span_of(&form, None, ranges) else {
+                continue;
+            };
+            let above = size::sub(high.clone(), extent.clone());
+            let (end, value) = if size::constant(&low).is_some_and(|c| c < 0) {
+                ("first", low)
+            } else if size::constant(&above).is_some_and(|c| c >= 0) {
+                ("last", high)
+            } else {
+                continue;
+            };
+            let tensor = draft.tensor(subscript.tensor);
+            let vars: Vec<&str> = form
+                .terms
+                .keys()
+                .map(|v| draft.var(*v).name.as_str())
+                .collect();
+            let help = match vars.first() {
+                Some(var) => format!("give a range that stays inside, as in `where {var} in 1:N`"),
+                None => "elements are counted from 0".to_owned(),
+            };
+            let mut error = Diagnostic::error(
+                codes::OUT_OF_BOUNDS,
+                subscript.span,
+                format!(
+                    "dimension {} of `{}` is accessed out of bounds",
+                    subscript.dim, tensor.name
+                ),
+                format!(
+                    "the {end} element is {}, but the extent is {}",
+                    text(draft, &value),
+                    text(draft, &extent)
+                ),
+            )
+            .with_help(help);
+            for clause in &stmt.clauses {
+                if form.terms.contains_key(&clause.var) {
+                    error = error.with_label(clause.span, "with the range given here");
+                }
+            }
+            errors.push(error);
+        }
+    }
+    draft.errors.extend(errors);
+}
+
+fn is_empty(ranges: &Ranges, var: VarId) -> bool {
+    let Some(found) = ranges.of(var) else {
+        return false;
+    };
+    let (End::Static(lo), End::Static(hi)) = (&found.lo, &found.hi) else {
+        return false;
+    };
+    let extent = size::sub(hi.clone(), lo.clone());
+    size::constant(&extent).is_some_and(|c| c <= 0)
+}
+
+/// Arguments of inlined calls must have the shapes that the callee declares.
+pub(super) fn calls(draft: &mut Draft) {
+    let mut errors = Vec::new();
+    for call in &draft.calls {
+        for (dim, declared) in call.dims.iter().enumerate() {
+            let (Some(wanted), Some(given)) =
+                (draft.expand(declared), draft.known_dim(call.tensor, dim))
+            else {
+                continue;
+            };
+            if equal(draft, &wanted, &given) {
+                continue;
+            }
+            errors.push(
+                Diagnostic::error(
+                    codes::CALL_MISMATCH,
+                    call.span,
+                    format!(
+                        "`{}` of `{}` needs extent {} in dimension {dim}, but `{}` has {}",
+                        call.param,
+                        call.callee,
+                        text(draft, &wanted),
+                        draft.tensor(call.tensor).name,
+                        text(draft, &given)
+                    ),
+                    format!("dimension {dim} is {}", text(draft, &given)),
+                )
+                .with_label(call.declared, "declared here")
+                .with_help("one size name means one size: use the same name in both functions"),
+            );
+        }
+    }
+    draft.errors.extend(errors);
+}
+
+/// Whether two extents are equal, with the sizes that are fixed by the command line.
+fn equal(draft: &Draft, a: &SizeExpr, b: &SizeExpr) -> bool {
+    let value = |e: &SizeExpr| {
+        let size = |s: crate::program::ir::SizeId| {
+            let fixed = draft.sizes.get(s.index())?.value?;
+            i64::try_from(fixed).ok()
+        };
+        e.eval(&size, &|_| None)
+    };
+    size::simplify(a) == size::simplify(b) || (value(a).is_some() && value(a) == value(b))
+}

@@ -1,0 +1,361 @@
+//! Range inference (paper 002, section 3.1), over all statements of a function.
+//!
+//! Ranges are rectangular and as large as they can be without reading out of bounds.
+//! Inference goes in rounds: in each, every access with a single unresolved variable
+//! bounds it, given the ranges of the earlier rounds; bounds found in one round
+//! intersect. The shape of a tensor that no declaration gives is the range of the
+//! left side's variables in the first statement that knows them; other statements
+//! take theirs from it. So rounds alternate between statements until nothing changes.
+
+pub(crate) mod affine;
+mod check;
+mod order;
+mod report;
+pub(crate) mod size;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::affine::{Affine, affine, constant};
+use super::draft::{Draft, DraftStmt};
+use super::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
+use super::visit::walk;
+use crate::diagnostic::Span;
+
+pub(super) use order::statement_order;
+
+/// One end of a variable's range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Static(SizeExpr),
+    /// A `where` bound that reads data or other variables.
+    Dynamic,
+}
+
+impl End {
+    pub(super) fn known(&self) -> Option<&SizeExpr> {
+        match self {
+            Self::Static(value) => Some(value),
+            Self::Dynamic => None,
+        }
+    }
+}
+
+/// What inference found for a variable.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) lo: End,
+    pub(super) hi: End,
+    /// Given by `where`.
+    pub(super) explicit: bool,
+}
+
+/// The ranges of all variables that could be found, and for each variable with
+/// dynamic bounds the variables that they use.
+pub(super) struct Ranges {
+    pub(super) found: Vec<Option<Found>>,
+    pub(super) uses: BTreeMap<VarId, BTreeSet<VarId>>,
+}
+
+impl Ranges {
+    pub(super) fn of(&self, var: VarId) -> Option<&Found> {
+        self.found.get(var.index())?.as_ref()
+    }
+}
+
+/// One subscript of one access.
+struct Subscript {
+    tensor: TensorId,
+    dim: usize,
+    /// `None` for a gather, which bounds nothing.
+    form: Option<Affine>,
+    span: Span,
+}
+
+/// Finds the ranges of all variables and the shapes of all tensors; what cannot be
+/// found is reported in `draft.errors`.
+pub(super) fn infer(draft: &mut Draft) -> Ranges {
+    let mut solver = Solver::new(draft);
+    loop {
+        if solver.pass(Trust::Known) || solver.pass(Trust::LeftSide) {
+            continue;
+        }
+        // A tensor that is only shaped by reading itself must not hold up its readers.
+        if !solver.pass(Trust::IgnoreUnknown) {
+            break;
+        }
+    }
+    let Solver {
+        subscripts, ranges, ..
+    } = solver;
+    let before = draft.errors.len();
+    report::unresolved(draft, &ranges, &subscripts);
+    if draft.errors.len() == before {
+        check::shapes(draft, &ranges);
+        check::bounds(draft, &ranges, &subscripts);
+        check::calls(draft);
+    }
+    ranges
+}
+
+/// What a pass may take as known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// Accesses to tensors of known shape, and declared left sides.
+    Known,
+    /// Also the shape that another statement gave to the left side.
+    LeftSide,
+    /// Also that accesses to tensors of unknown shape bound nothing.
+    IgnoreUnknown,
+}
+
+struct Solver<'d, 'a> {
+    draft: &'d mut Draft<'a>,
+    /// For each statement the subscripts it reads, then those of its left side.
+    subscripts: Vec<Vec<Subscript>>,
+    ranges: Ranges,
+}
+
+impl<'d, 'a> Solver<'d, 'a> {
+    fn new(draft: &'d mut Draft<'a>) -> Self {
+        let subscripts = draft
+            .stmts
+            .iter()
+            .map(|s| subscripts_of(draft, s))
+            .collect();
+        let found = draft.vars.iter().map(|_| None).collect();
+        Solver {
+            draft,
+            subscripts,
+            ranges: Ranges {
+                found,
+                uses: BTreeMap::new(),
+            },
+        }
+    }
+
+    /// One go over all statements; whether anything new was found. Passes that trust
+    /// more stop at the first statement that they help.
+    fn pass(&mut self, trust: Trust) -> bool {
+        let mut progress = false;
+        for at in 0..self.draft.stmts.len() {
+            let mut here = self.clauses(at);
+            while self.round(at, trust) {
+                here = true;
+                if trust != Trust::Known {
+                    break;
+                }
+            }
+            here |= self.shape(self.draft.stmts[at].tensor);
+            progress |= here;
+            if progress && trust != Trust::Known {
+                return true;
+            }
+        }
+        progress
+    }
+
+    /// Takes the ranges of `where` clauses whose extents are known by now.
+    fn clauses(&mut self, at: usize) -> bool {
+        let mut progress = false;
+        let draft = &*self.draft;
+        for clause in &draft.stmts[at].clauses {
+            if self.ranges.found[clause.var.index()].is_some() {
+                continue;
+            }
+            let (Some(lo), Some(hi)) = (end(draft, &clause.lo), end(draft, &clause.hi)) else {
+                continue;
+            };
+            let mut uses = BTreeSet::new();
+            for (bound, end) in [(&clause.lo, &lo), (&clause.hi, &hi)] {
+                if *end == End::Dynamic {
+                    walk(bound, &mut |e| uses.extend(e.as_var()));
+                }
+            }
+            if lo == End::Dynamic || hi == End::Dynamic {
+                self.ranges.uses.insert(clause.var, uses);
+            }
+            self.ranges.found[clause.var.index()] = Some(Found {
+                lo,
+                hi,
+                explicit: true,
+            });
+            progress = true;
+        }
+        progress
+    }
+
+    /// One round over the accesses of one statement.
+    fn round(&mut self, at: usize, trust: Trust) -> bool {
+        let mut bounds: BTreeMap<VarId, SizeExpr> = BTreeMap::new();
+        let mut blocked: BTreeSet<VarId> = BTreeSet::new();
+        let written = self.draft.stmts[at].tensor;
+        let left = self.draft.stmts[at].lhs.len();
+        let subscripts = &self.subscripts[at];
+        let reads = subscripts.len() - left;
+        for (number, subscript) in subscripts.iter().enumerate() {
+            let Some(form) = &subscript.form else {
+                continue;
+            };
+            let mut open = form.terms.keys().filter(|v| self.ranges.of(**v).is_none());
+            let (Some(var), None) = (open.next(), open.next()) else {
+                continue;
+            };
+            let is_left = number >= reads;
+            if is_left && !self.draft.tensor(written).is_declared && trust == Trust::Known {
+                continue;
+            }
+            let Some(extent) = self.draft.known_dim(subscript.tensor, subscript.dim) else {
+                if !is_left {
+                    blocked.insert(*var);
+                }
+                continue;
+            };
+            let Some(form) = form.expanded(self.draft) else {
+                blocked.insert(*var);
+                continue;
+            };
+            if let Some(hi) = largest(*var, &form, &extent, &self.ranges) {
+                let hi = match bounds.remove(var) {
+                    Some(other) => size::min(other, hi),
+                    None => hi,
+                };
+                bounds.insert(*var, hi);
+            }
+        }
+        if trust != Trust::IgnoreUnknown {
+            bounds.retain(|var, _| !blocked.contains(var));
+        }
+        let progress = !bounds.is_empty();
+        for (var, hi) in bounds {
+            self.ranges.found[var.index()] = Some(Found {
+                lo: End::Static(SizeExpr::Const(0)),
+                hi: End::Static(hi),
+                explicit: false,
+            });
+        }
+        progress
+    }
+
+    /// Fills in the extents of `tensor` that its statements tell by now.
+    fn shape(&mut self, tensor: TensorId) -> bool {
+        let order = self.draft.tensor(tensor).dims.len();
+        let mut progress = false;
+        for dim in 0..order {
+            if self.draft.tensor(tensor).dims[dim].is_some() {
+                continue;
+            }
+            if let Some(extent) = self.extent(tensor, dim) {
+                self.draft.tensor_mut(tensor).dims[dim] = Some(extent);
+                progress = true;
+            }
+        }
+        progress
+    }
+
+    /// The first inferred range decides; ranges that `where` gives may cover only a
+    /// part, so they decide together and only if there is no other.
+    fn extent(&self, tensor: TensorId, dim: usize) -> Option<(SizeExpr, Span)> {
+        let mut largest: Option<(SizeExpr, Span)> = None;
+        let mut all_explicit = true;
+        for stmt in self.draft.stmts.iter().filter(|s| s.tensor == tensor) {
+            let Some(var) = stmt.lhs.get(dim) else {
+                continue;
+            };
+            let place = self.draft.var(*var).span;
+            match self.ranges.of(*var) {
+                Some(found) => {
+                    let hi = found.hi.known()?;
+                    if !found.explicit {
+                        return Some((hi.clone(), place));
+                    }
+                    largest = Some(match largest {
+                        None => (hi.clone(), place),
+                        Some((other, place)) => (size::max(other, hi.clone()), place),
+                    });
+                }
+                None => all_explicit = false,
+            }
+        }
+        largest.filter(|_| all_explicit)
+    }
+}
+
+/// A bound, `None` while it names an extent that is not known yet.
+fn end(draft: &Draft, bound: &Expr) -> Option<End> {
+    match constant(bound, &|t| draft.tensor(t).is_size_param()) {
+        Some(value) => Some(End::Static(size::simplify(&draft.expand(&value)?))),
+        None => Some(End::Dynamic),
+    }
+}
+
+fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
+    let mut all = Vec::new();
+    let is_param = |t: TensorId| draft.tensor(t).is_size_param();
+    let bounds = stmt.clauses.iter().flat_map(|c| [&c.lo, &c.hi]);
+    for expr in bounds.chain([&stmt.rhs]) {
+        walk(expr, &mut |e| {
+            let ExprKind::Access(Access { tensor, subscripts }) = &e.kind else {
+                return;
+            };
+            all.extend(
+                subscripts
+                    .iter()
+                    .enumerate()
+                    .map(|(dim, subscript)| Subscript {
+                        tensor: *tensor,
+                        dim,
+                        form: affine(subscript, &is_param),
+                        span: subscript.span,
+                    }),
+            );
+        });
+    }
+    for (dim, var) in stmt.lhs.iter().enumerate() {
+        all.push(Subscript {
+            tensor: stmt.tensor,
+            dim,
+            form: Some(Affine {
+                terms: BTreeMap::from([(*var, SizeExpr::Const(1))]),
+                rest: SizeExpr::Const(0),
+            }),
+            span: draft.var(*var).span,
+        });
+    }
+    all
+}
+
+/// The smallest and largest value of a form without `without`, over the ranges found;
+/// `None` where a range is dynamic or a coefficient has no plain sign.
+fn span_of(form: &Affine, without: Option<VarId>, ranges: &Ranges) -> Option<(SizeExpr, SizeExpr)> {
+    let (mut low, mut high) = (form.rest.clone(), form.rest.clone());
+    for (var, coefficient) in &form.terms {
+        if Some(*var) == without {
+            continue;
+        }
+        let found = ranges.of(*var)?;
+        let first = found.lo.known()?.clone();
+        let last = size::sub(found.hi.known()?.clone(), SizeExpr::Const(1));
+        let (least, most) = match size::sign(coefficient)? {
+            std::cmp::Ordering::Less => (last, first),
+            std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => (first, last),
+        };
+        low = size::add(low, size::mul(coefficient.clone(), least));
+        high = size::add(high, size::mul(coefficient.clone(), most));
+    }
+    Some((low, high))
+}
+
+/// The largest `hi` such that `var` in `0:hi` keeps the form within `0:extent`.
+fn largest(var: VarId, form: &Affine, extent: &SizeExpr, ranges: &Ranges) -> Option<SizeExpr> {
+    let coefficient = form.terms.get(&var)?;
+    let (low, high) = span_of(form, Some(var), ranges)?;
+    let (room, step) = match size::sign(coefficient)? {
+        std::cmp::Ordering::Greater => {
+            let last = size::sub(extent.clone(), SizeExpr::Const(1));
+            (size::sub(last, high), coefficient.clone())
+        }
+        std::cmp::Ordering::Less => (low, size::mul(SizeExpr::Const(-1), coefficient.clone())),
+        std::cmp::Ordering::Equal => return None,
+    };
+    Some(size::add(size::floor_div(room, step), SizeExpr::Const(1)))
+}
