@@ -1,0 +1,126 @@
+//! The C target: C11 with OpenMP pragmas.
+
+use super::kernel::{Part, Printer};
+use super::names::function;
+use super::{File, RUNTIME_HEADER, Unit, entry, makefile, smoke};
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::Kernel;
+use std::fmt::Write as _;
+
+/// The names of the files that [`emit`] gives, in its order.
+#[must_use]
+pub fn file_names(stem: &str) -> Vec<String> {
+    vec![
+        format!("{stem}.c"),
+        format!("{stem}.h"),
+        "sparsec.h".to_string(),
+        "Makefile".to_string(),
+    ]
+}
+
+/// All files of a unit.
+#[must_use]
+pub fn emit(unit: &Unit) -> Vec<File> {
+    let contents = [
+        kernel_text(unit),
+        header(unit),
+        RUNTIME_HEADER.to_string(),
+        makefile::text(&unit.name),
+    ];
+    file_names(&unit.name)
+        .into_iter()
+        .zip(contents)
+        .map(|(name, content)| File { name, content })
+        .collect()
+}
+
+/// The text of `NAME.c`.
+#[must_use]
+pub fn kernel_text(unit: &Unit) -> String {
+    let mut out = String::from("/* Written by sparsec. */\n");
+    let _ = writeln!(
+        out,
+        "#define SPARSEC_IMPLEMENTATION\n#include \"{}.h\"",
+        unit.name
+    );
+    for kernel in &unit.kernels {
+        out.push('\n');
+        out.push_str(&comment(kernel));
+        let name = function(&kernel.name);
+        out.push_str(&Printer::new(kernel).function(&format!("{name}_raw"), "", Part::Body));
+        if !kernel.checks.is_empty() {
+            out.push_str(
+                "\n/* Data-dependent subscripts and bounds stay inside their tensors. */\n",
+            );
+            out.push_str(&Printer::new(kernel).function(
+                &format!("{name}_check"),
+                "static ",
+                Part::Checks,
+            ));
+        }
+        out.push('\n');
+        out.push_str(&entry::specs(kernel));
+        out.push('\n');
+        out.push_str(&entry::definition(kernel));
+    }
+    out.push_str(&smoke::text(unit));
+    out
+}
+
+fn comment(kernel: &Kernel) -> String {
+    let mut out = format!("/* {}\n", kernel.name);
+    for line in kernel.comment.iter().flat_map(|c| c.lines()) {
+        let line = line.trim().replace("*/", "* /");
+        let _ = writeln!(out, " *   {line}");
+    }
+    out.push_str(" */\n");
+    out
+}
+
+/// The text of `NAME.h`.
+#[must_use]
+pub fn header(unit: &Unit) -> String {
+    let guard: String = unit
+        .name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let mut out = format!(
+        "/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its\n \
+         * reason in sparsec_error(). */\n#ifndef SPARSEC_KERNELS_{guard}_H\n#define SPARSEC_KERNELS_{guard}_H\n\n\
+         #include \"sparsec.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n"
+    );
+    for kernel in &unit.kernels {
+        let name = function(&kernel.name);
+        out.push('\n');
+        out.push_str(&comment(kernel));
+        let results: Vec<&str> = kernel
+            .interface
+            .args
+            .iter()
+            .filter_map(|arg| match arg {
+                Arg::Tensor(t) if t.direction == Direction::Out => Some(t.name.as_str()),
+                Arg::Tensor(_) | Arg::Scalar { .. } => None,
+            })
+            .collect();
+        if !results.is_empty() {
+            let _ = writeln!(
+                out,
+                "/* Checked; makes {} (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */",
+                results.join(", ")
+            );
+        }
+        let _ = writeln!(out, "{};\n", entry::signature(kernel));
+        out.push_str("/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */\n");
+        let raw = Printer::new(kernel).signature(&format!("{name}_raw"), Part::Body);
+        let _ = writeln!(out, "{raw};");
+    }
+    out.push_str("\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    out
+}

@@ -1,0 +1,303 @@
+//! Expressions in C, with as few parentheses as its precedences need.
+
+use super::kernel::Printer;
+use super::types::{c_type, helper_suffix};
+use crate::loops::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, UnaryOp};
+
+/// How tightly C's operators bind.
+const TERNARY: u8 = 1;
+const OR: u8 = 2;
+const AND: u8 = 3;
+const EQUALITY: u8 = 4;
+const RELATION: u8 = 5;
+const SUM: u8 = 6;
+const PRODUCT: u8 = 7;
+const PREFIX: u8 = 8;
+const PRIMARY: u8 = 9;
+
+impl Printer<'_> {
+    /// The text of an expression that stands alone.
+    pub(super) fn expr(&self, e: &Expr) -> String {
+        self.at(e, 0)
+    }
+
+    /// The text of an expression as an operand of an operator that binds at `outer`.
+    fn at(&self, e: &Expr, outer: u8) -> String {
+        let (text, level) = self.text(e);
+        if level < outer {
+            format!("({text})")
+        } else {
+            text
+        }
+    }
+
+    fn text(&self, e: &Expr) -> (String, u8) {
+        match &e.kind {
+            ExprKind::Literal(l) => literal(*l, e.ty),
+            ExprKind::Var(v) => (self.var(*v).to_string(), PRIMARY),
+            ExprKind::Load { array, index } => {
+                let element = format!("{}[{}]", self.array(*array), self.expr(index));
+                let text = match self.kernel.array(*array).elem {
+                    ScalarType::F16 => format!("sparsec_half_to_float({element})"),
+                    ScalarType::BF16 => format!("sparsec_bfloat16_to_float({element})"),
+                    ScalarType::Bool
+                    | ScalarType::I8
+                    | ScalarType::I16
+                    | ScalarType::I32
+                    | ScalarType::I64
+                    | ScalarType::U8
+                    | ScalarType::U16
+                    | ScalarType::U32
+                    | ScalarType::U64
+                    | ScalarType::F32
+                    | ScalarType::F64
+                    | ScalarType::C64
+                    | ScalarType::C128 => element,
+                };
+                (text, PRIMARY)
+            }
+            ExprKind::Unary(UnaryOp::Not, a) => (format!("!{}", self.at(a, PREFIX)), PREFIX),
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                let inner = self.at(a, PREFIX);
+                // `--x` would be a decrement.
+                let text = if inner.starts_with('-') {
+                    format!("-({inner})")
+                } else {
+                    format!("-{inner}")
+                };
+                self.narrow(e.ty, (text, PREFIX))
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.ty),
+            ExprKind::Call(func, args) => self.call(*func, args, e.ty),
+            ExprKind::Cast(a) => self.cast(e.ty, a),
+            ExprKind::Select(c, a, b) => (
+                format!(
+                    "{} ? {} : {}",
+                    self.at(c, OR),
+                    self.at(a, TERNARY),
+                    self.at(b, TERNARY)
+                ),
+                TERNARY,
+            ),
+        }
+    }
+
+    /// C computes narrow integers as `int`: the result is brought back to its width.
+    fn narrow(&self, ty: ScalarType, (text, level): (String, u8)) -> (String, u8) {
+        if ty.is_integer() && ty.size() < 4 {
+            (format!("({})({text})", c_type(ty)), PREFIX)
+        } else {
+            (text, level)
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: ScalarType) -> (String, u8) {
+        let infix = |symbol: &str, level: u8| {
+            let left = self.at(a, level);
+            let right = self.at(b, level + 1);
+            (format!("{left} {symbol} {right}"), level)
+        };
+        let helper = |name: &str| {
+            let text = format!(
+                "sparsec_{name}_{}({}, {})",
+                helper_suffix(a.ty),
+                self.expr(a),
+                self.expr(b)
+            );
+            (text, PRIMARY)
+        };
+        let math = |name: &str| {
+            let suffix = if ty == ScalarType::F32 { "f" } else { "" };
+            (
+                format!("{name}{suffix}({}, {})", self.expr(a), self.expr(b)),
+                PRIMARY,
+            )
+        };
+        match op {
+            BinaryOp::Add => self.narrow(ty, infix("+", SUM)),
+            BinaryOp::Sub => self.narrow(ty, infix("-", SUM)),
+            BinaryOp::Mul => self.narrow(ty, infix("*", PRODUCT)),
+            BinaryOp::Div if ty.is_integer() => helper("div"),
+            BinaryOp::Div => infix("/", PRODUCT),
+            BinaryOp::Rem if ty.is_integer() => helper("rem"),
+            BinaryOp::Rem => math("fmod"),
+            BinaryOp::FloorDiv => (
+                format!("sparsec_floordiv({}, {})", self.expr(a), self.expr(b)),
+                PRIMARY,
+            ),
+            BinaryOp::Min if ty == ScalarType::Bool => infix("&&", AND),
+            BinaryOp::Max if ty == ScalarType::Bool => infix("||", OR),
+            BinaryOp::Min if ty.is_integer() => helper("min"),
+            BinaryOp::Max if ty.is_integer() => helper("max"),
+            BinaryOp::Min => math("fmin"),
+            BinaryOp::Max => math("fmax"),
+            BinaryOp::Eq => infix("==", EQUALITY),
+            BinaryOp::Ne => infix("!=", EQUALITY),
+            BinaryOp::Lt => infix("<", RELATION),
+            BinaryOp::Le => infix("<=", RELATION),
+            BinaryOp::Gt => infix(">", RELATION),
+            BinaryOp::Ge => infix(">=", RELATION),
+            // gcc asks for parentheses where && and || meet.
+            BinaryOp::And => infix("&&", AND),
+            BinaryOp::Or => {
+                let chained = matches!(a.kind, ExprKind::Binary(BinaryOp::Or, ..));
+                let left = self.at(a, if chained { OR } else { EQUALITY });
+                (format!("{left} || {}", self.at(b, EQUALITY)), OR)
+            }
+        }
+    }
+
+    fn cast(&self, ty: ScalarType, a: &Expr) -> (String, u8) {
+        // Widening an index happens by itself; so does a condition used as a number.
+        let plain = matches!(a.kind, ExprKind::Load { .. } | ExprKind::Var(_));
+        let widening = ty == ScalarType::I64 && a.ty == ScalarType::I32 && plain;
+        let counted = ty == ScalarType::I64 && a.ty == ScalarType::Bool;
+        if widening || counted {
+            return self.text(a);
+        }
+        if ty == ScalarType::Bool {
+            let zero = literal(Literal::Int(0), a.ty).0;
+            return (format!("{} != {zero}", self.at(a, EQUALITY + 1)), EQUALITY);
+        }
+        if a.ty.is_complex() && !ty.is_complex() {
+            let part = if a.ty == ScalarType::C64 {
+                "crealf"
+            } else {
+                "creal"
+            };
+            return (format!("({}){part}({})", c_type(ty), self.expr(a)), PREFIX);
+        }
+        (format!("({}){}", c_type(ty), self.at(a, PREFIX)), PREFIX)
+    }
+
+    fn call(&self, func: Func, args: &[Expr], ty: ScalarType) -> (String, u8) {
+        let list: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        let of = args.first().map_or(ty, |a| a.ty);
+        if func == Func::Mod && ty.is_integer() && list.len() == 2 {
+            return (
+                format!("sparsec_rem_{}({})", helper_suffix(ty), list.join(", ")),
+                PRIMARY,
+            );
+        }
+        if func == Func::Abs && of.is_integer() {
+            let text = format!("sparsec_abs_int64({})", list.join(", "));
+            return (format!("({}){text}", c_type(ty)), PREFIX);
+        }
+        if func == Func::Abs && of == ScalarType::Bool {
+            return (list.join(", "), TERNARY);
+        }
+        let narrow = of == ScalarType::F32 || of == ScalarType::C64;
+        let suffix = if narrow { "f" } else { "" };
+        let prefix = if of.is_complex() { "c" } else { "" };
+        let name = match func {
+            Func::Abs if of.is_complex() => "abs",
+            Func::Abs => "fabs",
+            Func::Sqrt => "sqrt",
+            Func::Cbrt => "cbrt",
+            Func::Exp => "exp",
+            Func::Expm1 => "expm1",
+            Func::Log => "log",
+            Func::Log1p => "log1p",
+            Func::Log10 => "log10",
+            Func::Sin => "sin",
+            Func::Cos => "cos",
+            Func::Tan => "tan",
+            Func::Asin => "asin",
+            Func::Acos => "acos",
+            Func::Atan => "atan",
+            Func::Atan2 => "atan2",
+            Func::Sinh => "sinh",
+            Func::Cosh => "cosh",
+            Func::Tanh => "tanh",
+            Func::Asinh => "asinh",
+            Func::Acosh => "acosh",
+            Func::Atanh => "atanh",
+            Func::Sigmoid => "sparsec_sigmoid",
+            Func::Pow => "pow",
+            Func::Floor => "floor",
+            Func::Ceil => "ceil",
+            Func::Round => "round",
+            Func::Mod => "fmod",
+            Func::Min => "fmin",
+            Func::Max => "fmax",
+            Func::Fma => "fma",
+            Func::Heaviside => "sparsec_heaviside",
+        };
+        (
+            format!("{prefix}{name}{suffix}({})", list.join(", ")),
+            PRIMARY,
+        )
+    }
+}
+
+fn literal(l: Literal, ty: ScalarType) -> (String, u8) {
+    let single = matches!(
+        ty,
+        ScalarType::F32 | ScalarType::C64 | ScalarType::F16 | ScalarType::BF16
+    );
+    let text = if ty == ScalarType::Bool {
+        (if l.is_zero() { "false" } else { "true" }).to_string()
+    } else if ty.is_integer() {
+        integer(l, ty)
+    } else {
+        float(l.as_f64(), single)
+    };
+    let level = if text.starts_with('-') {
+        PREFIX
+    } else {
+        PRIMARY
+    };
+    (text, level)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn integer(l: Literal, ty: ScalarType) -> String {
+    let value = match l {
+        Literal::Int(i) => i,
+        Literal::Bool(b) => i64::from(b),
+        Literal::Float(x) => x as i64,
+    };
+    match ty {
+        ScalarType::U64 => format!("{}u", value as u64),
+        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 => format!("{value}u"),
+        ScalarType::I64 if value == i64::MIN => "INT64_MIN".to_string(),
+        ScalarType::I64 if value == i64::MAX => "INT64_MAX".to_string(),
+        ScalarType::I32 if value == i64::from(i32::MIN) => "INT32_MIN".to_string(),
+        ScalarType::I32 if value == i64::from(i32::MAX) => "INT32_MAX".to_string(),
+        ScalarType::Bool
+        | ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::I32
+        | ScalarType::I64
+        | ScalarType::F16
+        | ScalarType::BF16
+        | ScalarType::F32
+        | ScalarType::F64
+        | ScalarType::C64
+        | ScalarType::C128 => value.to_string(),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation)]
+fn float(value: f64, single: bool) -> String {
+    if value.is_nan() {
+        return "NAN".to_string();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "INFINITY" } else { "-INFINITY" }.to_string();
+    }
+    if single {
+        let narrow = value as f32;
+        if narrow.is_infinite() {
+            return if narrow > 0.0 {
+                "INFINITY"
+            } else {
+                "-INFINITY"
+            }
+            .to_string();
+        }
+        format!("{narrow:?}f")
+    } else {
+        format!("{value:?}")
+    }
+}

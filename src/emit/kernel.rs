@@ -1,0 +1,695 @@
+//! The text of one kernel: the raw function on plain arrays.
+
+use super::names::Scopes;
+use super::types::c_type;
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::{
+    ArrayId, ErrorCode, Expr, ExprKind, Kernel, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt,
+    Storage, VarId,
+};
+use crate::loops::visit;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Prints one kernel. Names are given as declarations are met.
+pub(super) struct Printer<'k> {
+    pub kernel: &'k Kernel,
+    names: Vec<String>,
+    arrays: Vec<String>,
+    scopes: Scopes,
+    out: String,
+    indent: usize,
+    /// Something can fail, so arrays are freed at the end.
+    fallible: bool,
+}
+
+/// Which statements a function runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Body,
+    /// The checks of data-dependent subscripts.
+    Checks,
+}
+
+/// A parameter of the raw function.
+struct Param {
+    text: String,
+    name: String,
+    used: bool,
+}
+
+impl<'k> Printer<'k> {
+    pub(super) fn new(kernel: &'k Kernel) -> Self {
+        Printer {
+            kernel,
+            names: vec![String::new(); kernel.vars.len()],
+            arrays: vec![String::new(); kernel.arrays.len()],
+            scopes: Scopes::default(),
+            out: String::new(),
+            indent: 0,
+            fallible: false,
+        }
+    }
+
+    pub(super) fn var(&self, id: VarId) -> &str {
+        &self.names[id.0 as usize]
+    }
+
+    pub(super) fn array(&self, id: ArrayId) -> &str {
+        &self.arrays[id.0 as usize]
+    }
+
+    /// Fixes a variable's text, for expressions outside the kernel.
+    pub(super) fn set_name(&mut self, var: VarId, name: String) {
+        self.names[var.0 as usize] = name;
+    }
+
+    /// Fixes an array's text, for expressions outside the kernel.
+    pub(super) fn set_array(&mut self, array: ArrayId, text: String) {
+        self.arrays[array.0 as usize] = text;
+    }
+
+    /// The signature without a semicolon, as it stands in the header too.
+    pub(super) fn signature(&mut self, name: &str, part: Part) -> String {
+        self.scopes.open();
+        let params = self.params(part);
+        let list: Vec<&str> = params.iter().map(|p| p.text.as_str()).collect();
+        wrap_call(&format!("int {name}("), &list, ")")
+    }
+
+    /// The whole function.
+    pub(super) fn function(mut self, name: &str, linkage: &str, part: Part) -> String {
+        self.scopes.open();
+        let body: &[Stmt] = match part {
+            Part::Body => &self.kernel.body,
+            Part::Checks => &self.kernel.checks,
+        };
+        let params = self.params(part);
+        let list: Vec<&str> = params.iter().map(|p| p.text.as_str()).collect();
+        let head = wrap_call(&format!("{linkage}int {name}("), &list, ") {");
+        self.out.push_str(&head);
+        self.out.push('\n');
+        self.indent = 1;
+        let unused: Vec<String> = params
+            .iter()
+            .filter(|p| !p.used)
+            .map(|p| format!("(void){};", p.name))
+            .collect();
+        if !unused.is_empty() {
+            self.line(&unused.join(" "));
+        }
+        self.fallible = false;
+        visit::stmts(body, &mut |s| {
+            self.fallible |= matches!(
+                s,
+                Stmt::Alloc { .. } | Stmt::Grow { .. } | Stmt::FailIf { .. }
+            );
+        });
+        let mut owned: Vec<ArrayId> = Vec::new();
+        if part == Part::Body {
+            owned = self.owned_arrays();
+            for &id in &owned {
+                let array = self.kernel.array(id);
+                let text = format!("{} *{} = NULL;", c_type(array.elem), self.array(id));
+                self.line(&text);
+            }
+        }
+        if self.fallible {
+            self.line("int error;");
+        }
+        self.stmts(body);
+        if part == Part::Body {
+            for &id in &owned {
+                if self.kernel.array(id).storage == Storage::Returned {
+                    let name = self.array(id).to_string();
+                    self.line(&format!("*{name}_out = {name};"));
+                }
+            }
+        }
+        self.line("return SPARSEC_OK;");
+        if self.fallible {
+            self.indent = 0;
+            self.out.push_str("fail:\n");
+            self.indent = 1;
+            for &id in &owned {
+                let name = self.array(id).to_string();
+                self.line(&format!("sparsec_release({name});"));
+            }
+            self.line("return error;");
+        }
+        self.out.push_str("}\n");
+        self.out
+    }
+
+    fn owned_arrays(&self) -> Vec<ArrayId> {
+        let mut used = BTreeSet::new();
+        visit::stmts(&self.kernel.body, &mut |s| match s {
+            Stmt::Alloc { array, .. } => {
+                used.insert(*array);
+            }
+            Stmt::Grow { arrays, .. } => used.extend(arrays),
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Comment(_) => {}
+        });
+        used.into_iter().collect()
+    }
+
+    fn params(&mut self, part: Part) -> Vec<Param> {
+        let kernel = self.kernel;
+        let (vars, arrays) = used_names(kernel, part);
+        let mut params = Vec::new();
+        for size in &kernel.interface.sizes {
+            let name = self.scopes.fresh(&size.name);
+            self.names[size.var.0 as usize].clone_from(&name);
+            if size.fixed.is_none() {
+                params.push(Param {
+                    text: format!("int64_t {name}"),
+                    used: vars.contains(&size.var),
+                    name,
+                });
+            }
+        }
+        for arg in &kernel.interface.args {
+            match arg {
+                Arg::Scalar { name, var, ty } => {
+                    let name = self.scopes.fresh(name);
+                    self.names[var.0 as usize].clone_from(&name);
+                    params.push(Param {
+                        text: format!("{} {name}", c_type(ty.compute())),
+                        used: vars.contains(var),
+                        name,
+                    });
+                }
+                Arg::Tensor(tensor) => {
+                    let levels = tensor.levels.iter().flat_map(|l| [l.pos, l.crd]).flatten();
+                    for id in levels.chain([tensor.values]) {
+                        let input = tensor.direction == Direction::In;
+                        if part == Part::Checks && !input {
+                            continue;
+                        }
+                        params.push(self.array_param(id, &arrays));
+                    }
+                }
+            }
+        }
+        for (at, array) in kernel.arrays.iter().enumerate() {
+            if self.arrays[at].is_empty() {
+                self.arrays[at] = self.scopes.fresh(&array.name);
+            }
+        }
+        params
+    }
+
+    fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
+        let array = self.kernel.array(id);
+        let name = self.scopes.fresh(&array.name);
+        self.arrays[id.0 as usize].clone_from(&name);
+        let ty = c_type(array.elem);
+        match array.storage {
+            Storage::Input => Param {
+                text: format!("const {ty} *SPARSEC_RESTRICT {name}"),
+                used: used.contains(&id),
+                name,
+            },
+            Storage::Output | Storage::Local => Param {
+                text: format!("{ty} *SPARSEC_RESTRICT {name}"),
+                used: used.contains(&id),
+                name,
+            },
+            Storage::Returned => Param {
+                text: format!("{ty} **{name}_out"),
+                used: true,
+                name: format!("{name}_out"),
+            },
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        for _ in 0..self.indent {
+            self.out.push_str("    ");
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn block(&mut self, body: &[Stmt]) {
+        self.scopes.open();
+        self.indent += 1;
+        self.stmts(body);
+        self.indent -= 1;
+        self.scopes.close();
+    }
+
+    fn stmts(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.stmt(stmt);
+        }
+    }
+
+    fn declare(&mut self, var: VarId) -> String {
+        let kernel = self.kernel;
+        let name = self.scopes.fresh(&kernel.var(var).name);
+        self.names[var.0 as usize].clone_from(&name);
+        name
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let { var, init } => {
+                let init = self.expr(init);
+                let name = self.declare(*var);
+                let ty = c_type(self.kernel.var(*var).ty);
+                self.line(&format!("{ty} {name} = {init};"));
+            }
+            Stmt::Assign { var, op, value } => {
+                let target = self.var(*var).to_string();
+                let ty = self.kernel.var(*var).ty;
+                let text = self.update(&target, ty, *op, value, Some(*var));
+                self.line(&text);
+            }
+            Stmt::Store {
+                array,
+                index,
+                op,
+                value,
+                atomic,
+            } => {
+                if *atomic {
+                    self.pragma("omp atomic");
+                }
+                let target = format!("{}[{}]", self.array(*array), self.expr(index));
+                let elem = self.kernel.array(*array).elem;
+                let text = match elem {
+                    ScalarType::F16 => {
+                        format!("{target} = sparsec_float_to_half({});", self.expr(value))
+                    }
+                    ScalarType::BF16 => {
+                        format!(
+                            "{target} = sparsec_float_to_bfloat16({});",
+                            self.expr(value)
+                        )
+                    }
+                    ScalarType::Bool
+                    | ScalarType::I8
+                    | ScalarType::I16
+                    | ScalarType::I32
+                    | ScalarType::I64
+                    | ScalarType::U8
+                    | ScalarType::U16
+                    | ScalarType::U32
+                    | ScalarType::U64
+                    | ScalarType::F32
+                    | ScalarType::F64
+                    | ScalarType::C64
+                    | ScalarType::C128 => self.update(&target, elem, *op, value, None),
+                };
+                self.line(&text);
+            }
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                step,
+                tag,
+                body,
+            } => {
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                self.scopes.open();
+                let name = self.declare(*var);
+                self.loop_pragmas(tag);
+                let next = if *step == 1 {
+                    format!("{name}++")
+                } else {
+                    format!("{name} += {step}")
+                };
+                self.line(&format!(
+                    "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
+                ));
+                self.block(body);
+                self.scopes.close();
+                self.line("}");
+            }
+            Stmt::While { cond, body } => {
+                let cond = self.expr(cond);
+                self.line(&format!("while ({cond}) {{"));
+                self.block(body);
+                self.line("}");
+            }
+            Stmt::If { .. } => self.if_chain(stmt),
+            Stmt::Alloc {
+                array,
+                count,
+                zeroed,
+            } => {
+                let name = self.array(*array).to_string();
+                let count = self.expr(count);
+                let call = if *zeroed {
+                    format!("sparsec_zeroed({count}, sizeof *{name})")
+                } else {
+                    format!("sparsec_resize(NULL, {count}, sizeof *{name})")
+                };
+                self.line(&format!("{name} = {call};"));
+                self.fail_if(&format!("!{name}"), "SPARSEC_OUT_OF_MEMORY");
+            }
+            Stmt::Grow {
+                arrays,
+                capacity,
+                needed,
+            } => self.grow(arrays, *capacity, needed),
+            Stmt::Free { array } => {
+                let name = self.array(*array).to_string();
+                self.line(&format!("sparsec_release({name});"));
+                self.line(&format!("{name} = NULL;"));
+            }
+            Stmt::Fill {
+                array,
+                start,
+                count,
+                value,
+            } => self.fill(*array, start, count, value),
+            Stmt::Search {
+                var,
+                array,
+                lo,
+                hi,
+                key,
+            } => {
+                let width = self.kernel.array(*array).elem.name();
+                let call = format!(
+                    "sparsec_lower_bound_{width}({}, {}, {}, {})",
+                    self.array(*array),
+                    self.expr(lo),
+                    self.expr(hi),
+                    self.expr(key)
+                );
+                let name = self.declare(*var);
+                self.line(&format!("int64_t {name} = {call};"));
+            }
+            Stmt::FailIf { cond, code } => {
+                let code = match code {
+                    ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",
+                    ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
+                    ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
+                };
+                let cond = self.expr(cond);
+                self.fail_if(&cond, code);
+            }
+            Stmt::Comment(text) => self.line(&format!("/* {} */", text.replace("*/", "* /"))),
+        }
+    }
+
+    fn fail_if(&mut self, cond: &str, code: &str) {
+        self.line(&format!("if ({cond}) {{"));
+        self.indent += 1;
+        self.line(&format!("error = {code};"));
+        self.line("goto fail;");
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// `target op= value;` in the shortest form that C has.
+    fn update(
+        &self,
+        target: &str,
+        ty: ScalarType,
+        op: Option<ReduceOp>,
+        value: &Expr,
+        var: Option<VarId>,
+    ) -> String {
+        let text = self.expr(value);
+        let narrow = ty.is_integer() && ty.size() < 4;
+        match op {
+            None => {
+                if let (Some(var), ExprKind::Binary(crate::loops::ir::BinaryOp::Add, a, b)) =
+                    (var, &value.kind)
+                    && a.kind == ExprKind::Var(var)
+                {
+                    let one =
+                        matches!(b.kind, ExprKind::Literal(crate::loops::ir::Literal::Int(1)));
+                    return if one {
+                        format!("{target}++;")
+                    } else {
+                        format!("{target} += {};", self.expr(b))
+                    };
+                }
+                format!("{target} = {text};")
+            }
+            Some(ReduceOp::Add) if !narrow && ty != ScalarType::Bool => {
+                if let ExprKind::Unary(crate::loops::ir::UnaryOp::Neg, a) = &value.kind {
+                    return format!("{target} -= {};", self.expr(a));
+                }
+                format!("{target} += {text};")
+            }
+            Some(ReduceOp::Mul) if !narrow && ty != ScalarType::Bool => {
+                format!("{target} *= {text};")
+            }
+            Some(ReduceOp::Add) if ty == ScalarType::Bool => {
+                format!("{target} = {target} || ({text});")
+            }
+            Some(ReduceOp::Mul) if ty == ScalarType::Bool => {
+                format!("{target} = {target} && ({text});")
+            }
+            Some(ReduceOp::Add) => {
+                format!("{target} = ({})({target} + ({text}));", c_type(ty))
+            }
+            Some(ReduceOp::Mul) => {
+                format!("{target} = ({})({target} * ({text}));", c_type(ty))
+            }
+            Some(op @ (ReduceOp::Min | ReduceOp::Max)) => {
+                let min = op == ReduceOp::Min;
+                let call = if ty == ScalarType::Bool {
+                    let symbol = if min { "&&" } else { "||" };
+                    return format!("{target} = {target} {symbol} ({text});");
+                } else if ty.is_integer() {
+                    let name = if min { "min" } else { "max" };
+                    format!("sparsec_{name}_{}", ty.name())
+                } else {
+                    let name = if min { "fmin" } else { "fmax" };
+                    let suffix = if ty == ScalarType::F32 { "f" } else { "" };
+                    format!("{name}{suffix}")
+                };
+                format!("{target} = {call}({target}, {text});")
+            }
+            Some(ReduceOp::And) => format!("{target} = {target} && ({text});"),
+            Some(ReduceOp::Or) => format!("{target} = {target} || ({text});"),
+        }
+    }
+
+    fn if_chain(&mut self, stmt: &Stmt) {
+        let mut at = stmt;
+        let mut head = String::new();
+        loop {
+            let Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } = at
+            else {
+                return;
+            };
+            let cond = self.expr(cond);
+            self.line(&format!("{head}if ({cond}) {{"));
+            self.block(then);
+            match otherwise.as_slice() {
+                [] => break,
+                [next @ Stmt::If { .. }] => {
+                    head = "} else ".to_string();
+                    at = next;
+                }
+                other => {
+                    self.line("} else {");
+                    self.block(other);
+                    break;
+                }
+            }
+        }
+        self.line("}");
+    }
+
+    fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
+        let capacity = self.var(capacity).to_string();
+        let needed = self.expr(needed);
+        self.line(&format!("if ({needed} > {capacity}) {{"));
+        self.indent += 1;
+        self.line(&format!(
+            "{capacity} = sparsec_next_capacity({capacity}, {needed});"
+        ));
+        for &array in arrays {
+            let name = self.array(array).to_string();
+            self.line(&format!(
+                "void *{name}_grown = sparsec_resize({name}, {capacity}, sizeof *{name});"
+            ));
+            self.fail_if(&format!("!{name}_grown"), "SPARSEC_OUT_OF_MEMORY");
+            self.line(&format!("{name} = {name}_grown;"));
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn fill(&mut self, array: ArrayId, start: &Expr, count: &Expr, value: &Expr) {
+        let name = self.array(array).to_string();
+        let zero = |e: &Expr| matches!(e.kind, ExprKind::Literal(l) if l.is_zero());
+        if zero(value) {
+            let from = if zero(start) {
+                name.clone()
+            } else {
+                format!("{name} + {}", self.expr(start))
+            };
+            let count = self.expr(count);
+            self.line(&format!(
+                "memset({from}, 0, (size_t)({count}) * sizeof *{name});"
+            ));
+            return;
+        }
+        self.scopes.open();
+        let k = self.scopes.fresh("k");
+        let (start_text, count_text) = (self.expr(start), self.expr(count));
+        let stored = match self.kernel.array(array).elem {
+            ScalarType::F16 => format!("sparsec_float_to_half({})", self.expr(value)),
+            ScalarType::BF16 => format!("sparsec_float_to_bfloat16({})", self.expr(value)),
+            ScalarType::Bool
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::C64
+            | ScalarType::C128 => self.expr(value),
+        };
+        let at = if zero(start) {
+            k.clone()
+        } else {
+            format!("{start_text} + {k}")
+        };
+        self.line(&format!(
+            "for (int64_t {k} = 0; {k} < {count_text}; {k}++) {{"
+        ));
+        self.indent += 1;
+        self.line(&format!("{name}[{at}] = {stored};"));
+        self.indent -= 1;
+        self.line("}");
+        self.scopes.close();
+    }
+
+    /// A pragma that compilers without OpenMP do not see.
+    fn pragma(&mut self, text: &str) {
+        let _ = writeln!(self.out, "#ifdef _OPENMP");
+        self.line(&format!("#pragma {text}"));
+        let _ = writeln!(self.out, "#endif");
+    }
+
+    fn loop_pragmas(&mut self, tag: &LoopTag) {
+        let Some(parallel) = tag.parallel else {
+            if tag.vector {
+                self.pragma("omp simd");
+            }
+            return;
+        };
+        let clause = |kind: &str, chunk: Option<u32>| match chunk {
+            Some(chunk) => format!(" schedule({kind}, {chunk})"),
+            None => format!(" schedule({kind})"),
+        };
+        let schedule = match parallel.schedule {
+            OmpSchedule::Default => String::new(),
+            OmpSchedule::Static(chunk) => clause("static", chunk),
+            OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
+            OmpSchedule::Guided(chunk) => clause("guided", chunk),
+        };
+        self.pragma(&format!("omp parallel for{schedule}"));
+    }
+}
+
+/// The variables and arrays that a part mentions.
+fn used_names(kernel: &Kernel, part: Part) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
+    let body = match part {
+        Part::Body => &kernel.body,
+        Part::Checks => &kernel.checks,
+    };
+    let mut vars = BTreeSet::new();
+    let mut arrays = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| {
+        visit::own_exprs(stmt, &mut |e| {
+            visit::expr(e, &mut |node| match &node.kind {
+                ExprKind::Var(v) => {
+                    vars.insert(*v);
+                }
+                ExprKind::Load { array, .. } => {
+                    arrays.insert(*array);
+                }
+                ExprKind::Literal(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Call(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Select(..) => {}
+            });
+        });
+        match stmt {
+            Stmt::Store { array, .. }
+            | Stmt::Fill { array, .. }
+            | Stmt::Search { array, .. }
+            | Stmt::Alloc { array, .. }
+            | Stmt::Free { array } => {
+                arrays.insert(*array);
+            }
+            Stmt::Grow { arrays: grown, .. } => arrays.extend(grown),
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Comment(_) => {}
+        }
+    });
+    (vars, arrays)
+}
+
+/// `head a, b, c tail`, broken into lines of at most 100 characters.
+pub(super) fn wrap_call(head: &str, items: &[&str], tail: &str) -> String {
+    let items: Vec<&str> = if items.is_empty() {
+        vec!["void"]
+    } else {
+        items.to_vec()
+    };
+    let mut text = head.to_string();
+    let mut width = head.len();
+    for (at, item) in items.iter().enumerate() {
+        let last = at + 1 == items.len();
+        let piece = if last {
+            item.len() + tail.len()
+        } else {
+            item.len() + 1
+        };
+        if at > 0 {
+            if width + 1 + piece > 100 {
+                text += "\n    ";
+                width = 4;
+            } else {
+                text.push(' ');
+                width += 1;
+            }
+        }
+        text += item;
+        width += item.len();
+        if !last {
+            text.push(',');
+            width += 1;
+        }
+    }
+    text + tail
+}

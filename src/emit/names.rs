@@ -1,0 +1,330 @@
+//! One place that makes names: C identifiers, free of keywords and clashes.
+
+use std::collections::BTreeSet;
+
+/// Words that C, C++, their headers or ours have taken.
+const RESERVED: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "atomic",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "complex",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "errno",
+    "error",
+    "explicit",
+    "export",
+    "extern",
+    "fail",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "imaginary",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "stderr",
+    "stdin",
+    "stdout",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "linux",
+    "unix",
+    "i386",
+    "INFINITY",
+    "NAN",
+    "NULL",
+    "EOF",
+    "RAND_MAX",
+    "HUGE_VAL",
+    "INT64_MAX",
+    "INT64_MIN",
+    "SIZE_MAX",
+];
+
+/// Functions of the C library that a function of the user must not replace.
+const LIBRARY: &[&str] = &[
+    "main",
+    "abs",
+    "labs",
+    "llabs",
+    "exit",
+    "abort",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memset",
+    "memcpy",
+    "memcmp",
+    "memmove",
+    "printf",
+    "snprintf",
+    "puts",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "sqrt",
+    "cbrt",
+    "pow",
+    "floor",
+    "ceil",
+    "round",
+    "fabs",
+    "fmin",
+    "fmax",
+    "fma",
+    "fmod",
+    "expf",
+    "logf",
+    "sinf",
+    "cosf",
+    "tanf",
+    "sqrtf",
+    "powf",
+    "tanh",
+    "sinh",
+    "cosh",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "log10",
+    "log1p",
+    "expm1",
+    "j0",
+    "j1",
+    "jn",
+    "y0",
+    "y1",
+    "yn",
+    "gamma",
+    "lgamma",
+    "tgamma",
+    "erf",
+    "erfc",
+    "rand",
+    "srand",
+    "qsort",
+    "div",
+    "time",
+    "index",
+    "read",
+    "write",
+    "open",
+    "close",
+    "select",
+    "signal",
+    "system",
+    "remove",
+    "rename",
+    "scalb",
+    "significand",
+    "drem",
+    "conj",
+    "creal",
+    "cimag",
+    "cabs",
+    "csqrt",
+    "cexp",
+    "clog",
+    "cpow",
+    "carg",
+    "trunc",
+    "rint",
+    "nan",
+    "hypot",
+    "ldexp",
+    "frexp",
+    "modf",
+    "atoi",
+    "strlen",
+    "strcmp",
+    "strcpy",
+    "link",
+    "pipe",
+    "sleep",
+    "wait",
+    "kill",
+    "access",
+    "dup",
+    "fork",
+    "pause",
+];
+
+/// A name as a C identifier, the same or as near as can be.
+#[must_use]
+pub fn identifier(name: &str) -> String {
+    let mut text: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    if text.starts_with(|c: char| c.is_ascii_digit()) || text.is_empty() {
+        text.insert(0, 'k');
+    }
+    let reserved = text.starts_with('_')
+        || text.starts_with("sparsec_")
+        || text.starts_with("SPARSEC_")
+        || RESERVED.contains(&text.as_str());
+    if reserved {
+        text = format!("{}_", text.trim_start_matches('_'));
+        if text == "_" || text.starts_with(|c: char| c.is_ascii_digit()) {
+            text.insert(0, 'k');
+        }
+        if text.starts_with("sparsec_") || text.starts_with("SPARSEC_") {
+            text.insert_str(0, "user_");
+        }
+    }
+    text
+}
+
+/// A name for a function of the user.
+#[must_use]
+pub fn function(name: &str) -> String {
+    let name = identifier(name);
+    if LIBRARY.contains(&name.as_str()) {
+        name + "_"
+    } else {
+        name
+    }
+}
+
+/// Names that are visible, scope by scope.
+#[derive(Clone, Debug, Default)]
+pub struct Scopes {
+    scopes: Vec<BTreeSet<String>>,
+}
+
+impl Scopes {
+    pub fn open(&mut self) {
+        self.scopes.push(BTreeSet::new());
+    }
+
+    pub fn close(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// A name like `hint` that nothing visible has.
+    pub fn fresh(&mut self, hint: &str) -> String {
+        let base = identifier(hint);
+        let mut name = base.clone();
+        let mut n = 2;
+        while self.scopes.iter().any(|scope| scope.contains(&name)) {
+            name = if base.ends_with(|c: char| c.is_ascii_digit()) {
+                format!("{base}_{n}")
+            } else {
+                format!("{base}{n}")
+            };
+            n += 1;
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone());
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_legal() {
+        assert_eq!(identifier("2LUT"), "k2LUT");
+        assert_eq!(identifier("complex"), "complex_");
+        assert_eq!(identifier("_x"), "x_");
+        assert_eq!(identifier("_1"), "k1_");
+        assert_eq!(identifier("sparsec_a"), "user_sparsec_a_");
+        assert_eq!(function("exp"), "exp_");
+        assert_eq!(function("spmv"), "spmv");
+    }
+
+    #[test]
+    fn disjoint_scopes_share_names() {
+        let mut scopes = Scopes::default();
+        scopes.open();
+        assert_eq!(scopes.fresh("i"), "i");
+        scopes.open();
+        assert_eq!(scopes.fresh("i"), "i2");
+        scopes.close();
+        scopes.open();
+        assert_eq!(scopes.fresh("i"), "i2");
+        assert_eq!(scopes.fresh("i1"), "i1");
+        assert_eq!(scopes.fresh("i1"), "i1_2");
+    }
+}

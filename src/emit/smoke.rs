@@ -1,0 +1,125 @@
+//! The smoke test at the end of `NAME.c`, compiled with `-DSPARSEC_MAIN`: every function
+//! runs on small generated data through its checked entry point.
+
+use super::Unit;
+use super::names::{function, identifier};
+use super::types::c_type;
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::{Expr, ExprKind, Kernel, Literal};
+use std::fmt::Write as _;
+
+/// The section, with its `#ifdef`.
+#[must_use]
+pub fn text(unit: &Unit) -> String {
+    let mut out = String::from("\n#ifdef SPARSEC_MAIN\n");
+    out.push_str(include_str!("runtime/smoke.c"));
+    for kernel in &unit.kernels {
+        out.push('\n');
+        out.push_str(&one(kernel));
+    }
+    out.push_str("\nint main(int argc, char **argv) {\n");
+    out.push_str("    int64_t n = argc > 1 ? atoll(argv[1]) : 24;\n");
+    out.push_str("    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;\n");
+    for kernel in &unit.kernels {
+        let _ = writeln!(
+            out,
+            "    failed |= smoke_{}(n, rounds);",
+            function(&kernel.name)
+        );
+    }
+    out.push_str("    return failed;\n}\n#endif\n");
+    out
+}
+
+fn one(kernel: &Kernel) -> String {
+    let name = function(&kernel.name);
+    let mut out = format!("static int smoke_{name}(int64_t n, int rounds) {{\n");
+    let mut free = String::new();
+    let mut call = Vec::new();
+    let mut reset = String::new();
+    for (at, arg) in kernel.interface.args.iter().enumerate() {
+        match arg {
+            Arg::Scalar { name, ty, .. } => {
+                let own = identifier(name);
+                let value = if ty.is_integer() { "1" } else { "0.5f" };
+                let _ = writeln!(out, "    {} {own} = {value};", c_type(ty.compute()));
+                call.push(own);
+            }
+            Arg::Tensor(t) => {
+                let own = identifier(&t.name);
+                let _ = writeln!(out, "    sparsec_tensor {own} = {{0}};");
+                let _ = writeln!(free, "    sparsec_free_tensor(&{own});");
+                call.push(format!("&{own}"));
+                if t.direction == Direction::Out {
+                    continue;
+                }
+                let dims: Vec<String> = t.dims.iter().map(|d| extent(kernel, d)).collect();
+                let dims = if dims.is_empty() {
+                    "NULL".to_string()
+                } else {
+                    format!("(const int64_t[]){{{}}}", dims.join(", "))
+                };
+                let _ = writeln!(
+                    reset,
+                    "    error |= smoke_fill(&{own}, &{name}_{own}_spec, {dims}, {});",
+                    at + 1
+                );
+            }
+        }
+    }
+    let _ = writeln!(out, "    int error = 0;\n    double best = INFINITY;");
+    out.push_str(&reset);
+    let call = format!("{name}({})", call.join(", "));
+    let _ = writeln!(out, "    if (!error) error = {call};");
+    out.push_str("    for (int round = 0; !error && round < rounds; round++) {\n");
+    out.push_str("        double start = smoke_seconds();\n");
+    let _ = writeln!(out, "        error = {call};");
+    out.push_str("        best = fmin(best, smoke_seconds() - start);\n    }\n");
+    let title = kernel.name.replace('"', "");
+    let _ = writeln!(out, "    smoke_report(\"{title}\", error, best);");
+    out.push_str(&free);
+    out.push_str("    return error;\n}\n");
+    out
+}
+
+/// An extent for the smoke test: every size is n, clamped where it is derived.
+fn extent(kernel: &Kernel, dim: &Expr) -> String {
+    match &dim.kind {
+        ExprKind::Literal(Literal::Int(c)) => c.to_string(),
+        ExprKind::Var(v) => {
+            let fixed = kernel.interface.sizes.iter().find(|s| s.var == *v);
+            match fixed.and_then(|s| s.fixed) {
+                Some(value) => value.to_string(),
+                None => "n".to_string(),
+            }
+        }
+        ExprKind::Binary(op, a, b) => {
+            let (a, b) = (extent(kernel, a), extent(kernel, b));
+            match op {
+                crate::loops::ir::BinaryOp::Add => format!("({a} + {b})"),
+                crate::loops::ir::BinaryOp::Sub => format!("({a} - {b})"),
+                crate::loops::ir::BinaryOp::Mul => format!("({a} * {b})"),
+                crate::loops::ir::BinaryOp::FloorDiv => format!("sparsec_floordiv({a}, {b})"),
+                crate::loops::ir::BinaryOp::Min => format!("sparsec_min_int64({a}, {b})"),
+                crate::loops::ir::BinaryOp::Max => format!("sparsec_max_int64({a}, {b})"),
+                crate::loops::ir::BinaryOp::Div
+                | crate::loops::ir::BinaryOp::Rem
+                | crate::loops::ir::BinaryOp::Eq
+                | crate::loops::ir::BinaryOp::Ne
+                | crate::loops::ir::BinaryOp::Lt
+                | crate::loops::ir::BinaryOp::Le
+                | crate::loops::ir::BinaryOp::Gt
+                | crate::loops::ir::BinaryOp::Ge
+                | crate::loops::ir::BinaryOp::And
+                | crate::loops::ir::BinaryOp::Or => "1".to_string(),
+            }
+        }
+        // A scalar parameter, which is 1 here.
+        ExprKind::Cast(_)
+        | ExprKind::Literal(_)
+        | ExprKind::Load { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Select(..) => "1".to_string(),
+    }
+}
