@@ -1,5 +1,272 @@
 //! Data: readers and writers of `.mtx`, `.tns` and `.npy`, packing into any
 //! format and back, generators. Knows nothing of the compiler but formats.
 
+pub mod generate;
+pub mod mtx;
+pub mod npy;
+pub mod pack;
+pub mod scan;
+pub mod summary;
 pub mod tensor;
+pub mod tns;
+pub mod unpack;
 pub mod values;
+pub mod write;
+
+pub use generate::{constant, random};
+pub use pack::pack;
+pub use summary::{Summary, summarize};
+pub use tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
+pub use unpack::{unpack, validate};
+pub use values::Values;
+pub use write::write;
+
+use crate::diagnostic::Code;
+use crate::diagnostic::codes::data as codes;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with data: where, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", place(file.as_deref(), *line))]
+pub struct DataError {
+    pub code: Code,
+    pub file: Option<PathBuf>,
+    /// Counted from 1.
+    pub line: Option<u64>,
+    pub reason: String,
+}
+
+fn place(file: Option<&Path>, line: Option<u64>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!("{}:{line}: ", file.display()),
+        (Some(file), None) => format!("{}: ", file.display()),
+        (None, Some(line)) => format!("line {line}: "),
+        (None, None) => String::new(),
+    }
+}
+
+impl DataError {
+    pub fn new(code: Code, reason: impl Into<String>) -> Self {
+        DataError {
+            code,
+            file: None,
+            line: None,
+            reason: reason.into(),
+        }
+    }
+
+    /// A malformed file at a line.
+    pub fn at(line: u64, reason: impl Into<String>) -> Self {
+        DataError {
+            line: Some(line),
+            ..Self::new(codes::MALFORMED, reason)
+        }
+    }
+
+    #[must_use]
+    pub fn in_file(mut self, file: &Path) -> Self {
+        self.file = Some(file.to_path_buf());
+        self
+    }
+}
+
+/// A file format, by the ending of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    MatrixMarket,
+    Frostt,
+    Numpy,
+}
+
+/// The format of a file and whether it is compressed.
+#[must_use]
+pub fn file_kind(path: &Path) -> Option<(FileKind, bool)> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let (name, compressed) = match name.strip_suffix(".gz") {
+        Some(name) => (name, true),
+        None => (name.as_str(), false),
+    };
+    let kind = match Path::new(name).extension()?.to_str()? {
+        "mtx" => FileKind::MatrixMarket,
+        "tns" => FileKind::Frostt,
+        "npy" => FileKind::Numpy,
+        _ => return None,
+    };
+    Some((kind, compressed))
+}
+
+/// Reads a data file.
+///
+/// # Errors
+/// The file and, where it is malformed, the line and the reason.
+pub fn read(path: &Path) -> Result<Tensor, DataError> {
+    let Some((kind, compressed)) = file_kind(path) else {
+        return Err(DataError::new(
+            codes::UNREADABLE,
+            "unknown ending: expected .mtx, .tns or .npy, or one of these with .gz",
+        )
+        .in_file(path));
+    };
+    let bytes = load(path, compressed).map_err(|e| e.in_file(path))?;
+    parse(kind, &bytes).map_err(|e| e.in_file(path))
+}
+
+/// Parses the content of a file.
+///
+/// # Errors
+/// The line and the reason.
+pub fn parse(kind: FileKind, bytes: &[u8]) -> Result<Tensor, DataError> {
+    match kind {
+        FileKind::MatrixMarket => mtx::parse(bytes),
+        FileKind::Frostt => tns::parse(bytes),
+        FileKind::Numpy => npy::parse(bytes),
+    }
+}
+
+fn load(path: &Path, compressed: bool) -> Result<Vec<u8>, DataError> {
+    let unreadable = |e: std::io::Error| DataError::new(codes::UNREADABLE, e.to_string());
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    if !compressed {
+        return Ok(bytes);
+    }
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(bytes.as_slice())
+        .read_to_end(&mut text)
+        .map_err(|e| DataError::new(codes::UNREADABLE, format!("not a whole gzip stream: {e}")))?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Level, TensorFormat};
+    use crate::scalar::{Literal, ScalarType};
+
+    /// The folder with real data: `SPARSEC_DATA`, or `shared/data` beside a parent.
+    pub(crate) fn data_folder() -> Option<PathBuf> {
+        if let Some(folder) = std::env::var_os("SPARSEC_DATA") {
+            return Some(PathBuf::from(folder));
+        }
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .ancestors()
+            .map(|parent| parent.join("shared/data"))
+            .find(|folder| folder.is_dir())
+    }
+
+    #[test]
+    fn malformed_files_are_refused_and_odd_ones_read() {
+        let Some(folder) = data_folder() else {
+            println!("skipped: no data folder (set SPARSEC_DATA)");
+            return;
+        };
+        let table = std::fs::read_to_string(folder.join("bad/EXPECT.tsv")).unwrap();
+        let mut wrong = Vec::new();
+        for row in table.lines().skip(1) {
+            let columns: Vec<&str> = row.split('\t').collect();
+            let result = read(&folder.join("bad").join(columns[0]));
+            let right = match columns[1] {
+                "no" => result.is_err(),
+                "yes" => result.is_ok(),
+                _ => true,
+            };
+            if !right {
+                wrong.push(format!("{row}: {result:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    fn element(tensor: &Tensor, at: &[u64]) -> f64 {
+        let Ok(dense) = write::densify(tensor, Literal::ZERO) else {
+            panic!("too large")
+        };
+        let at = at.iter().zip(&dense.dims).fold(0, |n, (c, d)| n * d + c);
+        dense.values.get(usize::try_from(at).unwrap()).real()
+    }
+
+    #[test]
+    fn symmetries_are_expanded() {
+        let text = b"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 1 5\n";
+        let skew = parse(FileKind::MatrixMarket, text).unwrap();
+        assert!(element(&skew, &[0, 1]) == -5.0 && element(&skew, &[1, 0]) == 5.0);
+        let text = b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n";
+        let array = parse(FileKind::MatrixMarket, text).unwrap();
+        assert!(element(&array, &[1, 0]) == 2.0);
+    }
+
+    fn formats(order: usize) -> Vec<TensorFormat> {
+        let mut all = Vec::new();
+        let kinds = [Level::DENSE, Level::COMPRESSED];
+        for mask in 0..1usize << order {
+            let levels: Vec<Level> = (0..order).map(|l| kinds[mask >> l & 1]).collect();
+            for reverse in [false, true] {
+                let mut modes: Vec<usize> = (0..order).collect();
+                if reverse {
+                    modes.reverse();
+                }
+                for index_bits in [32, 64] {
+                    all.push(TensorFormat {
+                        levels: levels.clone(),
+                        modes: modes.clone(),
+                        index_bits,
+                    });
+                }
+            }
+        }
+        let mut coo = vec![Level::SINGLETON.nonunique(); order];
+        coo[0] = Level::COMPRESSED.nonunique();
+        coo[order - 1].unique = true;
+        all.push(TensorFormat {
+            levels: coo,
+            modes: (0..order).collect(),
+            index_bits: 32,
+        });
+        all
+    }
+
+    #[test]
+    fn unpacking_gives_back_what_was_packed() {
+        for (seed, dims) in [
+            (1, vec![5, 7]),
+            (2, vec![3, 4, 2]),
+            (3, vec![0, 4]),
+            (4, vec![6]),
+        ] {
+            let tensor = random(seed, 0.3, &dims, ScalarType::F64);
+            let want = write::densify(&tensor, Literal::ZERO).unwrap();
+            for format in formats(dims.len()) {
+                let packed = pack(&tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+                assert_eq!(validate(&packed), Ok(()), "{format:?}");
+                let got = write::densify(&unpack(&packed), Literal::ZERO).unwrap();
+                assert_eq!(got, want, "{format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn duplicates_are_summed() {
+        let coo = parse(FileKind::Frostt, b"1 1 2\n2 2 1\n1 1 3\n").unwrap();
+        for format in formats(2) {
+            let packed = pack(&coo, ScalarType::F64, &[2, 2], &format, Literal::ZERO).unwrap();
+            assert!(element(&unpack(&packed), &[0, 0]) == 5.0, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_back_as_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let sparse = random(1, 0.4, &[4, 5], ScalarType::F64);
+        let dense = random(2, 1.0, &[3, 2], ScalarType::F64);
+        for (name, tensor) in [
+            ("a.mtx", &sparse),
+            ("a.mtx.gz", &sparse),
+            ("b.mtx", &dense),
+            ("b.npy", &dense),
+        ] {
+            let path = folder.path().join(name);
+            write(&path, tensor, Literal::ZERO).unwrap();
+            assert_eq!(&read(&path).unwrap(), tensor, "{name}");
+        }
+    }
+}

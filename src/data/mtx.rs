@@ -1,0 +1,351 @@
+//! Matrix Market: coordinate and array files of every field and symmetry.
+
+use super::scan::{Scanner, show};
+use super::tensor::{Coo, Dense, Tensor};
+use super::values::Values;
+use super::{DataError, codes};
+use num_complex::Complex;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Real,
+    Integer,
+    Complex,
+    Pattern,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    Skew,
+    Hermitian,
+}
+
+struct Banner {
+    coordinate: bool,
+    field: Field,
+    symmetry: Symmetry,
+}
+
+/// Parses a Matrix Market file. Symmetric entries are expanded; an entry above the
+/// diagonal of a symmetric matrix is refused.
+///
+/// # Errors
+/// The line and the reason.
+pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
+    let mut scan = Scanner::new(bytes);
+    let banner = banner(&mut scan)?;
+    scan.next_line();
+    scan.skip_lines(b'%');
+    if scan.at_end() {
+        return Err(scan.error("the size line is missing"));
+    }
+    let rows = scan.count("the number of rows")?;
+    let cols = scan.count("the number of columns")?;
+    if rows
+        .checked_mul(cols)
+        .is_none_or(|n| i64::try_from(n).is_err())
+    {
+        return Err(scan.error(format!("{rows} times {cols} does not fit 64 bits")));
+    }
+    if banner.symmetry != Symmetry::General && rows != cols {
+        return Err(scan.error(format!(
+            "a symmetric matrix must be square, not {rows} by {cols}"
+        )));
+    }
+    if banner.coordinate {
+        coordinate(&mut scan, &banner, rows, cols)
+    } else {
+        array(&mut scan, &banner, rows, cols)
+    }
+}
+
+fn banner(scan: &mut Scanner) -> Result<Banner, DataError> {
+    let line = scan.rest_of_line();
+    if line.is_empty() {
+        return Err(scan.error("the banner `%%MatrixMarket matrix ...` is missing"));
+    }
+    let mut word = || scan.token().map(<[u8]>::to_ascii_lowercase);
+    let (magic, object, format, field, symmetry) = (word(), word(), word(), word(), word());
+    let unknown = |what: &str, found: &Option<Vec<u8>>, known: &str| {
+        let found = found.as_deref().map_or("nothing".to_string(), show);
+        Err(DataError::at(
+            1,
+            format!("unknown {what} {found}, expected {known}"),
+        ))
+    };
+    if magic.as_deref() != Some(b"%%matrixmarket") {
+        return unknown("banner", &magic, "%%MatrixMarket");
+    }
+    if object.as_deref() != Some(b"matrix") {
+        return unknown("object", &object, "matrix");
+    }
+    let coordinate = match format.as_deref() {
+        Some(b"coordinate") => true,
+        Some(b"array") => false,
+        _ => return unknown("format", &format, "coordinate or array"),
+    };
+    let field = match field.as_deref() {
+        Some(b"real" | b"double") => Field::Real,
+        Some(b"integer") => Field::Integer,
+        Some(b"complex") => Field::Complex,
+        Some(b"pattern") => Field::Pattern,
+        _ => return unknown("field", &field, "real, integer, complex or pattern"),
+    };
+    let symmetry = match symmetry.as_deref() {
+        Some(b"general") => Symmetry::General,
+        Some(b"symmetric") => Symmetry::Symmetric,
+        Some(b"skew-symmetric") => Symmetry::Skew,
+        Some(b"hermitian") => Symmetry::Hermitian,
+        _ => {
+            return unknown(
+                "symmetry",
+                &symmetry,
+                "general, symmetric, skew-symmetric or hermitian",
+            );
+        }
+    };
+    if !scan.line_done() {
+        return Err(scan.error("the banner has more words than it should"));
+    }
+    if field == Field::Pattern && !coordinate {
+        return Err(scan.error("an array has values, so its field cannot be pattern"));
+    }
+    if symmetry == Symmetry::Hermitian && field != Field::Complex {
+        return Err(scan.error("only complex matrices can be hermitian"));
+    }
+    if symmetry == Symmetry::Skew && field == Field::Pattern {
+        return Err(scan.error("a pattern has no signs, so it cannot be skew-symmetric"));
+    }
+    Ok(Banner {
+        coordinate,
+        field,
+        symmetry,
+    })
+}
+
+/// Values of a file's field as they are read.
+enum Column {
+    Real(Vec<f64>),
+    Integer(Vec<i64>),
+    Complex(Vec<Complex<f64>>),
+    Pattern(usize),
+}
+
+impl Column {
+    fn new(field: Field, room: usize) -> Self {
+        match field {
+            Field::Real => Column::Real(Vec::with_capacity(room)),
+            Field::Integer => Column::Integer(Vec::with_capacity(room)),
+            Field::Complex => Column::Complex(Vec::with_capacity(room)),
+            Field::Pattern => Column::Pattern(0),
+        }
+    }
+
+    fn read(&mut self, scan: &mut Scanner) -> Result<(), DataError> {
+        match self {
+            Column::Real(v) => v.push(scan.real()?),
+            Column::Integer(v) => v.push(scan.integer()?),
+            Column::Complex(v) => {
+                let re = scan.real()?;
+                v.push(Complex::new(re, scan.real()?));
+            }
+            Column::Pattern(n) => *n += 1,
+        }
+        Ok(())
+    }
+
+    /// Adds the mirror image of the element at `at`.
+    fn mirror(&mut self, at: usize, symmetry: Symmetry) {
+        match self {
+            Column::Real(v) => {
+                let x = v[at];
+                v.push(if symmetry == Symmetry::Skew { -x } else { x });
+            }
+            Column::Integer(v) => {
+                let x = v[at];
+                v.push(if symmetry == Symmetry::Skew {
+                    x.wrapping_neg()
+                } else {
+                    x
+                });
+            }
+            Column::Complex(v) => {
+                let x = v[at];
+                v.push(match symmetry {
+                    Symmetry::Skew => -x,
+                    Symmetry::Hermitian => x.conj(),
+                    Symmetry::General | Symmetry::Symmetric => x,
+                });
+            }
+            Column::Pattern(n) => *n += 1,
+        }
+    }
+
+    fn finish(self) -> Values {
+        match self {
+            Column::Real(v) => Values::F64(v),
+            Column::Integer(v) => Values::I64(v),
+            Column::Complex(v) => Values::C128(v),
+            Column::Pattern(n) => Values::F64(vec![1.0; n]),
+        }
+    }
+}
+
+fn end_of_size_line(scan: &mut Scanner) -> Result<(), DataError> {
+    if scan.line_done() {
+        scan.next_line();
+        Ok(())
+    } else {
+        Err(scan.error("the size line has more numbers than it should"))
+    }
+}
+
+fn coordinate(
+    scan: &mut Scanner,
+    banner: &Banner,
+    rows: u64,
+    cols: u64,
+) -> Result<Tensor, DataError> {
+    let announced = scan.count("the number of entries")?;
+    let size_line = scan.line();
+    end_of_size_line(scan)?;
+    // An entry takes four bytes at least: no announcement makes us reserve more.
+    let room = usize::try_from(announced)
+        .unwrap_or(usize::MAX)
+        .min(scan.left() / 4 + 1);
+    let expanded = if banner.symmetry == Symmetry::General {
+        room
+    } else {
+        2 * room
+    };
+    let mut values = Column::new(banner.field, expanded);
+    let (mut is, mut js) = (Vec::with_capacity(expanded), Vec::with_capacity(expanded));
+    for read in 0..announced {
+        scan.skip_lines(b'%');
+        if scan.at_end() {
+            return Err(DataError::at(
+                scan.line(),
+                format!("{announced} entries announced on line {size_line}, {read} present"),
+            ));
+        }
+        let i = index(scan, "row", rows)?;
+        let j = index(scan, "column", cols)?;
+        let at = is.len();
+        values.read(scan)?;
+        if !scan.line_done() {
+            return Err(scan.error("more on the line than an entry has"));
+        }
+        is.push(i);
+        js.push(j);
+        if banner.symmetry != Symmetry::General {
+            if i < j {
+                return Err(scan.error(format!(
+                    "entry ({}, {}) lies above the diagonal; of a symmetric matrix only the lower part is stored",
+                    i + 1,
+                    j + 1
+                )));
+            }
+            if i == j && banner.symmetry == Symmetry::Skew {
+                return Err(
+                    scan.error("the diagonal of a skew-symmetric matrix is zero and not stored")
+                );
+            }
+            if i != j {
+                values.mirror(at, banner.symmetry);
+                is.push(j);
+                js.push(i);
+            }
+        }
+        scan.next_line();
+    }
+    scan.skip_lines(b'%');
+    if !scan.at_end() {
+        return Err(scan.error(format!("more than the {announced} entries announced")));
+    }
+    Ok(Tensor::Sparse(Coo {
+        dims: vec![rows, cols],
+        coords: vec![is, js],
+        values: values.finish(),
+    }))
+}
+
+fn index(scan: &mut Scanner, what: &str, extent: u64) -> Result<u64, DataError> {
+    let value = scan.count(&format!("the {what}"))?;
+    if value == 0 {
+        return Err(scan.error(format!("{what} 0: indices start at 1")));
+    }
+    if value > extent {
+        return Err(scan.error(format!("{what} {value} of a matrix with {extent}")));
+    }
+    Ok(value - 1)
+}
+
+fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Tensor, DataError> {
+    end_of_size_line(scan)?;
+    let stored = match banner.symmetry {
+        Symmetry::General => rows * cols,
+        Symmetry::Symmetric | Symmetry::Hermitian => rows * (rows + 1) / 2,
+        Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
+    };
+    if usize::try_from(stored).is_ok_and(|n| n / 2 > scan.left() + 1) {
+        return Err(scan.error(format!(
+            "{rows} by {cols} values announced, but the file is shorter"
+        )));
+    }
+    let room = usize::try_from(stored).unwrap_or(0);
+    let mut values = Column::new(banner.field, room);
+    let (mut is, mut js) = (Vec::with_capacity(room), Vec::with_capacity(room));
+    for j in 0..cols {
+        let first = match banner.symmetry {
+            Symmetry::General => 0,
+            Symmetry::Symmetric | Symmetry::Hermitian => j,
+            Symmetry::Skew => j + 1,
+        };
+        for i in first..rows {
+            while scan.line_done() && !scan.at_end() {
+                scan.next_line();
+            }
+            if scan.at_end() {
+                return Err(scan.error(format!("{stored} values announced, {} present", is.len())));
+            }
+            let at = is.len();
+            values.read(scan)?;
+            is.push(i);
+            js.push(j);
+            if i != j && banner.symmetry != Symmetry::General {
+                values.mirror(at, banner.symmetry);
+                is.push(j);
+                js.push(i);
+            }
+        }
+    }
+    scan.skip_lines(b'%');
+    if !scan.at_end() {
+        return Err(scan.error(format!("more than the {stored} values announced")));
+    }
+    let coo = Coo {
+        dims: vec![rows, cols],
+        coords: vec![is, js],
+        values: values.finish(),
+    };
+    dense(&coo)
+}
+
+/// A dense tensor from all of its coordinates.
+fn dense(coo: &Coo) -> Result<Tensor, DataError> {
+    let count = usize::try_from(coo.dims[0] * coo.dims[1])
+        .map_err(|_| DataError::new(codes::TOO_LARGE, "the array does not fit memory"))?;
+    let mut filled = coo.values.zeros(count);
+    let cols = coo.dims[1];
+    for (k, (i, j)) in coo.coords[0].iter().zip(&coo.coords[1]).enumerate() {
+        if let Ok(at) = usize::try_from(i * cols + j) {
+            filled.set_from(at, &coo.values, k);
+        }
+    }
+    Ok(Tensor::Dense(Dense {
+        dims: coo.dims.clone(),
+        values: filled,
+    }))
+}
