@@ -6,16 +6,20 @@
 //! their variables. Nothing is expanded unless it must be: a factor that mixes
 //! terms with and without a summed variable, next to a factor that has one.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{DraftStmt, UNTYPED, Write};
 use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp, VarId};
 use super::visit::walk;
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::program as codes;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// Terms that an expansion may have before it is refused.
 const MOST_TERMS: usize = 256;
+
+/// Expressions that placing the sums of one statement may look at.
+const MOST_STEPS: usize = 20_000;
 
 /// The right side of `stmt` with its sums and reductions as [`ExprKind::Reduce`] nodes.
 ///
@@ -30,9 +34,10 @@ pub(super) fn place_sums(
         left: stmt.lhs.iter().copied().collect(),
         order,
         uses,
+        steps: Cell::new(0),
     };
     match stmt.write {
-        Write::Define => sums.place(stmt.rhs.clone()).ok_or_else(|| {
+        Write::Define => sums.place(&stmt.rhs).ok_or_else(|| {
             Diagnostic::error(
                 codes::TOO_MANY_TERMS,
                 stmt.rhs.span,
@@ -70,6 +75,8 @@ struct Sums<'a> {
     left: BTreeSet<VarId>,
     order: &'a [VarId],
     uses: &'a BTreeMap<VarId, BTreeSet<VarId>>,
+    /// Expressions looked at so far.
+    steps: Cell<usize>,
 }
 
 impl Sums<'_> {
@@ -89,129 +96,159 @@ impl Sums<'_> {
 
     /// The distinct products of the expansion; `None` if there are too many.
     fn products(&self, expr: &Expr) -> Option<BTreeSet<Product>> {
-        let products: BTreeSet<Product> = match &expr.kind {
-            ExprKind::Unary(UnaryOp::Neg, operand) => self.products(operand)?,
-            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+        let products: BTreeSet<Product> = match shape(expr) {
+            Shape::Negation(operand) => self.products(operand)?,
+            Shape::Sum(_, a, b) => {
                 let mut all = self.products(a)?;
                 all.extend(self.products(b)?);
                 all
             }
-            ExprKind::Binary(BinaryOp::Mul, a, b) => {
+            Shape::Product(a, b) => {
                 let (left, right) = (self.products(a)?, self.products(b)?);
                 let pairs = left.iter().flat_map(|l| right.iter().map(move |r| l | r));
                 pairs.collect()
             }
-            ExprKind::Binary(BinaryOp::Div, a, b) => {
+            Shape::Quotient(a, b) => {
                 let divisor = self.vars(b);
                 self.products(a)?.iter().map(|p| p | &divisor).collect()
             }
-            _ => BTreeSet::from([self.vars(expr)]),
+            Shape::Factor => BTreeSet::from([self.vars(expr)]),
         };
         (products.len() <= MOST_TERMS).then_some(products)
     }
 
-    /// Pushes the sums to where they belong.
-    fn place(&self, expr: Expr) -> Option<Expr> {
-        let span = expr.span;
-        let node = |kind| {
-            Some(Expr {
-                kind,
-                ty: UNTYPED,
-                span,
-            })
-        };
-        match expr.kind {
-            ExprKind::Unary(UnaryOp::Neg, operand) => {
-                let operand = self.place(*operand)?;
-                node(ExprKind::Unary(UnaryOp::Neg, Box::new(operand)))
-            }
-            ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
-                let (a, b) = (self.place(*a)?, self.place(*b)?);
-                node(ExprKind::Binary(op, Box::new(a), Box::new(b)))
-            }
-            kind => {
-                let expr = Expr { kind, ..expr };
-                let products = self.products(&expr)?;
-                if products.len() == 1 {
-                    let vars = products.into_iter().next().unwrap_or_default();
-                    let vars = self.order.iter().copied().filter(|v| vars.contains(v));
-                    return Some(reduce(ReduceOp::Add, vars.collect(), expr));
-                }
-                self.place_product(expr)
-            }
+    /// Pushes the sums to where they belong; `None` if the expansion grows too large.
+    fn place(&self, expr: &Expr) -> Option<Expr> {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps);
+        if steps > MOST_STEPS {
+            return None;
+        }
+        match shape(expr) {
+            Shape::Negation(operand) => Some(negation(self.place(operand)?, expr.span)),
+            Shape::Sum(op, a, b) => Some(binary(op, self.place(a)?, self.place(b)?, expr.span)),
+            Shape::Product(a, b) => self.place_product(BinaryOp::Mul, a, b, expr),
+            Shape::Quotient(a, b) => self.place_product(BinaryOp::Div, a, b, expr),
+            Shape::Factor => Some(self.sum(self.vars(expr), expr)),
         }
     }
 
-    /// A product (or quotient) some of whose terms are summed over more than others.
-    fn place_product(&self, expr: Expr) -> Option<Expr> {
-        let ExprKind::Binary(op, a, b) = expr.kind else {
-            // Only products and quotients have several terms.
-            return Some(expr);
-        };
-        let node = |op, a: Expr, b: Expr| Expr {
-            kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
-            ty: UNTYPED,
-            span: expr.span,
-        };
-        // A factor without summed variables can stay outside.
-        if self.vars(&b).is_empty() {
-            let a = self.place(*a)?;
-            return Some(node(op, a, *b));
+    fn sum(&self, vars: Product, body: &Expr) -> Expr {
+        let ordered = self.order.iter().copied().filter(|v| vars.contains(v));
+        reduce(ReduceOp::Add, ordered.collect(), body.clone())
+    }
+
+    /// `expr` is `a * b` or `a / b`. Where some of its terms are summed over more than
+    /// others, the factor that mixes them is expanded.
+    fn place_product(&self, op: BinaryOp, a: &Expr, b: &Expr, expr: &Expr) -> Option<Expr> {
+        let mut products = self.products(expr)?;
+        if products.len() == 1 {
+            return Some(self.sum(products.pop_first()?, expr));
         }
-        if op == BinaryOp::Mul && self.vars(&a).is_empty() {
-            let b = self.place(*b)?;
-            return Some(node(op, *a, b));
+        let span = expr.span;
+        // A factor without summed variables can stay outside.
+        if self.vars(b).is_empty() {
+            return Some(binary(op, self.place(a)?, b.clone(), span));
+        }
+        if op == BinaryOp::Mul && self.vars(a).is_empty() {
+            return Some(binary(op, a.clone(), self.place(b)?, span));
         }
         let mixed = |e: &Expr| self.products(e).is_none_or(|p| p.len() > 1);
-        let distribute_left = mixed(&a);
-        let (factor, other) = if distribute_left { (*a, *b) } else { (*b, *a) };
-        let rebuild = |factor: Expr, other: Expr| {
-            if distribute_left {
-                node(op, factor, other)
+        let left = mixed(a);
+        let (factor, other) = if left { (a, b) } else { (b, a) };
+        let with = |factor: &Expr| {
+            let (factor, other) = (factor.clone(), other.clone());
+            let (a, b) = if left {
+                (factor, other)
             } else {
-                node(op, other, factor)
-            }
+                (other, factor)
+            };
+            binary(op, a, b, span)
         };
-        let span = factor.span;
-        match factor.kind {
-            ExprKind::Binary(sum @ (BinaryOp::Add | BinaryOp::Sub), x, y) => {
-                let x = self.place(rebuild(*x, other.clone()))?;
-                let y = self.place(rebuild(*y, other))?;
-                Some(node(sum, x, y))
+        match shape(factor) {
+            Shape::Sum(sum, x, y) => {
+                let (x, y) = (self.place(&with(x))?, self.place(&with(y))?);
+                Some(binary(sum, x, y, span))
             }
-            ExprKind::Unary(UnaryOp::Neg, x) => {
-                let x = self.place(rebuild(*x, other))?;
-                Some(Expr {
-                    kind: ExprKind::Unary(UnaryOp::Neg, Box::new(x)),
-                    ty: UNTYPED,
-                    span,
-                })
+            Shape::Negation(x) => Some(negation(self.place(&with(x))?, factor.span)),
+            // (x * y) op o: the mixed one of x and y against the rest.
+            Shape::Product(x, y) => {
+                let (inner, rest) = if mixed(x) { (x, y) } else { (y, x) };
+                let rest = binary(op, rest.clone(), other.clone(), span);
+                self.place(&binary(BinaryOp::Mul, inner.clone(), rest, span))
             }
-            // (x * y) * other with a mixed y: regroup until the sum is on top.
-            ExprKind::Binary(inner, x, y) => {
-                let regrouped = match (inner, op, distribute_left) {
-                    // (x / y) * o or o * (x / y): (x * o) / y
-                    (BinaryOp::Div, BinaryOp::Mul, _) => {
-                        node(BinaryOp::Div, node(BinaryOp::Mul, *x, other), *y)
-                    }
-                    // (x / y) / o: x / (y * o)
-                    (BinaryOp::Div, _, _) => {
-                        node(BinaryOp::Div, *x, node(BinaryOp::Mul, *y, other))
-                    }
-                    // (x * y) op o, the sum in x or in y
-                    _ if mixed(&x) => node(BinaryOp::Mul, *x, node(op, *y, other)),
-                    _ => node(BinaryOp::Mul, *y, node(op, *x, other)),
+            // (x / y) * o is (x * o) / y, and (x / y) / o is x / (y * o).
+            Shape::Quotient(x, y) => {
+                let (x, y, other) = (x.clone(), y.clone(), other.clone());
+                let regrouped = if op == BinaryOp::Mul {
+                    binary(
+                        BinaryOp::Div,
+                        binary(BinaryOp::Mul, x, other, span),
+                        y,
+                        span,
+                    )
+                } else {
+                    binary(
+                        BinaryOp::Div,
+                        x,
+                        binary(BinaryOp::Mul, y, other, span),
+                        span,
+                    )
                 };
-                self.place(regrouped)
+                self.place(&regrouped)
             }
-            kind => Some(rebuild(
-                Expr {
-                    kind,
-                    ty: UNTYPED,
-                    span,
-                },
-                other,
-            )),
+            // A single factor has a single term, so it never mixes any.
+            Shape::Factor => Some(expr.clone()),
         }
+    }
+}
+
+/// What an expression is to the expansion.
+enum Shape<'e> {
+    Negation(&'e Expr),
+    /// With `Add` or `Sub`.
+    Sum(BinaryOp, &'e Expr, &'e Expr),
+    Product(&'e Expr, &'e Expr),
+    Quotient(&'e Expr, &'e Expr),
+    /// All else.
+    Factor,
+}
+
+fn shape(expr: &Expr) -> Shape<'_> {
+    if let ExprKind::Unary(UnaryOp::Neg, operand) = &expr.kind {
+        return Shape::Negation(operand);
+    }
+    let ExprKind::Binary(op, a, b) = &expr.kind else {
+        return Shape::Factor;
+    };
+    match op {
+        BinaryOp::Add | BinaryOp::Sub => Shape::Sum(*op, a, b),
+        BinaryOp::Mul => Shape::Product(a, b),
+        BinaryOp::Div => Shape::Quotient(a, b),
+        BinaryOp::Rem
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => Shape::Factor,
+    }
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ty: UNTYPED,
+        span,
+    }
+}
+
+fn negation(operand: Expr, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Unary(UnaryOp::Neg, Box::new(operand)),
+        ty: UNTYPED,
+        span,
     }
 }

@@ -172,20 +172,20 @@ fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Litera
 fn call(function: Func, args: &[Option<Literal>]) -> Option<Literal> {
     let x = args.first().copied().flatten().map(Literal::as_f64);
     let y = args.get(1).copied().flatten().map(Literal::as_f64);
-    match function {
-        // One operand can decide alone.
-        Func::Min if x == Some(f64::NEG_INFINITY) || y == Some(f64::NEG_INFINITY) => {
-            return number(f64::NEG_INFINITY);
-        }
-        Func::Max if x == Some(f64::INFINITY) || y == Some(f64::INFINITY) => {
-            return number(f64::INFINITY);
-        }
-        Func::Mod if x == Some(0.0) => return number(0.0),
-        Func::Fma => {
-            let product = binary(BinaryOp::Mul, args.first().copied()?, args.get(1).copied()?);
-            return binary(BinaryOp::Add, product, args.get(2).copied()?);
-        }
-        _ => {}
+    let either = |value: f64| x == Some(value) || y == Some(value);
+    // One operand can decide alone.
+    if function == Func::Min && either(f64::NEG_INFINITY) {
+        return number(f64::NEG_INFINITY);
+    }
+    if function == Func::Max && either(f64::INFINITY) {
+        return number(f64::INFINITY);
+    }
+    if function == Func::Mod && x == Some(0.0) {
+        return number(0.0);
+    }
+    if function == Func::Fma {
+        let product = binary(BinaryOp::Mul, args.first().copied()?, args.get(1).copied()?);
+        return binary(BinaryOp::Add, product, args.get(2).copied()?);
     }
     let x = x?;
     number(match function {

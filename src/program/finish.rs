@@ -16,6 +16,12 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     types::infer_tensors(&mut draft);
     argument_types(&mut draft);
     reductions(&mut draft);
+    let before = draft.errors.len();
+    bounds(&mut draft);
+    if draft.errors.len() > before {
+        // A bound that is no number would only be reported again as unknown.
+        return Err(draft.errors);
+    }
     let untyped = !draft.errors.is_empty();
     let ranges = ranges::infer(&mut draft);
     let roles = inout::roles(&mut draft, &ranges);
@@ -134,6 +140,21 @@ fn reductions(draft: &mut Draft) {
             .with_help(help),
         );
     }
+    draft.errors.extend(errors);
+}
+
+/// The bounds of `where` clauses must be whole numbers.
+fn bounds(draft: &mut Draft) {
+    let mut typer = Typer {
+        draft,
+        errors: Vec::new(),
+    };
+    let clauses = typer.draft.stmts.iter().flat_map(|stmt| &stmt.clauses);
+    for clause in clauses {
+        typer.whole(&clause.lo);
+        typer.whole(&clause.hi);
+    }
+    let errors = typer.errors;
     draft.errors.extend(errors);
 }
 

@@ -119,7 +119,7 @@ fn in_place(draft: &Draft, stmt: &DraftStmt, span: Span) -> Diagnostic {
         format!("`{name}` is read at other elements than the one that is written"),
         "this element may have been overwritten already",
     )
-    .with_label(stmt.span, format!("`{}`", stmt.text))
+    .with_label(stmt.span, format!("this writes `{name}` in place"))
     .with_note(
         "all of the right side is read before anything is written, so an update in place can \
          only read the element that it writes",

@@ -497,7 +497,11 @@ impl<'d, 'a> Resolver<'d, 'a> {
         let error = Diagnostic::error(
             codes::SUBSCRIPT_COUNT,
             span,
-            format!("`{}` {is} but has {given} subscripts here", tensor.name),
+            format!(
+                "`{}` {is} but has {given} subscript{} here",
+                tensor.name,
+                if given == 1 { "" } else { "s" }
+            ),
             verb,
         )
         .with_label(tensor.span, "its dimensions come from here")
@@ -597,7 +601,10 @@ impl<'d, 'a> Resolver<'d, 'a> {
             Diagnostic::error(
                 codes::ARGUMENT_COUNT,
                 at,
-                format!("`{name}` takes {wanted}{least} arguments, not {given}"),
+                format!(
+                    "`{name}` takes {wanted}{least} argument{}, not {given}",
+                    if least == 1 { "" } else { "s" }
+                ),
                 format!("{given} given"),
             )
             .with_help(format!("give {wanted}{least}")),

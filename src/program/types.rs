@@ -349,14 +349,13 @@ impl Typer<'_, '_> {
                         )),
                     );
                 }
-                let own = self.infer(operand);
-                let inner = match own {
-                    Ty::Unknown | Ty::WeakInt | Ty::WeakFloat => own.settle().unwrap_or(ty),
+                let inner = match self.infer(operand) {
+                    Ty::Unknown => ty,
+                    Ty::WeakInt => ScalarType::I64,
+                    Ty::WeakFloat => ScalarType::F64,
                     Ty::Strong(inner) => inner.compute(),
                 };
-                let operand = self.build(operand, inner);
-                let span = operand.span;
-                convert(operand, ty).kind_or_cast(ty, span)
+                convert(self.build(operand, inner), ty).kind
             }
             ExprKind::Reduce { op, vars, body } => ExprKind::Reduce {
                 op: *op,
@@ -479,17 +478,17 @@ impl Typer<'_, '_> {
             ty: ScalarType::I64,
             span: expr.span,
         };
-        match &expr.kind {
-            ExprKind::Unary(UnaryOp::Neg, operand) => {
-                let operand = self.whole_part(operand);
-                node(ExprKind::Unary(UnaryOp::Neg, Box::new(operand)))
-            }
-            ExprKind::Binary(op, a, b) if is_whole && is_arithmetic(*op) => {
-                let (a, b) = (self.whole_part(a), self.whole_part(b));
-                node(ExprKind::Binary(*op, Box::new(a), Box::new(b)))
-            }
-            _ => self.build(expr, ScalarType::I64),
+        if let ExprKind::Unary(UnaryOp::Neg, operand) = &expr.kind {
+            let operand = self.whole_part(operand);
+            return node(ExprKind::Unary(UnaryOp::Neg, Box::new(operand)));
         }
+        if let ExprKind::Binary(op, a, b) = &expr.kind {
+            if is_whole && is_arithmetic(*op) {
+                let (a, b) = (self.whole_part(a), self.whole_part(b));
+                return node(ExprKind::Binary(*op, Box::new(a), Box::new(b)));
+            }
+        }
+        self.build(expr, ScalarType::I64)
     }
 
     /// A part of a subscript; the whole of it has been found to be an integer.
@@ -510,11 +509,14 @@ fn is_arithmetic(op: BinaryOp) -> bool {
 
 /// Whether the expression is a reduction, or a sum with one in it.
 fn accumulates(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Reduce { op, .. } => !matches!(op, ReduceOp::And | ReduceOp::Or),
-        ExprKind::Unary(UnaryOp::Neg, a) => accumulates(a),
-        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => accumulates(a) || accumulates(b),
-        _ => false,
+    if let ExprKind::Reduce { op, .. } = &expr.kind {
+        !matches!(op, ReduceOp::And | ReduceOp::Or)
+    } else if let ExprKind::Unary(UnaryOp::Neg, a) = &expr.kind {
+        accumulates(a)
+    } else if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) = &expr.kind {
+        accumulates(a) || accumulates(b)
+    } else {
+        false
     }
 }
 
@@ -537,14 +539,6 @@ fn convert(expr: Expr, want: ScalarType) -> Expr {
         kind: ExprKind::Cast(Box::new(expr)),
         ty: want,
         span,
-    }
-}
-
-impl Expr {
-    /// The node of an expression that is of type `ty` already.
-    fn kind_or_cast(self, ty: ScalarType, span: Span) -> ExprKind {
-        debug_assert_eq!((self.ty, self.span), (ty, span));
-        self.kind
     }
 }
 

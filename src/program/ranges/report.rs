@@ -94,6 +94,9 @@ fn ambiguous(
     if let (Some(a), Some(b)) = (candidate(var), candidate(other)) {
         error = error.with_note(format!("it could be {a}, or {b}"));
     }
+    for name in [name, rival] {
+        error.notes.extend(misspelt(draft, name));
+    }
     error
 }
 
@@ -108,9 +111,6 @@ fn unbounded(draft: &Draft, var: VarId, place: Option<&Subscript>) -> Diagnostic
     let found = draft.var(var);
     let name = &found.name;
     let span = place.map_or(found.span, |s| s.span);
-    let scalars = draft.tensors.iter().filter(|t| t.order == Some(0));
-    let known = scalars.map(|t| t.name.as_str());
-    let known = known.chain(draft.sizes.iter().map(|size| size.name.as_str()));
     let mut error = Diagnostic::error(
         codes::NO_RANGE,
         span,
@@ -118,12 +118,23 @@ fn unbounded(draft: &Draft, var: VarId, place: Option<&Subscript>) -> Diagnostic
         format!("`{name}` subscripts no tensor of known shape by itself"),
     )
     .with_help(format!("give its range, as in `where {name} in 0:N`"));
-    if let Some(meant) = nearest(name, known) {
-        error = error.with_note(format!(
-            "a name that means nothing else is an index variable: did you mean `{meant}`?"
-        ));
-    }
+    error.notes.extend(misspelt(draft, name));
     error
+}
+
+/// A scalar or size that an index variable may have been meant to be.
+fn misspelt(draft: &Draft, name: &str) -> Option<String> {
+    let scalars = draft.tensors.iter().filter(|t| t.order == Some(0));
+    let known = scalars.map(|t| t.name.as_str());
+    let known = known.chain(draft.sizes.iter().map(|size| size.name.as_str()));
+    // Names of one letter are all near each other.
+    let meant = nearest(
+        name,
+        known.filter(|known| known.len() > 1 && name.len() > 1),
+    )?;
+    Some(format!(
+        "a name that means nothing else is an index variable: did you mean `{meant}`?"
+    ))
 }
 
 /// A result or temporary whose extent only data would tell.

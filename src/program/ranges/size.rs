@@ -59,10 +59,14 @@ pub(crate) fn constant(expr: &SizeExpr) -> Option<i64> {
     }
 }
 
-/// An equal expression in canonical form; on an overflow the expression as it is.
+/// An equal expression in canonical form; on an overflow, or if
+/// it would get too large, the expression as it is.
 pub(crate) fn simplify(expr: &SizeExpr) -> SizeExpr {
     Poly::of(expr).map_or_else(|| expr.clone(), Poly::into_expr)
 }
+
+/// Larger sums stay as they are written.
+const MOST_PRODUCTS: usize = 100;
 
 /// A sum of products: each product of atoms (sorted; empty for the constant) with
 /// its coefficient, which is never zero. An atom is a size, a parameter, or a
@@ -83,7 +87,7 @@ impl Poly {
         Poly(BTreeMap::from([(vec![atom], 1)]))
     }
 
-    /// `None` on an overflow.
+    /// `None` on an overflow, or if the sum gets too large.
     fn of(expr: &SizeExpr) -> Option<Self> {
         match expr {
             SizeExpr::Const(value) => Some(Self::constant(*value)),
@@ -122,6 +126,9 @@ impl Poly {
                 product.sort();
                 let term = Poly(BTreeMap::from([(product, a.checked_mul(*b)?)]));
                 result = result.plus(&term, 1)?;
+                if result.0.len() > MOST_PRODUCTS {
+                    return None;
+                }
             }
         }
         Some(result)
@@ -215,6 +222,15 @@ impl Poly {
         }
     }
 
+    /// The atom, if the sum is nothing else.
+    fn as_atom(&self) -> Option<&SizeExpr> {
+        let (product, coefficient) = self.0.first_key_value()?;
+        let [atom] = product.as_slice() else {
+            return None;
+        };
+        (self.0.len() == 1 && *coefficient == 1).then_some(atom)
+    }
+
     /// Plainly at least zero: sizes are, and nothing is subtracted.
     fn never_negative(&self) -> bool {
         self.0.iter().all(|(product, coefficient)| {
@@ -261,8 +277,20 @@ fn collect(expr: &SizeExpr, smallest: bool, out: &mut Vec<Poly>) -> Option<()> {
             collect(b, smallest, out)
         }
         _ => {
-            out.push(Poly::of(expr)?);
-            Some(())
+            let operand = Poly::of(expr)?;
+            // Simplifying can bring out another minimum of the same kind.
+            match operand.as_atom() {
+                Some(inner @ SizeExpr::Min(..)) if smallest => {
+                    collect(&inner.clone(), smallest, out)
+                }
+                Some(inner @ SizeExpr::Max(..)) if !smallest => {
+                    collect(&inner.clone(), smallest, out)
+                }
+                _ => {
+                    out.push(operand);
+                    Some(())
+                }
+            }
         }
     }
 }
@@ -349,6 +377,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
         #[test]
         fn simplifying_keeps_the_value_and_is_idempotent(
             expr in any_expr(),

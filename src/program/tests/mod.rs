@@ -1,3 +1,7 @@
+mod programs;
+mod refusals;
+mod robustness;
+
 use super::{Options, resolve};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::syntax;
@@ -56,18 +60,4 @@ fn listing(sources: &Sources, errors: &[Diagnostic]) -> String {
         }
     }
     out
-}
-
-#[test]
-fn spmv() {
-    let text = "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
-                format spmv { A: csr }";
-    insta::assert_snapshot!(program(text));
-}
-
-#[test]
-fn a_misspelt_name() {
-    insta::assert_snapshot!(refused(
-        "def f(double alpha, double(N) x) -> (y) { y(i) = alhpa * x(i) }"
-    ));
 }
