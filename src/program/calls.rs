@@ -325,17 +325,17 @@ impl<'a> Inliner<'_, 'a> {
                 good = false;
             }
             written.push(id);
-            if let Some(Binding::Tensor(from)) = inner.tensors.get(formal.name.as_str()).copied() {
-                if from != id {
-                    let order = self.draft.tensor(from).order.unwrap_or(0);
-                    self.draft.tensor_mut(id).set_order(order);
-                    self.draft.tensor_mut(id).is_assigned = true;
-                    self.items.push(Item::Copy {
-                        from,
-                        to: id,
-                        span: site.span,
-                    });
-                }
+            if let Some(Binding::Tensor(from)) = inner.tensors.get(formal.name.as_str()).copied()
+                && from != id
+            {
+                let order = self.draft.tensor(from).order.unwrap_or(0);
+                self.draft.tensor_mut(id).set_order(order);
+                self.draft.tensor_mut(id).is_assigned = true;
+                self.items.push(Item::Copy {
+                    from,
+                    to: id,
+                    span: site.span,
+                });
             }
             inner.tensors.insert(&formal.name, Binding::Tensor(id));
         }

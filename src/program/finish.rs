@@ -70,6 +70,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         results: draft.results.clone(),
         vars: variables,
         stmts: statements,
+        requirements: ranges::requirements(&draft, &ranges),
     };
     let errors = fill::check(&function, &entries);
     if errors.is_empty() {

@@ -60,6 +60,21 @@ pub struct Function {
     pub results: Vec<TensorId>,
     pub vars: Vec<IndexVar>,
     pub stmts: Vec<Statement>,
+    /// What the sizes must satisfy so that nothing is accessed out of bounds; what holds
+    /// for all sizes is left out.
+    pub requirements: Vec<Requirement>,
+}
+
+/// A condition on sizes and parameters that a call must meet: checked on entry.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Must not be negative ...
+    pub slack: SizeExpr,
+    /// ... unless the range of one of these variables is empty.
+    pub vars: Vec<VarId>,
+    /// The message for a call that does not meet it, without a full stop.
+    pub text: String,
+    pub span: Span,
 }
 
 impl Function {

@@ -149,9 +149,8 @@ impl<'d, 'a> Resolver<'d, 'a> {
             ast::AssignOp::Reduce { op, init: false } => Write::Accumulate(op),
             ast::AssignOp::Reduce { op, init: true } => Write::Initialise(op),
         };
-        let label = assign.label.as_ref();
         DraftStmt {
-            label: label.map_or_else(|| format!("S{}", self.stmt), |label| label.name.clone()),
+            label: self.label(assign),
             tensor: tensor.unwrap_or(TensorId(0)),
             lhs,
             write,
@@ -161,6 +160,31 @@ impl<'d, 'a> Resolver<'d, 'a> {
             span: assign.span,
             text: text::assign(assign),
         }
+    }
+
+    /// The label. Inlined statements go by position, since a function may be called
+    /// several times.
+    fn label(&mut self, assign: &ast::Assign) -> String {
+        let by_position = format!("S{}", self.stmt);
+        let Some(label) = &assign.label else {
+            return by_position;
+        };
+        if self.scope > 0 {
+            return by_position;
+        }
+        if self.draft.stmts.iter().any(|stmt| stmt.label == label.name) {
+            self.draft.errors.push(
+                Diagnostic::error(
+                    codes::DUPLICATE_NAME,
+                    label.span,
+                    format!("two statements are called `{}`", label.name),
+                    "the second one",
+                )
+                .with_note("statements without a label are called S0, S1, ... by their position")
+                .with_help("choose another label"),
+            );
+        }
+        label.name.clone()
     }
 
     fn binding(&self, name: &str) -> Option<Binding<'a>> {
@@ -403,6 +427,11 @@ impl<'d, 'a> Resolver<'d, 'a> {
             }
             ast::ExprKind::Unary(op, operand) => {
                 let operand = self.expr(operand);
+                // A negative number is one literal: -128 fits int8, and 128 does not.
+                if let (UnaryOp::Neg, ExprKind::Literal(Literal::Int(value))) = (op, &operand.kind)
+                {
+                    return node(ExprKind::Literal(Literal::Int(-value)), span);
+                }
                 node(ExprKind::Unary(*op, Box::new(operand)), span)
             }
             ast::ExprKind::Binary(op, a, b) => {
@@ -627,8 +656,17 @@ impl<'d, 'a> Resolver<'d, 'a> {
                 })
             }
             Builtin::Func(func, _) => node(ExprKind::Call(func, args), span),
+            Builtin::Power(exponent) if matches!(args[0].kind, ExprKind::Access(_)) => {
+                // Of a plain element a product is meant, in the element's own type.
+                let base = args[0].clone();
+                let times = |product, _| {
+                    let factors = (Box::new(product), Box::new(base.clone()));
+                    node(ExprKind::Binary(BinaryOp::Mul, factors.0, factors.1), span)
+                };
+                (1..exponent).fold(base.clone(), times)
+            }
             Builtin::Power(exponent) => {
-                // A power is one factor: it is not expanded into a sum of products.
+                // Other powers are one factor: they are not expanded into sums of products.
                 let exponent = node(ExprKind::Literal(Literal::Int(exponent.into())), span);
                 args.push(exponent);
                 node(ExprKind::Call(Func::Pow, args), span)

@@ -54,6 +54,10 @@ impl fmt::Display for Function {
                 writeln!(f, "    {}", self.var_text(self.var(*var)))?;
             }
         }
+        for requirement in &self.requirements {
+            let slack = self.size_text(&requirement.slack);
+            writeln!(f, "  requires {slack} >= 0: {}", requirement.text)?;
+        }
         Ok(())
     }
 }

@@ -259,10 +259,11 @@ impl Typer<'_, '_> {
     /// The right side of a statement that stores into elements of type `ty`.
     pub(super) fn right_side(&mut self, expr: &Expr, ty: ScalarType) -> Expr {
         // Storing rounds to the element type: a cast to it on top says nothing more.
-        if let ExprKind::Cast(operand) = &expr.kind {
-            if expr.ty == ty && ty.compute() != ty {
-                return self.build(operand, ty.compute());
-            }
+        if let ExprKind::Cast(operand) = &expr.kind
+            && expr.ty == ty
+            && ty.compute() != ty
+        {
+            return self.build(operand, ty.compute());
         }
         let want = ty.compute();
         let own = self.infer(expr).settle();
@@ -306,7 +307,7 @@ impl Typer<'_, '_> {
     /// The node with its operands typed, where its own type is `ty`.
     fn kind(&mut self, expr: &Expr, ty: ScalarType) -> ExprKind {
         match &expr.kind {
-            ExprKind::Literal(value) => ExprKind::Literal(literal_as(*value, ty)),
+            ExprKind::Literal(value) => ExprKind::Literal(self.literal(*value, ty, expr.span)),
             ExprKind::Index(_) | ExprKind::Size(_) => expr.kind.clone(),
             ExprKind::Access(access) => {
                 let mut access = access.clone();
@@ -363,6 +364,22 @@ impl Typer<'_, '_> {
                 body: Box::new(self.build(body, ty)),
             },
         }
+    }
+
+    /// A literal in the kind that its type calls for.
+    fn literal(&mut self, value: Literal, ty: ScalarType, span: Span) -> Literal {
+        convert_literal(value, ty).unwrap_or_else(|| {
+            self.errors.push(
+                Diagnostic::error(
+                    codes::NUMBER_TOO_LARGE,
+                    span,
+                    format!("{value} does not fit {ty}"),
+                    format!("takes the type of what it meets, {ty}"),
+                )
+                .with_help("convert the other operand to a wider type, as in `int(x(i))`"),
+            );
+            value
+        })
     }
 
     /// The type of the operands of a binary operator whose own type is `ty`.
@@ -482,11 +499,12 @@ impl Typer<'_, '_> {
             let operand = self.whole_part(operand);
             return node(ExprKind::Unary(UnaryOp::Neg, Box::new(operand)));
         }
-        if let ExprKind::Binary(op, a, b) = &expr.kind {
-            if is_whole && is_arithmetic(*op) {
-                let (a, b) = (self.whole_part(a), self.whole_part(b));
-                return node(ExprKind::Binary(*op, Box::new(a), Box::new(b)));
-            }
+        if let ExprKind::Binary(op, a, b) = &expr.kind
+            && is_whole
+            && is_arithmetic(*op)
+        {
+            let (a, b) = (self.whole_part(a), self.whole_part(b));
+            return node(ExprKind::Binary(*op, Box::new(a), Box::new(b)));
         }
         self.build(expr, ScalarType::I64)
     }
@@ -526,25 +544,20 @@ fn convert(expr: Expr, want: ScalarType) -> Expr {
         return expr;
     }
     let span = expr.span;
-    if let ExprKind::Literal(value) = expr.kind {
-        if let Some(value) = convert_literal(value, want) {
-            return Expr {
-                kind: ExprKind::Literal(value),
-                ty: want,
-                span,
-            };
-        }
+    if let ExprKind::Literal(value) = expr.kind
+        && let Some(value) = convert_literal(value, want)
+    {
+        return Expr {
+            kind: ExprKind::Literal(value),
+            ty: want,
+            span,
+        };
     }
     Expr {
         kind: ExprKind::Cast(Box::new(expr)),
         ty: want,
         span,
     }
-}
-
-/// A literal in the kind that its type calls for.
-fn literal_as(value: Literal, ty: ScalarType) -> Literal {
-    convert_literal(value, ty).unwrap_or(value)
 }
 
 /// The value as C converts it, where it fits.

@@ -11,6 +11,7 @@ pub(crate) mod affine;
 mod check;
 mod order;
 mod report;
+mod requirements;
 pub(crate) mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ use super::visit::walk;
 use crate::diagnostic::Span;
 
 pub(super) use order::statement_order;
+pub(super) use requirements::requirements;
 
 /// One end of a variable's range.
 #[derive(Clone, Debug, PartialEq, Eq)]

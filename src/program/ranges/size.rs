@@ -50,6 +50,12 @@ pub(crate) fn sign(expr: &SizeExpr) -> Option<std::cmp::Ordering> {
     }
 }
 
+/// Whether the value is plainly at least zero for all sizes; parameters may be anything,
+/// except that divisors are positive.
+pub(crate) fn never_negative(expr: &SizeExpr) -> bool {
+    Poly::of(expr).is_some_and(|poly| poly.never_negative_within(8))
+}
+
 /// The value of a simplified constant.
 pub(crate) fn constant(expr: &SizeExpr) -> Option<i64> {
     if let SizeExpr::Const(value) = expr {
@@ -238,6 +244,53 @@ impl Poly {
         })
     }
 
+    /// Replaces minima, maxima and divisions by what they are bounded by, `fuel` deep:
+    /// `-min(a, b)` is at least `-a`, and `-d * (a / d)` is at least `-a`.
+    fn never_negative_within(&self, fuel: u32) -> bool {
+        let sized = |atom: &SizeExpr| match atom {
+            SizeExpr::Size(_) => true,
+            SizeExpr::FloorDiv(a, _) if fuel > 0 => {
+                Self::of(a).is_some_and(|a| a.never_negative_within(fuel - 1))
+            }
+            SizeExpr::Const(_)
+            | SizeExpr::Param(_)
+            | SizeExpr::Add(..)
+            | SizeExpr::Sub(..)
+            | SizeExpr::Mul(..)
+            | SizeExpr::FloorDiv(..)
+            | SizeExpr::Min(..)
+            | SizeExpr::Max(..) => false,
+        };
+        if self
+            .0
+            .iter()
+            .all(|(product, c)| *c >= 0 && product.iter().all(sized))
+        {
+            return true;
+        }
+        let Some(fuel) = fuel.checked_sub(1) else {
+            return false;
+        };
+        self.0.iter().any(|(product, coefficient)| {
+            let mut rest = self.clone();
+            rest.0.remove(product);
+            let with = |value: &SizeExpr, factor: i64| {
+                let sum = Self::of(value).and_then(|value| rest.clone().plus(&value, factor));
+                sum.is_some_and(|sum| sum.never_negative_within(fuel))
+            };
+            match (product.as_slice(), *coefficient) {
+                ([SizeExpr::Min(a, b)], c @ ..0) | ([SizeExpr::Max(a, b)], c @ 1..) => {
+                    with(a, c) || with(b, c)
+                }
+                ([SizeExpr::Min(a, b)], c) | ([SizeExpr::Max(a, b)], c) => with(a, c) && with(b, c),
+                ([SizeExpr::FloorDiv(a, d)], c @ ..0) => constant(d)
+                    .is_some_and(|d| d > 0 && c.checked_rem(d) == Some(0) && with(a, c / d)),
+                ([d, SizeExpr::FloorDiv(a, by)], -1) if d == &**by => with(a, -1),
+                _ => false,
+            }
+        })
+    }
+
     /// Positive products first, the constant last (first if all else is subtracted).
     fn into_expr(self) -> SizeExpr {
         let constant = self.0.get(&Vec::new()).copied().unwrap_or(0);
@@ -356,6 +409,19 @@ mod tests {
         assert_eq!(min(min(size(1), size(0)), size(1)), min(size(0), size(1)));
     }
 
+    #[test]
+    fn what_is_never_negative() {
+        let small = min(size(0), size(1));
+        assert!(never_negative(&sub(size(0), small.clone())));
+        assert!(!never_negative(&sub(small, size(0))));
+        assert!(!never_negative(&sub(size(0), number(1))));
+        let half = floor_div(size(0), number(2));
+        assert!(never_negative(&sub(size(0), mul(number(2), half))));
+        let strides = floor_div(sub(size(0), size(1)), size(2));
+        let slack = sub(sub(size(0), size(1)), mul(size(2), strides));
+        assert!(never_negative(&slack));
+    }
+
     fn any_expr() -> impl Strategy<Value = SizeExpr> {
         let leaf = prop_oneof![
             (-9i64..9).prop_map(SizeExpr::Const),
@@ -376,6 +442,21 @@ mod tests {
         })
     }
 
+    /// Divisors are positive where `never_negative` is asked.
+    fn positive(expr: &SizeExpr, value: &impl Fn(&SizeExpr) -> Option<i64>) -> bool {
+        match expr {
+            SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_) => true,
+            SizeExpr::FloorDiv(a, b) => {
+                value(b).is_some_and(|b| b > 0) && positive(a, value) && positive(b, value)
+            }
+            SizeExpr::Add(a, b)
+            | SizeExpr::Sub(a, b)
+            | SizeExpr::Mul(a, b)
+            | SizeExpr::Min(a, b)
+            | SizeExpr::Max(a, b) => positive(a, value) && positive(b, value),
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
 
@@ -388,6 +469,7 @@ mod tests {
             let simple = simplify(&expr);
             if let Some(before) = value(&expr) {
                 prop_assert_eq!(value(&simple), Some(before));
+                prop_assert!(before >= 0 || !never_negative(&expr) || !positive(&expr, &value));
             }
             prop_assert_eq!(simplify(&simple), simple);
         }

@@ -276,6 +276,20 @@ const PROGRAMS: &[(&str, &str)] = &[
          format f { A: csr  B: csr  S: csr  P: dcsr  E: csr  Q: csr fill 1 }",
     ),
     (
+        "requirements_on_sizes",
+        "def f(double(M) a, double(N) b, double(P) c, double(Q) d) -> (y, z) {
+           y(i) = a(i) * b(j) * c(i + j)
+           z(i) = d(i) where i in 0:P
+         }",
+    ),
+    (
+        "taco_functions",
+        "def f(double(N) x, int(N) p) -> (y, z) {
+           y(i) = square(x(i)) * cube(x(i) + 1)
+           z(i) = square(p(i)) * gt(p(i), 3)
+         }",
+    ),
+    (
         "min_plus",
         "def f(float(N,N) D, float(N) x) -> (y) { y(i) min=! D(i,j) + x(j) }
          format f { D: csr fill inf  x: sparse_vector fill inf  y: sparse_vector fill inf }",

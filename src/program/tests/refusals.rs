@@ -39,6 +39,14 @@ const REFUSALS: &[(&str, &str)] = &[
         "E0203_range",
         "def f(double(N) x) -> (y) { y(i) = x(i) where i in 0:2, i in 0:3 }",
     ),
+    (
+        "E0203_label",
+        "def f(double x) -> (y) { S1: y = x  S1: y += x }",
+    ),
+    (
+        "E0228_type",
+        "def f(int8(N) x) -> (y) { y(i) = 300 * x(i) + -128 }",
+    ),
     ("E0204", "def f(dobule(N) x) -> (y) { y(i) = x(i) }"),
     ("E0205_few", "def f(double(M,N) A) -> (y) { y(i) = A(i) }"),
     ("E0205_none", "def f(double(M,N) A) -> (y) { y = A + 1 }"),

@@ -1,0 +1,102 @@
+//! What must hold of the sizes at run time so that nothing is accessed out of bounds.
+//!
+//! Inferred ranges are inside by construction, except where one extent is shared by
+//! variables that others bound (`a(i) * b(j) * c(i + j)`), where `where` says a range,
+//! and where a difference of extents is negative (a kernel larger than its image).
+
+use super::{Ranges, Subscript, size, span_of, subscripts_of};
+use crate::diagnostic::Span;
+use crate::program::draft::Draft;
+use crate::program::ir::{Requirement, SizeExpr, VarId};
+
+/// The requirements of all statements, each once.
+pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Requirement> {
+    let mut all = All::default();
+    for (id, var) in draft.vars.iter().enumerate() {
+        let id = VarId(u32::try_from(id).unwrap_or(u32::MAX));
+        let found = ranges.of(id);
+        for end in found.into_iter().flat_map(|f| [f.lo.known(), f.hi.known()]) {
+            all.divisors(end, var.span, &format!("the range of `{}`", var.name));
+        }
+    }
+    for tensor in draft.tensors.iter().filter(|tensor| !tensor.is_declared) {
+        for (mode, dim) in tensor.dims.iter().enumerate() {
+            let Some((extent, span)) = dim else { continue };
+            let Some(extent) = draft.expand(extent) else {
+                continue;
+            };
+            let text = format!("dimension {mode} of `{}` would be negative", tensor.name);
+            all.require(extent, Vec::new(), text, *span);
+        }
+    }
+    for stmt in &draft.stmts {
+        for subscript in subscripts_of(draft, stmt) {
+            all.access(draft, ranges, &subscript);
+        }
+    }
+    all.0
+}
+
+#[derive(Default)]
+struct All(Vec<Requirement>);
+
+impl All {
+    fn require(&mut self, slack: SizeExpr, vars: Vec<VarId>, text: String, span: Span) {
+        let slack = size::simplify(&slack);
+        let known = |r: &Requirement| r.slack == slack && r.vars == vars;
+        if !size::never_negative(&slack) && !self.0.iter().any(known) {
+            self.0.push(Requirement {
+                slack,
+                vars,
+                text,
+                span,
+            });
+        }
+    }
+
+    /// Divisors must be positive.
+    fn divisors(&mut self, extent: Option<&SizeExpr>, span: Span, what: &str) {
+        match extent {
+            None | Some(SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_)) => {}
+            Some(SizeExpr::FloorDiv(a, b)) => {
+                let least = size::sub((**b).clone(), SizeExpr::Const(1));
+                let text = format!("a divisor in {what} is not positive");
+                self.require(least, Vec::new(), text, span);
+                self.divisors(Some(a), span, what);
+                self.divisors(Some(b), span, what);
+            }
+            Some(
+                SizeExpr::Add(a, b)
+                | SizeExpr::Sub(a, b)
+                | SizeExpr::Mul(a, b)
+                | SizeExpr::Min(a, b)
+                | SizeExpr::Max(a, b),
+            ) => {
+                self.divisors(Some(a), span, what);
+                self.divisors(Some(b), span, what);
+            }
+        }
+    }
+
+    fn access(&mut self, draft: &Draft, ranges: &Ranges, subscript: &Subscript) {
+        let form = subscript
+            .form
+            .as_ref()
+            .and_then(|form| form.expanded(draft));
+        let extent = draft.known_dim(subscript.tensor, subscript.dim);
+        let (Some(form), Some(extent)) = (form, extent) else {
+            return;
+        };
+        let Some((low, high)) = span_of(&form, None, ranges) else {
+            return;
+        };
+        let vars: Vec<VarId> = form.terms.keys().copied().collect();
+        let name = &draft.tensor(subscript.tensor).name;
+        let dim = subscript.dim;
+        let before = format!("dimension {dim} of `{name}` is accessed before its start");
+        self.require(low, vars.clone(), before, subscript.span);
+        let last = size::sub(extent, SizeExpr::Const(1));
+        let past = format!("dimension {dim} of `{name}` is accessed past its end");
+        self.require(size::sub(last, high), vars, past, subscript.span);
+    }
+}
