@@ -1,6 +1,7 @@
 mod programs;
 mod refusals;
 mod robustness;
+mod verify;
 
 use super::{Options, resolve};
 use crate::diagnostic::{Diagnostic, Sources};
@@ -19,7 +20,14 @@ fn outcome_with(text: &str, options: &Options) -> Result<String, (Sources, Vec<D
         Err(errors) => return Err((sources, errors)),
     };
     match resolve(&[ast], options) {
-        Ok(resolved) => Ok(resolved.program.to_string()),
+        Ok(resolved) => {
+            for function in &resolved.program.functions {
+                if let Err(broken) = verify::verify(function) {
+                    panic!("{broken} does not hold:\n{function}");
+                }
+            }
+            Ok(resolved.program.to_string())
+        }
         Err(errors) => Err((sources, errors)),
     }
 }

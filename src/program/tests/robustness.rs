@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::verify::verify;
 use crate::diagnostic::{FileId, Span};
 use crate::program::{Options, resolve};
 use crate::syntax::ast::{
@@ -232,7 +233,11 @@ proptest! {
     fn never_panics(f in any_def("f"), g in any_def("g"), format in any_format()) {
         let file = File { items: vec![f, g, format] };
         match resolve(&[file], &Options::default()) {
-            Ok(resolved) => drop(resolved.program.to_string()),
+            Ok(resolved) => {
+                for function in &resolved.program.functions {
+                    prop_assert_eq!(verify(function), Ok(()), "{}", function);
+                }
+            }
             Err(errors) => prop_assert!(!errors.is_empty()),
         }
     }
