@@ -6,7 +6,7 @@
 //! order bool, integers, half-width floats, float, double, complex; of a signed and
 //! an unsigned integer of the same width the unsigned one, as in C.
 
-use super::draft::Draft;
+use super::draft::{Draft, DraftStmt, Write};
 use super::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, TensorId, UnaryOp};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -187,10 +187,10 @@ pub(super) fn infer_tensors(draft: &mut Draft) {
             if draft.tensor(tensor).ty.is_some() {
                 continue;
             }
-            if let Ty::Strong(mut ty) = infer(&stmt.rhs, &|t| draft.tensor(t).ty) {
+            if let Ty::Strong(mut ty) = written(draft, stmt) {
                 let mut literals = Ty::Strong(ty);
                 for other in draft.stmts.iter().filter(|s| s.tensor == tensor) {
-                    let own = infer(&other.rhs, &|t| draft.tensor(t).ty);
+                    let own = written(draft, other);
                     if own == Ty::WeakFloat {
                         literals = join(literals, own);
                     }
@@ -227,15 +227,26 @@ pub(super) fn infer_tensors(draft: &mut Draft) {
     }
 }
 
+/// The type of what a statement writes.
+fn written(draft: &Draft, stmt: &DraftStmt) -> Ty {
+    let logical = [ReduceOp::And, ReduceOp::Or];
+    match stmt.write {
+        Write::Accumulate(op) | Write::Initialise(op) if logical.contains(&op) => {
+            Ty::Strong(ScalarType::Bool)
+        }
+        Write::Define | Write::Accumulate(_) | Write::Initialise(_) => {
+            infer(&stmt.rhs, &|t| draft.tensor(t).ty)
+        }
+    }
+}
+
 /// A tensor that only literals are assigned to gets their usual type.
 fn settle_one(draft: &mut Draft) -> bool {
     for at in 0..draft.stmts.len() {
         let tensor = draft.stmts[at].tensor;
         if draft.tensor(tensor).ty.is_none() {
             let all = draft.stmts.iter().filter(|s| s.tensor == tensor);
-            let joined = all
-                .map(|s| infer(&s.rhs, &|t| draft.tensor(t).ty))
-                .fold(Ty::Unknown, join);
+            let joined = all.map(|s| written(draft, s)).fold(Ty::Unknown, join);
             if let Some(ty) = joined.settle() {
                 draft.tensor_mut(tensor).ty = Some(ty);
                 return true;

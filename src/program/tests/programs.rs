@@ -290,6 +290,10 @@ const PROGRAMS: &[(&str, &str)] = &[
          }",
     ),
     (
+        "reachability",
+        "def f(double(M,N) A, bool(N) x) -> (y) { y(i) ||=! A(i,j) && x(j) }",
+    ),
+    (
         "min_plus",
         "def f(float(N,N) D, float(N) x) -> (y) { y(i) min=! D(i,j) + x(j) }
          format f { D: csr fill inf  x: sparse_vector fill inf  y: sparse_vector fill inf }",

@@ -242,3 +242,86 @@ proptest! {
         }
     }
 }
+
+/// Right sides over the tensors of [`plausible_programs_keep_the_promises`].
+fn plausible_expr() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "A(i,j)", "A(j,i)", "A(k,l)", "B(i,k)", "x(i)", "x(j)", "x(l)", "x(i+1)", "x(2*k)",
+        "x(j+k)", "x(p(j))", "p(i)", "p(p(k))", "h(i)", "h(j)", "b(i)", "m(i)", "m(k)", "z(i)",
+        "z(j)", "u(i)", "a", "s", "t(i)", "2", "0.5", "-3", "N", "i", "A.1", "t.0",
+    ])
+    .prop_map(str::to_owned);
+    leaf.prop_recursive(4, 16, 3, |inner| {
+        let op = prop::sample::select(vec![
+            "+", "+", "-", "*", "*", "*", "/", "%", "<", "==", "&&", "||",
+        ]);
+        let call = prop::sample::select(vec![
+            "exp",
+            "abs",
+            "sqrtf",
+            "float",
+            "int",
+            "square",
+            "floor",
+            "complex64",
+            "bool",
+            "-",
+            "!",
+        ]);
+        prop_oneof![
+            4 => (inner.clone(), op, inner.clone())
+                .prop_map(|(a, op, b)| format!("({a} {op} {b})")),
+            2 => (call, inner.clone()).prop_map(|(f, a)| format!("{f}({a})")),
+            1 => (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("max({a}, {b})")),
+            1 => (inner.clone(), inner.clone(), inner)
+                .prop_map(|(c, a, b)| format!("({c} ? {a} : {b})")),
+        ]
+    })
+}
+
+fn plausible_stmt() -> impl Strategy<Value = String> {
+    let left = prop::sample::select(vec!["y(i)", "t(i)", "r(i,j)", "n"]);
+    let op = prop::sample::select(vec!["=", "=", "+=!", "+=", "max=!", "||=!"]);
+    (left, op, plausible_expr(), any::<bool>()).prop_map(|(left, op, rhs, dynamic)| {
+        let mut ranges = Vec::new();
+        if rhs.contains("k)") || rhs.contains("k,") {
+            ranges.push("k in 0:3");
+        }
+        if rhs.contains("l)") {
+            ranges.push(if dynamic {
+                "l in p(i):p(i+1)"
+            } else {
+                "l in 0:s"
+            });
+        }
+        let clause = if ranges.is_empty() { "" } else { " where " };
+        format!("{left} {op} {rhs}{clause}{}\n", ranges.join(", "))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn plausible_programs_keep_the_promises(
+        stmts in prop::collection::vec(plausible_stmt(), 1..4),
+        sparse in any::<bool>(),
+    ) {
+        let format = if sparse { "format f { A: csr  x: sparse_vector }" } else { "" };
+        let text = format!(
+            "def f(double(N,M) A, double(N,N) B, double(N) x, int(N) p, float(N) h, half(N) b,
+                   bool(N) m, complex64(N) z, byte(N) u, double a, int s) -> (y) {{
+               t(i) = x(i)
+               y(i) = t(i)
+               {}
+             }} {format}",
+            stmts.concat()
+        );
+        let file = crate::syntax::parse(FileId(0), &text).expect("the grammar is kept to");
+        if let Ok(resolved) = resolve(&[file], &Options::default()) {
+            for function in &resolved.program.functions {
+                prop_assert_eq!(verify(function), Ok(()), "{}\n{}", text, function);
+            }
+        }
+    }
+}
