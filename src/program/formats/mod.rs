@@ -1,0 +1,254 @@
+//! Storage formats of the tensors of a function: `format` blocks, declared formats,
+//! built-in ones, and every check of them.
+
+mod fill_value;
+mod spelled;
+
+use super::draft::Draft;
+use super::ir::{Literal, ScalarType, TensorId};
+use super::library::Library;
+use super::spelling::suggest;
+use crate::diagnostic::codes::format as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::format::{LevelKind, TensorFormat};
+use crate::syntax::ast;
+
+/// How one tensor is stored.
+pub(super) struct Storage {
+    pub(super) format: TensorFormat,
+    pub(super) fill: Literal,
+    /// The entry that says so.
+    pub(super) entry: Option<Span>,
+}
+
+/// The storage of every tensor of `draft`; dense where nothing is said.
+pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
+    let library = draft.library;
+    unknown_tensors(draft, library);
+    let mut storages = Vec::new();
+    for at in 0..draft.tensors.len() {
+        let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+        let order = draft.tensor(id).dims.len();
+        let mut storage = Storage {
+            format: TensorFormat {
+                index_bits,
+                ..TensorFormat::dense(order)
+            },
+            fill: Literal::ZERO,
+            entry: None,
+        };
+        if let Some(entry) = entry_for(draft, library, id) {
+            match stored_as(draft, library, id, entry, index_bits) {
+                Ok(found) => storage = found,
+                Err(error) => draft.errors.push(*error),
+            }
+        }
+        storages.push(storage);
+    }
+    storages
+}
+
+/// The entry that speaks of a tensor. A later file goes before an earlier one.
+fn entry_for<'a>(
+    draft: &mut Draft,
+    library: &Library<'a>,
+    id: TensorId,
+) -> Option<&'a ast::FormatEntry> {
+    let (def, name) = draft.tensor(id).declared_as.clone();
+    let blocks = library.uses.iter().filter(|used| used.def.name == def);
+    let entries = blocks.flat_map(|used| &used.entries);
+    let mut found: Option<&ast::FormatEntry> = None;
+    for entry in entries.filter(|entry| entry.tensor.name == name) {
+        if let Some(first) = found.filter(|first| first.span.file == entry.span.file) {
+            draft.errors.push(
+                Diagnostic::error(
+                    codes::DECLARED_TWICE,
+                    entry.span,
+                    format!("the format of `{name}` is given twice"),
+                    "given again here",
+                )
+                .with_label(first.span, "first given here")
+                .with_help("keep one of them"),
+            );
+        }
+        found = Some(entry);
+    }
+    found
+}
+
+fn unknown_tensors(draft: &mut Draft, library: &Library) {
+    let mut errors = Vec::new();
+    for used in library
+        .uses
+        .iter()
+        .filter(|used| used.def.name == draft.name)
+    {
+        for entry in &used.entries {
+            let own = draft
+                .tensors
+                .iter()
+                .filter(|t| t.declared_as.0 == draft.name);
+            let mut names = own.map(|tensor| tensor.declared_as.1.as_str());
+            let name = entry.tensor.name.as_str();
+            if names.clone().any(|known| known == name) {
+                continue;
+            }
+            errors.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_TENSOR,
+                    entry.tensor.span,
+                    format!("`{}` has no tensor `{name}`", draft.name),
+                    "no such tensor",
+                )
+                .with_help(suggest(
+                    name,
+                    names.by_ref(),
+                    "name a parameter, a result or a temporary of the function",
+                )),
+            );
+        }
+    }
+    draft.errors.extend(errors);
+}
+
+type Checked<T> = Result<T, Box<Diagnostic>>;
+
+fn stored_as(
+    draft: &Draft,
+    library: &Library,
+    id: TensorId,
+    entry: &ast::FormatEntry,
+    index_bits: u8,
+) -> Checked<Storage> {
+    let tensor = draft.tensor(id);
+    let order = tensor.dims.len();
+    let name = &tensor.name;
+    if order == 0 {
+        return Err(Box::new(
+            Diagnostic::error(
+                codes::SCALAR_FORMAT,
+                entry.span,
+                format!("the scalar `{name}` has no format"),
+                "scalars are single values",
+            )
+            .with_label(tensor.span, "a scalar")
+            .with_help("remove this entry"),
+        ));
+    }
+    let (mut format, index) = match &entry.spec {
+        ast::FormatSpec::Named { name, args } => spelled::named(library, name, args, order)?,
+        ast::FormatSpec::Levels(levels) => (spelled::inline(levels, order)?, None),
+    };
+    if format.levels.len() != order {
+        let levels = format.levels.len();
+        return Err(Box::new(
+            Diagnostic::error(
+                codes::ORDER_MISMATCH,
+                entry.span,
+                format!("`{name}` has {order} dimensions, but this format is for {levels}"),
+                format!("{levels} levels"),
+            )
+            .with_label(tensor.span, format!("{order} dimensions"))
+            .with_help("a format has one level for each dimension"),
+        ));
+    }
+    if let Some(modes) = &entry.order {
+        format.modes = permuted(modes, &format, entry.span)?;
+    }
+    singleton_parents(&format, entry.span)?;
+    format.index_bits = index_bits;
+    for (bits, span) in [index, entry.index].into_iter().flatten() {
+        format.index_bits = width(bits, span)?;
+    }
+    let ty = tensor.ty.unwrap_or(ScalarType::F64);
+    let fill = match entry.fill {
+        Some((value, span)) => fill_value::fill(value, ty, name, span)?,
+        None => Literal::ZERO,
+    };
+    Ok(Storage {
+        format,
+        fill,
+        entry: Some(entry.span),
+    })
+}
+
+/// `order (1,0)`: the mode that each level stores.
+fn permuted(modes: &[(u64, Span)], format: &TensorFormat, span: Span) -> Checked<Vec<usize>> {
+    let order = format.modes.len();
+    let mut seen = vec![false; order];
+    let mut result = Vec::new();
+    for (mode, place) in modes {
+        let mode = usize::try_from(*mode).unwrap_or(usize::MAX);
+        let free = seen.get_mut(mode).filter(|seen| !**seen);
+        let Some(free) = free else {
+            return Err(Box::new(bad_permutation(*place, order)));
+        };
+        *free = true;
+        // The order applies to the format's own modes, so csc order (1,0) is csr.
+        result.push(format.modes.get(mode).copied().unwrap_or(mode));
+    }
+    if result.len() != order {
+        return Err(Box::new(bad_permutation(span, order)));
+    }
+    Ok(result)
+}
+
+fn bad_permutation(span: Span, order: usize) -> Diagnostic {
+    let last = order.saturating_sub(1);
+    Diagnostic::error(
+        codes::MODE_ORDER,
+        span,
+        "the order does not name each dimension once",
+        format!("the dimensions are 0 to {last}"),
+    )
+    .with_help("write each dimension once, the outermost level's first, as in `order (1,0)`")
+}
+
+/// A singleton level stores one coordinate for each position of its parent, so the
+/// parent must repeat a coordinate that has several children.
+fn singleton_parents(format: &TensorFormat, span: Span) -> Checked<()> {
+    for (at, level) in format.levels.iter().enumerate() {
+        if level.kind != LevelKind::Singleton {
+            continue;
+        }
+        let parent = at.checked_sub(1).and_then(|at| format.levels.get(at));
+        if parent.is_some_and(|parent| !parent.unique) {
+            continue;
+        }
+        let what = if parent.is_some() {
+            "its parent level is unique"
+        } else {
+            "it has no parent level"
+        };
+        return Err(Box::new(
+            Diagnostic::error(
+                codes::SINGLETON_PARENT,
+                span,
+                format!("level {at} cannot be a singleton: {what}"),
+                "one coordinate for each parent cannot hold several",
+            )
+            .with_note(
+                "a singleton level stores one coordinate for each position of its parent, so \
+                 the parent must be `compressed(nonunique)` or `singleton(nonunique)`",
+            )
+            .with_help("use `{compressed(nonunique), singleton}`, or make this level compressed"),
+        ));
+    }
+    Ok(())
+}
+
+fn width(bits: u64, span: Span) -> Checked<u8> {
+    match bits {
+        32 => Ok(32),
+        64 => Ok(64),
+        _ => Err(Box::new(
+            Diagnostic::error(
+                codes::INDEX_WIDTH,
+                span,
+                format!("coordinates of {bits} bits do not exist"),
+                "neither 32 nor 64",
+            )
+            .with_help("write `index 32` or `index 64`"),
+        )),
+    }
+}

@@ -1,0 +1,287 @@
+//! Expressions with their names resolved.
+
+use super::{DEEPEST, Resolver, access, index, node};
+use crate::diagnostic::codes::program as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::program::draft::{Binding, zero};
+use crate::program::functions::{self, Builtin};
+use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, TensorId, UnaryOp};
+use crate::program::spelling::suggest;
+use crate::syntax::ast;
+
+impl Resolver<'_, '_> {
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Expr {
+        if self.depth >= DEEPEST {
+            self.draft.errors.push(
+                Diagnostic::error(
+                    codes::TOO_DEEP,
+                    expr.span,
+                    format!("the expression is nested more than {DEEPEST} levels deep"),
+                    "too deep from here on",
+                )
+                .with_help("store parts of it in temporaries"),
+            );
+            return zero(expr.span);
+        }
+        self.depth += 1;
+        let result = self.expr_inside(expr);
+        self.depth -= 1;
+        result
+    }
+
+    pub(super) fn expr_inside(&mut self, expr: &ast::Expr) -> Expr {
+        let span = expr.span;
+        match &expr.kind {
+            ast::ExprKind::Number(ast::Number::Int(value)) => {
+                if let Ok(value) = i64::try_from(*value) {
+                    return node(ExprKind::Literal(Literal::Int(value)), span);
+                }
+                self.draft.errors.push(
+                    Diagnostic::error(
+                        codes::NUMBER_TOO_LARGE,
+                        span,
+                        format!("{value} is too large for a whole number"),
+                        "does not fit 64 bits with a sign",
+                    )
+                    .with_help("write it with a point for a floating-point number"),
+                );
+                zero(span)
+            }
+            ast::ExprKind::Number(ast::Number::Float(value)) => {
+                node(ExprKind::Literal(Literal::Float(*value)), span)
+            }
+            ast::ExprKind::Name(name) => self.name(name, span),
+            ast::ExprKind::Apply { callee, args } => self.apply(callee, args, span),
+            ast::ExprKind::Extent { tensor, dim } => self.extent(tensor, *dim, span),
+            ast::ExprKind::Member { base, member } => {
+                self.draft.errors.push(
+                    Diagnostic::error(
+                        codes::UNKNOWN_NAME,
+                        span,
+                        format!("`{}.{}` has no value", base.name, member.name),
+                        "only schedules name variables this way",
+                    )
+                    .with_help("`T.0` is the extent of the first dimension of `T`"),
+                );
+                zero(span)
+            }
+            ast::ExprKind::Unary(op, operand) => {
+                let operand = self.expr(operand);
+                // A negative number is one literal: -128 fits int8, and 128 does not.
+                if let (UnaryOp::Neg, ExprKind::Literal(Literal::Int(value))) = (op, &operand.kind)
+                {
+                    return node(ExprKind::Literal(Literal::Int(-value)), span);
+                }
+                node(ExprKind::Unary(*op, Box::new(operand)), span)
+            }
+            ast::ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.expr(a), self.expr(b));
+                node(ExprKind::Binary(*op, Box::new(a), Box::new(b)), span)
+            }
+            ast::ExprKind::Select(c, a, b) => {
+                let (c, a, b) = (self.expr(c), self.expr(a), self.expr(b));
+                node(
+                    ExprKind::Select(Box::new(c), Box::new(a), Box::new(b)),
+                    span,
+                )
+            }
+        }
+    }
+
+    pub(super) fn name(&mut self, name: &str, span: Span) -> Expr {
+        if self.indices.contains(name) && !self.means_something(name) {
+            let var = self.var(name, span);
+            return index(var, span);
+        }
+        let size = self.draft.scopes[self.scope].sizes.get(name).cloned();
+        match (self.binding(name), size) {
+            (Some(Binding::Value { scope, expr, ty }), _) => self.value(scope, expr, ty, span),
+            (Some(Binding::Tensor(id)), size) => {
+                let order = self.draft.tensor(id).order.unwrap_or(0);
+                match size {
+                    Some(size) if order > 0 => node(ExprKind::Size(size), span),
+                    Some(_) | None => {
+                        if order > 0 {
+                            self.wrong_subscripts(id, 0, span);
+                        }
+                        access(id, Vec::new(), span)
+                    }
+                }
+            }
+            (None, Some(size)) => node(ExprKind::Size(size), span),
+            (None, None) => {
+                self.unknown_name(name, span);
+                zero(span)
+            }
+        }
+    }
+
+    /// A scalar argument of an inlined call, read where the caller wrote it.
+    pub(super) fn value(
+        &mut self,
+        scope: usize,
+        expr: &ast::Expr,
+        ty: ScalarType,
+        span: Span,
+    ) -> Expr {
+        let here = std::mem::replace(&mut self.scope, scope);
+        // The caller's expression is scalar: this statement's variables mean nothing there.
+        let indices = std::mem::take(&mut self.indices);
+        let operand = self.expr(expr);
+        self.indices = indices;
+        self.scope = here;
+        Expr {
+            kind: ExprKind::Cast(Box::new(operand)),
+            ty,
+            span,
+        }
+    }
+
+    pub(super) fn extent(&mut self, name: &ast::Ident, dim: u32, span: Span) -> Expr {
+        let Some(id) = self.tensor(&name.name) else {
+            self.unknown_name(&name.name, name.span);
+            return zero(span);
+        };
+        let order = self.draft.tensor(id).order.unwrap_or(0);
+        let dim = dim as usize;
+        if dim >= order {
+            self.draft.errors.push(
+                Diagnostic::error(
+                    codes::SUBSCRIPT_COUNT,
+                    span,
+                    format!("`{}` has no dimension {dim}", name.name),
+                    format!("it has {order}, counted from 0"),
+                )
+                .with_label(self.draft.tensor(id).span, "declared here")
+                .with_help("dimensions are counted from 0, as in `T.0`"),
+            );
+            return zero(span);
+        }
+        let extent = self.draft.extent(id, dim);
+        node(ExprKind::Size(extent), span)
+    }
+
+    pub(super) fn apply(&mut self, callee: &ast::Ident, args: &[ast::Expr], span: Span) -> Expr {
+        let name = callee.name.as_str();
+        match self.binding(name) {
+            Some(Binding::Tensor(id)) => return self.access(id, args, span),
+            Some(Binding::Value { .. }) => {
+                self.draft.errors.push(
+                    Diagnostic::error(
+                        codes::SUBSCRIPT_COUNT,
+                        span,
+                        format!("`{name}` is a scalar but has subscripts here"),
+                        "takes no subscripts",
+                    )
+                    .with_help("remove the parentheses"),
+                );
+                return zero(span);
+            }
+            None => {}
+        }
+        if let Some(ty) = ScalarType::from_name(name) {
+            let [arg] = args else {
+                self.wrong_arguments(name, args.len(), 1, 1, span);
+                return zero(span);
+            };
+            let operand = self.expr(arg);
+            return Expr {
+                kind: ExprKind::Cast(Box::new(operand)),
+                ty,
+                span,
+            };
+        }
+        if let Some(function) = functions::builtin(name) {
+            return self.call(function, name, args, span);
+        }
+        let error = if self.draft.library.defs.contains_key(name) {
+            Diagnostic::error(
+                codes::MISPLACED_CALL,
+                span,
+                format!("the call of `{name}` cannot stand inside an expression"),
+                "a call is a statement of its own",
+            )
+            .with_help(format!(
+                "write `T = {name}(...)` first, then use `T` with its subscripts"
+            ))
+        } else {
+            let scope = &self.draft.scopes[self.scope];
+            let known = scope.tensors.keys().copied().chain(functions::names());
+            Diagnostic::error(
+                codes::UNKNOWN_FUNCTION,
+                callee.span,
+                format!("`{name}` is neither a tensor nor a function"),
+                "not known here",
+            )
+            .with_help(suggest(
+                name,
+                known,
+                "declare it as a parameter such as `double(M,N) A`",
+            ))
+        };
+        self.draft.errors.push(error);
+        zero(span)
+    }
+
+    pub(super) fn call(
+        &mut self,
+        function: Builtin,
+        name: &str,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Expr {
+        let (least, most) = function.arguments();
+        if args.len() < least || args.len() > most {
+            self.wrong_arguments(name, args.len(), least, most, span);
+            return zero(span);
+        }
+        let mut args: Vec<Expr> = args.iter().map(|arg| self.expr(arg)).collect();
+        match function {
+            Builtin::Func(func @ (Func::Min | Func::Max), _) => {
+                let mut args = args.into_iter();
+                let first = args.next().unwrap_or_else(|| zero(span));
+                args.fold(first, |all, arg| {
+                    node(ExprKind::Call(func, vec![all, arg]), span)
+                })
+            }
+            Builtin::Func(func, _) => node(ExprKind::Call(func, args), span),
+            Builtin::Power(exponent) if matches!(args[0].kind, ExprKind::Access(_)) => {
+                // Of a plain element a product is meant, in the element's own type.
+                let base = args[0].clone();
+                let times = |product, _| {
+                    let factors = (Box::new(product), Box::new(base.clone()));
+                    node(ExprKind::Binary(BinaryOp::Mul, factors.0, factors.1), span)
+                };
+                (1..exponent).fold(base.clone(), times)
+            }
+            Builtin::Power(exponent) => {
+                // Other powers are one factor: they are not expanded into sums of products.
+                let exponent = node(ExprKind::Literal(Literal::Int(exponent.into())), span);
+                args.push(exponent);
+                node(ExprKind::Call(Func::Pow, args), span)
+            }
+            Builtin::Not => {
+                let operand = args.pop().unwrap_or_else(|| zero(span));
+                node(ExprKind::Unary(UnaryOp::Not, Box::new(operand)), span)
+            }
+            Builtin::Compare(op) => {
+                let b = args.pop().unwrap_or_else(|| zero(span));
+                let a = args.pop().unwrap_or_else(|| zero(span));
+                node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span)
+            }
+        }
+    }
+
+    pub(super) fn access(&mut self, id: TensorId, args: &[ast::Expr], span: Span) -> Expr {
+        let order = self.draft.tensor(id).order.unwrap_or(0);
+        let subscripts: Vec<Expr> = args.iter().map(|arg| self.expr(arg)).collect();
+        if subscripts.len() != order {
+            self.wrong_subscripts(id, subscripts.len(), span);
+            return zero(span);
+        }
+        for (subscript, written) in subscripts.iter().zip(args) {
+            self.check_subscript(subscript, written);
+        }
+        access(id, subscripts, span)
+    }
+}
