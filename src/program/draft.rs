@@ -30,7 +30,6 @@ pub(super) struct Draft<'a> {
     pub(super) stmts: Vec<DraftStmt>,
     pub(super) calls: Vec<ArgumentCheck>,
     pub(super) errors: Vec<Diagnostic>,
-    pub(super) remarks: Vec<Diagnostic>,
 }
 
 /// The first id of an alias (see [`Draft::aliases`]).
@@ -158,7 +157,6 @@ impl<'a> Draft<'a> {
             stmts: Vec::new(),
             calls: Vec::new(),
             errors: Vec::new(),
-            remarks: Vec::new(),
         }
     }
 

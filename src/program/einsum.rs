@@ -19,7 +19,7 @@ use crate::diagnostic::{Diagnostic, Span};
 const MOST_TERMS: usize = 256;
 
 /// Expressions that placing the sums of one statement may look at.
-const MOST_STEPS: usize = 20_000;
+const MOST_STEPS: usize = 4_000;
 
 /// The right side of `stmt` with its sums and reductions as [`ExprKind::Reduce`] nodes.
 ///

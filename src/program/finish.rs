@@ -7,7 +7,7 @@ use super::ir::{
 };
 use super::ranges::{Ranges, size, statement_order};
 use super::types::Typer;
-use super::{einsum, fill, formats, inout, ranges, types};
+use super::{einsum, fill, formats, inout, ranges, types, unused};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic};
 
@@ -74,7 +74,8 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     };
     let errors = fill::check(&function, &entries);
     if errors.is_empty() {
-        Ok((function, draft.remarks))
+        let remarks = unused::unused(&function);
+        Ok((function, remarks))
     } else {
         Err(errors)
     }

@@ -25,6 +25,7 @@ mod spelling;
 mod tests;
 mod text;
 mod types;
+mod unused;
 mod visit;
 
 use crate::diagnostic::codes::program as codes;

@@ -219,4 +219,11 @@ statements:
     y(i) = a(i) + (a(i) + (a(i) + ( ... )))
 
 Store parts of it in temporaries; split the function.";
+    UNUSED = "E0231", "a tensor that is never read",
+"A warning. No statement reads a parameter or temporary, and its shape is not needed
+either:
+
+    def f(double(N) x, double(N) z) -> (y) { y(i) = x(i) }   # what is z for?
+
+Remove it, or correct the name where it was meant.";
 }

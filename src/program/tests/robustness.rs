@@ -325,3 +325,29 @@ proptest! {
         }
     }
 }
+
+/// Large right sides are resolved or refused quickly.
+#[test]
+fn large_programs_end() {
+    let sum = vec!["A(i,j)*x(j)"; 190].join(" + ");
+    let product = vec!["(A(i,j) + x(i))"; 60].join(" * ");
+    let names: Vec<String> = (0..8).map(|n| format!("(A(i,j{n}) + x(i))")).collect();
+    let bound = vec!["(M + N + K)"; 60].join(" * ");
+    let programs = [
+        format!("y(i) = {sum}"),
+        format!("y(i) = {product}"),
+        format!("y(i) = {}", names.join(" * ")),
+        format!(
+            "y(i) = {}",
+            vec!["-exp("; 190].join("") + "x(i)" + &")".repeat(190)
+        ),
+        format!("y(i) = x(i) where i in 0:{bound}"),
+    ];
+    let start = std::time::Instant::now();
+    for stmt in programs {
+        let text = format!("def f(double(M,N) A, double(M) x, double(K) z) -> (y) {{ {stmt} }}");
+        let file = crate::syntax::parse(FileId(0), &text).expect("the grammar is kept to");
+        drop(resolve(&[file], &Options::default()));
+    }
+    assert!(start.elapsed().as_secs() < 20);
+}
