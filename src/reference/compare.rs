@@ -1,0 +1,134 @@
+//! Comparing a kernel's result with the judge's.
+
+use super::Expected;
+use crate::data::Tensor;
+use crate::data::values::{Number, literal};
+use crate::scalar::Literal;
+use std::collections::BTreeMap;
+
+/// The element that is off the most.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("at ({}): {got}, but the reference says {want} (tolerance {tolerance:e}); {wrong} elements differ", 
+    coordinate.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+pub struct Mismatch {
+    pub coordinate: Vec<u64>,
+    pub got: String,
+    pub want: String,
+    pub tolerance: f64,
+    /// How many elements are off.
+    pub wrong: usize,
+}
+
+/// Compares element by element; what one side does not store is `fill`. Integers must be
+/// equal, not-a-number equals itself, infinities must agree.
+///
+/// # Errors
+/// The worst element.
+pub fn compare(got: &Tensor, want: &Expected, fill: Literal) -> Result<(), Mismatch> {
+    let mut worst: Option<(f64, Mismatch)> = None;
+    let mut wrong = 0;
+    let mut check = |coordinate: Vec<u64>, a: Number, b: Number, tolerance: f64| {
+        let off = distance(a, b, tolerance);
+        if off <= 1.0 {
+            return;
+        }
+        wrong += 1;
+        if worst.as_ref().is_none_or(|(w, _)| off > *w) {
+            worst = Some((
+                off,
+                Mismatch {
+                    coordinate,
+                    got: show(a),
+                    want: show(b),
+                    tolerance,
+                    wrong: 0,
+                },
+            ));
+        }
+    };
+    if got.dims() != want.tensor.dims() {
+        return Err(Mismatch {
+            coordinate: vec![],
+            got: format!("shape {:?}", got.dims()),
+            want: format!("shape {:?}", want.tensor.dims()),
+            tolerance: 0.0,
+            wrong: 1,
+        });
+    }
+    match (got, &want.tensor) {
+        (Tensor::Dense(a), Tensor::Dense(b)) => {
+            for at in 0..a.values.len().min(b.values.len()) {
+                let tolerance = want.tolerance.get(at).copied().unwrap_or(0.0);
+                let (x, y) = (a.values.get(at), b.values.get(at));
+                if distance(x, y, tolerance) > 1.0 {
+                    check(coordinate(at, &a.dims), x, y, tolerance);
+                }
+            }
+        }
+        _ => {
+            let mut wanted = elements(&want.tensor, &want.tolerance);
+            for (key, (x, _)) in elements(got, &[]) {
+                let (y, tolerance) = wanted.remove(&key).unwrap_or((literal(fill), 0.0));
+                check(key, x, y, tolerance.max(1e-300));
+            }
+            for (key, (y, tolerance)) in wanted {
+                check(key, literal(fill), y, tolerance);
+            }
+        }
+    }
+    match worst {
+        None => Ok(()),
+        Some((_, mismatch)) => Err(Mismatch { wrong, ..mismatch }),
+    }
+}
+
+/// How many tolerances two numbers are apart.
+fn distance(a: Number, b: Number, tolerance: f64) -> f64 {
+    if let (Number::Int(x), Number::Int(y)) = (a, b) {
+        return if x == y { 0.0 } else { f64::INFINITY };
+    }
+    let (x, y) = (a.complex(), b.complex());
+    let part = |x: f64, y: f64| {
+        if x == y || (x.is_nan() && y.is_nan()) {
+            0.0
+        } else if x.is_finite() && y.is_finite() {
+            (x - y).abs() / (tolerance + f64::MIN_POSITIVE)
+        } else {
+            f64::INFINITY
+        }
+    };
+    part(x.re, y.re).max(part(x.im, y.im))
+}
+
+fn show(n: Number) -> String {
+    match n {
+        Number::Int(i) => i.to_string(),
+        Number::Real(x) => format!("{x:?}"),
+        Number::Complex(z) => format!("{:?}{:+?}i", z.re, z.im),
+    }
+}
+
+fn coordinate(mut at: usize, dims: &[u64]) -> Vec<u64> {
+    let mut out = vec![0; dims.len()];
+    for (c, d) in out.iter_mut().zip(dims).rev() {
+        let d = usize::try_from(*d).unwrap_or(1).max(1);
+        *c = (at % d) as u64;
+        at /= d;
+    }
+    out
+}
+
+fn elements(tensor: &Tensor, tolerance: &[f64]) -> BTreeMap<Vec<u64>, (Number, f64)> {
+    let of = |at: usize| tolerance.get(at).copied().unwrap_or(0.0);
+    match tensor {
+        Tensor::Sparse(coo) => (0..coo.values.len())
+            .map(|k| {
+                let key = coo.coords.iter().map(|c| c[k]).collect();
+                (key, (coo.values.get(k), of(k)))
+            })
+            .collect(),
+        Tensor::Dense(dense) => (0..dense.values.len())
+            .map(|k| (coordinate(k, &dense.dims), (dense.values.get(k), of(k))))
+            .collect(),
+    }
+}
