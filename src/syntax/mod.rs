@@ -3,6 +3,7 @@
 pub mod ast;
 pub mod build;
 pub mod expr;
+pub mod format;
 pub mod parse;
 pub mod taco;
 

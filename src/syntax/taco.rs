@@ -1,1 +1,651 @@
-//! TACO notation.
+//! TACO notation on the command line (language.md, section 4).
+//!
+//! `-e 'y(i)=A(i,j)*x(j)' -f A:ds` becomes an ordinary file: one function `compute`
+//! whose parameters are the tensors that are read but not computed. Every index variable
+//! stands for one size, named after it.
+
+use super::ast::{
+    Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
+    FormatUse, Ident, Item, LevelType, Number, Param, RangeClause, Schedule, Stmt,
+};
+use super::build::Builder;
+use super::parse::{Rule, parse_rule, parse_schedule};
+use crate::diagnostic::codes::syntax as codes;
+use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, Span};
+use std::collections::BTreeMap;
+
+/// The strings of `-e`, `-f`, `-t`, `-d` and `-s`.
+#[derive(Clone, Debug, Default)]
+pub struct TacoArgs {
+    pub exprs: Vec<String>,
+    pub formats: Vec<String>,
+    pub types: Vec<String>,
+    pub dims: Vec<String>,
+    pub schedules: Vec<String>,
+}
+
+/// The program that the arguments mean.
+#[derive(Clone, Debug)]
+pub struct TacoProgram {
+    pub file: File,
+}
+
+/// The name of the function.
+pub const FUNCTION: &str = "compute";
+
+/// Translates the arguments.
+///
+/// # Errors
+/// One that does not parse, or names what the expressions do not have.
+pub fn parse(sources: &mut Sources, args: &TacoArgs) -> Diagnosed<TacoProgram> {
+    let mut errors = Vec::new();
+    let mut stmts: Vec<Assign> = Vec::new();
+    for text in &args.exprs {
+        let file = sources.add("-e", text);
+        match assignment(file, text) {
+            Ok(stmt) => stmts.push(stmt),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut tensors = Tensors::default();
+    for stmt in &mut stmts {
+        if let Err(error) = desugar(&mut stmt.rhs) {
+            errors.push(error);
+        }
+    }
+    for stmt in &stmts {
+        tensors.statement(stmt);
+    }
+    let mut translator = Translator {
+        tensors: &mut tensors,
+        errors,
+        entries: Vec::new(),
+        commands: Vec::new(),
+    };
+    for text in &args.types {
+        let file = sources.add("-t", text);
+        translator.type_of(file, text);
+    }
+    for text in &args.formats {
+        let file = sources.add("-f", text);
+        translator.format(file, text);
+    }
+    for text in &args.dims {
+        let file = sources.add("-d", text);
+        translator.dimension(file, text, &mut stmts);
+    }
+    for text in &args.schedules {
+        let file = sources.add("-s", text);
+        translator.schedule(file, text);
+    }
+    let Translator {
+        errors,
+        entries,
+        commands,
+        ..
+    } = translator;
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let Some(span) = stmts.first().map(|s| s.span) else {
+        let file = sources.add("-e", "");
+        return Err(vec![bad(
+            whole(file, ""),
+            "there is no expression",
+            "give one with -e",
+        )]);
+    };
+    let commands = with_tensors(commands, &stmts);
+    Ok(TacoProgram {
+        file: assemble(stmts, &tensors, entries, commands, span),
+    })
+}
+
+fn whole(file: FileId, text: &str) -> Span {
+    Span {
+        file,
+        start: 0,
+        end: u32::try_from(text.len()).unwrap_or(u32::MAX),
+    }
+}
+
+fn bad(span: Span, message: impl Into<String>, help: &str) -> Diagnostic {
+    Diagnostic::error(codes::TACO, span, message, "here").with_help(help)
+}
+
+fn assignment(file: FileId, text: &str) -> Result<Assign, Diagnostic> {
+    let mut pairs = parse_rule(file, text, 0, Rule::only_assign)?;
+    let inner = pairs
+        .next()
+        .and_then(|p| p.into_inner().find(|p| p.as_rule() == Rule::assign));
+    match inner {
+        Some(pair) => Builder::new(file, 0).assign(pair),
+        None => Err(bad(
+            whole(file, text),
+            "no assignment",
+            "write y(i)=A(i,j)*x(j)",
+        )),
+    }
+}
+
+/// A tensor that the expressions mention.
+#[derive(Clone, Debug)]
+struct Mentioned {
+    /// The subscripts of its first access, and how often it is read before it is written.
+    subscripts: Vec<Expr>,
+    name: Ident,
+    ty: Option<Ident>,
+    read_first: bool,
+    written: bool,
+}
+
+/// Tensors in the order of their first appearance.
+#[derive(Clone, Debug, Default)]
+struct Tensors {
+    all: Vec<Mentioned>,
+    /// Variables with a fixed extent.
+    fixed: BTreeMap<String, u64>,
+}
+
+impl Tensors {
+    fn get(&mut self, name: &str) -> Option<&mut Mentioned> {
+        self.all.iter_mut().find(|t| t.name.name == name)
+    }
+
+    fn statement(&mut self, stmt: &Assign) {
+        self.read(&stmt.rhs);
+        let reads_left = matches!(stmt.op, AssignOp::Reduce { init: false, .. });
+        self.mention(&stmt.tensor, &stmt.subscripts, !reads_left);
+    }
+
+    fn mention(&mut self, name: &Ident, subscripts: &[Expr], write: bool) {
+        if let Some(known) = self.get(&name.name) {
+            known.written |= write;
+            return;
+        }
+        self.all.push(Mentioned {
+            subscripts: subscripts.to_vec(),
+            name: name.clone(),
+            ty: None,
+            read_first: !write,
+            written: write,
+        });
+    }
+
+    fn read(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Number(_) | ExprKind::Extent { .. } | ExprKind::Member { .. } => {}
+            ExprKind::Name(name) => {
+                let ident = Ident {
+                    name: name.clone(),
+                    span: e.span,
+                };
+                self.mention(&ident, &[], false);
+            }
+            ExprKind::Apply { callee, args } => {
+                if is_function(&callee.name) {
+                    args.iter().for_each(|a| self.read(a));
+                } else {
+                    self.mention(callee, args, false);
+                    // Subscripts of subscripts are tensors too.
+                    for arg in args {
+                        self.read_subscript(arg);
+                    }
+                }
+            }
+            ExprKind::Unary(_, a) => self.read(a),
+            ExprKind::Binary(_, a, b) => {
+                self.read(a);
+                self.read(b);
+            }
+            ExprKind::Select(c, a, b) => {
+                self.read(c);
+                self.read(a);
+                self.read(b);
+            }
+        }
+    }
+
+    fn read_subscript(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Apply { callee, args } => {
+                self.mention(callee, args, false);
+                args.iter().for_each(|a| self.read_subscript(a));
+            }
+            ExprKind::Unary(_, a) => self.read_subscript(a),
+            ExprKind::Binary(_, a, b) => {
+                self.read_subscript(a);
+                self.read_subscript(b);
+            }
+            ExprKind::Number(_)
+            | ExprKind::Name(_)
+            | ExprKind::Extent { .. }
+            | ExprKind::Member { .. }
+            | ExprKind::Select(..) => {}
+        }
+    }
+}
+
+/// Names that are functions or types rather than tensors.
+fn is_function(name: &str) -> bool {
+    const FUNCTIONS: &[&str] = &[
+        "abs",
+        "sqrt",
+        "cbrt",
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "log10",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "sigmoid",
+        "pow",
+        "floor",
+        "ceil",
+        "round",
+        "mod",
+        "fmod",
+        "min",
+        "max",
+        "fma",
+        "heaviside",
+        "fabs",
+        "fmin",
+        "fmax",
+        "square",
+        "cube",
+        "gt",
+        "lt",
+        "gte",
+        "lte",
+        "eq",
+        "neq",
+        "not",
+    ];
+    FUNCTIONS.contains(&name)
+        || name
+            .strip_suffix('f')
+            .is_some_and(|base| FUNCTIONS.contains(&base))
+        || crate::scalar::ScalarType::from_name(name).is_some()
+}
+
+/// TACO's functions that are operators or powers here.
+fn desugar(e: &mut Expr) -> Result<(), Diagnostic> {
+    use super::ast::{BinaryOp, UnaryOp};
+    match &mut e.kind {
+        ExprKind::Number(_)
+        | ExprKind::Name(_)
+        | ExprKind::Extent { .. }
+        | ExprKind::Member { .. } => {}
+        ExprKind::Unary(_, a) => desugar(a)?,
+        ExprKind::Binary(_, a, b) => {
+            desugar(a)?;
+            desugar(b)?;
+        }
+        ExprKind::Select(c, a, b) => {
+            desugar(c)?;
+            desugar(a)?;
+            desugar(b)?;
+        }
+        ExprKind::Apply { callee, args } => {
+            for arg in args.iter_mut() {
+                desugar(arg)?;
+            }
+            let comparison = match callee.name.as_str() {
+                "gt" => Some(BinaryOp::Gt),
+                "lt" => Some(BinaryOp::Lt),
+                "gte" => Some(BinaryOp::Ge),
+                "lte" => Some(BinaryOp::Le),
+                "eq" => Some(BinaryOp::Eq),
+                "neq" => Some(BinaryOp::Ne),
+                _ => None,
+            };
+            let times = |a: &Expr, b: Expr| {
+                ExprKind::Binary(BinaryOp::Mul, Box::new(a.clone()), Box::new(b))
+            };
+            let span = e.span;
+            let kind = match (callee.name.as_str(), comparison, args.as_slice()) {
+                (_, Some(op), [a, b]) => {
+                    ExprKind::Binary(op, Box::new(a.clone()), Box::new(b.clone()))
+                }
+                ("not", _, [a]) => ExprKind::Unary(UnaryOp::Not, Box::new(a.clone())),
+                ("square", _, [a]) => times(a, a.clone()),
+                ("cube", _, [a]) => times(
+                    a,
+                    Expr {
+                        kind: times(a, a.clone()),
+                        span,
+                    },
+                ),
+                ("square" | "cube" | "not", ..) | (_, Some(_), _) => {
+                    return Err(bad(
+                        span,
+                        format!("`{}` takes another number of arguments", callee.name),
+                        "comparisons take two arguments, square, cube and not one",
+                    ));
+                }
+                _ => return Ok(()),
+            };
+            e.kind = kind;
+        }
+    }
+    Ok(())
+}
+
+struct Translator<'a> {
+    tensors: &'a mut Tensors,
+    errors: Vec<Diagnostic>,
+    entries: Vec<FormatEntry>,
+    commands: Vec<Command>,
+}
+
+impl Translator<'_> {
+    /// `A:rest`, where A must be a tensor of the expressions.
+    fn tensor<'t>(&mut self, file: FileId, text: &'t str) -> Option<(Ident, &'t str)> {
+        let span = whole(file, text);
+        let Some((name, rest)) = text.split_once(':') else {
+            self.errors
+                .push(bad(span, "a colon is missing", "write NAME:..., as A:ds"));
+            return None;
+        };
+        if self.tensors.get(name).is_none() {
+            let known: Vec<String> = self
+                .tensors
+                .all
+                .iter()
+                .map(|t| t.name.name.clone())
+                .collect();
+            self.errors.push(bad(
+                span,
+                format!("no expression has a tensor `{name}`"),
+                &format!("the tensors are {}", known.join(", ")),
+            ));
+            return None;
+        }
+        let ident = Ident {
+            name: name.to_string(),
+            span,
+        };
+        Some((ident, rest))
+    }
+
+    fn type_of(&mut self, file: FileId, text: &str) {
+        let Some((name, ty)) = self.tensor(file, text) else {
+            return;
+        };
+        let span = whole(file, text);
+        if crate::scalar::ScalarType::from_name(ty).is_none() {
+            self.errors.push(bad(
+                span,
+                format!("unknown type `{ty}`"),
+                "as double, float, int32 or complex128",
+            ));
+            return;
+        }
+        if let Some(tensor) = self.tensors.get(&name.name) {
+            tensor.ty = Some(Ident {
+                name: ty.to_string(),
+                span,
+            });
+        }
+    }
+
+    fn format(&mut self, file: FileId, text: &str) {
+        let Some((tensor, rest)) = self.tensor(file, text) else {
+            return;
+        };
+        let span = whole(file, text);
+        let (letters, order) = match rest.split_once(':') {
+            Some((letters, order)) => (letters, Some(order)),
+            None => (rest, None),
+        };
+        let mut levels = Vec::new();
+        for letter in letters.chars() {
+            let (kind, nonunique) = match letter {
+                'd' => ("dense", false),
+                's' => ("compressed", false),
+                'u' => ("compressed", true),
+                'q' => ("singleton", false),
+                'c' => ("singleton", true),
+                _ => {
+                    self.errors.push(bad(
+                        span,
+                        format!("unknown level `{letter}`"),
+                        "levels are d dense, s compressed, u compressed with repeats, q singleton, c singleton with repeats",
+                    ));
+                    return;
+                }
+            };
+            let ident = |name: &str| Ident {
+                name: name.to_string(),
+                span,
+            };
+            levels.push(LevelType {
+                kind: ident(kind),
+                properties: if nonunique {
+                    vec![ident("nonunique")]
+                } else {
+                    vec![]
+                },
+                span,
+            });
+        }
+        let mut modes = None;
+        if let Some(order) = order {
+            let parsed: Result<Vec<(u64, Span)>, _> = order
+                .split(',')
+                .map(|n| n.trim().parse::<u64>().map(|n| (n, span)))
+                .collect();
+            match parsed {
+                Ok(list) => modes = Some(list),
+                Err(_) => {
+                    self.errors.push(bad(
+                        span,
+                        format!("`{order}` is no mode order"),
+                        "write A:ds:1,0",
+                    ));
+                    return;
+                }
+            }
+        }
+        self.entries.push(FormatEntry {
+            tensor,
+            spec: FormatSpec::Levels(levels),
+            order: modes,
+            fill: None,
+            index: None,
+            span,
+        });
+    }
+
+    fn dimension(&mut self, file: FileId, text: &str, stmts: &mut [Assign]) {
+        let span = whole(file, text);
+        let parsed = text
+            .split_once(':')
+            .and_then(|(v, n)| n.trim().parse::<u64>().ok().map(|n| (v.trim(), n)));
+        let Some((var, extent)) = parsed else {
+            self.errors
+                .push(bad(span, "not a dimension", "write -d i:100"));
+            return;
+        };
+        let mut used = false;
+        for stmt in stmts {
+            if !mentions(stmt, var) {
+                continue;
+            }
+            used = true;
+            let number = |n: u64| Expr {
+                kind: ExprKind::Number(Number::Int(n)),
+                span,
+            };
+            stmt.ranges.push(RangeClause {
+                var: Ident {
+                    name: var.to_string(),
+                    span,
+                },
+                lo: number(0),
+                hi: number(extent),
+                span,
+            });
+        }
+        if used {
+            self.tensors.fixed.insert(var.to_string(), extent);
+        } else {
+            self.errors.push(bad(
+                span,
+                format!("no expression has a variable `{var}`"),
+                "name an index variable",
+            ));
+        }
+    }
+
+    fn schedule(&mut self, file: FileId, text: &str) {
+        match parse_schedule(file, text) {
+            Ok(commands) => self.commands.extend(commands),
+            Err(errors) => self.errors.extend(errors),
+        }
+    }
+}
+
+fn mentions(stmt: &Assign, var: &str) -> bool {
+    fn inside(e: &Expr, var: &str) -> bool {
+        match &e.kind {
+            ExprKind::Name(name) => name == var,
+            ExprKind::Number(_) | ExprKind::Extent { .. } | ExprKind::Member { .. } => false,
+            ExprKind::Apply { args, .. } => args.iter().any(|a| inside(a, var)),
+            ExprKind::Unary(_, a) => inside(a, var),
+            ExprKind::Binary(_, a, b) => inside(a, var) || inside(b, var),
+            ExprKind::Select(c, a, b) => inside(c, var) || inside(a, var) || inside(b, var),
+        }
+    }
+    stmt.subscripts.iter().any(|s| inside(s, var)) || inside(&stmt.rhs, var)
+}
+
+/// `pos(i, p, A)` names the tensor alone: its access is looked up.
+fn with_tensors(mut commands: Vec<Command>, stmts: &[Assign]) -> Vec<Command> {
+    for command in &mut commands {
+        if let Command::Call { name, args, .. } = command
+            && name.name.eq_ignore_ascii_case("pos")
+            && let Some(Arg::Expr(e)) = args.get_mut(2)
+            && let ExprKind::Name(tensor) = &e.kind
+        {
+            let found = stmts.iter().find_map(|s| find_access(&s.rhs, tensor));
+            if let Some(access) = found {
+                e.kind = access.kind;
+            }
+        }
+    }
+    commands
+}
+
+fn find_access(e: &Expr, tensor: &str) -> Option<Expr> {
+    match &e.kind {
+        ExprKind::Apply { callee, .. } if callee.name == tensor => Some(e.clone()),
+        ExprKind::Apply { args, .. } => args.iter().find_map(|a| find_access(a, tensor)),
+        ExprKind::Unary(_, a) => find_access(a, tensor),
+        ExprKind::Binary(_, a, b) => find_access(a, tensor).or_else(|| find_access(b, tensor)),
+        ExprKind::Select(c, a, b) => find_access(c, tensor)
+            .or_else(|| find_access(a, tensor))
+            .or_else(|| find_access(b, tensor)),
+        ExprKind::Number(_)
+        | ExprKind::Name(_)
+        | ExprKind::Extent { .. }
+        | ExprKind::Member { .. } => None,
+    }
+}
+
+fn assemble(
+    stmts: Vec<Assign>,
+    tensors: &Tensors,
+    entries: Vec<FormatEntry>,
+    commands: Vec<Command>,
+    span: Span,
+) -> File {
+    let ident = |name: &str, span: Span| Ident {
+        name: name.to_string(),
+        span,
+    };
+    let mut params = Vec::new();
+    let mut returns = Vec::new();
+    for tensor in &tensors.all {
+        let span = tensor.name.span;
+        if tensor.written || stmts.iter().any(|s| s.tensor.name == tensor.name.name) {
+            returns.push(tensor.name.clone());
+        }
+        let computed_first = tensor.written && !tensor.read_first;
+        if computed_first {
+            continue;
+        }
+        let in_out = stmts.iter().any(|s| s.tensor.name == tensor.name.name);
+        if in_out && tensor.ty.is_none() {
+            // Returned and read: its shape and type are inferred.
+            continue;
+        }
+        let dims = tensor
+            .subscripts
+            .iter()
+            .enumerate()
+            .map(|(mode, s)| match &s.kind {
+                ExprKind::Name(var) => match tensors.fixed.get(var) {
+                    Some(&extent) => Dim::Const(extent, span),
+                    None => Dim::Name(ident(&format!("{var}_size"), s.span)),
+                },
+                ExprKind::Number(_)
+                | ExprKind::Apply { .. }
+                | ExprKind::Extent { .. }
+                | ExprKind::Member { .. }
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..) => {
+                    Dim::Name(ident(&format!("{}{mode}_size", tensor.name.name), s.span))
+                }
+            })
+            .collect();
+        params.push(Param {
+            ty: tensor.ty.clone().unwrap_or_else(|| ident("double", span)),
+            dims,
+            name: tensor.name.clone(),
+            span,
+        });
+    }
+    let name = ident(FUNCTION, span);
+    let mut items = vec![Item::Def(Def {
+        name: name.clone(),
+        params,
+        returns,
+        stmts: stmts.into_iter().map(Stmt::Assign).collect(),
+        span,
+    })];
+    if !entries.is_empty() {
+        items.push(Item::FormatUse(FormatUse {
+            def: name.clone(),
+            entries,
+            span,
+        }));
+    }
+    if !commands.is_empty() {
+        items.push(Item::Schedule(Schedule {
+            def: Some(name),
+            target: None,
+            name: None,
+            commands,
+            span,
+        }));
+    }
+    File { items }
+}
