@@ -1,1 +1,64 @@
-//! TODO
+//! Compile, run and verify as functions. Knows nothing of terminals.
+
+pub mod abi;
+pub mod bind;
+pub mod build;
+pub mod compile;
+pub mod count;
+pub mod run;
+pub mod write;
+
+pub use compile::{Compiled, Request, ScheduleChoice, Source, compile};
+
+use crate::data::DataError;
+use crate::diagnostic::{Diagnostic, Sources};
+
+/// Why something was not done, with the process's exit code.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The program, schedule or command line is wrong: exit 2.
+    Program(Vec<Diagnostic>),
+    /// The data is wrong: exit 3.
+    Data(DataError),
+    /// The environment lacks something: exit 4.
+    Environment(Diagnostic),
+}
+
+impl Failure {
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Program(_) => 2,
+            Failure::Data(_) => 3,
+            Failure::Environment(_) => 4,
+        }
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Failure::Program(diagnostics)
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure::Program(vec![diagnostic])
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Failure::Data(error)
+    }
+}
+
+/// A place for an argument of the command line, so that diagnostics can show it.
+pub fn argument(sources: &mut Sources, option: &str, value: &str) -> crate::diagnostic::Span {
+    let file = sources.add(format!("<{option}>"), value);
+    crate::diagnostic::Span {
+        file,
+        start: 0,
+        end: u32::try_from(value.len()).unwrap_or(u32::MAX),
+    }
+}

@@ -1,1 +1,164 @@
 //! The loop IR as text (`sparsec show --stage loops`).
+
+use super::ir::{Expr, ExprKind, Kernel, Stmt};
+use std::fmt::Write as _;
+
+/// The kernel's statements, indented.
+#[must_use]
+pub fn print(kernel: &Kernel) -> String {
+    let mut out = format!("kernel {}\n", kernel.name);
+    if !kernel.checks.is_empty() {
+        out.push_str("checks\n");
+        stmts(kernel, &kernel.checks, 1, &mut out);
+        out.push_str("body\n");
+    }
+    stmts(kernel, &kernel.body, 1, &mut out);
+    out
+}
+
+fn stmts(k: &Kernel, body: &[Stmt], depth: usize, out: &mut String) {
+    for stmt in body {
+        one(k, stmt, depth, out);
+    }
+}
+
+fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
+    let pad = "  ".repeat(depth);
+    let e = |x: &Expr| expr(k, x);
+    let var = |v: super::ir::VarId| format!("{}.{}", k.var(v).name, v.0);
+    let array = |a: super::ir::ArrayId| k.array(a).name.clone();
+    let op = |op: &Option<super::ir::ReduceOp>| op.map_or(String::new(), |op| format!("{op:?}"));
+    let text = match stmt {
+        Stmt::Let { var: v, init } => format!("let {}: {} = {}", var(*v), init.ty, e(init)),
+        Stmt::Assign {
+            var: v,
+            op: o,
+            value,
+        } => format!("{} {}= {}", var(*v), op(o), e(value)),
+        Stmt::Store {
+            array: a,
+            index,
+            op: o,
+            value,
+            atomic,
+        } => format!(
+            "{}[{}] {}= {}{}",
+            array(*a),
+            e(index),
+            op(o),
+            e(value),
+            if *atomic { " atomically" } else { "" }
+        ),
+        Stmt::For {
+            var: v,
+            lo,
+            hi,
+            step,
+            tag,
+            body,
+        } => {
+            let kind = match tag.parallel {
+                Some(parallel) => format!(" {:?}", parallel.schedule),
+                None => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "{pad}for {} in {}..{} by {step}{kind}",
+                var(*v),
+                e(lo),
+                e(hi)
+            );
+            return stmts(k, body, depth + 1, out);
+        }
+        Stmt::While { cond, body } => {
+            let _ = writeln!(out, "{pad}while {}", e(cond));
+            return stmts(k, body, depth + 1, out);
+        }
+        Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let _ = writeln!(out, "{pad}if {}", e(cond));
+            stmts(k, then, depth + 1, out);
+            if !otherwise.is_empty() {
+                let _ = writeln!(out, "{pad}else");
+                stmts(k, otherwise, depth + 1, out);
+            }
+            return;
+        }
+        Stmt::Alloc {
+            array: a,
+            count,
+            zeroed,
+        } => format!(
+            "alloc {}[{}]{}",
+            array(*a),
+            e(count),
+            if *zeroed { " zeroed" } else { "" }
+        ),
+        Stmt::Grow {
+            arrays,
+            capacity,
+            needed,
+        } => {
+            let names: Vec<String> = arrays.iter().map(|a| array(*a)).collect();
+            format!(
+                "grow {} ({}) to {}",
+                names.join(", "),
+                var(*capacity),
+                e(needed)
+            )
+        }
+        Stmt::Free { array: a } => format!("free {}", array(*a)),
+        Stmt::Fill {
+            array: a,
+            start,
+            count,
+            value,
+        } => format!(
+            "fill {}[{}..+{}] = {}",
+            array(*a),
+            e(start),
+            e(count),
+            e(value)
+        ),
+        Stmt::Search {
+            var: v,
+            array: a,
+            lo,
+            hi,
+            key,
+        } => format!(
+            "let {} = search {}[{}..{}] for {}",
+            var(*v),
+            array(*a),
+            e(lo),
+            e(hi),
+            e(key)
+        ),
+        Stmt::FailIf { cond, code } => format!("fail {code:?} if {}", e(cond)),
+        Stmt::Comment(text) => format!("# {text}"),
+    };
+    let _ = writeln!(out, "{pad}{text}");
+}
+
+fn expr(k: &Kernel, e: &Expr) -> String {
+    match &e.kind {
+        ExprKind::Literal(l) => l.to_string(),
+        ExprKind::Var(v) => format!("{}.{}", k.var(*v).name, v.0),
+        ExprKind::Load { array, index } => {
+            format!("{}[{}]", k.array(*array).name, expr(k, index))
+        }
+        ExprKind::Unary(op, a) => format!("{op:?}({})", expr(k, a)),
+        ExprKind::Binary(op, a, b) => format!("{op:?}({}, {})", expr(k, a), expr(k, b)),
+        ExprKind::Call(func, args) => {
+            let args: Vec<String> = args.iter().map(|a| expr(k, a)).collect();
+            format!("{func:?}({})", args.join(", "))
+        }
+        ExprKind::Cast(a) => format!("{}({})", e.ty, expr(k, a)),
+        ExprKind::Select(c, a, b) => {
+            format!("select({}, {}, {})", expr(k, c), expr(k, a), expr(k, b))
+        }
+    }
+}

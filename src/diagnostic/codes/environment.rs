@@ -1,5 +1,34 @@
-//! Codes of the stage `environment`.
+//! Codes of the command line and of the environment.
 
 use super::codes;
 
-codes! {}
+codes! {
+    NO_FILE = "E0701", "a file that cannot be read",
+"A file named on the command line does not exist or cannot be read. Paths are relative
+to the current directory.";
+    COMMAND_LINE = "E0702", "a wrong argument",
+"An argument of the command line does not have its form, or names something the program
+does not have:
+
+    sparsec run spmv.tc A=web.mtx x=random:1 --size M=1000 -D CHUNK=64";
+    NO_COMPILER = "E0703", "no C compiler",
+"`sparsec run` needs a C compiler. Set CC, or install one (Debian: apt-get install gcc).";
+    COMPILER_FAILED = "E0704", "the C compiler failed",
+"The C compiler refused what sparsec wrote. That is a bug in sparsec unless CC or
+SPARSEC_CFLAGS name something unusual: please report it with the compiler's messages.";
+    NOT_SUPPORTED = "E0705", "not supported yet",
+"This part of the command line is fixed but not built yet.";
+    MISSING_INPUT = "E0706", "an input without data",
+"`sparsec run` needs data for every parameter:
+
+    sparsec run spmv.tc A=web.mtx x=random:1
+
+T=FILE (.mtx, .tns, .npy, each also .gz), T=random:SEED[:DENSITY], T=ones, T=zeros, or a
+number for a scalar.";
+    UNKNOWN_SIZE = "E0707", "a size that nothing fixes",
+"No input has a dimension of this size, so it must be given: `--size N=128`.";
+    NO_SCHEDULE = "E0708", "no such schedule",
+"`--schedule` names neither a file nor a named schedule of the program:
+
+    schedule spmv for c named chunked { ... }      # sparsec spmv.tc --schedule chunked";
+}

@@ -1,0 +1,217 @@
+//! The command line (clap).
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Compiles tensor index notation, formats and schedules to readable C kernels.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sparsec",
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  \
+        sparsec spmv.tc -o out              compile to C\n  \
+        sparsec run spmv.tc A=web.mtx x=random:1 --verify\n  \
+        sparsec run -e 'y(i)=A(i,j)*x(j)' -f A:ds A=web.mtx x=ones --time 20\n  \
+        sparsec explain E0502               what a diagnostic means"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub compile: CompileCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile, run on data, and verify or time.
+    Run(RunArgs),
+    /// Diagnostics only.
+    Check(CheckArgs),
+    /// Format a program, a formats file or a .sched file in place (`-` for standard input).
+    Fmt(FmtArgs),
+    /// Print what a stage of the compiler made.
+    Show(ShowArgs),
+    /// The built-in formats, with pictures of a small example.
+    Formats,
+    /// What a diagnostic's code means, with an example and the fix.
+    Explain {
+        /// The code, as E0201.
+        code: String,
+    },
+    /// Completions for a shell.
+    Completions { shell: clap_complete::Shell },
+    /// Compare schedules on data (not supported yet).
+    Bench(Rest),
+    /// Search for a schedule (not supported yet).
+    Tune(Rest),
+    /// The cache of tuned schedules (not supported yet).
+    Cache(Rest),
+}
+
+/// Whatever stands behind a command that is not built yet.
+#[derive(Debug, Args)]
+pub struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
+}
+
+/// The program and everything that changes what is compiled.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgramArgs {
+    /// An expression in TACO notation; may repeat.
+    #[arg(short = 'e', value_name = "EXPR")]
+    pub exprs: Vec<String>,
+    /// A tensor's format: A:ds, A:ds:1,0
+    #[arg(short = 'f', value_name = "T:LEVELS[:ORDER]")]
+    pub formats_of: Vec<String>,
+    /// A tensor's type: A:float
+    #[arg(short = 't', value_name = "T:TYPE")]
+    pub types: Vec<String>,
+    /// A fixed range: i:100
+    #[arg(short = 'd', value_name = "VAR:EXTENT")]
+    pub dims: Vec<String>,
+    /// Commands with commas between.
+    #[arg(short = 's', value_name = "COMMANDS")]
+    pub commands: Vec<String>,
+    #[arg(long, value_enum, default_value = "c")]
+    pub target: TargetName,
+    /// A .sched file, or a named schedule of the program.
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "no_schedule")]
+    pub schedule: Option<String>,
+    /// Plain loops.
+    #[arg(long)]
+    pub no_schedule: bool,
+    /// Format declarations from a file.
+    #[arg(long, value_name = "FILE")]
+    pub formats: Option<PathBuf>,
+    /// Sets a `let` or `param` of the schedule.
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub defines: Vec<String>,
+    /// Specialises a size.
+    #[arg(long = "size", value_name = "NAME=VALUE")]
+    pub sizes: Vec<String>,
+    /// Width of coordinates and positions.
+    #[arg(long, value_name = "32|64", value_parser = ["32", "64"])]
+    pub index: Option<String>,
+    /// One of the file's functions; all of them by default.
+    #[arg(long, value_name = "NAME")]
+    pub def: Option<String>,
+    #[arg(long, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
+    /// `no-performance` silences performance notes, `error=performance` refuses on them.
+    #[arg(short = 'W', value_name = "WARNING", value_parser = ["no-performance", "performance", "error=performance"])]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TargetName {
+    #[default]
+    C,
+    Cuda,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    #[default]
+    Human,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileCommand {
+    /// The program.
+    #[arg(value_name = "FILE.tc")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The folder to write into (default: NAME.out).
+    #[arg(short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the kernel text and write nothing.
+    #[arg(long)]
+    pub stdout: bool,
+    /// Write nothing; exit 1 with a diff where the folder differs from what would be written.
+    #[arg(long)]
+    pub check: bool,
+    /// Write a make dependency file.
+    #[arg(long, value_name = "FILE")]
+    pub depfile: Option<PathBuf>,
+    /// Print the names of the files that would be written.
+    #[arg(long)]
+    pub list_outputs: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The program, then its data: A=FILE x=random:1 s=2.5
+    #[arg(value_name = "FILE.tc | NAME=DATA")]
+    pub operands: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Write a result: y=y.tns
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub outputs: Vec<String>,
+    /// Compare with the reference evaluator; exit 1 where they differ.
+    #[arg(long)]
+    pub verify: bool,
+    /// Timed runs after a warm-up.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time: Option<u32>,
+    /// OpenMP threads.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
+    /// Everything as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[arg(value_name = "FILE.tc")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write nothing; exit 1 with a diff where a file is formatted otherwise.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[arg(value_name = "FILE.tc")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[arg(long, value_enum)]
+    pub stage: Stage,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ShowFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    Tokens,
+    Program,
+    Graph,
+    Provenance,
+    Schedule,
+    Lattice,
+    Loops,
+    Kernel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    Text,
+    Dot,
+    Svg,
+    Json,
+}

@@ -1,0 +1,68 @@
+//! `sparsec fmt`.
+
+use super::args::{FmtArgs, MessageFormat};
+use super::{Reporter, print};
+use crate::driver::{Failure, compile, write};
+use crate::emit::File;
+use crate::syntax;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(super) fn fmt(args: &FmtArgs) -> u8 {
+    let mut worst = 0;
+    for path in &args.files {
+        worst = worst.max(one(path, args.check));
+    }
+    worst
+}
+
+fn one(path: &PathBuf, check: bool) -> u8 {
+    let mut reporter = Reporter::new(MessageFormat::Human, &[]);
+    let stdin = path.as_os_str() == "-";
+    let read = if stdin {
+        let mut text = String::new();
+        match std::io::stdin().read_to_string(&mut text) {
+            Ok(_) => Ok((reporter.sources.add("<stdin>", &text), text)),
+            Err(error) => return reporter.io_error(path, &error),
+        }
+    } else {
+        compile::read(&mut reporter.sources, path, &mut Vec::new())
+    };
+    let (file, text) = match read {
+        Ok(read) => read,
+        Err(failure) => return reporter.fail(&failure),
+    };
+    let sched = path.extension().is_some_and(|e| e == "sched");
+    let formatted = if sched {
+        syntax::format::format_schedule(file, &text)
+    } else {
+        syntax::format::format_source(file, &text)
+    };
+    let formatted = match formatted {
+        Ok(formatted) => formatted,
+        Err(errors) => return reporter.fail(&Failure::Program(errors)),
+    };
+    if stdin && !check {
+        print(&formatted);
+        return 0;
+    }
+    if formatted == text {
+        return 0;
+    }
+    if check {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        print(&write::diff(
+            folder,
+            &[File {
+                name: name.into_owned(),
+                content: formatted,
+            }],
+        ));
+        return 1;
+    }
+    match write::write_if_changed(path, &formatted) {
+        Ok(()) => 0,
+        Err(error) => reporter.io_error(path, &error),
+    }
+}

@@ -1,0 +1,241 @@
+//! `sparsec run`.
+
+use super::args::RunArgs;
+use super::{Reporter, print, request};
+use crate::data::{self, Summary};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::environment as codes;
+use crate::driver::{self, Failure, argument, bind, build::Library, run};
+use crate::program::ir::TensorId;
+use std::path::PathBuf;
+
+pub(super) fn run(args: &RunArgs) -> u8 {
+    let mut reporter = Reporter::of(&args.program);
+    match execute(args, &mut reporter) {
+        Ok(code) => code,
+        Err(failure) => reporter.fail(&failure),
+    }
+}
+
+/// One result as it is printed.
+#[derive(serde::Serialize)]
+struct Result_ {
+    name: String,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+/// Everything that a run gives.
+#[derive(serde::Serialize)]
+struct Report {
+    function: String,
+    results: Vec<Result_>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<bool>,
+    differences: Vec<String>,
+    seconds: Times,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<u32>,
+}
+
+#[derive(serde::Serialize)]
+struct Times {
+    runs: usize,
+    min: f64,
+    median: f64,
+    max: f64,
+    gflops: f64,
+    gbytes_per_second: f64,
+}
+
+fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
+    let (files, bindings): (Vec<&String>, Vec<&String>) =
+        args.operands.iter().partition(|o| !o.contains('='));
+    if let Some(extra) = files.get(1) {
+        let span = argument(&mut reporter.sources, "command line", extra);
+        return Err(Diagnostic::error(
+            codes::COMMAND_LINE,
+            span,
+            format!("`{extra}` is neither the program nor NAME=DATA"),
+            "a second file",
+        )
+        .with_help("bind data to parameters as A=FILE")
+        .into());
+    }
+    let file = files.first().map(PathBuf::from);
+    let request = request(file.as_ref(), &args.program, &mut reporter.sources)?;
+    let compiled = driver::compile(&request, &mut reporter.sources)?;
+    if let Err(code) = reporter.remarks(&compiled.remarks) {
+        return Ok(code);
+    }
+    let ([function], [kernel]) = (
+        compiled.program.functions.as_slice(),
+        compiled.kernels.as_slice(),
+    ) else {
+        let names: Vec<&str> = compiled
+            .program
+            .functions
+            .iter()
+            .map(|f| f.name.as_str())
+            .collect();
+        let what = names.join(", ");
+        let span = argument(&mut reporter.sources, "command line", &what);
+        return Err(Diagnostic::error(
+            codes::COMMAND_LINE,
+            span,
+            format!("the program has {} functions", names.len()),
+            "which one is to run?",
+        )
+        .with_help("choose one with `--def NAME`")
+        .into());
+    };
+    let mut outputs: Vec<(TensorId, PathBuf)> = Vec::new();
+    for text in &args.outputs {
+        let found = text.split_once('=').and_then(|(name, path)| {
+            let id = function.tensor_named(name)?;
+            function
+                .results
+                .contains(&id)
+                .then(|| (id, PathBuf::from(path)))
+        });
+        let Some(found) = found else {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let names: Vec<&str> = function
+                .results
+                .iter()
+                .map(|&id| function.tensor(id).name.as_str())
+                .collect();
+            return Err(Diagnostic::error(
+                codes::COMMAND_LINE,
+                span,
+                format!("`{text}` is not RESULT=FILE"),
+                "here",
+            )
+            .with_help(format!("the results are {}", names.join(", ")))
+            .into());
+        };
+        outputs.push(found);
+    }
+    let bindings: Vec<String> = bindings.into_iter().cloned().collect();
+    let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
+    let library = Library::build(std::slice::from_ref(kernel), &mut reporter.sources)?;
+    if let Some(threads) = args.threads {
+        library.set_threads(threads);
+    }
+    let outcome = run::run(&library, 0, kernel, function, &bound, args.time)?;
+    let mut results = Vec::new();
+    for &id in &function.results {
+        let Some(packed) = outcome.results.get(&id) else {
+            continue;
+        };
+        let tensor = data::unpack(packed);
+        results.push(Result_ {
+            name: function.tensor(id).name.clone(),
+            summary: data::summarize(&tensor),
+        });
+        for (_, path) in outputs.iter().filter(|(out, _)| *out == id) {
+            data::write(path, &tensor, function.tensor(id).fill)?;
+        }
+    }
+    let differences = if args.verify {
+        run::verify(function, &bound, &outcome.results)?
+    } else {
+        Vec::new()
+    };
+    let report = Report {
+        function: function.name.clone(),
+        results,
+        verified: args.verify.then_some(differences.is_empty()),
+        differences: differences
+            .iter()
+            .map(|d| format!("{}: {}", d.tensor, d.reason))
+            .collect(),
+        seconds: times(&outcome),
+        threads: args.threads,
+    };
+    if args.json {
+        let text = serde_json::to_string(&report).unwrap_or_default();
+        print(&(text + "\n"));
+    } else {
+        print(&text(&report, args.time.is_some()));
+    }
+    Ok(u8::from(!differences.is_empty()))
+}
+
+fn times(outcome: &run::Outcome) -> Times {
+    let mut seconds = outcome.seconds.clone();
+    seconds.sort_by(f64::total_cmp);
+    let at = |k: usize| seconds.get(k).copied().unwrap_or(0.0);
+    let median = at(seconds.len() / 2);
+    let rate = |work: f64| {
+        if median > 0.0 {
+            work / median / 1e9
+        } else {
+            0.0
+        }
+    };
+    Times {
+        runs: seconds.len(),
+        min: at(0),
+        median,
+        max: at(seconds.len().saturating_sub(1)),
+        gflops: rate(outcome.operations),
+        gbytes_per_second: rate(outcome.bytes),
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    if seconds < 1e-3 {
+        format!("{:.1} us", 1e6 * seconds)
+    } else if seconds < 1.0 {
+        format!("{:.3} ms", 1e3 * seconds)
+    } else {
+        format!("{seconds:.3} s")
+    }
+}
+
+fn text(report: &Report, timed: bool) -> String {
+    let mut out = String::new();
+    for result in &report.results {
+        let shape: Vec<String> = result
+            .summary
+            .shape
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let shape = if shape.is_empty() {
+            "scalar".to_string()
+        } else {
+            shape.join(" x ")
+        };
+        out += &format!(
+            "{}: {shape}, {} stored, norm {:.6e}\n",
+            result.name, result.summary.stored, result.summary.norm
+        );
+    }
+    let t = &report.seconds;
+    if timed {
+        out += &format!(
+            "time: min {}, median {}, max {} over {} runs; {:.3} GFLOP/s, {:.3} GB/s\n",
+            duration(t.min),
+            duration(t.median),
+            duration(t.max),
+            t.runs,
+            t.gflops,
+            t.gbytes_per_second
+        );
+    } else {
+        out += &format!("time: {}\n", duration(t.median));
+    }
+    match report.verified {
+        Some(true) => out += "verified\n",
+        Some(false) => {
+            out += "NOT verified: the kernel and the reference evaluator differ\n";
+            for difference in &report.differences {
+                out += &format!("  {difference}\n");
+            }
+        }
+        None => {}
+    }
+    out
+}

@@ -1,0 +1,239 @@
+//! Tensors as kernels see them: the mirror of `sparsec_tensor` in `sparsec.h`.
+
+use crate::data::{IndexArray, LevelData, Packed, Values};
+use crate::format::{LevelKind, TensorFormat};
+use crate::scalar::{Literal, ScalarType};
+use std::ffi::c_void;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CLevel {
+    kind: i32,
+    flags: u32,
+    mode: i64,
+    pos: *mut c_void,
+    pos_len: i64,
+    pos_cap: i64,
+    crd: *mut c_void,
+    crd_len: i64,
+    crd_cap: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CTensor {
+    ty: i32,
+    order: i32,
+    index_bits: i32,
+    flags: u32,
+    dims: *mut i64,
+    levels: *mut CLevel,
+    vals: *mut c_void,
+    vals_len: i64,
+    vals_cap: i64,
+    fill: f64,
+}
+
+impl CTensor {
+    /// What a kernel is given to put a result into.
+    #[must_use]
+    pub fn zeroed() -> Self {
+        CTensor {
+            ty: 0,
+            order: 0,
+            index_bits: 0,
+            flags: 0,
+            dims: std::ptr::null_mut(),
+            levels: std::ptr::null_mut(),
+            vals: std::ptr::null_mut(),
+            vals_len: 0,
+            vals_cap: 0,
+            fill: 0.0,
+        }
+    }
+}
+
+/// A packed tensor with its C view. The view points into the tensor.
+#[derive(Debug)]
+pub struct Argument {
+    pub packed: Packed,
+    dims: Vec<i64>,
+    levels: Vec<CLevel>,
+    view: Box<CTensor>,
+}
+
+fn length(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn index_pointer(array: &mut IndexArray) -> *mut c_void {
+    match array {
+        IndexArray::I32(v) => v.as_mut_ptr().cast(),
+        IndexArray::I64(v) => v.as_mut_ptr().cast(),
+    }
+}
+
+fn kind_code(kind: LevelKind) -> i32 {
+    match kind {
+        LevelKind::Dense => 0,
+        LevelKind::Compressed => 1,
+        LevelKind::Singleton => 2,
+        LevelKind::Hashed => 3,
+        LevelKind::Bitmap => 4,
+        LevelKind::Range => 5,
+    }
+}
+
+impl Argument {
+    #[must_use]
+    pub fn new(packed: Packed) -> Self {
+        let mut argument = Argument {
+            packed,
+            dims: Vec::new(),
+            levels: Vec::new(),
+            view: Box::new(CTensor::zeroed()),
+        };
+        argument.refresh();
+        argument
+    }
+
+    /// Points the view at the tensor's arrays again.
+    fn refresh(&mut self) {
+        self.dims = self
+            .packed
+            .dims
+            .iter()
+            .map(|&d| i64::try_from(d).unwrap_or(i64::MAX))
+            .collect();
+        self.levels = self
+            .packed
+            .levels
+            .iter_mut()
+            .enumerate()
+            .map(|(l, data)| {
+                let level = self.packed.format.levels[l];
+                let mut view = CLevel {
+                    kind: kind_code(level.kind),
+                    flags: u32::from(!level.unique) | u32::from(!level.ordered) << 1,
+                    mode: length(self.packed.format.modes[l]),
+                    pos: std::ptr::null_mut(),
+                    pos_len: 0,
+                    pos_cap: 0,
+                    crd: std::ptr::null_mut(),
+                    crd_len: 0,
+                    crd_cap: 0,
+                };
+                let crd_of = |crd: &mut IndexArray, view: &mut CLevel| {
+                    view.crd_len = length(crd.len());
+                    view.crd_cap = view.crd_len;
+                    view.crd = index_pointer(crd);
+                };
+                match data {
+                    LevelData::Dense => {}
+                    LevelData::Compressed { pos, crd } => {
+                        view.pos_len = length(pos.len());
+                        view.pos_cap = view.pos_len;
+                        view.pos = index_pointer(pos);
+                        crd_of(crd, &mut view);
+                    }
+                    LevelData::Singleton { crd } => crd_of(crd, &mut view),
+                }
+                view
+            })
+            .collect();
+        let ty = self.packed.values.ty();
+        let stored = length(self.packed.values.len());
+        *self.view = CTensor {
+            ty: type_code(ty),
+            order: i32::try_from(self.packed.dims.len()).unwrap_or(0),
+            index_bits: i32::from(self.packed.format.index_bits),
+            flags: 0,
+            dims: self.dims.as_mut_ptr(),
+            levels: self.levels.as_mut_ptr(),
+            vals: self.packed.values.as_mut_ptr(),
+            vals_len: stored,
+            vals_cap: stored,
+            fill: self.packed.fill.as_f64(),
+        };
+    }
+
+    /// The address that the kernel is called with.
+    pub fn pointer(&mut self) -> *mut c_void {
+        std::ptr::from_mut(&mut *self.view).cast()
+    }
+}
+
+fn type_code(ty: ScalarType) -> i32 {
+    let at = ScalarType::ALL.iter().position(|t| *t == ty);
+    i32::try_from(at.unwrap_or(0)).unwrap_or(0)
+}
+
+/// Copies a result out of a kernel's tensor.
+///
+/// # Errors
+/// The tensor is not as its format says.
+///
+/// # Safety
+/// `view` must be what a kernel that was compiled for `format` and `ty` left there.
+pub unsafe fn copy_out(
+    view: &CTensor,
+    ty: ScalarType,
+    format: &TensorFormat,
+    fill: Literal,
+) -> Result<Packed, String> {
+    let order = format.order();
+    if usize::try_from(view.order) != Ok(order) || view.ty != type_code(ty) {
+        return Err("the result has another order or type".to_string());
+    }
+    // SAFETY: the kernel set `order` dims and levels, and the lengths of its arrays.
+    unsafe {
+        let dims: Vec<u64> = (0..order)
+            .map(|m| u64::try_from(*view.dims.add(m)).unwrap_or(0))
+            .collect();
+        let mut levels = Vec::new();
+        for l in 0..order {
+            let level = &*view.levels.add(l);
+            let array = |at: *mut c_void, len: i64| {
+                let len = if at.is_null() {
+                    0
+                } else {
+                    usize::try_from(len).unwrap_or(0)
+                };
+                if format.index_bits == 64 {
+                    IndexArray::I64((0..len).map(|k| *at.cast::<i64>().add(k)).collect())
+                } else {
+                    IndexArray::I32((0..len).map(|k| *at.cast::<i32>().add(k)).collect())
+                }
+            };
+            levels.push(match format.levels[l].kind {
+                LevelKind::Dense => LevelData::Dense,
+                LevelKind::Compressed => LevelData::Compressed {
+                    pos: array(level.pos, level.pos_len),
+                    crd: array(level.crd, level.crd_len),
+                },
+                LevelKind::Singleton => LevelData::Singleton {
+                    crd: array(level.crd, level.crd_len),
+                },
+                LevelKind::Hashed | LevelKind::Bitmap | LevelKind::Range => {
+                    return Err("this level type cannot be read back".to_string());
+                }
+            });
+        }
+        let count = usize::try_from(view.vals_len).unwrap_or(0);
+        let values = if view.vals.is_null() {
+            Values::from_bytes(ty, &[])
+        } else {
+            Values::from_bytes(
+                ty,
+                std::slice::from_raw_parts(view.vals.cast::<u8>(), count * ty.size()),
+            )
+        };
+        Ok(Packed {
+            dims,
+            format: format.clone(),
+            fill,
+            levels,
+            values,
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! The system's C compiler: kernels into a library that this process loads.
+
+use super::Failure;
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::emit::names::function;
+use crate::emit::types::c_type;
+use crate::emit::{Unit, c};
+use crate::loops::interface::Arg;
+use crate::loops::ir::Kernel;
+use std::ffi::{CStr, OsString, c_char, c_int, c_void};
+use std::fmt::Write as _;
+use std::process::Command;
+
+/// Flags of `sparsec run`; `SPARSEC_CFLAGS` replaces them.
+const FLAGS: &str = "-O3 -march=native";
+
+/// A loaded library of kernels.
+pub struct Library {
+    // Never unloaded: the threads of an OpenMP runtime that came with it live on.
+    library: std::mem::ManuallyDrop<libloading::Library>,
+    _folder: tempfile::TempDir,
+}
+
+type Call = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
+
+impl Library {
+    /// Compiles the kernels, all into one translation unit, and loads the result.
+    ///
+    /// # Errors
+    /// No compiler, or it refuses the text.
+    pub fn build(kernels: &[Kernel], sources: &mut Sources) -> Result<Self, Failure> {
+        let unit = Unit {
+            name: "kernels".to_string(),
+            kernels: kernels.to_vec(),
+        };
+        let folder = tempfile::tempdir()
+            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        let mut written = Ok(());
+        for file in c::emit(&unit) {
+            written = written.and_then(|()| put(&file.name, &file.content));
+        }
+        written
+            .and_then(|()| put("calls.c", &trampolines(kernels)))
+            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+        let library = folder.path().join("kernels.so");
+        compile(folder.path(), sources)?;
+        // SAFETY: the library was just built from our own text and runs no initialisers
+        // beyond those of the C runtime.
+        let library = unsafe { libloading::Library::new(&library) }
+            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+        Ok(Library {
+            library: std::mem::ManuallyDrop::new(library),
+            _folder: folder,
+        })
+    }
+
+    /// Calls the checked entry point of the kernel at `at` with the addresses of its
+    /// arguments. Returns its status and, where that is not 0, its reason.
+    ///
+    /// # Errors
+    /// The status and reason.
+    ///
+    /// # Safety
+    /// `args` must hold what the kernel's interface says, in its order.
+    pub unsafe fn call(&self, at: usize, args: &mut [*mut c_void]) -> Result<(), (i32, String)> {
+        // SAFETY: the trampoline's type is fixed; the arguments are the caller's promise.
+        unsafe {
+            let name = format!("sparsec_call_{at}");
+            let call = self
+                .library
+                .get::<Call>(name.as_bytes())
+                .map_err(|e| (-1, e.to_string()))?;
+            let status = call(args.as_mut_ptr());
+            if status == 0 {
+                return Ok(());
+            }
+            let reason = self
+                .library
+                .get::<unsafe extern "C" fn() -> *const c_char>(b"sparsec_last_error")
+                .map(|f| CStr::from_ptr(f()).to_string_lossy().into_owned())
+                .unwrap_or_default();
+            Err((status, reason))
+        }
+    }
+
+    /// Frees the arrays of a result.
+    ///
+    /// # Safety
+    /// `tensor` must be a result of one of this library's kernels.
+    pub unsafe fn free(&self, tensor: *mut c_void) {
+        // SAFETY: as promised.
+        unsafe {
+            if let Ok(f) = self
+                .library
+                .get::<unsafe extern "C" fn(*mut c_void)>(b"sparsec_release_tensor")
+            {
+                f(tensor);
+            }
+        }
+    }
+
+    /// Sets the number of OpenMP threads.
+    pub fn set_threads(&self, threads: u32) {
+        // SAFETY: the function takes one int.
+        unsafe {
+            if let Ok(f) = self
+                .library
+                .get::<unsafe extern "C" fn(c_int)>(b"sparsec_threads")
+            {
+                f(c_int::try_from(threads).unwrap_or(1));
+            }
+        }
+    }
+}
+
+/// Functions of one signature, whatever the kernels take.
+fn trampolines(kernels: &[Kernel]) -> String {
+    let mut out = String::from(
+        "#include \"kernels.h\"\n\
+         #ifdef _OPENMP\n#include <omp.h>\n#endif\n\
+         void sparsec_threads(int n);\n\
+         void sparsec_threads(int n) {\n#ifdef _OPENMP\n    omp_set_num_threads(n);\n#else\n    (void)n;\n#endif\n}\n\
+         const char *sparsec_last_error(void);\n\
+         const char *sparsec_last_error(void) { return sparsec_error(); }\n\
+         void sparsec_release_tensor(sparsec_tensor *t);\n\
+         void sparsec_release_tensor(sparsec_tensor *t) { sparsec_free_tensor(t); }\n",
+    );
+    for (at, kernel) in kernels.iter().enumerate() {
+        let args: Vec<String> = kernel
+            .interface
+            .args
+            .iter()
+            .enumerate()
+            .map(|(n, arg)| match arg {
+                Arg::Scalar { ty, .. } => format!("*({} *)a[{n}]", c_type(ty.compute())),
+                Arg::Tensor(_) => format!("(sparsec_tensor *)a[{n}]"),
+            })
+            .collect();
+        let unused = if args.is_empty() { "(void)a; " } else { "" };
+        let _ = writeln!(
+            out,
+            "int sparsec_call_{at}(void **a);\nint sparsec_call_{at}(void **a) {{ {unused}return {}({}); }}",
+            function(&kernel.name),
+            args.join(", ")
+        );
+    }
+    out
+}
+
+fn environment(sources: &mut Sources, code: crate::diagnostic::Code, reason: &str) -> Failure {
+    let span = super::argument(sources, "environment", &compiler().to_string_lossy());
+    Failure::Environment(
+        Diagnostic::error(code, span, reason.to_string(), "the C compiler")
+            .with_help("set CC to a C compiler, or install one (Debian: apt-get install gcc)"),
+    )
+}
+
+fn compiler() -> OsString {
+    std::env::var_os("CC")
+        .filter(|cc| !cc.is_empty())
+        .unwrap_or_else(|| OsString::from("cc"))
+}
+
+fn compile(folder: &std::path::Path, sources: &mut Sources) -> Result<(), Failure> {
+    let flags = std::env::var("SPARSEC_CFLAGS").unwrap_or_else(|_| FLAGS.to_string());
+    let run = |openmp: bool| {
+        let mut command = Command::new(compiler());
+        command.current_dir(folder).arg("-std=c11");
+        command.args(flags.split_whitespace());
+        if openmp {
+            command.arg("-fopenmp");
+        }
+        command.args([
+            "-shared",
+            "-fPIC",
+            "-o",
+            "kernels.so",
+            "kernels.c",
+            "calls.c",
+            "-lm",
+        ]);
+        command.output()
+    };
+    let mut output = match run(true) {
+        Ok(output) => output,
+        Err(error) => {
+            let reason = format!("cannot run the C compiler: {error}");
+            return Err(environment(sources, codes::NO_COMPILER, &reason));
+        }
+    };
+    if !output.status.success()
+        && let Ok(again) = run(false)
+        && again.status.success()
+    {
+        // A compiler without OpenMP: parallel loops run serially.
+        output = again;
+    }
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages: String = messages.chars().take(4000).collect();
+    Err(environment(
+        sources,
+        codes::COMPILER_FAILED,
+        &format!("the C compiler failed:\n{messages}"),
+    ))
+}

@@ -1,0 +1,81 @@
+//! Counted work: operations and bytes, for GFLOP/s and GB/s.
+//!
+//! Operations are those of each statement's right side (and of its reduction), once
+//! for each iteration; a statement with sparse operands iterates over the stored elements
+//! of the largest one, times the extents of the variables that this one does not have.
+//! Bytes are those of every input and result array, once.
+
+use super::bind::Bound;
+use crate::data::{IndexArray, LevelData, Packed};
+use crate::graph::visit;
+use crate::program::ir::{Access, Bound as RangeBound, ExprKind, Function, TensorId, VarId};
+use std::collections::BTreeMap;
+
+/// Operations of one run.
+#[must_use]
+#[expect(clippy::cast_precision_loss)]
+pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId, usize>) -> f64 {
+    let mut total = 0.0;
+    for stmt in &function.stmts {
+        let mut ops = 0u32;
+        let mut largest: Option<(usize, Access)> = None;
+        visit(&stmt.rhs, &mut |e| match &e.kind {
+            ExprKind::Binary(..) | ExprKind::Unary(..) | ExprKind::Call(..) => ops += 1,
+            ExprKind::Reduce { .. } => ops += 1,
+            ExprKind::Access(access) if function.tensor(access.tensor).is_sparse() => {
+                let count = stored.get(&access.tensor).copied().unwrap_or(0);
+                if largest.as_ref().is_none_or(|(n, _)| *n < count) {
+                    largest = Some((count, access.clone()));
+                }
+            }
+            ExprKind::Access(_)
+            | ExprKind::Literal(_)
+            | ExprKind::Index(_)
+            | ExprKind::Size(_)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_) => {}
+        });
+        let (mut iterations, walked): (f64, Vec<VarId>) = match &largest {
+            None => (1.0, Vec::new()),
+            Some((count, access)) => (
+                *count as f64,
+                access
+                    .subscripts
+                    .iter()
+                    .filter_map(|s| s.as_var())
+                    .collect(),
+            ),
+        };
+        for &var in &stmt.vars {
+            if walked.contains(&var) {
+                continue;
+            }
+            let range = &function.var(var).range;
+            if let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&range.lo, &range.hi) {
+                let extent = bound.eval(hi).unwrap_or(0) - bound.eval(lo).unwrap_or(0);
+                iterations *= extent.max(0) as f64;
+            }
+        }
+        total += iterations * f64::from(ops);
+    }
+    total
+}
+
+/// Bytes of a packed tensor's arrays.
+#[must_use]
+pub fn bytes(packed: &Packed) -> usize {
+    let index = |a: &IndexArray| match a {
+        IndexArray::I32(v) => 4 * v.len(),
+        IndexArray::I64(v) => 8 * v.len(),
+    };
+    let levels: usize = packed
+        .levels
+        .iter()
+        .map(|level| match level {
+            LevelData::Dense => 0,
+            LevelData::Compressed { pos, crd } => index(pos) + index(crd),
+            LevelData::Singleton { crd } => index(crd),
+        })
+        .sum();
+    levels + packed.values.len() * packed.values.ty().size()
+}

@@ -1,0 +1,233 @@
+//! Running a kernel on data, timing it, and comparing it with the judge.
+
+use super::abi::{Argument, CTensor, copy_out};
+use super::bind::Bound;
+use super::build::Library;
+use super::{Failure, count};
+use crate::data::values::{Number, Values};
+use crate::data::{self, DataError, Packed, Tensor};
+use crate::diagnostic::codes::data as data_codes;
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::Kernel;
+use crate::program::ir::{Function, Role, TensorId};
+use crate::reference;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::time::Instant;
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub results: BTreeMap<TensorId, Packed>,
+    /// Seconds of each timed run; of the only run without `--time`.
+    pub seconds: Vec<f64>,
+    pub operations: f64,
+    pub bytes: f64,
+}
+
+/// One argument of a call.
+enum Slot {
+    Scalar(Values),
+    Input(Box<Argument>),
+    /// Its content is restored before each run.
+    InOut(Box<Argument>, Values, TensorId),
+    Output(Box<CTensor>, TensorId),
+}
+
+/// Packs the inputs and calls the kernel: once, or `rounds` timed times after a
+/// warm-up.
+///
+/// # Errors
+/// The data does not fit, or the kernel refuses it.
+#[expect(clippy::cast_precision_loss)]
+pub fn run(
+    library: &Library,
+    at: usize,
+    kernel: &Kernel,
+    function: &Function,
+    bound: &Bound,
+    rounds: Option<u32>,
+) -> Result<Outcome, Failure> {
+    let mut slots = Vec::new();
+    let mut stored = BTreeMap::new();
+    let mut bytes = 0;
+    for arg in &kernel.interface.args {
+        let slot = match arg {
+            Arg::Scalar { name, ty, .. } => {
+                let value = function
+                    .tensor_named(name)
+                    .and_then(|id| bound.tensors.get(&id))
+                    .map_or(Number::Int(0), first);
+                Slot::Scalar(Values::filled(ty.compute(), 1, value))
+            }
+            Arg::Tensor(t) => {
+                let id = function.tensor_named(&t.name).ok_or_else(|| {
+                    DataError::new(data_codes::INVALID, format!("`{}` is unknown", t.name))
+                })?;
+                if t.direction == Direction::Out {
+                    Slot::Output(Box::new(CTensor::zeroed()), id)
+                } else {
+                    let packed = pack(function, id, bound)?;
+                    stored.insert(id, packed.values.len());
+                    bytes += count::bytes(&packed);
+                    if t.direction == Direction::In {
+                        Slot::Input(Box::new(Argument::new(packed)))
+                    } else {
+                        let values = packed.values.clone();
+                        Slot::InOut(Box::new(Argument::new(packed)), values, id)
+                    }
+                }
+            }
+        };
+        slots.push(slot);
+    }
+    let mut seconds = Vec::new();
+    let warm_up = u32::from(rounds.is_some());
+    for round in 0..warm_up + rounds.unwrap_or(1) {
+        for slot in &mut slots {
+            if let Slot::InOut(argument, before, _) = slot {
+                argument.packed.values.clone_from(before);
+                **argument = Argument::new(argument.packed.clone());
+            }
+        }
+        let mut pointers: Vec<*mut c_void> = slots.iter_mut().map(pointer).collect();
+        let start = Instant::now();
+        // SAFETY: the slots were made from the kernel's own interface.
+        let called = unsafe { library.call(at, &mut pointers) };
+        let elapsed = start.elapsed().as_secs_f64();
+        if let Err((status, reason)) = called {
+            release(library, &mut slots);
+            let code = if status == 2 {
+                data_codes::BAD_SUBSCRIPT
+            } else if status == 1 || status == 3 {
+                data_codes::TOO_LARGE
+            } else {
+                data_codes::SHAPE
+            };
+            return Err(DataError::new(code, reason).into());
+        }
+        if round >= warm_up {
+            seconds.push(elapsed);
+        }
+    }
+    let results = collect(&slots, function);
+    release(library, &mut slots);
+    let results = results?;
+    for packed in results.values() {
+        bytes += count::bytes(packed);
+    }
+    Ok(Outcome {
+        results,
+        seconds,
+        operations: count::operations(function, bound, &stored),
+        bytes: bytes as f64,
+    })
+}
+
+fn first(tensor: &Tensor) -> Number {
+    match tensor {
+        Tensor::Dense(dense) if !dense.values.is_empty() => dense.values.get(0),
+        Tensor::Dense(_) | Tensor::Sparse(_) => Number::Int(0),
+    }
+}
+
+fn pointer(slot: &mut Slot) -> *mut c_void {
+    match slot {
+        Slot::Scalar(values) => values.as_mut_ptr(),
+        Slot::Input(argument) | Slot::InOut(argument, ..) => argument.pointer(),
+        Slot::Output(view, _) => std::ptr::from_mut(&mut **view).cast(),
+    }
+}
+
+fn release(library: &Library, slots: &mut [Slot]) {
+    for slot in slots {
+        if let Slot::Output(view, _) = slot {
+            // SAFETY: the kernel made it, or it is still zeroed.
+            unsafe { library.free(std::ptr::from_mut(&mut **view).cast()) };
+        }
+    }
+}
+
+fn collect(slots: &[Slot], function: &Function) -> Result<BTreeMap<TensorId, Packed>, DataError> {
+    let mut results = BTreeMap::new();
+    for slot in slots {
+        match slot {
+            Slot::Scalar(_) | Slot::Input(_) => {}
+            Slot::InOut(argument, _, id) => {
+                results.insert(*id, argument.packed.clone());
+            }
+            Slot::Output(view, id) => {
+                let tensor = function.tensor(*id);
+                // SAFETY: the kernel was compiled for this type and format.
+                let packed = unsafe { copy_out(view, tensor.ty, &tensor.format, tensor.fill) }
+                    .and_then(|packed| data::validate(&packed).map(|()| packed))
+                    .map_err(|reason| {
+                        DataError::new(data_codes::INVALID, format!("`{}`: {reason}", tensor.name))
+                    })?;
+                results.insert(*id, packed);
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn pack(function: &Function, id: TensorId, bound: &Bound) -> Result<Packed, DataError> {
+    let tensor = function.tensor(id);
+    let Some(value) = bound.tensors.get(&id) else {
+        return Err(DataError::new(
+            data_codes::SHAPE,
+            format!("`{}` has no data", tensor.name),
+        ));
+    };
+    let mut dims = Vec::new();
+    for dim in &tensor.dims {
+        let extent = bound.eval(dim).and_then(|d| u64::try_from(d).ok());
+        dims.push(extent.unwrap_or(0));
+    }
+    data::pack(value, tensor.ty, &dims, &tensor.format, tensor.fill).map_err(|mut e| {
+        e.reason = format!("`{}`: {}", tensor.name, e.reason);
+        e
+    })
+}
+
+/// Where a result differs from the judge's.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    pub tensor: String,
+    pub reason: String,
+}
+
+/// Compares every result with the reference evaluator's.
+///
+/// # Errors
+/// The judge finds the data wrong.
+pub fn verify(
+    function: &Function,
+    bound: &Bound,
+    results: &BTreeMap<TensorId, Packed>,
+) -> Result<Vec<Difference>, Failure> {
+    let inputs = reference::Inputs {
+        sizes: bound.sizes.clone(),
+        tensors: bound.tensors.clone(),
+    };
+    let wanted = reference::evaluate(function, &inputs)
+        .map_err(|e| DataError::new(data_codes::BAD_SUBSCRIPT, e.to_string()))?;
+    let mut differences = Vec::new();
+    for (id, packed) in results {
+        let tensor = function.tensor(*id);
+        if tensor.role == Role::Temporary {
+            continue;
+        }
+        let got = data::unpack(packed);
+        let Some(want) = wanted.results.get(id) else {
+            continue;
+        };
+        if let Err(mismatch) = reference::compare(&got, want, tensor.fill) {
+            differences.push(Difference {
+                tensor: tensor.name.clone(),
+                reason: mismatch.to_string(),
+            });
+        }
+    }
+    Ok(differences)
+}

@@ -1,0 +1,75 @@
+//! Files out: written only where they change, or compared.
+
+use crate::emit::File;
+use std::path::{Path, PathBuf};
+
+/// Writes each file whose content differs; others keep their time stamp.
+///
+/// # Errors
+/// The folder or a file cannot be written.
+pub fn write(folder: &Path, files: &[File]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for file in files {
+        write_if_changed(&folder.join(&file.name), &file.content)?;
+    }
+    Ok(())
+}
+
+/// Writes a file unless it has this content already.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_if_changed(path: &Path, content: &str) -> std::io::Result<()> {
+    let same = std::fs::read(path).is_ok_and(|old| old == content.as_bytes());
+    if same {
+        return Ok(());
+    }
+    std::fs::write(path, content)
+}
+
+/// A unified diff from what is on disk to what would be written; empty if nothing
+/// differs.
+#[must_use]
+pub fn diff(folder: &Path, files: &[File]) -> String {
+    let mut out = String::new();
+    for file in files {
+        let path = folder.join(&file.name);
+        let old = std::fs::read(&path).map(|b| String::from_utf8_lossy(&b).into_owned());
+        let missing = old.is_err();
+        let old = old.unwrap_or_default();
+        if old == file.content && !missing {
+            continue;
+        }
+        let from = if missing {
+            "/dev/null".to_string()
+        } else {
+            path.display().to_string()
+        };
+        let to = format!("{} (would be written)", path.display());
+        out += &similar::TextDiff::from_lines(&old, &file.content)
+            .unified_diff()
+            .header(&from, &to)
+            .to_string();
+    }
+    out
+}
+
+/// A make rule: the outputs depend on the inputs. Inputs get empty rules of their own,
+/// so that one that was deleted does not break make.
+#[must_use]
+pub fn depfile(outputs: &[PathBuf], inputs: &[PathBuf]) -> String {
+    let escape = |path: &PathBuf| {
+        path.display()
+            .to_string()
+            .replace('$', "$$")
+            .replace(' ', "\\ ")
+            .replace('#', "\\#")
+    };
+    let outs: Vec<String> = outputs.iter().map(escape).collect();
+    let ins: Vec<String> = inputs.iter().map(escape).collect();
+    let mut out = format!("{}: {}\n", outs.join(" "), ins.join(" "));
+    for input in ins {
+        out += &format!("{input}:\n");
+    }
+    out
+}
