@@ -6,7 +6,7 @@ use crate::driver::{Failure, compile, write};
 use crate::emit::File;
 use crate::syntax;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) fn fmt(args: &FmtArgs) -> u8 {
     let mut worst = 0;
@@ -16,7 +16,7 @@ pub(super) fn fmt(args: &FmtArgs) -> u8 {
     worst
 }
 
-fn one(path: &PathBuf, check: bool) -> u8 {
+fn one(path: &Path, check: bool) -> u8 {
     let mut reporter = Reporter::new(MessageFormat::Human, &[]);
     let stdin = path.as_os_str() == "-";
     let read = if stdin {

@@ -191,7 +191,7 @@ impl Reporter {
 }
 
 /// The request that the arguments make.
-fn request(
+pub fn request(
     file: Option<&PathBuf>,
     program: &ProgramArgs,
     sources: &mut Sources,

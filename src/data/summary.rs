@@ -19,7 +19,8 @@ pub fn summarize(tensor: &Tensor) -> Summary {
     };
     let squares: f64 = (0..values.len())
         .map(|at| values.get(at).complex().norm_sqr())
-        .sum();
+        // An empty sum would be minus zero.
+        .fold(0.0, |sum, x| sum + x);
     Summary {
         shape: tensor.dims().to_vec(),
         stored: values.len(),

@@ -461,23 +461,7 @@ impl Lowerer<'_> {
             .table
             .in_stmt(self.graph, stmt, false)
             .into_iter()
-            .find(|&id| {
-                let entry = self.table.get(id);
-                let format = &self.tensor(entry.access.tensor).format;
-                // Not walked by this loop, though this loop's variable is among its
-                // sparse coordinates.
-                (0..format.order()).any(|level| {
-                    let mentions =
-                        crate::graph::order::vars_in(&entry.access.subscripts[format.modes[level]])
-                            .contains(&root);
-                    mentions
-                        && (level >= self.cursor(scope, id).level)
-                        && (level > self.cursor(scope, id).level || format.levels[level].is_full())
-                        && format.levels[self.cursor(scope, id).level..]
-                            .iter()
-                            .any(|l| !l.is_full())
-                })
-            });
+            .find(|&id| self.is_searched_at(id, root, scope));
         match searched {
             None => Ok(()),
             Some(id) => {
@@ -497,6 +481,29 @@ impl Lowerer<'_> {
                     )))
             }
         }
+    }
+
+    /// Whether a loop over all of `root` lets the access be searched at coordinates
+    /// that outer loops fixed: each outer iteration would try the whole range.
+    fn is_searched_at(&self, id: super::access::AccessId, root: VarId, scope: &Scope) -> bool {
+        let entry = self.table.get(id);
+        let format = &self.tensor(entry.access.tensor).format;
+        let mut meets_root = false;
+        for level in self.cursor(scope, id).level..format.order() {
+            let subscript = &entry.access.subscripts[format.modes[level]];
+            let vars = crate::graph::order::vars_in(subscript);
+            let known = vars
+                .iter()
+                .all(|v| *v == root || scope.coords.contains_key(v));
+            if !known {
+                return false;
+            }
+            if !format.levels[level].is_full() && meets_root && !vars.contains(&root) {
+                return true;
+            }
+            meets_root |= vars.contains(&root);
+        }
+        false
     }
 
     /// Puts the arrays up before the loops and completes them after.

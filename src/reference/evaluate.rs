@@ -10,6 +10,7 @@ use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
 use crate::program::ir::{Bound, Expr, ExprKind, Function, Role, Statement, TensorId, VarId};
 use crate::scalar::ScalarType;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Evaluates a function.
@@ -70,7 +71,7 @@ struct Env {
 /// An element of a table: value, sum of magnitudes, number of terms, and what the
 /// operands' own errors contribute.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Partial {
     value: Number,
     magnitude: f64,
     terms: u32,
@@ -86,8 +87,8 @@ struct Table {
 }
 
 enum Entries {
-    All(Vec<Option<Entry>>),
-    Some(BTreeMap<u128, Entry>),
+    All(Vec<Option<Partial>>),
+    Some(BTreeMap<u128, Partial>),
 }
 
 /// Tables up to this many elements are kept whole.
@@ -106,7 +107,7 @@ impl Table {
         Some(key)
     }
 
-    fn get(&self, vars: &[i64]) -> Option<Entry> {
+    fn get(&self, vars: &[i64]) -> Option<Partial> {
         let key = self.key(vars)?;
         match &self.entries {
             Entries::All(list) => list.get(usize::try_from(key).ok()?).copied().flatten(),
@@ -114,9 +115,9 @@ impl Table {
         }
     }
 
-    fn entry(&mut self, vars: &[i64]) -> Option<&mut Entry> {
+    fn entry(&mut self, vars: &[i64]) -> Option<&mut Partial> {
         let key = self.key(vars)?;
-        let fresh = Entry {
+        let fresh = Partial {
             value: self.neutral,
             magnitude: 0.0,
             terms: 0,
@@ -728,17 +729,16 @@ impl<'f> Judge<'f> {
             self.error.insert(stmt.tensor, errors);
             return Ok(());
         }
-        if !self.operands.contains_key(&stmt.tensor) {
-            let empty = Tensor::Sparse(Coo {
-                coords: vec![Vec::new(); dims.len()],
-                dims: dims.clone(),
-                values: Values::filled(ty, 0, fill),
-            });
-            let operand = Operand::new(tensor, &empty, dims)?;
-            self.operands.insert(stmt.tensor, operand);
-        }
-        let Some(operand) = self.operands.get_mut(&stmt.tensor) else {
-            return Ok(());
+        let operand = match self.operands.entry(stmt.tensor) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let empty = Tensor::Sparse(Coo {
+                    coords: vec![Vec::new(); dims.len()],
+                    dims: dims.clone(),
+                    values: Values::filled(ty, 0, fill),
+                });
+                entry.insert(Operand::new(tensor, &empty, dims)?)
+            }
         };
         let errors = self.error.entry(stmt.tensor).or_default();
         errors.resize(operand.stored(), 0.0);

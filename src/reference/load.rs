@@ -17,8 +17,11 @@ pub(super) struct Operand {
     pub fill: Number,
     pub content: Content,
     /// By the set of modes that are known: elements sorted by those coordinates.
-    indices: RefCell<BTreeMap<u32, Rc<Vec<(u128, usize)>>>>,
+    indices: RefCell<BTreeMap<u32, Index>>,
 }
+
+/// Elements by the key of some of their coordinates, sorted.
+type Index = Rc<Vec<(u128, usize)>>;
 
 pub(super) enum Content {
     Dense(Values),
@@ -98,7 +101,7 @@ impl Operand {
             })
     }
 
-    fn index(&self, mask: u32) -> Rc<Vec<(u128, usize)>> {
+    fn index(&self, mask: u32) -> Index {
         if let Some(index) = self.indices.borrow().get(&mask) {
             return Rc::clone(index);
         }
