@@ -21,9 +21,17 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
 fn program_cases(path: &Path) -> Vec<Case> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut cases = Vec::new();
+    let refused = text.lines().find_map(|l| l.strip_prefix("# refuse:"));
     for line in text.lines().filter_map(|l| l.strip_prefix("# run:")) {
         let mut args = vec![path.display().to_string()];
         args.extend(words(line));
+        if let Some(code) = refused {
+            match compile(&parse(&args)) {
+                Ok(_) => panic!("{} is not refused", path.display()),
+                Err(reason) => assert!(reason.contains(code.trim()), "{reason}"),
+            }
+            return Vec::new();
+        }
         cases.push(case(&args, |bindings| vec![bindings]));
     }
     assert!(!cases.is_empty(), "{} has no run line", path.display());

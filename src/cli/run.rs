@@ -5,7 +5,11 @@ use super::{Reporter, print, request};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
-use crate::driver::{self, Failure, argument, bind, build::Library, run};
+use crate::driver::{
+    self, Failure, argument, bind,
+    build::{Library, Trust},
+    run,
+};
 use crate::program::ir::TensorId;
 use std::path::PathBuf;
 
@@ -118,7 +122,14 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let bindings: Vec<String> = bindings.into_iter().cloned().collect();
     let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
-    let library = Library::build(std::slice::from_ref(kernel), &mut reporter.sources)?;
+    let library = {
+        let trust = if args.time.is_some() {
+            Trust::Inputs
+        } else {
+            Trust::Nothing
+        };
+        Library::build(std::slice::from_ref(kernel), trust, &mut reporter.sources)?
+    };
     if let Some(threads) = args.threads {
         library.set_threads(threads);
     }

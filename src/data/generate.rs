@@ -13,10 +13,9 @@ pub struct Random(u64);
 impl Random {
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Random(
-            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                .wrapping_add(0x1234_5678_9ABC_DEF1),
-        )
+        // One step of the generator scrambles the seed: states of seeds that follow each
+        // other would otherwise be one step apart.
+        Random(Random(seed).bits())
     }
 
     /// 64 random bits.

@@ -22,6 +22,14 @@ pub struct Library {
     _folder: tempfile::TempDir,
 }
 
+/// Whether entry points check the arrays of their inputs element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Nothing,
+    /// Timed runs: the inputs were packed, and so checked, by us.
+    Inputs,
+}
+
 type Call = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 
 impl Library {
@@ -29,7 +37,7 @@ impl Library {
     ///
     /// # Errors
     /// No compiler, or it refuses the text.
-    pub fn build(kernels: &[Kernel], sources: &mut Sources) -> Result<Self, Failure> {
+    pub fn build(kernels: &[Kernel], trust: Trust, sources: &mut Sources) -> Result<Self, Failure> {
         let unit = Unit {
             name: "kernels".to_string(),
             kernels: kernels.to_vec(),
@@ -45,7 +53,7 @@ impl Library {
             .and_then(|()| put("calls.c", &trampolines(kernels)))
             .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
         let library = folder.path().join("kernels.so");
-        compile(folder.path(), sources)?;
+        compile(folder.path(), trust, sources)?;
         // SAFETY: the library was just built from our own text and runs no initialisers
         // beyond those of the C runtime.
         let library = unsafe { libloading::Library::new(&library) }
@@ -163,7 +171,7 @@ fn compiler() -> OsString {
         .unwrap_or_else(|| OsString::from("cc"))
 }
 
-fn compile(folder: &std::path::Path, sources: &mut Sources) -> Result<(), Failure> {
+fn compile(folder: &std::path::Path, trust: Trust, sources: &mut Sources) -> Result<(), Failure> {
     let flags = std::env::var("SPARSEC_CFLAGS").unwrap_or_else(|_| FLAGS.to_string());
     let run = |openmp: bool| {
         let mut command = Command::new(compiler());
@@ -171,6 +179,9 @@ fn compile(folder: &std::path::Path, sources: &mut Sources) -> Result<(), Failur
         command.args(flags.split_whitespace());
         if openmp {
             command.arg("-fopenmp");
+        }
+        if trust == Trust::Inputs {
+            command.arg("-DSPARSEC_TRUST_INPUT");
         }
         command.args([
             "-shared",

@@ -150,6 +150,7 @@ impl Entry<'_> {
             }
         }
         self.sizes();
+        self.requirements();
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::Out {
                 self.make_result(tensor);
@@ -242,6 +243,24 @@ impl Entry<'_> {
                 );
                 self.try_call(&call);
             }
+        }
+    }
+
+    /// Refuses sizes with which something would be read out of bounds.
+    fn requirements(&mut self) {
+        for requirement in &self.kernel.interface.requirements {
+            let mut cond = format!("{} < 0", self.dim_text(&requirement.slack));
+            for (lo, hi) in &requirement.ranges {
+                cond += &format!(" && {} < {}", self.dim_text(lo), self.dim_text(hi));
+            }
+            let text = requirement
+                .text
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('%', "%%");
+            self.line(&format!(
+                "if ({cond}) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, \"{text}\");"
+            ));
         }
     }
 

@@ -21,6 +21,11 @@ impl Printer<'_> {
         self.at(e, 0)
     }
 
+    /// The text of an expression that is compared with another.
+    pub(super) fn compared(&self, e: &Expr) -> String {
+        self.at(e, SUM)
+    }
+
     /// The text of an expression as an operand of an operator that binds at `outer`.
     fn at(&self, e: &Expr, outer: u8) -> String {
         let (text, level) = self.text(e);

@@ -322,7 +322,7 @@ impl<'k> Printer<'k> {
                 tag,
                 body,
             } => {
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                let (lo, hi) = (self.expr(lo), self.compared(hi));
                 self.scopes.open();
                 let name = self.declare(*var);
                 self.loop_pragmas(tag);
@@ -517,7 +517,7 @@ impl<'k> Printer<'k> {
 
     fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
         let capacity = self.var(capacity).to_string();
-        let needed = self.expr(needed);
+        let needed = self.compared(needed);
         self.line(&format!("if ({needed} > {capacity}) {{"));
         self.indent += 1;
         self.line(&format!(
@@ -552,7 +552,7 @@ impl<'k> Printer<'k> {
         }
         self.scopes.open();
         let k = self.scopes.fresh("k");
-        let (start_text, count_text) = (self.expr(start), self.expr(count));
+        let (start_text, count_text) = (self.compared(start), self.compared(count));
         let stored = match self.kernel.array(array).elem {
             ScalarType::F16 => format!("sparsec_float_to_half({})", self.expr(value)),
             ScalarType::BF16 => format!("sparsec_float_to_bfloat16({})", self.expr(value)),

@@ -77,7 +77,9 @@ impl Graph {
             if let (Some(access), true) = (discordant, sparse_result && root) {
                 return Err(scatter_refused(self, &piece, access, stmt));
             }
-            if scatters && narrow {
+            // What the sum reads must not change while it accumulates.
+            let own = reads(&piece.rhs, piece.tensor);
+            if scatters && (narrow || own) {
                 return self.through_temporary(&piece, stmt);
             }
             if let Some(access) = discordant {

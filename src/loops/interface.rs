@@ -17,6 +17,18 @@ pub struct Interface {
     pub sizes: Vec<SizeArg>,
     /// Parameters in order, then the results that are no parameters.
     pub args: Vec<Arg>,
+    /// What the checked function refuses before it calls the raw one.
+    pub requirements: Vec<Requirement>,
+}
+
+/// A condition on sizes and scalar parameters.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Must not be negative, unless one of `ranges` (from, to) is empty.
+    pub slack: Expr,
+    pub ranges: Vec<(Expr, Expr)>,
+    /// Why a call that does not meet it is refused.
+    pub text: String,
 }
 
 #[derive(Clone, Debug)]

@@ -546,6 +546,14 @@ impl Lowerer<'_> {
             out.push(grow(arrays, group.capacity, b::int(1)));
         }
         out.extend(loops);
+        if self.tensor(assembly.tensor).format.index_bits == 32 {
+            for group in &assembly.groups {
+                out.push(ir::Stmt::FailIf {
+                    cond: b::lt(b::int(i64::from(i32::MAX)), index(group.counter)),
+                    code: ir::ErrorCode::IndexOverflow,
+                });
+            }
+        }
         if assembly.gaps {
             for (at, group) in assembly.groups.iter().enumerate() {
                 out.extend(self.carry_forward(assembly, at, group));

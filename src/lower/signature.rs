@@ -2,7 +2,9 @@
 
 use super::Lowerer;
 use crate::loops::build as b;
-use crate::loops::interface::{Arg, Direction, Interface, LevelArrays, SizeArg, TensorArg};
+use crate::loops::interface::{
+    Arg, Direction, Interface, LevelArrays, Requirement, SizeArg, TensorArg,
+};
 use crate::loops::ir;
 use crate::program::ir::{Role, TensorId};
 
@@ -26,7 +28,25 @@ impl Lowerer<'_> {
             }
         }
         let args = ids.into_iter().map(|id| self.argument(id)).collect();
-        Interface { sizes, args }
+        let requirements = function
+            .requirements
+            .iter()
+            .map(|r| Requirement {
+                slack: self.size_expr(&r.slack),
+                ranges: r
+                    .vars
+                    .iter()
+                    .filter_map(|&v| self.graph.static_range(v))
+                    .map(|(lo, hi)| (self.size_expr(lo), self.size_expr(hi)))
+                    .collect(),
+                text: r.text.clone(),
+            })
+            .collect();
+        Interface {
+            sizes,
+            args,
+            requirements,
+        }
     }
 
     fn argument(&self, id: TensorId) -> Arg {
@@ -82,11 +102,25 @@ impl Lowerer<'_> {
                 out.push(ir::Stmt::Alloc {
                     array: self.storage[&id].values,
                     count: self.element_count(id),
-                    zeroed: false,
+                    zeroed: !self.wholly_written_first(id),
                 });
             }
         }
         out
+    }
+
+    /// Whether the first nest that writes a temporary writes all of it.
+    fn wholly_written_first(&self, id: TensorId) -> bool {
+        let dims = &self.tensor(id).dims;
+        let first = self.graph.nests.iter().find(|nest| nest.tensor == id);
+        first.is_some_and(|nest| {
+            nest.op.is_none()
+                && nest.lhs.iter().zip(dims).all(|(&var, dim)| {
+                    self.graph.static_range(var).is_some_and(|(lo, hi)| {
+                        *lo == crate::program::ir::SizeExpr::Const(0) && hi == dim
+                    })
+                })
+        })
     }
 
     pub(super) fn free_temporaries(&self) -> Vec<ir::Stmt> {

@@ -116,7 +116,13 @@ fn check(
     }
     let result = graph.tensor(nest.tensor);
     let appended = appended_vars(&result.format, &nest.lhs);
-    if !known.starts_with(&appended) {
+    // Coordinates must come in ascending order, so the parts of each of its variables
+    // stand together, outer ones first.
+    let ascending: Vec<VarId> = appended
+        .iter()
+        .flat_map(|&var| graph.provenance.leaves(var))
+        .collect();
+    if !order.starts_with(&ascending) {
         return Err(Diagnostic::error(
             codes::LEVEL_ORDER,
             arguments.span,

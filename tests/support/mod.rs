@@ -1,9 +1,15 @@
-//! Shared by the tests that compile and run many programs.
+//! Shared by the tests that compile and run many programs; not every test uses all of it.
+
+#![allow(dead_code)]
 
 use clap::Parser;
 use sparsec::cli::args::{Cli, Command, RunArgs};
 use sparsec::diagnostic::{Sources, render};
-use sparsec::driver::{self, Compiled, Failure, bind, build::Library, run};
+use sparsec::driver::{
+    self, Compiled, Failure, bind,
+    build::{Library, Trust},
+    run,
+};
 use sparsec::loops::ir::Kernel;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +121,7 @@ pub fn run_all(cases: &[Case]) -> Vec<String> {
             })
             .collect();
         let mut sources = Sources::default();
-        let library = match Library::build(&kernels, &mut sources) {
+        let library = match Library::build(&kernels, Trust::Nothing, &mut sources) {
             Ok(library) => library,
             Err(failure) => {
                 wrong.push(describe(&failure, &sources));

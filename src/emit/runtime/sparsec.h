@@ -433,9 +433,20 @@ static inline int64_t sparsec_element_count(int32_t order, const int64_t *dims) 
     return count;
 }
 
-/* Makes t a dense tensor of zeros. */
+/* Whether t is a tensor of this kind and shape that sparsec made. */
+static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    bool same = (t->flags & 1u) && t->type == spec->type && t->order == spec->order && t->vals;
+    for (int32_t l = 0; same && l < spec->order; l++)
+        same = t->dims[l] == dims[l] && t->levels[l].kind == spec->levels[l].kind &&
+               t->levels[l].mode == spec->levels[l].mode;
+    return same;
+}
+
+/* Makes t a dense tensor; the result of a call before is used again. */
 static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    int error = sparsec_shape(t, spec, dims);
+    int error;
+    if (sparsec_is_shape(t, spec, dims)) return SPARSEC_OK;
+    error = sparsec_shape(t, spec, dims);
     if (error) return error;
     t->vals_len = t->vals_cap = sparsec_element_count(t->order, dims);
     t->vals = sparsec_zeroed(t->vals_len, sparsec_type_size(t->type));

@@ -1,0 +1,48 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_ADD8_H
+#define SPARSEC_KERNELS_ADD8_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* add8
+ *   S(i, j) = A(i, j) + B(i, j) + C(i, j) + D(i, j) + E(i, j) + F(i, j) + G(i, j) + H(i, j)
+ *   A: {dense, compressed}
+ *   B: {dense, compressed}
+ *   C: {dense, compressed}
+ *   D: {dense, compressed}
+ *   E: {dense, compressed}
+ *   F: {dense, compressed}
+ *   G: {dense, compressed}
+ *   H: {dense, compressed}
+ *   S: {dense, compressed}
+ */
+/* Checked; makes S (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
+    const sparsec_tensor *D, const sparsec_tensor *E, const sparsec_tensor *F,
+    const sparsec_tensor *G, const sparsec_tensor *H, sparsec_tensor *S);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
+    const double *SPARSEC_RESTRICT B_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
+    const int32_t *SPARSEC_RESTRICT C2_crd, const double *SPARSEC_RESTRICT C_vals,
+    const int32_t *SPARSEC_RESTRICT D2_pos, const int32_t *SPARSEC_RESTRICT D2_crd,
+    const double *SPARSEC_RESTRICT D_vals, const int32_t *SPARSEC_RESTRICT E2_pos,
+    const int32_t *SPARSEC_RESTRICT E2_crd, const double *SPARSEC_RESTRICT E_vals,
+    const int32_t *SPARSEC_RESTRICT F2_pos, const int32_t *SPARSEC_RESTRICT F2_crd,
+    const double *SPARSEC_RESTRICT F_vals, const int32_t *SPARSEC_RESTRICT G2_pos,
+    const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
+    const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
+    const double *SPARSEC_RESTRICT H_vals, int32_t **S2_pos_out, int32_t **S2_crd_out,
+    double **S_vals_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_GATHER_H
+#define SPARSEC_KERNELS_GATHER_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* gather
+ *   Z(i, j) = X(I(i, j))
+ */
+/* Checked; makes Z (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int gather_raw(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RESTRICT X_vals,
+    const int32_t *SPARSEC_RESTRICT I_vals, float *SPARSEC_RESTRICT Z_vals);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_MTTKRP_H
+#define SPARSEC_KERNELS_MTTKRP_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* mttkrp
+ *   A(i, j) = B(i, k, l) * C(k, j) * D(l, j)
+ *   B: {compressed, compressed, compressed}
+ */
+/* Checked; makes A (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int mttkrp(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
+    sparsec_tensor *A);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT A_vals);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

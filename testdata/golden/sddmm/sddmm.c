@@ -1,0 +1,230 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "sddmm.h"
+
+/* sddmm
+ *   D(i, j) = A(i, j) * B(i, k) * C(k, j)
+ *   A: {dense, compressed}
+ *   D: {dense, compressed}
+ */
+int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
+    int32_t **D2_pos_out, int32_t **D2_crd_out, double **D_vals_out) {
+    int32_t *D2_pos = NULL;
+    int32_t *D2_crd = NULL;
+    double *D_vals = NULL;
+    int error;
+    D2_pos = sparsec_zeroed(M + 1, sizeof *D2_pos);
+    if (!D2_pos) {
+        error = SPARSEC_OUT_OF_MEMORY;
+        goto fail;
+    }
+    int64_t pD2 = 0;
+    int64_t D2_capacity = 0;
+    if (1 > D2_capacity) {
+        D2_capacity = sparsec_next_capacity(D2_capacity, 1);
+        void *D2_crd_grown = sparsec_resize(D2_crd, D2_capacity, sizeof *D2_crd);
+        if (!D2_crd_grown) {
+            error = SPARSEC_OUT_OF_MEMORY;
+            goto fail;
+        }
+        D2_crd = D2_crd_grown;
+        void *D_vals_grown = sparsec_resize(D_vals, D2_capacity, sizeof *D_vals);
+        if (!D_vals_grown) {
+            error = SPARSEC_OUT_OF_MEMORY;
+            goto fail;
+        }
+        D_vals = D_vals_grown;
+    }
+    for (int64_t i = 0; i < M; i++) {
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            if (pD2 + 1 > D2_capacity) {
+                D2_capacity = sparsec_next_capacity(D2_capacity, pD2 + 1);
+                void *D2_crd_grown = sparsec_resize(D2_crd, D2_capacity, sizeof *D2_crd);
+                if (!D2_crd_grown) {
+                    error = SPARSEC_OUT_OF_MEMORY;
+                    goto fail;
+                }
+                D2_crd = D2_crd_grown;
+                void *D_vals_grown = sparsec_resize(D_vals, D2_capacity, sizeof *D_vals);
+                if (!D_vals_grown) {
+                    error = SPARSEC_OUT_OF_MEMORY;
+                    goto fail;
+                }
+                D_vals = D_vals_grown;
+            }
+            double sum = 0.0;
+            for (int64_t k = 0; k < K; k++) {
+                sum += A_vals[pA2] * B_vals[i * K + k] * C_vals[k * N + j];
+            }
+            D_vals[pD2] = sum;
+            D2_crd[pD2] = (int32_t)j;
+            pD2++;
+        }
+        D2_pos[i + 1] = (int32_t)pD2;
+    }
+    if (2147483647 < pD2) {
+        error = SPARSEC_INDEX_OVERFLOW;
+        goto fail;
+    }
+    *D2_pos_out = D2_pos;
+    *D2_crd_out = D2_crd;
+    *D_vals_out = D_vals;
+    return SPARSEC_OK;
+fail:
+    sparsec_release(D2_pos);
+    sparsec_release(D2_crd);
+    sparsec_release(D_vals);
+    return error;
+}
+
+static const sparsec_level_spec sddmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec sddmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sddmm_A_levels, 0.0};
+static const sparsec_level_spec sddmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sddmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, sddmm_B_levels, 0.0};
+static const sparsec_level_spec sddmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sddmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, sddmm_C_levels, 0.0};
+static const sparsec_level_spec sddmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec sddmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, sddmm_D_levels, 0.0};
+
+int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
+    sparsec_tensor *D) {
+    int error;
+    error = sparsec_check(A, &sddmm_A_spec);
+    if (error) return error;
+    error = sparsec_check(B, &sddmm_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &sddmm_C_spec);
+    if (error) return error;
+    if (!D) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "D: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    int64_t K = B->dims[1];
+    error = sparsec_same_size("M", "B", B->dims[0], "A", M);
+    if (error) return error;
+    error = sparsec_same_size("K", "C", C->dims[0], "B", K);
+    if (error) return error;
+    error = sparsec_same_size("N", "C", C->dims[1], "A", N);
+    if (error) return error;
+    int64_t D_dims[] = {M, N};
+    error = sparsec_shape(D, &sddmm_D_spec, D_dims);
+    if (error) return error;
+    int32_t *D2_pos = NULL;
+    int32_t *D2_crd = NULL;
+    double *D_vals = NULL;
+    error = sddmm_raw(M, N, K, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (const double *)B->vals, (const double *)C->vals, &D2_pos, &D2_crd,
+        &D_vals);
+    if (error) return sparsec_fail_code(error);
+    int64_t D_positions = 1;
+    D_positions = sparsec_positions(D, 0, D_positions);
+    sparsec_set_level(D, 1, D2_pos, D2_crd, D_positions);
+    D_positions = sparsec_positions(D, 1, D_positions);
+    D->vals = D_vals;
+    D->vals_len = D->vals_cap = D_positions;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_sddmm(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    sparsec_tensor B = {0};
+    sparsec_tensor C = {0};
+    sparsec_tensor D = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &sddmm_A_spec, (const int64_t[]){n, n}, 1);
+    error |= smoke_fill(&B, &sddmm_B_spec, (const int64_t[]){n, n}, 2);
+    error |= smoke_fill(&C, &sddmm_C_spec, (const int64_t[]){n, n}, 3);
+    if (!error) error = sddmm(&A, &B, &C, &D);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = sddmm(&A, &B, &C, &D);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("sddmm", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    sparsec_free_tensor(&D);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_sddmm(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,30 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_SDDMM_H
+#define SPARSEC_KERNELS_SDDMM_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* sddmm
+ *   D(i, j) = A(i, j) * B(i, k) * C(k, j)
+ *   A: {dense, compressed}
+ *   D: {dense, compressed}
+ */
+/* Checked; makes D (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
+    sparsec_tensor *D);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
+    int32_t **D2_pos_out, int32_t **D2_crd_out, double **D_vals_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

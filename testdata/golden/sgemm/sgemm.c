@@ -1,0 +1,158 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "sgemm.h"
+
+/* sgemm
+ *   C(i, j) = b * C(i, j)
+ *   C(i, j) += a * A(i, k) * B(k, j)
+ */
+int sgemm_raw(int64_t N, int64_t M, int64_t K, float a, float b,
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
+    float *SPARSEC_RESTRICT C_vals) {
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < K; j++) {
+            C_vals[i * K + j] = b * C_vals[i * K + j];
+        }
+    }
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < K; j++) {
+            float sum = 0.0f;
+            for (int64_t k = 0; k < M; k++) {
+                sum += a * A_vals[i * M + k] * B_vals[k * K + j];
+            }
+            C_vals[i * K + j] += sum;
+        }
+    }
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec sgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, sgemm_A_levels, 0.0};
+static const sparsec_level_spec sgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, sgemm_B_levels, 0.0};
+static const sparsec_level_spec sgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, sgemm_C_levels, 0.0};
+
+int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
+    int error;
+    error = sparsec_check(A, &sgemm_A_spec);
+    if (error) return error;
+    error = sparsec_check(B, &sgemm_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &sgemm_C_spec);
+    if (error) return error;
+    int64_t N = A->dims[0];
+    int64_t M = A->dims[1];
+    int64_t K = B->dims[1];
+    error = sparsec_same_size("M", "B", B->dims[0], "A", M);
+    if (error) return error;
+    error = sparsec_same_size("N", "C", C->dims[0], "A", N);
+    if (error) return error;
+    error = sparsec_same_size("K", "C", C->dims[1], "B", K);
+    if (error) return error;
+    error = sgemm_raw(N, M, K, a, b, (const float *)A->vals, (const float *)B->vals, (float *)C->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_sgemm(int64_t n, int rounds) {
+    float a = 0.5f;
+    float b = 0.5f;
+    sparsec_tensor A = {0};
+    sparsec_tensor B = {0};
+    sparsec_tensor C = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &sgemm_A_spec, (const int64_t[]){n, n}, 3);
+    error |= smoke_fill(&B, &sgemm_B_spec, (const int64_t[]){n, n}, 4);
+    error |= smoke_fill(&C, &sgemm_C_spec, (const int64_t[]){n, n}, 5);
+    if (!error) error = sgemm(a, b, &A, &B, &C);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = sgemm(a, b, &A, &B, &C);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("sgemm", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_sgemm(n, rounds);
+    return failed;
+}
+#endif

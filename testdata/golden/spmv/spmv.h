@@ -1,0 +1,29 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_SPMV_H
+#define SPARSEC_KERNELS_SPMV_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* spmv
+ *   y(i) +=! A(i, j) * x(j)
+ *   A: {dense, compressed}
+ *   split(i, i0, i1, 32)
+ *   parallelize(i0, CPUThread, NoRaces)
+ */
+/* Checked; makes y (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
