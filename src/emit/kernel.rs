@@ -358,7 +358,7 @@ impl<'k> Printer<'k> {
                     format!("sparsec_resize(NULL, {count}, sizeof *{name})")
                 };
                 self.line(&format!("{name} = {call};"));
-                self.fail_if(&format!("!{name}"), "SPARSEC_OUT_OF_MEMORY");
+                self.line(&format!("SPARSEC_NEED({name});"));
             }
             Stmt::Grow {
                 arrays,
@@ -516,20 +516,32 @@ impl<'k> Printer<'k> {
     }
 
     fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
-        let capacity = self.var(capacity).to_string();
-        let needed = self.compared(needed);
-        self.line(&format!("if ({needed} > {capacity}) {{"));
+        let room = self.var(capacity).to_string();
+        let full = match &needed.kind {
+            // `p + 1 > capacity` as one writes it.
+            ExprKind::Binary(crate::loops::ir::BinaryOp::Add, p, one)
+                if one.kind == ExprKind::Literal(crate::loops::ir::Literal::Int(1)) =>
+            {
+                format!("{} >= {room}", self.compared(p))
+            }
+            ExprKind::Literal(_)
+            | ExprKind::Var(_)
+            | ExprKind::Load { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..) => format!("{} > {room}", self.compared(needed)),
+        };
+        let needed = self.expr(needed);
+        self.line(&format!("if ({full}) {{"));
         self.indent += 1;
         self.line(&format!(
-            "{capacity} = sparsec_next_capacity({capacity}, {needed});"
+            "{room} = sparsec_next_capacity({room}, {needed});"
         ));
         for &array in arrays {
             let name = self.array(array).to_string();
-            self.line(&format!(
-                "void *{name}_grown = sparsec_resize({name}, {capacity}, sizeof *{name});"
-            ));
-            self.fail_if(&format!("!{name}_grown"), "SPARSEC_OUT_OF_MEMORY");
-            self.line(&format!("{name} = {name}_grown;"));
+            self.line(&format!("SPARSEC_RESIZE({name}, {room});"));
         }
         self.indent -= 1;
         self.line("}");

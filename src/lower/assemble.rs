@@ -66,6 +66,9 @@ impl Assembly {
     }
 }
 
+/// Elements that a growing array has room for at first.
+const FIRST_ROOM: i64 = 16;
+
 fn index(var: ir::VarId) -> Expr {
     b::var(var, ScalarType::I64)
 }
@@ -515,10 +518,6 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         let values = self.storage[&assembly.tensor].values;
         for (at, group) in assembly.groups.iter().enumerate() {
-            let zero = |var| ir::Stmt::Let {
-                var,
-                init: b::int(0),
-            };
             match group.pos_capacity {
                 None => out.push(ir::Stmt::Alloc {
                     array: group.pos,
@@ -526,24 +525,22 @@ impl Lowerer<'_> {
                     zeroed: true,
                 }),
                 Some(capacity) => {
-                    out.push(zero(capacity));
-                    out.push(grow(vec![group.pos], capacity, b::int(1)));
+                    out.extend(first_room(vec![group.pos], capacity));
                     out.push(self.store_index(group.pos, b::int(0), b::int(0)));
                 }
             }
-            out.push(zero(group.counter));
-            out.push(zero(group.capacity));
+            out.push(ir::Stmt::Let {
+                var: group.counter,
+                init: b::int(0),
+            });
             let mut arrays = self.coordinate_arrays(assembly, group);
             if at + 1 == assembly.groups.len() {
                 match assembly.block_capacity {
                     None => arrays.push(values),
-                    Some(capacity) => {
-                        out.push(zero(capacity));
-                        out.push(grow(vec![values], capacity, b::int(1)));
-                    }
+                    Some(capacity) => out.extend(first_room(vec![values], capacity)),
                 }
             }
-            out.push(grow(arrays, group.capacity, b::int(1)));
+            out.extend(first_room(arrays, group.capacity));
         }
         out.extend(loops);
         if self.tensor(assembly.tensor).format.index_bits == 32 {
@@ -590,6 +587,20 @@ impl Lowerer<'_> {
             }],
         })
     }
+}
+
+/// Arrays are never NULL, also where nothing is ever appended.
+fn first_room(arrays: Vec<ArrayId>, capacity: ir::VarId) -> Vec<ir::Stmt> {
+    let mut out = vec![ir::Stmt::Let {
+        var: capacity,
+        init: b::int(FIRST_ROOM),
+    }];
+    out.extend(arrays.into_iter().map(|array| ir::Stmt::Alloc {
+        array,
+        count: index(capacity),
+        zeroed: false,
+    }));
+    out
 }
 
 fn note_where(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {

@@ -19,27 +19,13 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *C_vals = NULL;
     int error;
     C2_pos = sparsec_zeroed(M + 1, sizeof *C2_pos);
-    if (!C2_pos) {
-        error = SPARSEC_OUT_OF_MEMORY;
-        goto fail;
-    }
+    SPARSEC_NEED(C2_pos);
     int64_t pC2 = 0;
-    int64_t C2_capacity = 0;
-    if (1 > C2_capacity) {
-        C2_capacity = sparsec_next_capacity(C2_capacity, 1);
-        void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-        if (!C2_crd_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        C2_crd = C2_crd_grown;
-        void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-        if (!C_vals_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        C_vals = C_vals_grown;
-    }
+    int64_t C2_capacity = 16;
+    C2_crd = sparsec_resize(NULL, C2_capacity, sizeof *C2_crd);
+    SPARSEC_NEED(C2_crd);
+    C_vals = sparsec_resize(NULL, C2_capacity, sizeof *C_vals);
+    SPARSEC_NEED(C_vals);
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
@@ -50,58 +36,28 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             int64_t jB = B2_crd[pB2];
             int64_t j = sparsec_min_int64(jA, jB);
             if (jA == j && jB == j) {
-                if (pC2 + 1 > C2_capacity) {
+                if (pC2 >= C2_capacity) {
                     C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-                    if (!C2_crd_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C2_crd = C2_crd_grown;
-                    void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-                    if (!C_vals_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C_vals = C_vals_grown;
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
                 }
                 C_vals[pC2] = A_vals[pA2] + B_vals[pB2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else if (jA == j) {
-                if (pC2 + 1 > C2_capacity) {
+                if (pC2 >= C2_capacity) {
                     C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-                    if (!C2_crd_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C2_crd = C2_crd_grown;
-                    void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-                    if (!C_vals_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C_vals = C_vals_grown;
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
                 }
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else {
-                if (pC2 + 1 > C2_capacity) {
+                if (pC2 >= C2_capacity) {
                     C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-                    if (!C2_crd_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C2_crd = C2_crd_grown;
-                    void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-                    if (!C_vals_grown) {
-                        error = SPARSEC_OUT_OF_MEMORY;
-                        goto fail;
-                    }
-                    C_vals = C_vals_grown;
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
                 }
                 C_vals[pC2] = B_vals[pB2];
                 C2_crd[pC2] = (int32_t)j;
@@ -112,20 +68,10 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pA2 < pA2_end) {
             int64_t j = A2_crd[pA2];
-            if (pC2 + 1 > C2_capacity) {
+            if (pC2 >= C2_capacity) {
                 C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-                if (!C2_crd_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                C2_crd = C2_crd_grown;
-                void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-                if (!C_vals_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                C_vals = C_vals_grown;
+                SPARSEC_RESIZE(C2_crd, C2_capacity);
+                SPARSEC_RESIZE(C_vals, C2_capacity);
             }
             C_vals[pC2] = A_vals[pA2];
             C2_crd[pC2] = (int32_t)j;
@@ -134,20 +80,10 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pB2 < pB2_end) {
             int64_t j = B2_crd[pB2];
-            if (pC2 + 1 > C2_capacity) {
+            if (pC2 >= C2_capacity) {
                 C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                void *C2_crd_grown = sparsec_resize(C2_crd, C2_capacity, sizeof *C2_crd);
-                if (!C2_crd_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                C2_crd = C2_crd_grown;
-                void *C_vals_grown = sparsec_resize(C_vals, C2_capacity, sizeof *C_vals);
-                if (!C_vals_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                C_vals = C_vals_grown;
+                SPARSEC_RESIZE(C2_crd, C2_capacity);
+                SPARSEC_RESIZE(C_vals, C2_capacity);
             }
             C_vals[pC2] = B_vals[pB2];
             C2_crd[pC2] = (int32_t)j;

@@ -33,27 +33,13 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *S_vals = NULL;
     int error;
     S2_pos = sparsec_zeroed(M + 1, sizeof *S2_pos);
-    if (!S2_pos) {
-        error = SPARSEC_OUT_OF_MEMORY;
-        goto fail;
-    }
+    SPARSEC_NEED(S2_pos);
     int64_t pS2 = 0;
-    int64_t S2_capacity = 0;
-    if (1 > S2_capacity) {
-        S2_capacity = sparsec_next_capacity(S2_capacity, 1);
-        void *S2_crd_grown = sparsec_resize(S2_crd, S2_capacity, sizeof *S2_crd);
-        if (!S2_crd_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        S2_crd = S2_crd_grown;
-        void *S_vals_grown = sparsec_resize(S_vals, S2_capacity, sizeof *S_vals);
-        if (!S_vals_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        S_vals = S_vals_grown;
-    }
+    int64_t S2_capacity = 16;
+    S2_crd = sparsec_resize(NULL, S2_capacity, sizeof *S2_crd);
+    SPARSEC_NEED(S2_crd);
+    S_vals = sparsec_resize(NULL, S2_capacity, sizeof *S_vals);
+    SPARSEC_NEED(S_vals);
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
@@ -105,20 +91,10 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
             bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
             bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
-            if (pS2 + 1 > S2_capacity) {
+            if (pS2 >= S2_capacity) {
                 S2_capacity = sparsec_next_capacity(S2_capacity, pS2 + 1);
-                void *S2_crd_grown = sparsec_resize(S2_crd, S2_capacity, sizeof *S2_crd);
-                if (!S2_crd_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                S2_crd = S2_crd_grown;
-                void *S_vals_grown = sparsec_resize(S_vals, S2_capacity, sizeof *S_vals);
-                if (!S_vals_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                S_vals = S_vals_grown;
+                SPARSEC_RESIZE(S2_crd, S2_capacity);
+                SPARSEC_RESIZE(S_vals, S2_capacity);
             }
             S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
             S2_crd[pS2] = (int32_t)j;

@@ -170,6 +170,22 @@ static inline int64_t sparsec_next_capacity(int64_t capacity, int64_t needed) {
     return next < needed ? needed : next;
 }
 
+/* Inside kernels: on failure everything is freed at the label fail. */
+#define SPARSEC_NEED(array)                \
+    do {                                   \
+        if (!(array)) {                    \
+            error = SPARSEC_OUT_OF_MEMORY; \
+            goto fail;                     \
+        }                                  \
+    } while (0)
+
+#define SPARSEC_RESIZE(array, count)                                      \
+    do {                                                                  \
+        void *sparsec_room = sparsec_resize(array, count, sizeof *array); \
+        SPARSEC_NEED(sparsec_room);                                       \
+        array = sparsec_room;                                             \
+    } while (0)
+
 static inline size_t sparsec_type_size(int32_t type) {
     static const unsigned char size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
     return type >= 0 && type < 15 ? size[type] : 0;

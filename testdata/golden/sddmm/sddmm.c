@@ -16,44 +16,20 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     double *D_vals = NULL;
     int error;
     D2_pos = sparsec_zeroed(M + 1, sizeof *D2_pos);
-    if (!D2_pos) {
-        error = SPARSEC_OUT_OF_MEMORY;
-        goto fail;
-    }
+    SPARSEC_NEED(D2_pos);
     int64_t pD2 = 0;
-    int64_t D2_capacity = 0;
-    if (1 > D2_capacity) {
-        D2_capacity = sparsec_next_capacity(D2_capacity, 1);
-        void *D2_crd_grown = sparsec_resize(D2_crd, D2_capacity, sizeof *D2_crd);
-        if (!D2_crd_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        D2_crd = D2_crd_grown;
-        void *D_vals_grown = sparsec_resize(D_vals, D2_capacity, sizeof *D_vals);
-        if (!D_vals_grown) {
-            error = SPARSEC_OUT_OF_MEMORY;
-            goto fail;
-        }
-        D_vals = D_vals_grown;
-    }
+    int64_t D2_capacity = 16;
+    D2_crd = sparsec_resize(NULL, D2_capacity, sizeof *D2_crd);
+    SPARSEC_NEED(D2_crd);
+    D_vals = sparsec_resize(NULL, D2_capacity, sizeof *D_vals);
+    SPARSEC_NEED(D_vals);
     for (int64_t i = 0; i < M; i++) {
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
-            if (pD2 + 1 > D2_capacity) {
+            if (pD2 >= D2_capacity) {
                 D2_capacity = sparsec_next_capacity(D2_capacity, pD2 + 1);
-                void *D2_crd_grown = sparsec_resize(D2_crd, D2_capacity, sizeof *D2_crd);
-                if (!D2_crd_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                D2_crd = D2_crd_grown;
-                void *D_vals_grown = sparsec_resize(D_vals, D2_capacity, sizeof *D_vals);
-                if (!D_vals_grown) {
-                    error = SPARSEC_OUT_OF_MEMORY;
-                    goto fail;
-                }
-                D_vals = D_vals_grown;
+                SPARSEC_RESIZE(D2_crd, D2_capacity);
+                SPARSEC_RESIZE(D_vals, D2_capacity);
             }
             double sum = 0.0;
             for (int64_t k = 0; k < K; k++) {
