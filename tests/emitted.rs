@@ -1,0 +1,89 @@
+//! What golden kernels must be beside right: clean C with and without OpenMP, a header
+//! that C++ takes, and two units that link into one program.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::root;
+
+fn golden() -> Vec<PathBuf> {
+    let mut list: Vec<PathBuf> = std::fs::read_dir(root().join("testdata/golden"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    list.sort();
+    list
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn source(folder: &Path) -> PathBuf {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    folder.join(format!("{name}.c"))
+}
+
+#[test]
+fn golden_kernels_compile_without_warnings_and_run() {
+    let out = tempfile::tempdir().unwrap();
+    for folder in golden() {
+        for openmp in [true, false] {
+            let program = out.path().join("test");
+            let mut cc = Command::new("cc");
+            cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+            cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+            if openmp {
+                cc.arg("-fopenmp");
+            }
+            cc.args(["-DSPARSEC_MAIN", "-o"]).arg(&program);
+            run(cc.arg(source(&folder)).arg("-lm"));
+            run(&mut Command::new(&program));
+        }
+    }
+}
+
+#[test]
+fn headers_are_cpp_and_units_link_together() {
+    let out = tempfile::tempdir().unwrap();
+    let folders = golden();
+    let mut text = String::new();
+    let mut objects = Vec::new();
+    for folder in &folders {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        text += &format!("#include \"{}\"\n", folder.join(format!("{name}.h")).display());
+        let object = out.path().join(format!("{name}.o"));
+        run(Command::new("cc")
+            .args(["-std=c11", "-O0", "-c", "-o"])
+            .arg(&object)
+            .arg(source(folder)));
+        objects.push(object);
+    }
+    text += "#include <cmath>
+int main() {
+    int32_t pos[] = {0, 2, 3}, crd[] = {0, 2, 1};
+    double vals[] = {1, 2, 3}, x[] = {4, 5, 6}, y[2];
+    if (spmv_raw(2, 3, pos, crd, vals, x, y) != 0) return 1;
+    sparsec_tensor result = {};
+    if (spmv(nullptr, nullptr, &result) == 0 || !*sparsec_error()) return 2;
+    return std::fabs(y[0] - 16) + std::fabs(y[1] - 15) < 1e-12 ? 0 : 3;
+}
+";
+    let caller = out.path().join("caller.cpp");
+    std::fs::write(&caller, text).unwrap();
+    let program = out.path().join("caller");
+    run(Command::new("c++")
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
+        .arg(&program)
+        .arg(&caller)
+        .args(&objects));
+    run(&mut Command::new(&program));
+}
