@@ -39,7 +39,14 @@ fn golden_kernels_compile_without_warnings_and_run() {
         for openmp in [true, false] {
             let program = out.path().join("test");
             let mut cc = Command::new("cc");
-            cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+            cc.args([
+                "-std=c11",
+                "-O1",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+            ]);
             cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
             if openmp {
                 cc.arg("-fopenmp");
@@ -59,7 +66,10 @@ fn headers_are_cpp_and_units_link_together() {
     let mut objects = Vec::new();
     for folder in &folders {
         let name = folder.file_name().unwrap().to_str().unwrap();
-        text += &format!("#include \"{}\"\n", folder.join(format!("{name}.h")).display());
+        text += &format!(
+            "#include \"{}\"\n",
+            folder.join(format!("{name}.h")).display()
+        );
         let object = out.path().join(format!("{name}.o"));
         run(Command::new("cc")
             .args(["-std=c11", "-O0", "-c", "-o"])
@@ -81,7 +91,14 @@ int main() {
     std::fs::write(&caller, text).unwrap();
     let program = out.path().join("caller");
     run(Command::new("c++")
-        .args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
+        .args([
+            "-std=c++17",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-o",
+        ])
         .arg(&program)
         .arg(&caller)
         .args(&objects));
