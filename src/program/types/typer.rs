@@ -218,6 +218,21 @@ impl Typer<'_, '_> {
                 | Func::Fma
                 | Func::Heaviside
         );
+        let weak = !matches!(joined, Ty::Strong(_));
+        if weak && arg_ty.is_complex() && (real_only || function == Func::Abs) {
+            // Of literals alone: a real number beside a complex one.
+            let real = if ty == ScalarType::C64 {
+                ScalarType::F32
+            } else {
+                ScalarType::F64
+            };
+            let kind = self.call(function, args, real, span);
+            return ExprKind::Cast(Box::new(Expr {
+                kind,
+                ty: real,
+                span,
+            }));
+        }
         if real_only && arg_ty.is_complex() {
             self.not_for_complex(name_of(function), span);
         }
