@@ -10,7 +10,10 @@ impl Lowerer<'_> {
     /// A statement whose accesses were located as far as they can be.
     pub(super) fn stmt(&mut self, stmt: &Stmt, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         match stmt {
-            Stmt::Forall { var, tag, body } => self.forall(*var, tag, body, scope),
+            Stmt::Forall { var, tag, body } => match self.whole_fill(stmt) {
+                Some(fill) if scope.coords.is_empty() => Ok(vec![fill]),
+                _ => self.forall(*var, tag, body, scope),
+            },
             Stmt::Sequence(stmts) => {
                 let mut out = Vec::new();
                 for stmt in stmts {
@@ -38,6 +41,39 @@ impl Lowerer<'_> {
             }
             Stmt::Assign(assign) => self.assign(assign, scope),
         }
+    }
+
+    /// Loops that set every element of a dense tensor to one constant, as one fill.
+    fn whole_fill(&self, stmt: &Stmt) -> Option<ir::Stmt> {
+        let mut at = stmt;
+        let mut vars = Vec::new();
+        while let Stmt::Forall { var, tag, body } = at {
+            if tag.parallel.is_some() {
+                return None;
+            }
+            vars.push(*var);
+            at = body;
+        }
+        let Stmt::Assign(assign) = at else {
+            return None;
+        };
+        let tensor = self.tensor(assign.tensor);
+        let value = super::fold::as_literal(&assign.rhs)?;
+        let whole = assign.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
+            vars.contains(&var)
+                && self
+                    .graph
+                    .static_range(var)
+                    .is_some_and(|(lo, hi)| *lo == program::SizeExpr::Const(0) && hi == dim)
+        });
+        let arrays = self.storage.get(&assign.tensor)?;
+        (whole && assign.op.is_none() && !tensor.is_sparse() && vars.len() == assign.lhs.len())
+            .then(|| ir::Stmt::Fill {
+                array: arrays.values,
+                start: b::int(0),
+                count: self.element_count(assign.tensor),
+                value: b::literal(value, tensor.ty.compute()),
+            })
     }
 
     fn assign(&mut self, assign: &Assign, scope: &Scope) -> Lower<Vec<ir::Stmt>> {

@@ -13,11 +13,7 @@ int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSE
     const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
     double *SPARSEC_RESTRICT A_vals) {
     (void)K; (void)L;
-    for (int64_t i = 0; i < I; i++) {
-        for (int64_t j = 0; j < J; j++) {
-            A_vals[i * J + j] = 0.0;
-        }
-    }
+    memset(A_vals, 0, (size_t)(I * J) * sizeof *A_vals);
     for (int64_t pB1 = B1_pos[0]; pB1 < B1_pos[1]; pB1++) {
         int64_t i = B1_crd[pB1];
         for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
