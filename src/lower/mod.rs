@@ -17,6 +17,8 @@ pub mod locate;
 pub mod recover;
 pub mod signature;
 pub mod simplify;
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::concretize::concretize;

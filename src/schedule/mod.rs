@@ -8,6 +8,8 @@ pub mod constants;
 pub mod parallelize;
 pub mod reorder;
 pub mod split;
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};

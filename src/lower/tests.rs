@@ -1,0 +1,106 @@
+//! The loops of small programs, and what lowering refuses.
+
+use super::lower;
+use crate::diagnostic::{Sources, render};
+use crate::graph::Graph;
+use crate::loops::{print, simplify};
+use crate::schedule::{Settings, Target, apply};
+use crate::{program, syntax};
+use std::rc::Rc;
+
+/// The loop IR of a program, or the diagnostics.
+fn loops(text: &str, commands: &str) -> String {
+    let mut sources = Sources::default();
+    let file = sources.add("f.tc", text);
+    let script = sources.add("f.sched", commands);
+    let result = syntax::parse(file, text)
+        .and_then(|ast| program::resolve(&[ast], &program::Options::default()))
+        .and_then(|resolved| Graph::build(&Rc::new(resolved.program.functions[0].clone())))
+        .and_then(|graph| {
+            let commands = syntax::parse_schedule(script, commands)?;
+            let settings = Settings {
+                defines: vec![],
+                target: Target::C,
+            };
+            apply(graph, &commands, &settings)
+        })
+        .and_then(|graph| lower(&graph));
+    match result {
+        Ok(lowered) => print::print(&simplify(lowered.kernel)),
+        Err(errors) => errors
+            .iter()
+            .map(|e| render::text(e, &sources, false))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+macro_rules! snapshot {
+    ($name:ident, $text:expr, $commands:expr) => {
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(loops($text, $commands));
+        }
+    };
+}
+
+snapshot!(
+    one_sparse_level_is_walked,
+    "def f(double(M,N) A, double(N) x) -> (y) { y(i) = A(i,j) * x(j) }\nformat f { A: csr }",
+    ""
+);
+snapshot!(
+    an_intersection_has_one_point,
+    "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) * b(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector, c: sparse_vector }",
+    ""
+);
+snapshot!(
+    a_union_has_three,
+    "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) - b(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector, c: sparse_vector }",
+    ""
+);
+snapshot!(
+    a_dense_operand_of_a_sum_visits_everything,
+    "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) + b(i) }\nformat f { a: sparse_vector }",
+    ""
+);
+snapshot!(
+    infinity_intersects_under_plus_and_min,
+    "def f(double(N) a, double(N) b) -> (s) { s min=! a(i) + b(i) }\n\
+     format f { a: sparse_vector fill inf, b: sparse_vector fill inf }",
+    ""
+);
+snapshot!(
+    a_tile_of_a_sparse_dimension_starts_at_a_search,
+    "def f(double(N) a, double(N) b) -> (s) { s = a(i) * b(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector }",
+    "split(i, i0, i1, 4)"
+);
+snapshot!(
+    nested_splits_bound_each_other,
+    "def f(double(N) a) -> (b) { b(j) = a(j) }",
+    "split(j, j0, j1, 4) split(j1, j2, j3, 3)"
+);
+snapshot!(
+    repeated_coordinates_make_runs,
+    "def f(double(M,N) A, double(N) x) -> (y) { y(i) = A(i,j) * x(j) }\nformat f { A: coo }",
+    ""
+);
+snapshot!(
+    gathers_are_checked,
+    "def f(double(N) x, int(K) I) -> (y) { y(k) = x(I(k)) }",
+    ""
+);
+snapshot!(
+    a_coiterated_loop_cannot_be_parallel,
+    "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) * b(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector }",
+    "parallelize(i, CPUThread, NoRaces)"
+);
+snapshot!(
+    a_transposed_term_of_a_sparse_sum_is_refused,
+    "def f(double(N,N) A) -> (C) { C(i,j) = A(i,j) + A(j,i) }\nformat f { A: csr, C: csr }",
+    ""
+);
