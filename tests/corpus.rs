@@ -152,3 +152,31 @@ fn sparse_corpus() {
     }
     check(&cases);
 }
+
+#[test]
+fn what_is_refused_says_why() {
+    let path = root().join("testdata/corpus/refusals.list");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut wrong = Vec::new();
+    for line in text.lines().filter(|l| !l.starts_with('#')) {
+        let (code, args) = line.split_once(' ').unwrap();
+        let run = parse(&words(args));
+        let data = run.operands.iter().filter(|o| o.contains('='));
+        let outcome = compile(&run).and_then(|compiled| {
+            let runs = vec![data.cloned().collect()];
+            let text = String::new();
+            let case = Case {
+                text,
+                compiled,
+                runs,
+            };
+            run_all(&[case]).pop().map_or(Ok(()), Err)
+        });
+        match outcome {
+            Ok(()) => wrong.push(format!("not refused: {line}")),
+            Err(reason) if reason.contains(code) => {}
+            Err(reason) => wrong.push(format!("{line}\n{reason}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use sparsec::cli::args::{Cli, Command, RunArgs};
-use sparsec::diagnostic::{Sources, render};
+use sparsec::diagnostic::{Diagnostic, Sources, render};
 use sparsec::driver::{
     self, Compiled, Failure, bind,
     build::{Library, Trust},
@@ -86,6 +86,17 @@ pub fn describe(failure: &Failure, sources: &Sources) -> String {
     }
 }
 
+/// Codes and messages without their places: for failures that may point into the sources
+/// of a compilation that is over.
+fn brief(failure: &Failure) -> String {
+    let line = |d: &Diagnostic| format!("[{}] {}", d.code.id, d.message);
+    match failure {
+        Failure::Program(list) => list.iter().map(line).collect::<Vec<_>>().join("\n"),
+        Failure::Environment(d) => line(d),
+        Failure::Data(e) => format!("[{}] {e}", e.code.id),
+    }
+}
+
 /// A compiled program with the data it is to run on.
 pub struct Case {
     pub text: String,
@@ -153,7 +164,7 @@ fn run_one(
             let outcome = run::run(library, at, kernel, function, &bound, None)?;
             run::verify(function, &bound, &outcome.results)
         })
-        .map_err(|failure| describe(&failure, &sources))?;
+        .map_err(|failure| brief(&failure))?;
     match outcome.first() {
         None => Ok(()),
         Some(difference) => Err(format!("{} {}", difference.tensor, difference.reason)),
