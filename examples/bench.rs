@@ -9,8 +9,10 @@ use sparsec::format::{Level, TensorFormat};
 use sparsec::scalar::{Literal, ScalarType};
 use std::ffi::c_void;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 const COLUMNS: u64 = 32;
 
@@ -89,6 +91,7 @@ fn main() {
         "openflights.tns.gz",
         "fb15k237_valid.tns",
     ];
+    reading(&folder);
     println!("| kernel | input | stored | hand ms | sparsec ms | hand / sparsec |");
     println!("|---|---|---:|---:|---:|---:|");
     for contest in CONTESTS {
@@ -127,6 +130,39 @@ fn main() {
             );
         }
     }
+}
+
+/// How fast text is read, in MB/s of the uncompressed file.
+fn reading(folder: &Path) {
+    println!("| file | MB | MB/s |\n|---|---:|---:|");
+    for name in [
+        "poisson3d_p2.mtx.gz",
+        "debian_words.mtx.gz",
+        "flights4.tns.gz",
+    ] {
+        let Ok(file) = std::fs::File::open(folder.join(name)) else {
+            continue;
+        };
+        let mut text = Vec::new();
+        flate2::read::MultiGzDecoder::new(file)
+            .read_to_end(&mut text)
+            .unwrap();
+        let kind = if name.contains("mtx") {
+            data::FileKind::MatrixMarket
+        } else {
+            data::FileKind::Frostt
+        };
+        let mut best = f64::INFINITY;
+        for _ in 0..7 {
+            let start = Instant::now();
+            data::parse(kind, &text).unwrap();
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        #[expect(clippy::cast_precision_loss)]
+        let size = text.len() as f64 / 1e6;
+        println!("| {name} | {size:.1} | {:.0} |", size / best);
+    }
+    println!();
 }
 
 /// Compiles both sides with a harness that times them in turn.

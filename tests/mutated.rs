@@ -98,6 +98,14 @@ fn mutate(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     out
 }
 
+/// `SPARSEC_MUTATIONS` makes a long run.
+fn rounds(default: usize) -> usize {
+    std::env::var("SPARSEC_MUTATIONS")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(default)
+}
+
 #[test]
 fn mutated_programs_are_refused_with_a_place() {
     let programs = programs();
@@ -107,7 +115,7 @@ fn mutated_programs_are_refused_with_a_place() {
     let worker = std::thread::Builder::new()
         .stack_size(256 << 20)
         .spawn(move || {
-            for n in 0..2000 {
+            for n in 0..rounds(2000) {
                 let original = &programs[n % programs.len()];
                 let text =
                     String::from_utf8_lossy(&mutate(original.as_bytes(), &mut random)).into_owned();
@@ -146,7 +154,7 @@ fn mutated_programs_are_refused_with_a_place() {
             accepted
         });
     let accepted = worker.unwrap().join().unwrap();
-    println!("{accepted} of 2000 mutated programs still compile");
+    println!("{accepted} mutated programs still compile");
 }
 
 #[test]
@@ -168,7 +176,7 @@ fn mutated_data_is_read_or_refused() {
         ),
         (FileKind::Numpy, std::fs::read(npy).unwrap()),
     ];
-    for n in 0..6000 {
+    for n in 0..rounds(6000) {
         let (kind, bytes) = &seeds[n % seeds.len()];
         let mutated = mutate(bytes, &mut random);
         let result = catch_unwind(|| data::parse(*kind, &mutated));

@@ -1,1 +1,273 @@
-//! The properties that every kernel must have between passes.
+//! The properties that every kernel must have between passes:
+//!
+//! * a variable is declared once before its uses, in an enclosing scope;
+//! * only mutable variables are assigned;
+//! * operands of arithmetic and comparisons have one type, conditions are `Bool`,
+//!   indices and bounds are `I64`;
+//! * nothing fails or grows inside a parallel loop.
+
+use super::interface::Arg;
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use std::collections::BTreeSet;
+
+/// Every violation, in the order of the statements. Empty for a good kernel.
+#[must_use]
+pub fn verify(kernel: &Kernel) -> Vec<String> {
+    let mut found = Vec::new();
+    for body in [&kernel.checks, &kernel.body] {
+        let mut verifier = Verifier {
+            kernel,
+            visible: BTreeSet::new(),
+            parallel: false,
+            found: Vec::new(),
+        };
+        verifier
+            .visible
+            .extend(kernel.interface.sizes.iter().map(|s| s.var));
+        verifier
+            .visible
+            .extend(kernel.interface.args.iter().filter_map(|arg| match arg {
+                Arg::Scalar { var, .. } => Some(*var),
+                Arg::Tensor(_) => None,
+            }));
+        verifier.stmts(body);
+        found.append(&mut verifier.found);
+    }
+    found
+}
+
+struct Verifier<'k> {
+    kernel: &'k Kernel,
+    visible: BTreeSet<VarId>,
+    parallel: bool,
+    found: Vec<String>,
+}
+
+impl Verifier<'_> {
+    fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.found.push(what());
+        }
+    }
+
+    fn name(&self, var: VarId) -> String {
+        self.kernel.var(var).name.clone()
+    }
+
+    fn declare(&mut self, var: VarId) {
+        let fresh = self.visible.insert(var);
+        let name = self.name(var);
+        self.check(fresh, || format!("`{name}` is declared twice"));
+    }
+
+    fn stmts(&mut self, body: &[Stmt]) {
+        let outer = self.visible.clone();
+        for stmt in body {
+            self.stmt(stmt);
+        }
+        self.visible = outer;
+    }
+
+    fn index(&mut self, e: &Expr) {
+        self.expr(e);
+        let ty = e.ty;
+        self.check(ty == ScalarType::I64, || {
+            format!("an index or bound has the type {ty}")
+        });
+    }
+
+    fn condition(&mut self, e: &Expr) {
+        self.expr(e);
+        let ty = e.ty;
+        self.check(ty == ScalarType::Bool, || {
+            format!("a condition has the type {ty}")
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        let serial = !self.parallel;
+        match stmt {
+            Stmt::Let { var, init } => {
+                self.expr(init);
+                self.declare(*var);
+                let (want, got) = (self.kernel.var(*var).ty, init.ty);
+                let name = self.name(*var);
+                self.check(want == got, || format!("`{name}` is a {want}, not {got}"));
+            }
+            Stmt::Assign { var, value, .. } => {
+                self.expr(value);
+                self.used(*var);
+                let mutable = self.kernel.var(*var).mutable;
+                let name = self.name(*var);
+                self.check(mutable, || format!("`{name}` is assigned but not mutable"));
+            }
+            Stmt::Store { index, value, .. } => {
+                self.index(index);
+                self.expr(value);
+            }
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                step,
+                tag,
+                body,
+            } => {
+                self.index(lo);
+                self.index(hi);
+                self.check(*step > 0, || "a loop does not advance".to_string());
+                let outer = (self.visible.clone(), self.parallel);
+                self.declare(*var);
+                self.parallel |= tag.parallel.is_some();
+                self.stmts(body);
+                (self.visible, self.parallel) = outer;
+            }
+            Stmt::While { cond, body } => {
+                self.condition(cond);
+                self.stmts(body);
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.condition(cond);
+                self.stmts(then);
+                self.stmts(otherwise);
+            }
+            Stmt::Alloc { count, .. } => {
+                self.index(count);
+                self.check(serial, || "an allocation in a parallel loop".to_string());
+            }
+            Stmt::Grow {
+                capacity, needed, ..
+            } => {
+                self.index(needed);
+                self.used(*capacity);
+                self.check(serial, || "an array grows in a parallel loop".to_string());
+            }
+            Stmt::Fill {
+                start,
+                count,
+                value,
+                ..
+            } => {
+                self.index(start);
+                self.index(count);
+                self.expr(value);
+            }
+            Stmt::Search {
+                var, lo, hi, key, ..
+            } => {
+                self.index(lo);
+                self.index(hi);
+                self.index(key);
+                self.declare(*var);
+            }
+            Stmt::FailIf { cond, .. } => {
+                self.condition(cond);
+                self.check(serial, || "a failure in a parallel loop".to_string());
+            }
+            Stmt::Free { .. } | Stmt::Comment(_) => {}
+        }
+    }
+
+    fn used(&mut self, var: VarId) {
+        let visible = self.visible.contains(&var);
+        let name = self.name(var);
+        self.check(visible, || {
+            format!("`{name}` is used before it is declared")
+        });
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Literal(_) => {}
+            ExprKind::Var(var) => {
+                self.used(*var);
+                let (want, got) = (self.kernel.var(*var).ty, e.ty);
+                let name = self.name(*var);
+                self.check(want == got, || {
+                    format!("`{name}` is a {want}, read as {got}")
+                });
+            }
+            ExprKind::Load { index, .. } => self.index(index),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.expr(a),
+            ExprKind::Binary(op, a, b) => {
+                self.expr(a);
+                self.expr(b);
+                let (x, y) = (a.ty, b.ty);
+                self.check(x == y, || format!("{op:?} of {x} and {y}"));
+                if matches!(op, BinaryOp::And | BinaryOp::Or) {
+                    self.check(x == ScalarType::Bool, || format!("{op:?} of {x}"));
+                }
+            }
+            ExprKind::Call(_, args) => args.iter().for_each(|a| self.expr(a)),
+            ExprKind::Select(c, a, b) => {
+                self.condition(c);
+                self.expr(a);
+                self.expr(b);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::build as b;
+    use crate::loops::ir::{Interface, Var};
+
+    fn kernel(body: Vec<Stmt>) -> Kernel {
+        let var = |name: &str, mutable| Var {
+            name: name.to_string(),
+            ty: ScalarType::I64,
+            mutable,
+        };
+        Kernel {
+            name: "k".to_string(),
+            comment: vec![],
+            interface: Interface::default(),
+            vars: vec![var("a", false), var("b", true)],
+            arrays: vec![],
+            checks: vec![],
+            body,
+        }
+    }
+
+    #[test]
+    fn violations_are_found() {
+        let (a, c) = (VarId(0), VarId(1));
+        let let_a = Stmt::Let {
+            var: a,
+            init: b::int(1),
+        };
+        let set = |var| Stmt::Assign {
+            var,
+            op: None,
+            value: b::int(2),
+        };
+        assert!(verify(&kernel(vec![let_a.clone()])).is_empty());
+        assert_eq!(
+            verify(&kernel(vec![set(c)])),
+            ["`b` is used before it is declared"]
+        );
+        assert_eq!(
+            verify(&kernel(vec![let_a.clone(), set(a)])),
+            ["`a` is assigned but not mutable"]
+        );
+        assert_eq!(
+            verify(&kernel(vec![let_a.clone(), let_a])),
+            ["`a` is declared twice"]
+        );
+        let cond = Stmt::If {
+            cond: b::int(1),
+            then: vec![],
+            otherwise: vec![],
+        };
+        assert_eq!(
+            verify(&kernel(vec![cond])),
+            ["a condition has the type int64"]
+        );
+    }
+}

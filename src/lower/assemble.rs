@@ -7,7 +7,8 @@
 //! computed once.
 
 use super::{Lower, Lowerer, Scope};
-use crate::diagnostic::codes::lower as codes;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::{lower as codes, performance};
 use crate::format::LevelKind;
 use crate::graph::Stmt;
 use crate::loops::build as b;
@@ -129,6 +130,18 @@ impl Lowerer<'_> {
             });
             level = last + 1;
         }
+        self.remarks.push(
+            Diagnostic::performance(
+                performance::GROWS,
+                self.span,
+                format!("the sparse result `{}` grows step by step", tensor.name),
+                "its number of stored elements is not known before",
+            )
+            .with_help(format!(
+                "`assemble({}, two_phase)`, which counts first, is not supported yet",
+                tensor.name
+            )),
+        );
         let trailing = groups.last().is_some_and(|g| g.last + 1 < format.order());
         let block_capacity = trailing.then(|| {
             self.fresh(
