@@ -230,8 +230,8 @@ fn coordinate(
                 format!("{announced} entries announced on line {size_line}, {read} present"),
             ));
         }
-        let i = index(scan, "row", rows)?;
-        let j = index(scan, "column", cols)?;
+        let i = index(scan, "the row", rows)?;
+        let j = index(scan, "the column", cols)?;
         let at = is.len();
         values.read(scan)?;
         if !scan.line_done() {
@@ -272,7 +272,7 @@ fn coordinate(
 }
 
 fn index(scan: &mut Scanner, what: &str, extent: u64) -> Result<u64, DataError> {
-    let value = scan.count(&format!("the {what}"))?;
+    let value = scan.count(what)?;
     if value == 0 {
         return Err(scan.error(format!("{what} 0: indices start at 1")));
     }

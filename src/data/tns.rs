@@ -30,7 +30,7 @@ pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
     let mut values = Vec::new();
     while !scan.at_end() {
         for (mode, column) in coords.iter_mut().enumerate() {
-            let c = scan.count(&format!("coordinate {}", mode + 1))?;
+            let c = scan.count("a coordinate")?;
             if c == 0 {
                 return Err(scan.error(format!("coordinate {} is 0: indices start at 1", mode + 1)));
             }
