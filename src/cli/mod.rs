@@ -255,7 +255,11 @@ pub fn request(
     }
     let mut sizes = Vec::new();
     for text in &program.sizes {
-        sizes.push(pair::<u64>(text, "--size", sources)?);
+        let (name, value) = pair::<i64>(text, "--size", sources)?;
+        let Ok(value) = u64::try_from(value) else {
+            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
+        };
+        sizes.push((name, value));
     }
     Ok(Request {
         source,
@@ -284,15 +288,17 @@ fn pair<N: std::str::FromStr>(
         let value = value.trim().parse().ok()?;
         (!name.is_empty()).then(|| (name.to_string(), value))
     });
-    parsed.ok_or_else(|| {
-        let span = argument(sources, option, text);
-        Diagnostic::error(
-            codes::COMMAND_LINE,
-            span,
-            format!("`{text}` is not NAME=NUMBER"),
-            "here",
-        )
-        .with_help(format!("write `{option} N=128`"))
-        .into()
-    })
+    parsed.ok_or_else(|| not_a_pair(text, option, "NAME=NUMBER", sources))
+}
+
+fn not_a_pair(text: &str, option: &str, form: &str, sources: &mut Sources) -> Failure {
+    let span = argument(sources, option, text);
+    Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        format!("`{text}` is not {form}"),
+        "here",
+    )
+    .with_help(format!("write `{option} N=128`"))
+    .into()
 }

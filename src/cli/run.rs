@@ -6,7 +6,7 @@ use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::{
-    self, Failure, argument, bind,
+    self, Failure, argument, bind, binding,
     build::{Library, Trust},
     run,
 };
@@ -54,7 +54,7 @@ struct Times {
 
 fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let (files, bindings): (Vec<&String>, Vec<&String>) =
-        args.operands.iter().partition(|o| !o.contains('='));
+        args.operands.iter().partition(|o| !binding::is_binding(o));
     if let Some(extra) = files.get(1) {
         let span = argument(&mut reporter.sources, "command line", extra);
         return Err(Diagnostic::error(

@@ -1,22 +1,14 @@
 //! Data for a function's parameters: `A=web.mtx`, `x=random:1`, `s=2.5`.
 
+use super::binding::{self, Origin};
+use super::memory::Budget;
 use super::{Failure, argument};
 use crate::data::values::{Number, literal};
-use crate::data::{self, Coo, DataError, Dense, Tensor, Values};
+use crate::data::{self, Coo, DataError, Dense, Tensor};
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
-use crate::diagnostic::{Diagnostic, Sources, Span};
-use crate::program::ir::{Function, Role, SizeExpr, SizeId, TensorId};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-/// What a binding says, before sizes are known.
-#[derive(Clone, Debug, PartialEq)]
-enum Origin {
-    File(PathBuf),
-    Random { seed: u64, density: Option<f64> },
-    Constant(f64),
-    Given(Tensor),
-}
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::program::ir::{self, Function, Role, Size, SizeExpr, SizeId, TensorId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Data for every parameter, and every size.
 #[derive(Clone, Debug)]
@@ -54,73 +46,77 @@ pub fn bind(
     bindings: &[String],
     sources: &mut Sources,
 ) -> Result<Bound, Failure> {
-    let mut origins: BTreeMap<TensorId, (Origin, Span)> = BTreeMap::new();
+    let wanted = wanted(function);
+    let mut origins: BTreeMap<TensorId, Origin> = BTreeMap::new();
+    let mut named: BTreeSet<TensorId> = BTreeSet::new();
     let mut errors = Vec::new();
     for text in bindings {
         let span = argument(sources, "command line", text);
-        match parse_binding(function, text, span) {
+        let again = binding::named(function, text).is_some_and(|id| !named.insert(id));
+        match binding::parse(function, &wanted, text, span) {
+            Ok(_) if again => errors.push(
+                Diagnostic::error(
+                    codes::COMMAND_LINE,
+                    span,
+                    "a parameter is bound twice",
+                    "the second time",
+                )
+                .with_help("leave one of them out"),
+            ),
             Ok((id, origin)) => {
-                if origins.insert(id, (origin, span)).is_some() {
-                    errors.push(
-                        Diagnostic::error(
-                            codes::COMMAND_LINE,
-                            span,
-                            "a parameter is bound twice",
-                            "the second time",
-                        )
-                        .with_help("leave one of them out"),
-                    );
-                }
+                origins.insert(id, origin);
             }
             Err(error) => errors.push(error),
         }
     }
-    for id in wanted(function) {
-        if !origins.contains_key(&id) {
-            let tensor = function.tensor(id);
-            let what = if tensor.role == Role::InOut {
-                "its content is read before it is written"
-            } else {
-                "no data given"
-            };
-            errors.push(
-                Diagnostic::error(
-                    codes::MISSING_INPUT,
-                    tensor.span,
-                    format!("`{}` has no data", tensor.name),
-                    what,
-                )
-                .with_help(if tensor.dims.is_empty() {
-                    format!("add `{}=1.0`", tensor.name)
-                } else {
-                    format!(
-                        "add `{0}=FILE.mtx`, `{0}=random:1`, `{0}=ones` or `{0}=zeros`",
-                        tensor.name
-                    )
-                }),
-            );
-        }
-    }
+    let missing = wanted.iter().filter(|id| !named.contains(id));
+    errors.extend(missing.map(|&id| no_data(function.tensor(id))));
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    let origins = origins.into_iter().map(|(id, (o, _))| (id, o)).collect();
-    resolve(function, origins)
+    resolve(function, &origins, sources)
 }
 
-/// Binds tensors that are there already (tests and generators).
-///
-/// # Errors
-/// As [`bind`].
-pub fn bind_tensors(
-    function: &Function,
-    tensors: BTreeMap<TensorId, Tensor>,
-) -> Result<Bound, Failure> {
-    let origins = tensors
-        .into_iter()
-        .map(|(id, t)| (id, Origin::Given(t)))
-        .collect();
-    resolve(function, origins)
+/// An input that no binding names.
+fn no_data(tensor: &ir::Tensor) -> Diagnostic {
+    let name = &tensor.name;
+    let label = if tensor.role == Role::InOut {
+        "its content is read before it is written"
+    } else {
+        "no data given"
+    };
+    let help = if tensor.dims.is_empty() {
+        format!("add `{name}=1`")
+    } else {
+        format!("add `{name}=FILE.mtx`, `{name}=random:1`, `{name}=ones` or `{name}=zeros`")
+    };
+    Diagnostic::error(
+        codes::MISSING_INPUT,
+        tensor.span,
+        format!("`{name}` has no data"),
+        label,
+    )
+    .with_help(help)
+}
+
+/// A size that nothing fixes; `-e` has no names for sizes, only variables.
+fn unknown_size(size: &Size, sources: &Sources) -> Diagnostic {
+    let label = "no input that is read from a file has it";
+    let name = &size.name;
+    let variable = name
+        .strip_suffix("_size")
+        .filter(|_| sources.get(size.span.file).name == "-e");
+    let (message, help) = match variable {
+        Some(v) => (
+            format!("nothing fixes the range of {v}"),
+            format!("add `-d {v}:128`"),
+        ),
+        None => (
+            format!("nothing fixes the size {name}"),
+            format!("add `--size {name}=128`"),
+        ),
+    };
+    Diagnostic::error(codes::UNKNOWN_SIZE, size.span, message, label).with_help(help)
 }
 
 /// The tensors that a caller gives.
@@ -132,85 +128,6 @@ pub fn wanted(function: &Function) -> Vec<TensorId> {
         .collect()
 }
 
-fn parse_binding(
-    function: &Function,
-    text: &str,
-    span: Span,
-) -> Result<(TensorId, Origin), Diagnostic> {
-    let wrong = |message: String, label: &str| {
-        Diagnostic::error(codes::COMMAND_LINE, span, message, label).with_help(
-            "write NAME=FILE, NAME=random:SEED[:DENSITY], NAME=ones, NAME=zeros or NAME=NUMBER",
-        )
-    };
-    let Some((name, what)) = text.split_once('=') else {
-        return Err(wrong(format!("`{text}` binds nothing"), "no `=` here"));
-    };
-    let Some(id) = function.tensor_named(name) else {
-        let known: Vec<&str> = wanted(function)
-            .into_iter()
-            .map(|id| function.tensor(id).name.as_str())
-            .collect();
-        return Err(Diagnostic::error(
-            codes::COMMAND_LINE,
-            span,
-            format!("`{}` has no parameter `{name}`", function.name),
-            "not a parameter",
-        )
-        .with_help(format!("its parameters are {}", known.join(", "))));
-    };
-    let tensor = function.tensor(id);
-    if matches!(tensor.role, Role::Result | Role::Temporary) {
-        return Err(wrong(
-            format!("`{name}` is computed by `{}`", function.name),
-            "takes no data",
-        ));
-    }
-    if let Some(rest) = what.strip_prefix("random:") {
-        let (seed, density) = match rest.split_once(':') {
-            Some((seed, density)) => (seed, Some(density)),
-            None => (rest, None),
-        };
-        let Ok(seed) = seed.parse::<u64>() else {
-            return Err(wrong(
-                format!("`{seed}` is no seed"),
-                "a whole number is due",
-            ));
-        };
-        let density = match density.map(str::parse::<f64>) {
-            None => None,
-            Some(Ok(d)) if (0.0..=1.0).contains(&d) => Some(d),
-            Some(_) => {
-                return Err(wrong(
-                    format!("`{rest}`: the density must be between 0 and 1"),
-                    "not a density",
-                ));
-            }
-        };
-        return Ok((id, Origin::Random { seed, density }));
-    }
-    match what {
-        "ones" => return Ok((id, Origin::Constant(1.0))),
-        "zeros" => return Ok((id, Origin::Constant(0.0))),
-        "random" => {
-            return Err(wrong("`random` needs a seed".to_string(), "write random:1"));
-        }
-        _ => {}
-    }
-    if let Ok(value) = what.parse::<f64>() {
-        if !tensor.dims.is_empty() {
-            return Err(wrong(
-                format!("`{name}` is no scalar"),
-                "a number fits scalars only",
-            ));
-        }
-        return Ok((id, Origin::Constant(value)));
-    }
-    if tensor.dims.is_empty() {
-        return Err(wrong(format!("`{what}` is no number"), "a scalar is due"));
-    }
-    Ok((id, Origin::File(PathBuf::from(what))))
-}
-
 /// A size as the data fixes it.
 struct Fixed {
     value: u64,
@@ -220,82 +137,28 @@ struct Fixed {
     exact: bool,
 }
 
-fn resolve(function: &Function, origins: BTreeMap<TensorId, Origin>) -> Result<Bound, Failure> {
-    let mut loaded: BTreeMap<TensorId, (Tensor, bool)> = BTreeMap::new();
-    for (&id, origin) in &origins {
-        let (tensor, exact) = match origin {
-            Origin::File(path) => {
-                let exact = data::file_kind(path).is_none_or(|(k, _)| k != data::FileKind::Frostt);
-                (data::read(path)?, exact)
-            }
-            Origin::Given(tensor) => (tensor.clone(), true),
-            Origin::Random { .. } | Origin::Constant(_) => continue,
-        };
-        let order = function.tensor(id).order();
-        loaded.insert(
-            id,
-            (as_order(tensor, order, &function.tensor(id).name)?, exact),
-        );
-    }
+fn resolve(
+    function: &Function,
+    origins: &BTreeMap<TensorId, Origin>,
+    sources: &Sources,
+) -> Result<Bound, Failure> {
+    let mut loaded = load(function, origins)?;
     let mut bound = Bound {
-        sizes: BTreeMap::new(),
+        sizes: sizes(function, &loaded, sources)?,
         tensors: BTreeMap::new(),
     };
-    for (at, size) in function.sizes.iter().enumerate() {
-        let id = SizeId(u32::try_from(at).unwrap_or(u32::MAX));
-        let value = size_value(function, id, &loaded)?;
-        let value = match (size.value, value) {
-            (Some(given), Some(found)) => {
-                if found.value > given || (found.exact && found.value != given) {
-                    return Err(DataError::new(
-                        data_codes::SHAPE,
-                        format!(
-                            "size {} is given as {given}, but {} has {}",
-                            size.name, found.tensor, found.value
-                        ),
-                    )
-                    .into());
-                }
-                given
-            }
-            (Some(given), None) => given,
-            (None, Some(found)) => found.value,
-            (None, None) => {
-                return Err(Diagnostic::error(
-                    codes::UNKNOWN_SIZE,
-                    size.span,
-                    format!("nothing fixes the size {}", size.name),
-                    "no input that is read from a file has it",
-                )
-                .with_help(format!("add `--size {}=128`", size.name))
-                .into());
-            }
-        };
-        bound
-            .sizes
-            .insert(id, i64::try_from(value).unwrap_or(i64::MAX));
-    }
+    let mut budget = Budget::of_this_machine();
     // Scalars first: extents may depend on them.
     let mut ids: Vec<TensorId> = origins.keys().copied().collect();
     ids.sort_by_key(|&id| function.tensor(id).order());
     for id in ids {
         let tensor = function.tensor(id);
-        let mut dims = Vec::new();
-        for dim in &tensor.dims {
-            let extent = bound.eval(dim).and_then(|d| u64::try_from(d).ok());
-            let Some(extent) = extent else {
-                return Err(DataError::new(
-                    data_codes::SHAPE,
-                    format!("`{}` would have a negative extent", tensor.name),
-                )
-                .into());
-            };
-            dims.push(extent);
-        }
+        let dims = extents(tensor, &bound)?;
         let value = match &origins[&id] {
-            Origin::File(_) | Origin::Given(_) => match loaded.remove(&id) {
+            Origin::File(_) => match loaded.remove(&id) {
                 Some((value, exact)) => {
                     check_dims(&tensor.name, value.dims(), &dims, exact)?;
+                    budget.pack(tensor, &dims, count(value.stored()))?;
                     grown(value, &dims)
                 }
                 None => continue,
@@ -303,6 +166,12 @@ fn resolve(function: &Function, origins: BTreeMap<TensorId, Origin>) -> Result<B
             Origin::Random { seed, density } => {
                 let default = if tensor.is_sparse() { 0.01 } else { 1.0 };
                 let density = density.unwrap_or(default);
+                let stored = if tensor.is_sparse() {
+                    density * elements(&dims)
+                } else {
+                    elements(&dims)
+                };
+                budget.generate(tensor, &dims, stored)?;
                 let value = data::random(*seed, density, &dims, tensor.ty);
                 if tensor.is_sparse() {
                     value
@@ -310,18 +179,106 @@ fn resolve(function: &Function, origins: BTreeMap<TensorId, Origin>) -> Result<B
                     Tensor::Dense(data::write::densify(&value, tensor.fill)?)
                 }
             }
-            Origin::Constant(x) => constant(*x, &dims, tensor)?,
+            Origin::Constant(n) => {
+                if tensor.is_sparse() && literal(tensor.fill).complex() == n.complex() {
+                    budget.pack(tensor, &dims, 0.0)?;
+                    data::generate::empty(&dims, tensor.ty)
+                } else {
+                    budget.generate(tensor, &dims, elements(&dims))?;
+                    constant(*n, &dims, tensor)?
+                }
+            }
         };
         bound.tensors.insert(id, converted(value, tensor.ty));
+    }
+    for tensor in &function.tensors {
+        let made = matches!(tensor.role, Role::Result | Role::Temporary);
+        // Extents that are wrong are the kernel's to refuse.
+        if made
+            && !tensor.is_sparse()
+            && let Ok(dims) = extents(tensor, &bound)
+        {
+            budget.pack(tensor, &dims, elements(&dims))?;
+        }
     }
     Ok(bound)
 }
 
-fn constant(x: f64, dims: &[u64], tensor: &crate::program::ir::Tensor) -> Result<Tensor, Failure> {
-    if tensor.is_sparse() && literal(tensor.fill).real() == x {
-        return Ok(data::generate::empty(dims, tensor.ty));
+/// How many elements a dense tensor has.
+#[expect(clippy::cast_precision_loss)]
+fn elements(dims: &[u64]) -> f64 {
+    dims.iter().map(|&d| d as f64).product()
+}
+
+#[expect(clippy::cast_precision_loss)]
+fn count(n: usize) -> f64 {
+    n as f64
+}
+
+/// A tensor's extents, once the sizes and scalars in them are known.
+fn extents(tensor: &ir::Tensor, bound: &Bound) -> Result<Vec<u64>, DataError> {
+    let one = |dim: &SizeExpr| bound.eval(dim).and_then(|d| u64::try_from(d).ok());
+    let dims: Option<Vec<u64>> = tensor.dims.iter().map(one).collect();
+    dims.ok_or_else(|| {
+        DataError::new(
+            data_codes::SHAPE,
+            format!(
+                "`{}` would have a negative or too large extent",
+                tensor.name
+            ),
+        )
+    })
+}
+
+/// Reads the files that are bound; with whether each states its extents (`.tns` does
+/// not).
+fn load(
+    function: &Function,
+    origins: &BTreeMap<TensorId, Origin>,
+) -> Result<BTreeMap<TensorId, (Tensor, bool)>, DataError> {
+    let mut loaded = BTreeMap::new();
+    for (&id, origin) in origins {
+        if let Origin::File(path) = origin {
+            let exact = data::file_kind(path).is_none_or(|(k, _)| k != data::FileKind::Frostt);
+            let tensor = function.tensor(id);
+            let value = as_order(data::read(path)?, tensor.order(), &tensor.name)?;
+            loaded.insert(id, (value, exact));
+        }
     }
-    data::constant(Number::Real(x), dims, tensor.ty).ok_or_else(|| {
+    Ok(loaded)
+}
+
+/// Every size: as given by `--size`, which the data must fit, or as the data say.
+fn sizes(
+    function: &Function,
+    loaded: &BTreeMap<TensorId, (Tensor, bool)>,
+    sources: &Sources,
+) -> Result<BTreeMap<SizeId, i64>, Failure> {
+    let mut sizes = BTreeMap::new();
+    for (at, size) in function.sizes.iter().enumerate() {
+        let id = SizeId(u32::try_from(at).unwrap_or(u32::MAX));
+        let value = match (size.value, size_value(function, id, loaded)?) {
+            (Some(given), Some(found)) => {
+                if found.value > given || (found.exact && found.value != given) {
+                    let reason = format!(
+                        "size {} is given as {given}, but {} has {}",
+                        size.name, found.tensor, found.value
+                    );
+                    return Err(DataError::new(data_codes::SHAPE, reason).into());
+                }
+                given
+            }
+            (Some(given), None) => given,
+            (None, Some(found)) => found.value,
+            (None, None) => return Err(unknown_size(size, sources).into()),
+        };
+        sizes.insert(id, i64::try_from(value).unwrap_or(i64::MAX));
+    }
+    Ok(sizes)
+}
+
+fn constant(n: Number, dims: &[u64], tensor: &ir::Tensor) -> Result<Tensor, Failure> {
+    data::constant(n, dims, tensor.ty).ok_or_else(|| {
         DataError::new(
             data_codes::TOO_LARGE,
             format!("`{}` would not fit memory", tensor.name),
@@ -447,13 +404,4 @@ fn size_value(
         }
     }
     Ok(found)
-}
-
-/// A scalar as a dense tensor of order 0.
-#[must_use]
-pub fn scalar(value: Number, ty: crate::scalar::ScalarType) -> Tensor {
-    Tensor::Dense(Dense {
-        dims: vec![],
-        values: Values::filled(ty, 1, value),
-    })
 }

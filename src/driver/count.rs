@@ -52,7 +52,8 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
             }
             let range = &function.var(var).range;
             if let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&range.lo, &range.hi) {
-                let extent = bound.eval(hi).unwrap_or(0) - bound.eval(lo).unwrap_or(0);
+                let (lo, hi) = (bound.eval(lo).unwrap_or(0), bound.eval(hi).unwrap_or(0));
+                let extent = hi.saturating_sub(lo);
                 iterations *= extent.max(0) as f64;
             }
         }

@@ -2,9 +2,12 @@
 
 pub mod abi;
 pub mod bind;
+pub mod binding;
 pub mod build;
 pub mod compile;
 pub mod count;
+pub mod memory;
+pub mod number;
 pub mod run;
 pub mod write;
 

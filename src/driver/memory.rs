@@ -1,0 +1,182 @@
+//! Whether data fits memory, asked before it is allocated: a process that the system
+//! ends for want of memory says nothing.
+
+use crate::data::DataError;
+use crate::diagnostic::codes::data as codes;
+use crate::format::LevelKind;
+use crate::program::ir::Tensor;
+
+/// Assumed where the system does not say how much is free: 64 GiB.
+const UNKNOWN: f64 = 68_719_476_736.0;
+
+/// What tensors may still take.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    free: f64,
+    needed: f64,
+}
+
+impl Budget {
+    /// What this machine has free.
+    #[must_use]
+    pub fn of_this_machine() -> Self {
+        Self::of(available().unwrap_or(UNKNOWN))
+    }
+
+    fn of(free: f64) -> Self {
+        Budget { free, needed: 0.0 }
+    }
+
+    /// Sets memory aside for a tensor that is generated and then packed, with `stored`
+    /// elements.
+    ///
+    /// # Errors
+    /// There is not so much.
+    pub fn generate(
+        &mut self,
+        tensor: &Tensor,
+        dims: &[u64],
+        stored: f64,
+    ) -> Result<(), DataError> {
+        let bytes = generated(tensor, stored) + packed(tensor, dims, stored);
+        self.take(tensor, bytes)
+    }
+
+    /// Sets memory aside for a tensor's arrays alone, with `stored` elements as far as
+    /// known.
+    ///
+    /// # Errors
+    /// There is not so much.
+    pub fn pack(&mut self, tensor: &Tensor, dims: &[u64], stored: f64) -> Result<(), DataError> {
+        self.take(tensor, packed(tensor, dims, stored))
+    }
+
+    fn take(&mut self, tensor: &Tensor, bytes: f64) -> Result<(), DataError> {
+        self.needed += bytes;
+        if self.needed <= self.free {
+            return Ok(());
+        }
+        let gigabytes = |x: f64| {
+            if x < 1e15 {
+                format!("{:.1} GB", x / 1e9)
+            } else {
+                format!("{:.0e} GB", x / 1e9)
+            }
+        };
+        let mut reason = format!("`{}` would not fit memory: ", tensor.name);
+        if bytes < self.needed {
+            reason += &format!("all data together take {}", gigabytes(self.needed));
+        } else {
+            reason += &format!("it takes {}", gigabytes(bytes));
+        }
+        reason += &format!(", {} are free", gigabytes(self.free));
+        Err(DataError::new(codes::TOO_LARGE, reason))
+    }
+}
+
+/// Bytes of one element in the ordered set that random coordinates are drawn into.
+const IN_SET: usize = 64;
+
+/// Bytes of generated data: values and, for a sparse tensor, coordinates.
+#[expect(clippy::cast_precision_loss)]
+fn generated(tensor: &Tensor, stored: f64) -> f64 {
+    let coordinates = if tensor.is_sparse() {
+        IN_SET + 8 * tensor.order()
+    } else {
+        0
+    };
+    stored * (coordinates + tensor.ty.size()) as f64
+}
+
+/// Bytes of a tensor's arrays in its format; coordinates below a sparse level are as many
+/// as elements.
+#[expect(clippy::cast_precision_loss)]
+fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
+    let index = f64::from(tensor.format.index_bits) / 8.0;
+    let mut positions = 1.0;
+    let mut bytes = 0.0;
+    for (level, &mode) in tensor.format.levels.iter().zip(&tensor.format.modes) {
+        match level.kind {
+            LevelKind::Dense => positions *= dims.get(mode).map_or(1.0, |&d| d as f64),
+            LevelKind::Compressed => {
+                bytes += (positions + 1.0 + stored) * index;
+                positions = stored;
+            }
+            LevelKind::Singleton | LevelKind::Hashed | LevelKind::Bitmap | LevelKind::Range => {
+                bytes += stored * index;
+                positions = stored;
+            }
+        }
+    }
+    bytes + positions * tensor.ty.size() as f64
+}
+
+/// Bytes that are free: those of the machine, or of the control group if it has fewer.
+fn available() -> Option<f64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok();
+    let machine = info.as_deref().and_then(of_meminfo);
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?;
+        text.trim().parse::<f64>().ok()
+    };
+    let group = read("memory.max")
+        .zip(read("memory.current"))
+        .map(|(max, current)| (max - current).max(0.0));
+    match (machine, group) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn of_meminfo(text: &str) -> Option<f64> {
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(1024.0 * kib)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Sources;
+    use crate::driver::{Request, Source, compile};
+
+    fn spmv() -> Vec<Tensor> {
+        let text = "def f(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\n\
+                    format f { A: csr }\n";
+        let request = Request::new(Source::Text {
+            name: "f".to_string(),
+            text: text.to_string(),
+        });
+        let compiled = compile(&request, &mut Sources::default()).unwrap();
+        compiled.program.functions[0].tensors.clone()
+    }
+
+    #[test]
+    fn dense_levels_count_by_extents_and_sparse_ones_by_elements() {
+        let tensors = spmv();
+        let (a, x) = (&tensors[0], &tensors[1]);
+        assert_eq!(packed(x, &[1000], 1000.0), 8000.0);
+        // pos of 11 and crd of 5 with 4 bytes each, and 5 values.
+        assert_eq!(packed(a, &[10, 1_000_000], 5.0), 4.0 * 16.0 + 8.0 * 5.0);
+        assert_eq!(generated(a, 5.0), 5.0 * (64.0 + 24.0));
+        assert_eq!(generated(x, 5.0), 5.0 * 8.0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_it_is_made() {
+        let x = &spmv()[1];
+        let mut budget = Budget::of(20_000.0);
+        assert!(budget.generate(x, &[1000], 1000.0).is_ok());
+        let error = budget.generate(x, &[1000], 1000.0).unwrap_err();
+        assert_eq!(error.code.id, "E0603");
+        assert!(error.reason.contains("all data together"), "{error}");
+        assert!(Budget::of(1e9).pack(x, &[u64::MAX], 1e19).is_err());
+    }
+
+    #[test]
+    fn free_memory_is_read_in_bytes() {
+        let text = "MemTotal: 10 kB\nMemAvailable:    2048 kB\nCached: 1 kB\n";
+        assert_eq!(of_meminfo(text), Some(2_097_152.0));
+        assert_eq!(of_meminfo("MemTotal: 10 kB\n"), None);
+    }
+}

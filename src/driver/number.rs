@@ -1,0 +1,122 @@
+//! Scalars on the command line, in the type of their parameter: `2.5`, `-1e-3`, `true`,
+//! `1-2i`. What the type cannot hold is refused, not rounded.
+
+use crate::data::values::Number;
+use crate::scalar::ScalarType;
+use num_complex::Complex;
+
+/// The value of `text` as a scalar of type `ty`; else what is wrong, to follow the text.
+///
+/// # Errors
+/// No number, or none of the type.
+pub fn parse(text: &str, ty: ScalarType) -> Result<Number, String> {
+    if ty == ScalarType::Bool {
+        return match text {
+            "true" | "1" => Ok(Number::Int(1)),
+            "false" | "0" => Ok(Number::Int(0)),
+            _ => Err("is neither true nor false".to_string()),
+        };
+    }
+    if ty.is_integer() {
+        let value = whole(text)?;
+        let (lo, hi) = range(ty);
+        return if (lo..=hi).contains(&value) {
+            Ok(Number::Int(value))
+        } else {
+            Err(format!("does not fit {}: {lo} to {hi}", ty.name()))
+        };
+    }
+    if ty.is_complex() {
+        return complex(text).map(Number::Complex);
+    }
+    real(text).map(Number::Real)
+}
+
+fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "is no number".to_string())
+}
+
+/// A whole number, also as `1e6`.
+fn whole(text: &str) -> Result<i128, String> {
+    if let Ok(value) = text.parse::<i128>() {
+        return Ok(value);
+    }
+    let value = real(text)?;
+    let whole = Number::Real(value).int();
+    // Floats count every whole number up to 2^53 only.
+    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
+        Ok(whole)
+    } else {
+        Err("is no whole number".to_string())
+    }
+}
+
+fn range(ty: ScalarType) -> (i128, i128) {
+    let bits = 8 * ty.size();
+    if ty.is_unsigned() {
+        (0, (1i128 << bits) - 1)
+    } else {
+        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    }
+}
+
+/// `2`, `-3i`, `1+2i`, `1e-3-i`.
+fn complex(text: &str) -> Result<Complex<f64>, String> {
+    text.parse()
+        .map_err(|_| "is no number; complex ones are written as 1-2i".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_have_the_type_of_their_parameter() {
+        for (text, ty, value) in [
+            ("-1e-3", ScalarType::F64, Number::Real(-1e-3)),
+            ("true", ScalarType::Bool, Number::Int(1)),
+            ("1e3", ScalarType::I32, Number::Int(1000)),
+            ("-128", ScalarType::I8, Number::Int(-128)),
+            (
+                "9007199254740993",
+                ScalarType::I64,
+                Number::Int(9_007_199_254_740_993),
+            ),
+            (
+                "18446744073709551615",
+                ScalarType::U64,
+                Number::Int(u64::MAX.into()),
+            ),
+            (
+                "1-2i",
+                ScalarType::C128,
+                Number::Complex(Complex::new(1.0, -2.0)),
+            ),
+            (
+                "2.5",
+                ScalarType::C64,
+                Number::Complex(Complex::new(2.5, 0.0)),
+            ),
+        ] {
+            assert_eq!(parse(text, ty), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_type_cannot_hold_is_refused() {
+        for (text, ty) in [
+            ("", ScalarType::F64),
+            ("two", ScalarType::F64),
+            ("2.5", ScalarType::I32),
+            ("2147483648", ScalarType::I32),
+            ("-1", ScalarType::U8),
+            ("256", ScalarType::U8),
+            ("1e300", ScalarType::I64),
+            ("nan", ScalarType::I64),
+            ("2", ScalarType::Bool),
+            ("1+2j+3", ScalarType::C64),
+        ] {
+            assert!(parse(text, ty).is_err(), "{text}");
+        }
+    }
+}
