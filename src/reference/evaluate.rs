@@ -308,6 +308,9 @@ impl<'f> Judge<'f> {
         let mut env = self.env(translator.accesses);
         let plan = self.plan(&body, &vars, neutral);
         let (op, ty) = (reduction.op, reduction.ty);
+        // What is computed in a narrower type than the sum is rounded before.
+        let narrower = Some(coarsest(&body)).filter(|e| *e > epsilon(ty));
+        let narrower = narrower.unwrap_or(0.0);
         self.visit(&plan, &mut env, &mut |env| {
             let mut at = At {
                 judge: self,
@@ -325,6 +328,7 @@ impl<'f> Judge<'f> {
                 entry.magnitude += number.abs();
                 entry.terms += 1;
                 entry.inherited += inherited * amplification(&body);
+                entry.inherited += narrower * 16.0 * plain_magnitude(&body, number);
             }
             Ok(())
         })?;
@@ -569,6 +573,7 @@ impl<'f> Judge<'f> {
         };
         let mut env = self.env(accesses);
         let mut seen: BTreeSet<Vec<u64>> = BTreeSet::new();
+        let rounding = epsilon(ty).max(coarsest(rhs));
         let mut write = |env: &mut Env| -> Result<(), EvalError> {
             let coordinate: Vec<u64> = stmt
                 .lhs
@@ -596,12 +601,12 @@ impl<'f> Judge<'f> {
             for table in tables {
                 if let Some(entry) = table.get(&env.vars) {
                     let terms = f64::from(entry.terms) + 16.0;
-                    error += epsilon(ty) * terms * entry.magnitude * amplification(rhs);
+                    error += rounding * terms * entry.magnitude * amplification(rhs);
                     error += entry.inherited * amplification(rhs);
                     error *= 1.0 + scale_of(rhs, number);
                 }
             }
-            error += epsilon(ty) * 16.0 * plain_magnitude(rhs, number);
+            error += rounding * 16.0 * plain_magnitude(rhs, number);
             out.push((coordinate, number, error));
             Ok(())
         };
@@ -904,6 +909,24 @@ fn epsilon(ty: ScalarType) -> f64 {
         | ScalarType::U32
         | ScalarType::U64 => 0.0,
     }
+}
+
+/// The epsilon of the coarsest type that an expression computes in. Numbers that are only
+/// read are exact.
+fn coarsest(e: &Node) -> f64 {
+    let mut largest: f64 = 0.0;
+    walk(e, &mut |node| match &node.kind {
+        Kind::Table(_) | Kind::Binary(..) | Kind::Call(..) | Kind::Cast(_) => {
+            largest = largest.max(epsilon(node.ty));
+        }
+        Kind::Literal(_)
+        | Kind::Size(_)
+        | Kind::Index(_)
+        | Kind::Access { .. }
+        | Kind::Unary(..)
+        | Kind::Select(..) => {}
+    });
+    largest
 }
 
 /// How much an expression may enlarge an error of its operands: generous for
