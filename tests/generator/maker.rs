@@ -1,0 +1,421 @@
+//! Draws random programs.
+
+use crate::program::{Expr, Format, Param, Program, Stmt};
+use sparsec::data::generate::Random;
+
+const VARIABLES: [&str; 5] = ["i", "j", "k", "l", "m"];
+
+/// Extents of dimensions that an affine or gathered subscript reads: large enough for
+/// whole numbers of `uint8` data (0 to 9) and for `2 * i + j + 2` with i, j below 8.
+const WIDE: u64 = 24;
+
+pub struct Maker {
+    random: Random,
+    /// The element type of most parameters of the program at hand.
+    ty: &'static str,
+    variables: Vec<String>,
+    params: Vec<Param>,
+    /// Targets so far: name, subscripts.
+    computed: Vec<(String, Vec<String>)>,
+}
+
+impl Maker {
+    pub fn new(seed: u64) -> Self {
+        Maker {
+            random: Random::new(seed),
+            ty: "double",
+            variables: Vec::new(),
+            params: Vec::new(),
+            computed: Vec::new(),
+        }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.random.below(n as u64)).unwrap()
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    fn subset<T: Clone>(&mut self, all: &[T], count: usize) -> Vec<T> {
+        let mut left = all.to_vec();
+        let mut out = Vec::new();
+        while out.len() < count && !left.is_empty() {
+            let at = self.below(left.len());
+            out.push(left.remove(at));
+        }
+        out
+    }
+
+    fn float(&self) -> bool {
+        matches!(self.ty, "double" | "float" | "half" | "bfloat16")
+    }
+
+    pub fn program(&mut self) -> Program {
+        self.ty = self.pick(&[
+            "double",
+            "double",
+            "double",
+            "double",
+            "double",
+            "float",
+            "float",
+            "int",
+            "int",
+            "int64",
+            "uint8",
+            "int16",
+            "complex128",
+            "complex64",
+            "half",
+            "bfloat16",
+            "bool",
+        ]);
+        let count = 1 + self.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4]);
+        self.variables = VARIABLES[..count].iter().map(ToString::to_string).collect();
+        self.params.clear();
+        self.computed.clear();
+        let largest = if count > 3 { 4 } else { 7 };
+        let sizes: Vec<(String, u64)> = self
+            .variables
+            .clone()
+            .iter()
+            .map(|v| {
+                let extent = if self.chance(5) {
+                    0
+                } else {
+                    1 + self.below(largest) as u64
+                };
+                (v.to_uppercase(), extent)
+            })
+            .collect();
+        let mut stmts = Vec::new();
+        let mut formats = Vec::new();
+        let mut returned = Vec::new();
+        let statements = self.pick(&[1, 1, 1, 1, 1, 2, 2, 3]);
+        for n in 0..statements {
+            let name = ["t", "u", "y"][n + 3 - statements].to_string();
+            let stmt = self.statement(&name, 1 + 3 / statements);
+            if self.chance(40)
+                && stmt.op != "+="
+                && let Some(format) = self.format(stmt.left.len())
+            {
+                formats.push((name.clone(), format));
+            }
+            if n + 1 == statements || stmt.op == "+=" || self.chance(40) {
+                returned.push(name.clone());
+            }
+            self.computed.push((name, stmt.left.clone()));
+            stmts.push(stmt);
+        }
+        let schedule = self.schedule(&stmts);
+        let mut program = Program {
+            sizes,
+            params: std::mem::take(&mut self.params),
+            stmts,
+            formats,
+            returned,
+            schedule,
+        };
+        program.prune();
+        program
+    }
+
+    fn statement(&mut self, name: &str, most: usize) -> Stmt {
+        let operands = 1 + self.below(most);
+        let mut terms: Vec<Expr> = Vec::new();
+        for _ in 0..operands {
+            let term = if !self.computed.is_empty() && self.chance(50) {
+                let at = self.below(self.computed.len());
+                let (name, left) = self.computed[at].clone();
+                Expr::Access(name, left)
+            } else {
+                self.operand()
+            };
+            terms.push(term);
+        }
+        let right = self.expression(terms);
+        let names = right.names();
+        let used: Vec<String> = self
+            .variables
+            .iter()
+            .filter(|v| names.contains(v))
+            .cloned()
+            .collect();
+        let most = self.below(used.len() + 1);
+        let left = self.subset(&used, most);
+        let op = match self.below(20) {
+            0..=11 => "=",
+            12 | 13 => "+=!",
+            14 | 15 => "+=",
+            16 => "max=!",
+            17 => "min=!",
+            18 => "*=!",
+            _ => self.pick(&["||=!", "&&=!"]),
+        };
+        if op == "+=" {
+            let dims = left.iter().map(|v| v.to_uppercase()).collect();
+            let data = self.data(left.len());
+            self.params.push(Param {
+                ty: self.ty,
+                name: name.to_string(),
+                dims,
+                format: None,
+                data,
+            });
+        }
+        let mut ranges = Vec::new();
+        for variable in used.iter().filter(|v| !left.contains(v)) {
+            if self.chance(6) {
+                let range = self.range(variable);
+                ranges.push((variable.clone(), range));
+            }
+        }
+        Stmt {
+            target: name.to_string(),
+            left,
+            op,
+            right,
+            ranges,
+        }
+    }
+
+    /// A part of a variable's extent, by constants or by data.
+    fn range(&mut self, variable: &str) -> String {
+        let others: Vec<String> = self.variables.clone();
+        let other = self.below(others.len());
+        if self.chance(40) && others[other] != variable {
+            let name = self.index_tensor("bool", &others[other]);
+            // A count of 0 or 1.
+            return format!("0:{name}({})", others[other]);
+        }
+        format!("{}:{}", self.below(2), 1 + self.below(2))
+    }
+
+    fn operand(&mut self) -> Expr {
+        let order = self.below(self.variables.len().min(5) + 1);
+        let variables = self.variables.clone();
+        let mut subscripts = self.subset(&variables, order);
+        if order > 1 && self.chance(8) {
+            subscripts[1] = subscripts[0].clone();
+        }
+        let mut dims: Vec<String> = subscripts.iter().map(|s| s.to_uppercase()).collect();
+        if order > 0 && self.chance(12) {
+            let at = self.below(order);
+            subscripts[at] = self.subscript(&subscripts[at].clone());
+            dims[at] = WIDE.to_string();
+        }
+        let name = format!("T{}", self.params.len());
+        let ty = if self.chance(10) {
+            self.pick(&["double", "float", "int", "int8", "uint32"])
+        } else {
+            self.ty
+        };
+        let format = self.format(order);
+        let data = self.data(order);
+        self.params.push(Param {
+            ty,
+            name: name.clone(),
+            dims,
+            format,
+            data,
+        });
+        Expr::Access(name, subscripts)
+    }
+
+    /// A subscript other than a variable: affine, or read from an index tensor.
+    fn subscript(&mut self, variable: &str) -> String {
+        let at = self.below(self.variables.len());
+        let other = self.variables[at].clone();
+        match self.below(6) {
+            0 => format!("{variable} + {}", self.below(4)),
+            1 => format!("2 * {variable} + 1"),
+            2 => format!("{variable} + {other}"),
+            3 => format!("2 * {variable} + {other} + 2"),
+            4 => format!("{} - {variable}", 6 + self.below(3)),
+            _ => {
+                let name = self.index_tensor("uint8", &other);
+                format!("{name}({other})")
+            }
+        }
+    }
+
+    /// A full tensor over one variable, with whole numbers.
+    fn index_tensor(&mut self, ty: &'static str, variable: &str) -> String {
+        let name = format!("G{}", self.params.len());
+        let data = format!("random:{}:1", self.below(1000));
+        self.params.push(Param {
+            ty,
+            name: name.clone(),
+            dims: vec![variable.to_uppercase()],
+            format: None,
+            data,
+        });
+        name
+    }
+
+    fn format(&mut self, order: usize) -> Option<Format> {
+        if order == 0 || self.chance(35) {
+            return None;
+        }
+        let mut levels: Vec<&'static str> = (0..order)
+            .map(|_| self.pick(&["compressed", "compressed", "compressed", "dense", "dense"]))
+            .collect();
+        if order > 1 && self.chance(25) {
+            // Coordinates from some level on: all of COO, or its inner part.
+            let first = if self.chance(75) {
+                0
+            } else {
+                self.below(order - 1)
+            };
+            levels[first] = "compressed(nonunique)";
+            for level in &mut levels[first + 1..order - 1] {
+                *level = "singleton(nonunique)";
+            }
+            levels[order - 1] = "singleton";
+        }
+        let modes = if order > 1 && self.chance(30) {
+            let modes: Vec<usize> = (0..order).collect();
+            self.subset(&modes, order)
+        } else {
+            Vec::new()
+        };
+        // No infinities: whether an absent zero meets one as a number depends on the way it
+        // is found. Min-plus programs stand in the corpus.
+        let fill = if self.chance(7) {
+            Some(match (self.ty, self.float()) {
+                ("bool", _) => "1",
+                (_, true) => self.pick(&["1", "0.5", "-2"]),
+                (_, false) => self.pick(&["1", "2"]),
+            })
+        } else {
+            None
+        };
+        Some(Format {
+            levels,
+            modes,
+            fill,
+            wide: self.chance(10),
+        })
+    }
+
+    fn data(&mut self, order: usize) -> String {
+        if order == 0 {
+            return self.pick(&["2", "1", "0", "3"]).to_string();
+        }
+        let density = self.pick(&["0", "0.1", "0.3", "0.3", "0.6", "1"]);
+        format!("random:{}:{density}", self.below(1000))
+    }
+
+    /// Joins the terms in random pairs until one expression is left.
+    fn expression(&mut self, mut terms: Vec<Expr>) -> Expr {
+        let condition = terms[0].clone();
+        while terms.len() > 1 {
+            let at = self.below(terms.len());
+            let b = Box::new(terms.remove(at));
+            let at = self.below(terms.len());
+            let a = Box::new(terms.remove(at));
+            terms.push(self.join(a, b, &condition));
+        }
+        let e = terms.remove(0);
+        let unary = |op: &'static str, e: Expr| Expr::Unary(op, Box::new(e));
+        match self.below(20) {
+            0 if self.float() => unary("abs", e),
+            1 if self.float() => unary("sqrt", unary("abs", e)),
+            2 if self.float() => unary("exp", e),
+            3 if self.float() => unary("tanh", e),
+            4 | 5 => unary("-", e),
+            6 | 7 => Expr::Binary("*", Box::new(Expr::Number("2")), Box::new(e)),
+            8 => Expr::Binary("+", Box::new(e), Box::new(Expr::Number("1"))),
+            9 => unary("double", e),
+            10 if self.ty == "bool" => unary("!", e),
+            _ => e,
+        }
+    }
+
+    fn join(&mut self, a: Box<Expr>, b: Box<Expr>, condition: &Expr) -> Expr {
+        if self.ty == "bool" && self.chance(70) {
+            return Expr::Binary(self.pick(&["&&", "||"]), a, b);
+        }
+        match self.below(24) {
+            0..=7 => Expr::Binary("*", a, b),
+            8..=12 => Expr::Binary("+", a, b),
+            13..=15 => Expr::Binary("-", a, b),
+            16 => Expr::Call("max", a, b),
+            17 => Expr::Call("min", a, b),
+            18 => Expr::Choice(Box::new(condition.clone()), a, b),
+            19 => {
+                let positive = Expr::Unary("abs", b);
+                let two = Box::new(Expr::Number("2"));
+                Expr::Binary("/", a, Box::new(Expr::Binary("+", two, Box::new(positive))))
+            }
+            20 => Expr::Binary(self.pick(&["<", ">", "<=", ">=", "==", "!="]), a, b),
+            21 => Expr::Binary(self.pick(&["&&", "||"]), a, b),
+            22 if matches!(self.ty, "int" | "int64" | "uint8" | "int16") => {
+                Expr::Binary(self.pick(&["%", "/"]), a, b)
+            }
+            _ => Expr::Binary("*", a, b),
+        }
+    }
+
+    /// Splits, a reorder and a parallel loop, on one statement. Many are refused; those
+    /// that are not must not change the result.
+    fn schedule(&mut self, stmts: &[Stmt]) -> Vec<String> {
+        if !self.chance(45) {
+            return Vec::new();
+        }
+        let at = self.below(stmts.len());
+        let stmt = &stmts[at];
+        let names = stmt.right.names();
+        let used: Vec<String> = VARIABLES
+            .iter()
+            .map(ToString::to_string)
+            .filter(|v| names.contains(v))
+            .collect();
+        if used.is_empty() {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        let mut loops: Vec<String> = used
+            .iter()
+            .map(|v| {
+                if stmts.len() > 1 {
+                    format!("S{at}.{v}")
+                } else {
+                    v.clone()
+                }
+            })
+            .collect();
+        let mut outer = loops[self.below(loops.len())].clone();
+        for n in 0..self.pick(&[0, 1, 1, 1, 2, 3]) {
+            let at = self.below(loops.len());
+            let (whole, part, rest) = (loops[at].clone(), format!("a{n}"), format!("b{n}"));
+            out.push(format!(
+                "split({whole}, {part}, {rest}, {})",
+                1 + self.below(4)
+            ));
+            if outer == whole {
+                outer.clone_from(&part);
+            }
+            loops[at] = part;
+            loops.insert(at + 1, rest);
+        }
+        if self.chance(40) && loops.len() > 1 {
+            let count = 2 + self.below(loops.len() - 1);
+            out.push(format!(
+                "reorder({})",
+                self.subset(&loops, count).join(", ")
+            ));
+        }
+        if self.chance(40) {
+            let unit = self.pick(&["CPUThread", "CPUThread(dynamic)", "CPUThread(static,2)"]);
+            out.push(format!("parallelize({outer}, {unit}, NoRaces)"));
+        }
+        out
+    }
+}

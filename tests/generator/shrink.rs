@@ -1,0 +1,120 @@
+//! Smaller programs that fail in the same way.
+
+use crate::program::{Expr, Program};
+
+/// Kernels compiled at most while one failure is shrunk.
+const TRIES: usize = 400;
+
+/// The smallest program found on which `fails` still gives a reason.
+pub fn shrink(
+    program: &Program,
+    fails: impl Fn(&Program) -> Option<String>,
+) -> Option<(Program, String)> {
+    let mut best = program.clone();
+    let mut reason = fails(&best)?;
+    let mut tries = 0;
+    'again: while tries < TRIES {
+        for mut next in smaller(&best) {
+            next.prune();
+            if next == best {
+                continue;
+            }
+            tries += 1;
+            if let Some(why) = fails(&next) {
+                best = next;
+                reason = why;
+                continue 'again;
+            }
+        }
+        break;
+    }
+    Some((best, reason))
+}
+
+/// One step smaller, the large steps first.
+fn smaller(program: &Program) -> Vec<Program> {
+    let mut out = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Program)| {
+        let mut next = program.clone();
+        change(&mut next);
+        out.push(next);
+    };
+    push(&|p| p.schedule.clear());
+    for at in 0..program.schedule.len() {
+        push(&|p| {
+            p.schedule.remove(at);
+        });
+    }
+    for at in 0..program.stmts.len() {
+        push(&|p| {
+            let dropped = p.stmts.remove(at).target;
+            p.returned.retain(|name| *name != dropped);
+            if p.returned.is_empty()
+                && let Some(last) = p.stmts.last()
+            {
+                p.returned.push(last.target.clone());
+            }
+        });
+        push(&|p| {
+            // An update needs its content; a definition must not have any.
+            if p.stmts[at].op != "+=" {
+                p.stmts[at].op = "=";
+            }
+        });
+        push(&|p| p.stmts[at].ranges.clear());
+        for right in smaller_expressions(&program.stmts[at].right) {
+            push(&|p| {
+                p.stmts[at].right = right.clone();
+                let left = right.names();
+                p.stmts[at].left.retain(|v| left.contains(v));
+            });
+            push(&|p| p.stmts[at].right = right.clone());
+        }
+    }
+    for at in 0..program.returned.len() {
+        push(&|p| {
+            if p.returned.len() > 1 {
+                p.returned.remove(at);
+            }
+        });
+    }
+    for at in 0..program.params.len() {
+        push(&|p| p.params[at].format = None);
+        push(&|p| {
+            if let Some(format) = &mut p.params[at].format {
+                format.wide = false;
+                format.fill = None;
+            }
+        });
+        push(&|p| {
+            if let Some(format) = &mut p.params[at].format {
+                format.modes.clear();
+            }
+        });
+        push(&|p| p.params[at].ty = "double");
+    }
+    push(&|p| p.formats.clear());
+    for at in 0..program.formats.len() {
+        push(&|p| {
+            p.formats.remove(at);
+        });
+    }
+    for at in 0..program.sizes.len() {
+        push(&|p| p.sizes[at].1 = p.sizes[at].1.min(1));
+        push(&|p| p.sizes[at].1 = p.sizes[at].1.saturating_sub(1));
+    }
+    out
+}
+
+/// The expression with one node replaced by one of its children.
+fn smaller_expressions(e: &Expr) -> Vec<Expr> {
+    let mut out: Vec<Expr> = e.children().into_iter().cloned().collect();
+    for at in 0..e.children().len() {
+        for small in smaller_expressions(e.children()[at]) {
+            let mut next = e.clone();
+            *next.children_mut()[at] = small;
+            out.push(next);
+        }
+    }
+    out
+}
