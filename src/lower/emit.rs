@@ -126,7 +126,11 @@ impl Lowerer<'_> {
         };
         while level < format.order() {
             let var = assign.lhs[format.modes[level]];
-            let coordinate = scope.coords.get(&var).cloned().unwrap_or_else(|| b::int(0));
+            // With the coordinate in a variable gcc 12 proves the nest affine and applies
+            // its unroll-and-jam, which costs a quarter on short segments (MTTKRP).
+            let load = scope.loads.get(&var).filter(|_| assign.op.is_some());
+            let known = load.or_else(|| scope.coords.get(&var));
+            let coordinate = known.cloned().unwrap_or_else(|| b::int(0));
             pos = b::add(b::mul(pos, self.extent(assign.tensor, level)), coordinate);
             level += 1;
         }

@@ -193,10 +193,12 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         self.advance(&mut inner, id, pos.clone(), None);
         let (coordinate, value) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
+        let load = self.load_index(crd, pos);
         let mut body = vec![ir::Stmt::Let {
             var: coordinate,
-            init: self.load_index(crd, pos),
+            init: load.clone(),
         }];
+        inner.loads.insert(root.var, load);
         inner.coords.insert(root.var, value);
         body.extend(self.inside(stmt, inner, Some(root.var))?);
         out.push(ir::Stmt::For {

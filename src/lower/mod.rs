@@ -86,6 +86,8 @@ pub(crate) struct Arrays {
 pub(crate) struct Scope {
     /// Values of loop variables and of the variables recovered from them.
     coords: BTreeMap<VarId, Expr>,
+    /// The loads that gave coordinates, for subscripts of results that accumulate.
+    loads: BTreeMap<VarId, Expr>,
     /// One for each access of the nest.
     cursors: Vec<Cursor>,
     /// Where the sparse result's current path stands.
