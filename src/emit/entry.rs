@@ -231,7 +231,9 @@ impl Entry<'_> {
                     | ExprKind::Binary(..)
                     | ExprKind::Call(..)
                     | ExprKind::Cast(_)
-                    | ExprKind::Select(..) => (
+                    | ExprKind::Select(..)
+                    | ExprKind::Thread
+                    | ExprKind::Threads => (
                         format!("of dimension {mode}"),
                         self.dim_text(dim),
                         "the program".to_string(),

@@ -40,6 +40,8 @@ impl Printer<'_> {
         match &e.kind {
             ExprKind::Literal(l) => literal(*l, e.ty),
             ExprKind::Var(v) => (self.var(*v).to_string(), PRIMARY),
+            ExprKind::Thread => ("sparsec_thread_index()".to_string(), PRIMARY),
+            ExprKind::Threads => ("sparsec_thread_count()".to_string(), PRIMARY),
             ExprKind::Load { array, index } => {
                 let element = format!("{}[{}]", self.array(*array), self.expr(index));
                 let text = match self.kernel.array(*array).elem {

@@ -157,6 +157,9 @@ impl<'k> Printer<'k> {
             | Stmt::Free { .. }
             | Stmt::Fill { .. }
             | Stmt::Search { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
             | Stmt::FailIf { .. }
             | Stmt::Comment(_) => {}
         });
@@ -284,7 +287,19 @@ impl<'k> Printer<'k> {
                 atomic,
             } => {
                 if *atomic {
-                    self.pragma("omp atomic");
+                    let elem = self.kernel.array(*array).elem;
+                    self.pragma(atomic_pragma(elem, *op));
+                    if let (Some(ReduceOp::Add), true) =
+                        (op, elem.is_integer() && elem.size() < 4)
+                    {
+                        let text = format!(
+                            "{}[{}] += {};",
+                            self.array(*array),
+                            self.expr(index),
+                            self.expr(value)
+                        );
+                        return self.line(&text);
+                    }
                 }
                 let target = format!("{}[{}]", self.array(*array), self.expr(index));
                 let elem = self.kernel.array(*array).elem;
@@ -365,6 +380,25 @@ impl<'k> Printer<'k> {
                 capacity,
                 needed,
             } => self.grow(arrays, *capacity, needed),
+            Stmt::Declare { array, count } => {
+                let ty = c_type(self.kernel.array(*array).elem);
+                let text = format!("{ty} {}[{count}];", self.array(*array));
+                self.line(&text);
+            }
+            Stmt::Slice { array, of, offset } => {
+                let ty = c_type(self.kernel.array(*array).elem);
+                let text = format!(
+                    "{ty} *SPARSEC_RESTRICT {} = {} + {};",
+                    self.array(*array),
+                    self.array(*of),
+                    self.compared(offset)
+                );
+                self.line(&text);
+            }
+            Stmt::Assume { cond, text } => {
+                let text = format!("SPARSEC_ASSUME({}, \"{text}\");", self.expr(cond));
+                self.line(&text);
+            }
             Stmt::Free { array } => {
                 let name = self.array(*array).to_string();
                 self.line(&format!("sparsec_release({name});"));
@@ -531,7 +565,9 @@ impl<'k> Printer<'k> {
             | ExprKind::Binary(..)
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
-            | ExprKind::Select(..) => format!("{} > {room}", self.compared(needed)),
+            | ExprKind::Select(..)
+            | ExprKind::Thread
+            | ExprKind::Threads => format!("{} > {room}", self.compared(needed)),
         };
         let needed = self.expr(needed);
         self.line(&format!("if ({full}) {{"));
@@ -605,23 +641,64 @@ impl<'k> Printer<'k> {
     }
 
     fn loop_pragmas(&mut self, tag: &LoopTag) {
-        let Some(parallel) = tag.parallel else {
-            if tag.vector {
-                self.pragma("omp simd");
-            }
-            return;
-        };
+        let mut clauses = String::new();
+        for (op, var) in &tag.reductions {
+            let ty = self.kernel.var(*var).ty;
+            clauses += &format!(" reduction({}:{})", reduction(*op, ty), self.var(*var));
+        }
         let clause = |kind: &str, chunk: Option<u32>| match chunk {
             Some(chunk) => format!(" schedule({kind}, {chunk})"),
             None => format!(" schedule({kind})"),
         };
-        let schedule = match parallel.schedule {
-            OmpSchedule::Default => String::new(),
-            OmpSchedule::Static(chunk) => clause("static", chunk),
-            OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
-            OmpSchedule::Guided(chunk) => clause("guided", chunk),
-        };
-        self.pragma(&format!("omp parallel for{schedule}"));
+        if let Some(parallel) = tag.parallel {
+            let schedule = match parallel.schedule {
+                OmpSchedule::Default => String::new(),
+                OmpSchedule::Static(chunk) => clause("static", chunk),
+                OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
+                OmpSchedule::Guided(chunk) => clause("guided", chunk),
+            };
+            self.pragma(&format!("omp parallel for{schedule}{clauses}"));
+        } else if tag.vector {
+            self.pragma(&format!("omp simd{clauses}"));
+        } else if let Some(n) = tag.unroll {
+            self.line(&format!("SPARSEC_UNROLL({n})"));
+        }
+    }
+}
+
+/// The pragma that makes an update atomic: OpenMP's `atomic` knows sums and products of
+/// numbers; whatever else there is takes turns.
+fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static str {
+    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
+    let narrow = elem.is_integer() && elem.size() < 4;
+    match op {
+        Some(ReduceOp::Add) if number => "omp atomic",
+        Some(ReduceOp::Mul) if number && !narrow => "omp atomic",
+        Some(
+            ReduceOp::Add
+            | ReduceOp::Mul
+            | ReduceOp::Min
+            | ReduceOp::Max
+            | ReduceOp::And
+            | ReduceOp::Or,
+        )
+        | None => "omp critical",
+    }
+}
+
+/// OpenMP's name of a reduction.
+fn reduction(op: ReduceOp, ty: ScalarType) -> &'static str {
+    let logical = ty == ScalarType::Bool;
+    match op {
+        ReduceOp::Add if logical => "||",
+        ReduceOp::Mul | ReduceOp::Min if logical => "&&",
+        ReduceOp::Max if logical => "||",
+        ReduceOp::Add => "+",
+        ReduceOp::Mul => "*",
+        ReduceOp::Min => "min",
+        ReduceOp::Max => "max",
+        ReduceOp::And => "&&",
+        ReduceOp::Or => "||",
     }
 }
 
@@ -647,7 +724,9 @@ fn used_names(kernel: &Kernel, part: Part) -> (BTreeSet<VarId>, BTreeSet<ArrayId
                 | ExprKind::Binary(..)
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
-                | ExprKind::Select(..) => {}
+                | ExprKind::Select(..)
+                | ExprKind::Thread
+                | ExprKind::Threads => {}
             });
         });
         match stmt {
@@ -655,15 +734,18 @@ fn used_names(kernel: &Kernel, part: Part) -> (BTreeSet<VarId>, BTreeSet<ArrayId
             | Stmt::Fill { array, .. }
             | Stmt::Search { array, .. }
             | Stmt::Alloc { array, .. }
+            | Stmt::Declare { array, .. }
             | Stmt::Free { array } => {
                 arrays.insert(*array);
             }
+            Stmt::Slice { array, of, .. } => arrays.extend([*array, *of]),
             Stmt::Grow { arrays: grown, .. } => arrays.extend(grown),
             Stmt::Let { .. }
             | Stmt::Assign { .. }
             | Stmt::For { .. }
             | Stmt::While { .. }
             | Stmt::If { .. }
+            | Stmt::Assume { .. }
             | Stmt::FailIf { .. }
             | Stmt::Comment(_) => {}
         }

@@ -120,6 +120,8 @@ fn extent(kernel: &Kernel, dim: &Expr) -> String {
         | ExprKind::Load { .. }
         | ExprKind::Unary(..)
         | ExprKind::Call(..)
+        | ExprKind::Thread
+        | ExprKind::Threads
         | ExprKind::Select(..) => "1".to_string(),
     }
 }

@@ -31,6 +31,7 @@ impl Graph {
             vars: function.vars.clone(),
             provenance: super::Provenance::default(),
             nests: Vec::new(),
+            workspaces: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),
         };
@@ -126,6 +127,8 @@ impl Graph {
             op: piece.op,
             rhs: piece.rhs,
             loops: order.iter().map(|&v| Loop::serial(v)).collect(),
+            producers: Vec::new(),
+            joined: 0,
             span: stmt.span,
         });
     }

@@ -1,18 +1,24 @@
-//! Nests into trees: where each reduction accumulates, given the order of loops.
+//! Nests into trees: where each reduction accumulates and where each workspace is
+//! computed, given the order of loops.
 //!
 //! * All loops of the left side outside: the reduction goes into a scalar
 //!   workspace, `where(y(i) = sum, forall(j, sum += ...))`, and the result is
 //!   written once.
 //! * A reduction loop outside a loop of the left side: the result itself
 //!   accumulates, after it was set to the neutral element; loops of the reduction
-//!   that are innermost still use a scalar.
+//!   that are innermost still use a scalar. A loop can be both, where `fuse` made one
+//!   of two.
+//! * A workspace stands as far out as what it reads allows.
+//! * A serial loop over consecutive positions is walked as the levels they lie in
+//!   (`within`), so that rows end where they end.
 //!
 //! A reduction stays with its own term: `y(i) = A(i,j)*x(j) + z(i)` is one j loop
 //! for the first term and one store.
 
-use super::build::{reduces, replace, root_reduction};
-use super::order::{appended_vars, is_sparse_driven};
-use super::{Assign, Graph, Loop, Nest, Stmt};
+use super::build::{reads, reduces, replace, root_reduction};
+use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
+use super::within::opened;
+use super::{Assign, Graph, Loop, Nest, Relation, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 
@@ -20,7 +26,7 @@ use crate::scalar::Literal;
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub tensors: Vec<Tensor>,
-    /// One for each nest.
+    /// One for each nest, or for several that share loops.
     pub stmts: Vec<Stmt>,
 }
 
@@ -29,43 +35,143 @@ pub struct Tree {
 #[must_use]
 pub fn concretize(graph: &Graph) -> Option<Tree> {
     let mut tensors = graph.tensors.clone();
-    let mut stmts = Vec::new();
+    let mut stmts: Vec<Stmt> = Vec::new();
     for nest in &graph.nests {
-        stmts.push(concretize_nest(graph, nest, &mut tensors)?);
+        let stmt = concretize_nest(graph, nest, &mut tensors)?;
+        if nest.joined > 0
+            && let Some(before) = stmts.pop()
+        {
+            stmts.push(merge(before, stmt, nest.joined));
+        } else {
+            stmts.push(stmt);
+        }
     }
     Some(Tree { tensors, stmts })
+}
+
+/// Two trees whose `depth` outer loops are one.
+fn merge(first: Stmt, second: Stmt, depth: usize) -> Stmt {
+    match (depth, first, second) {
+        (
+            1..,
+            Stmt::Forall { var, tag, body },
+            Stmt::Forall {
+                var: other,
+                body: second,
+                ..
+            },
+        ) if var == other => Stmt::Forall {
+            var,
+            tag,
+            body: Box::new(merge(*body, *second, depth - 1)),
+        },
+        (_, Stmt::Sequence(mut stmts), second) => {
+            stmts.push(second);
+            Stmt::Sequence(stmts)
+        }
+        (_, first, second) => Stmt::Sequence(vec![first, second]),
+    }
 }
 
 /// The tree of one nest; scalar workspaces are added to `tensors`.
 #[must_use]
 pub fn concretize_nest(graph: &Graph, nest: &Nest, tensors: &mut Vec<Tensor>) -> Option<Stmt> {
-    Concretizer {
-        graph,
-        nest,
-        tensors,
-    }
-    .run()
+    Concretizer::new(graph, nest, &[], tensors).run()
+}
+
+/// A place in the order of a nest's loops.
+#[derive(Clone, Debug)]
+enum Item {
+    Loop {
+        l: Loop,
+        /// The variable that stood here before it was opened.
+        from: Option<VarId>,
+    },
+    /// The loops that follow, over roots, stay within the positions of this variable.
+    Within {
+        var: VarId,
+        skipped: usize,
+    },
 }
 
 struct Concretizer<'a> {
     graph: &'a Graph,
     nest: &'a Nest,
+    /// The loops around the nest and its own.
+    loops: Vec<VarId>,
+    items: Vec<Item>,
+    /// For each producer, how many items and which loops stand around it.
+    depths: Vec<(usize, Vec<VarId>)>,
     tensors: &'a mut Vec<Tensor>,
 }
 
-impl Concretizer<'_> {
+impl<'a> Concretizer<'a> {
+    fn new(
+        graph: &'a Graph,
+        nest: &'a Nest,
+        outer: &[VarId],
+        tensors: &'a mut Vec<Tensor>,
+    ) -> Self {
+        let mut loops = outer.to_vec();
+        loops.extend(nest.loop_vars());
+        let mut items = Vec::new();
+        // For each loop, the number of items up to it.
+        let mut ends = Vec::new();
+        for (at, l) in nest.loops.iter().enumerate() {
+            match opened(graph, nest, outer, at) {
+                None => items.push(Item::Loop {
+                    l: l.clone(),
+                    from: None,
+                }),
+                Some((roots, skipped)) => {
+                    items.push(Item::Within {
+                        var: l.var,
+                        skipped,
+                    });
+                    items.extend(roots[skipped..].iter().map(|&v| Item::Loop {
+                        l: Loop::serial(v),
+                        from: Some(l.var),
+                    }));
+                    if let Some(Item::Loop { l: last, .. }) = items.last_mut() {
+                        last.tag = l.tag.clone();
+                    }
+                }
+            }
+            ends.push(items.len());
+        }
+        let depths = nest
+            .producers
+            .iter()
+            .map(|p| {
+                let around = around(graph, nest, p);
+                let depth = around.len().checked_sub(1).map_or(0, |last| ends[last]);
+                (depth, outer.iter().copied().chain(around).collect())
+            })
+            .collect();
+        Concretizer {
+            graph,
+            nest,
+            loops,
+            items,
+            depths,
+            tensors,
+        }
+    }
+
     fn run(mut self) -> Option<Stmt> {
         let nest = self.nest;
         if let Some((op, _, body)) = root_reduction(&nest.rhs, nest.op) {
-            return Some(self.accumulate(op, body));
+            return self.accumulate(op, body);
         }
-        let split = nest
-            .loops
+        let split = self
+            .items
             .iter()
-            .position(|l| !self.is_left(l))
-            .unwrap_or(nest.loops.len());
-        let (outer, inner) = nest.loops.split_at(split);
-        if inner.iter().any(|l| self.is_left(l)) {
+            .position(|item| !self.is_left(item))
+            .unwrap_or(self.items.len());
+        let inner: Vec<usize> = (split..self.items.len()).collect();
+        if inner.iter().any(|&at| self.is_left(&self.items[at]))
+            || self.items[..split].iter().any(|item| self.is_reduced(item))
+        {
             return None;
         }
         let mut rhs = nest.rhs.clone();
@@ -74,13 +180,10 @@ impl Concretizer<'_> {
             let ExprKind::Reduce { op, vars, body } = &sum.kind else {
                 continue;
             };
-            let loops: Vec<Loop> = inner
+            let loops: Vec<usize> = inner
                 .iter()
-                .filter(|l| {
-                    let roots = self.graph.provenance.roots(l.var);
-                    roots.iter().any(|root| vars.contains(root))
-                })
-                .cloned()
+                .copied()
+                .filter(|&at| self.derives(&self.items[at], vars))
                 .collect();
             let temp = self.workspace(*op, &sum);
             let read = scalar(temp, &sum);
@@ -91,31 +194,37 @@ impl Concretizer<'_> {
                 op: Some(*op),
                 rhs: (**body).clone(),
             });
-            producers.push((temp, *op, foralls(&loops, update)));
+            producers.push((temp, *op, self.foralls(&loops, split, update, &sum)?));
         }
-        let mut body = self.write(nest.op, rhs);
+        let mut body = self.write(nest.op, rhs.clone());
         for (temp, init, producer) in producers.into_iter().rev() {
             body = Stmt::Where {
                 consumer: Box::new(body),
                 producer: Box::new(producer),
                 temp,
-                init,
+                init: Some(init),
             };
         }
-        Some(foralls(outer, body))
+        if split < self.items.len() || inner.is_empty() {
+            // Workspaces of the statement itself, not of one of its sums.
+            body = self.produce(split, self.items.len(), body, &rhs)?;
+        }
+        self.foralls_outer(split, body)
     }
 
-    fn accumulate(&mut self, op: ReduceOp, body: &Expr) -> Stmt {
+    fn accumulate(&mut self, op: ReduceOp, body: &Expr) -> Option<Stmt> {
         let nest = self.nest;
-        let loops = &nest.loops;
-        let left = loops.iter().rposition(|l| self.is_left(l));
-        let (prefix, suffix) = loops.split_at(left.map_or(0, |last| last + 1));
-        let in_place = prefix.iter().any(|l| !self.is_left(l));
+        let last = self.items.iter().rposition(|item| self.is_left(item));
+        let prefix = last.map_or(0, |last| last + 1);
+        let in_place = self.items[..prefix]
+            .iter()
+            .any(|item| self.is_reduced(item) || !self.is_left(item));
         let store_op = if in_place { Some(op) } else { nest.op };
-        let core = if suffix.is_empty() && (in_place || nest.op.is_some()) {
-            self.write(Some(op), body.clone())
-        } else if suffix.is_empty() {
-            self.write(None, body.clone())
+        let suffix: Vec<usize> = (prefix..self.items.len()).collect();
+        let core = if suffix.is_empty() {
+            let op = (in_place || nest.op.is_some()).then_some(op);
+            let write = self.write(op, body.clone());
+            self.produce(prefix, prefix, write, body)?
         } else {
             let temp = self.workspace(op, &nest.rhs);
             let update = Stmt::Assign(Assign {
@@ -126,42 +235,53 @@ impl Concretizer<'_> {
             });
             Stmt::Where {
                 consumer: Box::new(self.write(store_op, scalar(temp, &nest.rhs))),
-                producer: Box::new(foralls(suffix, update)),
+                producer: Box::new(self.foralls(&suffix, prefix, update, body)?),
                 temp,
-                init: op,
+                init: Some(op),
             }
         };
         if !in_place || nest.op.is_some() {
-            return foralls(prefix, core);
+            return self.foralls_outer(prefix, core);
         }
         let depth = self.init_depth(prefix);
-        let rest: Vec<Loop> = prefix[depth..]
-            .iter()
-            .filter(|l| self.is_left(l))
-            .map(|l| Loop::serial(l.var))
-            .collect();
         let neutral = Expr {
             kind: ExprKind::Literal(op.neutral(nest.rhs.ty)),
             ty: nest.rhs.ty,
             span: nest.rhs.span,
         };
-        let init = foralls(&rest, self.write(None, neutral));
-        foralls(
-            &prefix[..depth],
-            Stmt::Sequence(vec![init, foralls(&prefix[depth..], core)]),
-        )
+        let rest: Vec<VarId> = nest
+            .lhs
+            .iter()
+            .flat_map(|&var| self.unbound(var, depth))
+            .collect();
+        let init = rest
+            .into_iter()
+            .rev()
+            .fold(self.write(None, neutral), |body, var| Stmt::Forall {
+                var,
+                tag: super::Tag::default(),
+                body: Box::new(body),
+            });
+        let loops: Vec<usize> = (depth..prefix).collect();
+        let loops = self.fold_items(&loops, core)?;
+        self.foralls_outer(depth, Stmt::Sequence(vec![init, loops]))
     }
 
     /// How many outer loops the initialisation shares with the accumulation: those
     /// of the left side that visit every coordinate anyway, or that append.
-    fn init_depth(&self, prefix: &[Loop]) -> usize {
+    fn init_depth(&self, prefix: usize) -> usize {
         let nest = self.nest;
-        let result = self.graph.tensor(nest.tensor);
+        let result = &self.tensors[nest.tensor.index()];
         let appended = appended_vars(&result.format, &nest.lhs);
-        prefix
+        self.items[..prefix]
             .iter()
-            .take_while(|l| {
-                self.is_left(l)
+            .take_while(|item| {
+                let Item::Loop { l, .. } = item else {
+                    return false;
+                };
+                self.is_left(item)
+                    && !self.is_reduced(item)
+                    && self.graph.provenance.position_of(l.var).is_none()
                     && self.graph.provenance.roots(l.var).iter().all(|&root| {
                         appended.contains(&root)
                             || (appended.is_empty()
@@ -171,9 +291,85 @@ impl Concretizer<'_> {
             .count()
     }
 
-    fn is_left(&self, l: &Loop) -> bool {
-        let roots = self.graph.provenance.roots(l.var);
-        roots.iter().any(|root| self.nest.lhs.contains(root))
+    /// The variables over which the initialisation must still loop so that `var` is
+    /// known, inside the first `depth` items.
+    fn unbound(&self, var: VarId, depth: usize) -> Vec<VarId> {
+        let around = |v: VarId| {
+            let own = self.items[..depth]
+                .iter()
+                .any(|item| matches!(item, Item::Loop { l, .. } if l.var == v));
+            own || (self.loops.contains(&v) && !self.nest.loops.iter().any(|l| l.var == v))
+        };
+        if around(var) {
+            return vec![];
+        }
+        let known_below = self
+            .graph
+            .provenance
+            .leaves(var, &self.loops)
+            .into_iter()
+            .any(around);
+        if !known_below {
+            return vec![var];
+        }
+        let relation = self
+            .graph
+            .provenance
+            .consumers(var)
+            .find(|r| {
+                r.children()
+                    .iter()
+                    .any(|&c| !self.graph.provenance.leaves(c, &self.loops).is_empty())
+            })
+            .map(Relation::children);
+        relation
+            .unwrap_or_default()
+            .into_iter()
+            .flat_map(|child| self.unbound(child, depth))
+            .collect()
+    }
+
+    /// Whether the loop derives from one of `vars`.
+    fn derives(&self, item: &Item, vars: &[VarId]) -> bool {
+        let (Item::Loop {
+            l: Loop { var, .. },
+            ..
+        }
+        | Item::Within { var, .. }) = item;
+        let from = self.graph.provenance.ancestors(*var);
+        vars.iter().any(|v| from.contains(v))
+    }
+
+    fn is_left(&self, item: &Item) -> bool {
+        if self.derives(item, &self.nest.lhs) {
+            return true;
+        }
+        // A workspace over positions has one element for each.
+        let Item::Loop {
+            from: Some(var), ..
+        } = item
+        else {
+            return false;
+        };
+        let provenance = &self.graph.provenance;
+        let from = provenance.ancestors(*var);
+        self.nest
+            .lhs
+            .iter()
+            .any(|v| from.contains(v) && provenance.producer(*v).is_some())
+    }
+
+    fn is_reduced(&self, item: &Item) -> bool {
+        if matches!(item, Item::Within { .. }) {
+            return false;
+        }
+        let mut reduced = Vec::new();
+        for sum in reduces(&self.nest.rhs) {
+            if let ExprKind::Reduce { vars, .. } = &sum.kind {
+                reduced.extend(vars.iter().copied());
+            }
+        }
+        self.derives(item, &reduced)
     }
 
     fn write(&self, op: Option<ReduceOp>, rhs: Expr) -> Stmt {
@@ -205,6 +401,119 @@ impl Concretizer<'_> {
         });
         TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX))
     }
+
+    /// The loops of the items `at`, the first of which stands at depth `from`, around
+    /// `body`, with the workspaces that `reader` needs inside them.
+    fn foralls(&mut self, at: &[usize], from: usize, body: Stmt, reader: &Expr) -> Option<Stmt> {
+        let mut stmt = body;
+        let mut end = self.items.len();
+        for &index in at.iter().rev() {
+            stmt = self.produce(index + 1, end, stmt, reader)?;
+            stmt = self.enclose(index, stmt);
+            end = index;
+        }
+        self.produce(from, end, stmt, reader)
+    }
+
+    /// The first `count` items around `body`, with the workspaces that stand outside.
+    fn foralls_outer(&mut self, count: usize, body: Stmt) -> Option<Stmt> {
+        let loops: Vec<usize> = (0..count).collect();
+        self.fold_items(&loops, body)
+    }
+
+    /// The items around `body`, each with the workspaces that stand just outside it.
+    fn fold_items(&mut self, at: &[usize], body: Stmt) -> Option<Stmt> {
+        let rhs = self.nest.rhs.clone();
+        let mut stmt = body;
+        for &index in at.iter().rev() {
+            stmt = self.enclose(index, stmt);
+            stmt = self.produce(index, index, stmt, &rhs)?;
+        }
+        Some(stmt)
+    }
+
+    fn enclose(&self, index: usize, body: Stmt) -> Stmt {
+        match &self.items[index] {
+            Item::Loop { l, .. } => Stmt::Forall {
+                var: l.var,
+                tag: l.tag.clone(),
+                body: Box::new(body),
+            },
+            Item::Within { var, skipped } => Stmt::Within {
+                var: *var,
+                skipped: *skipped,
+                body: Box::new(body),
+            },
+        }
+    }
+
+    /// `where(consumer, producer)` for each workspace at a depth from `lo` to `hi` that
+    /// `reader` reads; one that reads another stands inside it.
+    fn produce(&mut self, lo: usize, hi: usize, consumer: Stmt, reader: &Expr) -> Option<Stmt> {
+        let mut stmt = consumer;
+        let nest = self.nest;
+        for (at, producer) in nest.producers.iter().enumerate() {
+            let (depth, outer) = self.depths[at].clone();
+            if !(lo..=hi).contains(&depth) || !reads(reader, producer.tensor) {
+                continue;
+            }
+            let tree = Concretizer::new(self.graph, producer, &outer, self.tensors).run()?;
+            stmt = Stmt::Where {
+                consumer: Box::new(stmt),
+                producer: Box::new(tree),
+                temp: producer.tensor,
+                init: None,
+            };
+        }
+        Some(stmt)
+    }
+}
+
+/// The outer loops of `nest` inside which the nest of a workspace stands: down to the
+/// innermost one that it needs.
+#[must_use]
+pub fn around(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
+    let mut needed = Vec::new();
+    let mut own = Vec::new();
+    producer.visit(&mut |p| {
+        needed.extend(vars_in(&p.rhs));
+        needed.extend(p.lhs.iter().copied());
+        own.extend(p.loop_vars());
+    });
+    let mut at = 0;
+    while let Some(&var) = needed.get(at) {
+        for root in graph.provenance.roots(var) {
+            for outer in range_vars(graph, root) {
+                if !needed.contains(&outer) {
+                    needed.push(outer);
+                }
+            }
+        }
+        at += 1;
+    }
+    // A loop of its own stands for the one that it is a copy of.
+    let copied: Vec<VarId> = own
+        .iter()
+        .flat_map(|&v| graph.provenance.ancestors(v))
+        .collect();
+    let around: Vec<VarId> = nest
+        .loop_vars()
+        .into_iter()
+        .filter(|v| !copied.contains(v))
+        .collect();
+    let all: Vec<VarId> = own.iter().copied().chain(around.iter().copied()).collect();
+    let leaves: Vec<VarId> = needed
+        .iter()
+        .flat_map(|&var| graph.provenance.leaves(var, &all))
+        .collect();
+    let last = nest
+        .loops
+        .iter()
+        .rposition(|l| around.contains(&l.var) && leaves.contains(&l.var));
+    nest.loops[..last.map_or(0, |last| last + 1)]
+        .iter()
+        .map(|l| l.var)
+        .collect()
 }
 
 fn scalar(tensor: TensorId, like: &Expr) -> Expr {
@@ -216,15 +525,6 @@ fn scalar(tensor: TensorId, like: &Expr) -> Expr {
         ty: like.ty,
         span: like.span,
     }
-}
-
-/// `forall(l0, forall(l1, ... body))`
-fn foralls(loops: &[Loop], body: Stmt) -> Stmt {
-    loops.iter().rev().fold(body, |body, l| Stmt::Forall {
-        var: l.var,
-        tag: l.tag.clone(),
-        body: Box::new(body),
-    })
 }
 
 /// Whether the reductions of `nest` could accumulate with its loops in `order`.

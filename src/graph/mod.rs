@@ -12,16 +12,19 @@
 pub mod build;
 pub mod concretize;
 pub mod equal;
+pub mod fold;
 pub mod order;
 pub mod print;
 pub mod provenance;
+pub mod race;
+pub mod within;
 
-pub use provenance::{Provenance, Relation};
+pub use provenance::{BoundKind, Provenance, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::loops::ir::OmpSchedule;
 use crate::program::ir::{
-    Expr, ExprKind, Function, IndexVar, ReduceOp, Statement, Tensor, TensorId, VarId,
+    Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
 use std::rc::Rc;
 
@@ -37,6 +40,8 @@ pub struct Graph {
     pub vars: Vec<IndexVar>,
     pub provenance: Provenance,
     pub nests: Vec<Nest>,
+    /// The tensors that `precompute` introduced.
+    pub workspaces: Vec<TensorId>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
     pub remarks: Vec<Diagnostic>,
@@ -55,7 +60,37 @@ pub struct Nest {
     pub rhs: Expr,
     /// Outermost first.
     pub loops: Vec<Loop>,
+    /// The nests of the workspaces that the right side reads. Their loops are only
+    /// those of their own; where they stand among this nest's loops follows from what
+    /// they read (see [`concretize`]).
+    pub producers: Vec<Nest>,
+    /// How many outer loops it shares with the nest before it.
+    pub joined: usize,
     pub span: Span,
+}
+
+impl Nest {
+    /// This nest and the nests of its workspaces, all the way down.
+    pub fn visit(&self, f: &mut impl FnMut(&Nest)) {
+        f(self);
+        for producer in &self.producers {
+            producer.visit(f);
+        }
+    }
+
+    /// As [`Nest::visit`], to change them.
+    pub fn visit_mut(&mut self, f: &mut impl FnMut(&mut Nest)) {
+        f(self);
+        for producer in &mut self.producers {
+            producer.visit_mut(f);
+        }
+    }
+
+    /// The variables of its own loops, outermost first.
+    #[must_use]
+    pub fn loop_vars(&self) -> Vec<VarId> {
+        self.loops.iter().map(|l| l.var).collect()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +113,8 @@ impl Loop {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
     pub parallel: Option<Parallel>,
+    /// `unroll(v, n)`
+    pub unroll: Option<u32>,
 }
 
 /// `parallelize(v, unit, race)`
@@ -92,6 +129,8 @@ pub struct Parallel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     CpuThread(OmpSchedule),
+    /// The lanes of a vector register.
+    CpuVector,
 }
 
 /// What the user says of writes by several units (000, figure 7-2).
@@ -101,6 +140,12 @@ pub enum Race {
     NoRaces,
     /// There are none; taken on the user's word.
     IgnoreRaces,
+    /// Writes that race are atomic.
+    Atomics,
+    /// Each thread writes a copy of its own; the copies are reduced afterwards.
+    Temporary,
+    /// A reduction across the unit's lanes or threads.
+    ParallelReduction,
 }
 
 /// The tree that lowering walks.
@@ -111,13 +156,21 @@ pub enum Stmt {
         tag: Tag,
         body: Box<Stmt>,
     },
-    /// `producer` computes the scalar workspace `temp`, which starts at `init`'s
-    /// neutral element, then `consumer` reads it.
+    /// `body` runs over the consecutive positions that the loop `var` stands for, as
+    /// loops over the variables of the levels they lie in; the first `skipped` of
+    /// those variables have no loop because nothing needs them.
+    Within {
+        var: VarId,
+        skipped: usize,
+        body: Box<Stmt>,
+    },
+    /// `producer` computes the workspace `temp`, then `consumer` reads it. A scalar
+    /// starts at `init`'s neutral element; an array is set up by its producer.
     Where {
         consumer: Box<Stmt>,
         producer: Box<Stmt>,
         temp: TensorId,
-        init: ReduceOp,
+        init: Option<ReduceOp>,
     },
     Sequence(Vec<Stmt>),
     Assign(Assign),
@@ -231,5 +284,100 @@ pub fn visit<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Expr)) {
         }
         ExprKind::Call(_, args) => args.iter().for_each(|a| visit(a, f)),
         ExprKind::Reduce { body, .. } => visit(body, f),
+    }
+}
+
+impl Graph {
+    /// Adds a relation, and the command that makes it to the script.
+    pub fn relate(&mut self, relation: Relation) {
+        self.script.push(print::relation(self, &relation));
+        self.provenance.relations.push(relation);
+    }
+
+    /// Every nest, those of workspaces after the one that reads them.
+    pub fn visit_nests(&self, f: &mut impl FnMut(&Nest)) {
+        for nest in &self.nests {
+            nest.visit(f);
+        }
+    }
+
+    /// The number of values of a variable, if data do not decide it. A loop over the
+    /// inner part of a split may stop earlier; it never has more.
+    #[must_use]
+    pub fn extent(&self, var: VarId) -> Option<SizeExpr> {
+        let up = |e: SizeExpr, n: i64| {
+            SizeExpr::FloorDiv(
+                Box::new(SizeExpr::Add(
+                    Box::new(e),
+                    Box::new(SizeExpr::Const(n - 1)),
+                )),
+                Box::new(SizeExpr::Const(n)),
+            )
+        };
+        match self.provenance.producer(var) {
+            None => {
+                let (lo, hi) = self.static_range(var)?;
+                Some(match lo {
+                    SizeExpr::Const(0) => hi.clone(),
+                    SizeExpr::Const(_)
+                    | SizeExpr::Size(_)
+                    | SizeExpr::Param(_)
+                    | SizeExpr::Add(..)
+                    | SizeExpr::Sub(..)
+                    | SizeExpr::Mul(..)
+                    | SizeExpr::FloorDiv(..)
+                    | SizeExpr::Min(..)
+                    | SizeExpr::Max(..) => {
+                        SizeExpr::Sub(Box::new(hi.clone()), Box::new(lo.clone()))
+                    }
+                })
+            }
+            Some(Relation::Split {
+                parent,
+                outer,
+                factor,
+                ..
+            }) => {
+                if *outer == var {
+                    Some(up(self.extent(*parent)?, *factor))
+                } else {
+                    Some(SizeExpr::Const(*factor))
+                }
+            }
+            Some(Relation::Divide {
+                parent,
+                outer,
+                parts,
+                ..
+            }) => {
+                if *outer == var {
+                    Some(SizeExpr::Const(*parts))
+                } else {
+                    Some(up(self.extent(*parent)?, *parts))
+                }
+            }
+            Some(Relation::Fuse { outer, inner, .. }) => Some(SizeExpr::Mul(
+                Box::new(self.extent(*outer)?),
+                Box::new(self.extent(*inner)?),
+            )),
+            Some(Relation::Bound {
+                value,
+                kind: BoundKind::MaxExact | BoundKind::MaxConstraint,
+                ..
+            }) => Some(SizeExpr::Const(*value)),
+            Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
+                self.extent(*parent)
+            }
+            Some(Relation::Pos { .. }) => None,
+            Some(Relation::Coord { parent, .. }) => match self.provenance.producer(*parent)? {
+                Relation::Pos { parent, .. } => self.extent(*parent),
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Precompute { .. } => None,
+            },
+        }
     }
 }

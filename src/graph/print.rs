@@ -4,7 +4,7 @@
 use super::concretize::concretize;
 use super::{Graph, Relation, Stmt, Tag};
 use crate::program::ir::{
-    BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
+    Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
 };
 use crate::schedule::parallelize::{race_text, unit_text};
 
@@ -47,21 +47,90 @@ pub fn print_provenance(graph: &Graph) -> String {
         .collect()
 }
 
-fn relation(graph: &Graph, relation: &Relation) -> String {
-    let name = |v: VarId| graph.var(v).name.as_str();
+/// A relation as the command that makes it.
+#[must_use]
+pub fn relation(graph: &Graph, relation: &Relation) -> String {
+    let name = |v: &VarId| graph.var(*v).name.as_str();
+    let command = relation.name();
     match relation {
         Relation::Split {
             parent,
             outer,
             inner,
-            factor,
+            factor: n,
+        }
+        | Relation::Divide {
+            parent,
+            outer,
+            inner,
+            parts: n,
         } => format!(
-            "split({}, {}, {}, {factor})",
-            name(*parent),
-            name(*outer),
-            name(*inner)
+            "{command}({}, {}, {}, {n})",
+            name(parent),
+            name(outer),
+            name(inner)
         ),
+        Relation::Fuse {
+            outer,
+            inner,
+            fused,
+        } => format!(
+            "{command}({}, {}, {})",
+            name(outer),
+            name(inner),
+            name(fused)
+        ),
+        Relation::Pos {
+            parent,
+            pos,
+            access,
+            ..
+        } => format!(
+            "{command}({}, {}, {})",
+            name(parent),
+            name(pos),
+            access_text(graph, access)
+        ),
+        Relation::Bound {
+            parent,
+            child,
+            value,
+            kind,
+            ..
+        } => format!(
+            "{command}({}, {}, {value}, {})",
+            name(parent),
+            name(child),
+            kind.name()
+        ),
+        Relation::Coord { parent, coord } => {
+            format!("{command}({}, {})", name(parent), name(coord))
+        }
+        Relation::Precompute { parent, child } => {
+            format!("{command}({}, {})", name(parent), name(child))
+        }
     }
+}
+
+/// `A(i,j)`
+#[must_use]
+pub fn access_text(graph: &Graph, access: &Access) -> String {
+    let e = Expr {
+        kind: ExprKind::Access(access.clone()),
+        ty: graph.tensor(access.tensor).ty,
+        span: graph.function.span,
+    };
+    expr_text(graph, &e)
+}
+
+/// An expression of the graph as a program writes it.
+#[must_use]
+pub fn expr_text(graph: &Graph, e: &Expr) -> String {
+    let printer = Printer {
+        graph,
+        tensors: &graph.tensors,
+    };
+    printer.expr(e, 0)
 }
 
 /// `+`, `*`, `min`, ...
@@ -100,6 +169,9 @@ impl Printer<'_> {
                     self.stmt(body),
                     tag_text(tag)
                 )
+            }
+            Stmt::Within { var, body, .. } => {
+                format!("within({}, {})", self.var(*var), self.stmt(body))
             }
             Stmt::Where {
                 consumer, producer, ..
@@ -192,13 +264,17 @@ impl Printer<'_> {
 }
 
 fn tag_text(tag: &Tag) -> String {
-    match &tag.parallel {
-        None => String::new(),
-        Some(parallel) => format!(
+    let mut text = String::new();
+    if let Some(parallel) = &tag.parallel {
+        text += &format!(
             ", {}, {}",
             unit_text(parallel.unit),
             race_text(parallel.race)
-        ),
+        );
+    }
+    match tag.unroll {
+        Some(n) => text + &format!(", Unroll({n})"),
+        None => text,
     }
 }
 

@@ -1,14 +1,16 @@
 //! Provenance: how the variables of loops derive from those of the program
 //! (000, chapters 5 and 6).
 //!
-//! The relations form a DAG in which a variable has at most one producer and one
-//! consumer. A variable that no relation made is a *root*; the loops of a nest
-//! run over variables that no relation consumes.
+//! The relations form a DAG. A variable that no relation made is a *root*; at most
+//! one relation makes a variable. A variable can be taken apart in one way in each
+//! nest: a `precompute` gives the producer's copy of a loop its own variable, so
+//! that both can be scheduled apart.
 
-use crate::program::ir::VarId;
+use crate::diagnostic::Span;
+use crate::program::ir::{Access, VarId};
 
 /// One transformation of variables.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Relation {
     /// `parent = outer * factor + inner`, inner < factor (5.5).
     Split {
@@ -17,26 +19,124 @@ pub enum Relation {
         inner: VarId,
         factor: i64,
     },
+    /// `parent = outer * ceil(extent / parts) + inner`, outer < parts (5.6).
+    Divide {
+        parent: VarId,
+        outer: VarId,
+        inner: VarId,
+        parts: i64,
+    },
+    /// `fused = outer * extent(inner) + inner` (5.4).
+    Fuse {
+        outer: VarId,
+        inner: VarId,
+        fused: VarId,
+    },
+    /// `pos` counts the positions at which `access` stores `parent` (5.1). If the
+    /// parent was fused, they are those of the level of its innermost variable.
+    Pos {
+        parent: VarId,
+        pos: VarId,
+        access: Access,
+        /// The command, for diagnostics of lowering.
+        span: Span,
+    },
+    /// `coord` is the coordinate again that the positions `parent` stand for (5.2).
+    Coord { parent: VarId, coord: VarId },
+    /// `child` is `parent` with something known of its range (5.8).
+    Bound {
+        parent: VarId,
+        child: VarId,
+        value: i64,
+        kind: BoundKind,
+        span: Span,
+    },
+    /// `child` runs over the values of `parent` in the nest of a workspace.
+    Precompute { parent: VarId, child: VarId },
+}
+
+/// What `bound` says of a range `lo <= i < hi` (000, 5.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundKind {
+    /// lo = value
+    MinExact,
+    /// lo >= value
+    MinConstraint,
+    /// hi = value
+    MaxExact,
+    /// hi <= value
+    MaxConstraint,
+    /// hi - lo is divisible by value
+    Multiple,
+}
+
+impl BoundKind {
+    pub const ALL: [BoundKind; 5] = [
+        BoundKind::MinExact,
+        BoundKind::MinConstraint,
+        BoundKind::MaxExact,
+        BoundKind::MaxConstraint,
+        BoundKind::Multiple,
+    ];
+
+    /// As schedules write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            BoundKind::MinExact => "MinExact",
+            BoundKind::MinConstraint => "MinConstraint",
+            BoundKind::MaxExact => "MaxExact",
+            BoundKind::MaxConstraint => "MaxConstraint",
+            BoundKind::Multiple => "Multiple",
+        }
+    }
 }
 
 impl Relation {
+    /// The command that made it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Relation::Split { .. } => "split",
+            Relation::Divide { .. } => "divide",
+            Relation::Fuse { .. } => "fuse",
+            Relation::Pos { .. } => "pos",
+            Relation::Coord { .. } => "coord",
+            Relation::Bound { .. } => "bound",
+            Relation::Precompute { .. } => "precompute",
+        }
+    }
+
     #[must_use]
     pub fn parents(&self) -> Vec<VarId> {
         match self {
-            Relation::Split { parent, .. } => vec![*parent],
+            Relation::Split { parent, .. }
+            | Relation::Divide { parent, .. }
+            | Relation::Pos { parent, .. }
+            | Relation::Coord { parent, .. }
+            | Relation::Bound { parent, .. }
+            | Relation::Precompute { parent, .. } => vec![*parent],
+            Relation::Fuse { outer, inner, .. } => vec![*outer, *inner],
         }
     }
 
     #[must_use]
     pub fn children(&self) -> Vec<VarId> {
         match self {
-            Relation::Split { outer, inner, .. } => vec![*outer, *inner],
+            Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => {
+                vec![*outer, *inner]
+            }
+            Relation::Fuse { fused: child, .. }
+            | Relation::Pos { pos: child, .. }
+            | Relation::Coord { coord: child, .. }
+            | Relation::Bound { child, .. }
+            | Relation::Precompute { child, .. } => vec![*child],
         }
     }
 }
 
 /// The relations of one graph, in the order the commands made them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Provenance {
     pub relations: Vec<Relation>,
 }
@@ -48,13 +148,30 @@ impl Provenance {
         self.relations.iter().find(|r| r.children().contains(&var))
     }
 
-    /// The relation that replaced `var`.
-    #[must_use]
-    pub fn consumer(&self, var: VarId) -> Option<&Relation> {
-        self.relations.iter().find(|r| r.parents().contains(&var))
+    /// The relations that took `var` apart, in one nest or another.
+    pub fn consumers(&self, var: VarId) -> impl Iterator<Item = &Relation> {
+        self.relations
+            .iter()
+            .filter(move |r| r.parents().contains(&var))
     }
 
-    /// The variables of the program that `var` derives from.
+    /// `var` and every variable that it derives from.
+    #[must_use]
+    pub fn ancestors(&self, var: VarId) -> Vec<VarId> {
+        let mut found = vec![var];
+        let mut at = 0;
+        while let Some(&next) = found.get(at) {
+            for parent in self.producer(next).map_or(Vec::new(), Relation::parents) {
+                if !found.contains(&parent) {
+                    found.push(parent);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// The variables of the program that `var` derives from, outer ones first.
     #[must_use]
     pub fn roots(&self, var: VarId) -> Vec<VarId> {
         match self.producer(var) {
@@ -67,16 +184,36 @@ impl Provenance {
         }
     }
 
-    /// The loop variables that replaced `var` (itself, if nothing did).
+    /// Those of the loop variables `loops` that `var` was taken apart into (itself, if
+    /// it has a loop).
     #[must_use]
-    pub fn leaves(&self, var: VarId) -> Vec<VarId> {
-        match self.consumer(var) {
-            None => vec![var],
-            Some(relation) => relation
-                .children()
-                .into_iter()
-                .flat_map(|child| self.leaves(child))
-                .collect(),
+    pub fn leaves(&self, var: VarId, loops: &[VarId]) -> Vec<VarId> {
+        if loops.contains(&var) {
+            return vec![var];
+        }
+        self.consumers(var)
+            .map(|relation| {
+                relation
+                    .children()
+                    .into_iter()
+                    .flat_map(|child| self.leaves(child, loops))
+                    .collect::<Vec<VarId>>()
+            })
+            .find(|leaves| !leaves.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The `pos` relation that `var` stands below, if it counts positions or a part of
+    /// them.
+    #[must_use]
+    pub fn position_of(&self, var: VarId) -> Option<&Relation> {
+        match self.producer(var)? {
+            relation @ Relation::Pos { .. } => Some(relation),
+            Relation::Split { parent, .. }
+            | Relation::Divide { parent, .. }
+            | Relation::Bound { parent, .. }
+            | Relation::Precompute { parent, .. } => self.position_of(*parent),
+            Relation::Fuse { .. } | Relation::Coord { .. } => None,
         }
     }
 }

@@ -293,3 +293,21 @@ pub fn ceil_div(e: Expr, n: i64) -> Expr {
     }
     binary(BinaryOp::FloorDiv, add(e, int(n - 1)), int(n))
 }
+
+/// The number of the thread at hand.
+#[must_use]
+pub fn thread() -> Expr {
+    Expr {
+        kind: ExprKind::Thread,
+        ty: ScalarType::I64,
+    }
+}
+
+/// How many threads there may be.
+#[must_use]
+pub fn threads() -> Expr {
+    Expr {
+        kind: ExprKind::Threads,
+        ty: ScalarType::I64,
+    }
+}

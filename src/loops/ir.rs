@@ -98,6 +98,10 @@ pub enum ExprKind {
     Call(Func, Vec<Expr>),
     Cast(Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The number of the thread that runs a parallel loop's iteration, from 0 (`I64`).
+    Thread,
+    /// How many threads a parallel loop may have (`I64`).
+    Threads,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,6 +188,22 @@ pub enum Stmt {
         capacity: VarId,
         needed: Expr,
     },
+    /// Declares a `Local` array of constant size in the block at hand, not initialised.
+    Declare {
+        array: ArrayId,
+        count: u64,
+    },
+    /// Declares a `Local` array that is the part of another from `offset` on.
+    Slice {
+        array: ArrayId,
+        of: ArrayId,
+        offset: Expr,
+    },
+    /// What the user promised; checked in a debug build.
+    Assume {
+        cond: Expr,
+        text: String,
+    },
     /// Frees a `Local` array.
     Free {
         array: ArrayId,
@@ -224,11 +244,14 @@ pub enum ErrorCode {
 }
 
 /// How a loop runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopTag {
     pub parallel: Option<Parallel>,
+    /// Iterations may run in the lanes of a vector.
     pub vector: bool,
     pub unroll: Option<u32>,
+    /// Variables of outside that the iterations of a parallel or vector loop combine.
+    pub reductions: Vec<(ReduceOp, VarId)>,
 }
 
 /// A loop whose iterations are distributed over CPU threads.

@@ -57,10 +57,19 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             tag,
             body,
         } => {
-            let kind = match tag.parallel {
+            let mut kind = match tag.parallel {
                 Some(parallel) => format!(" {:?}", parallel.schedule),
                 None => String::new(),
             };
+            if tag.vector {
+                kind += " vector";
+            }
+            if let Some(n) = tag.unroll {
+                kind += &format!(" unroll {n}");
+            }
+            for (op, v) in &tag.reductions {
+                kind += &format!(" reduce {op:?} {}", var(*v));
+            }
             let _ = writeln!(
                 out,
                 "{pad}for {} in {}..{} by {step}{kind}",
@@ -110,6 +119,13 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
                 e(needed)
             )
         }
+        Stmt::Declare { array: a, count } => format!("declare {}[{count}]", array(*a)),
+        Stmt::Slice {
+            array: a,
+            of,
+            offset,
+        } => format!("slice {} = {}[{}..]", array(*a), array(*of), e(offset)),
+        Stmt::Assume { cond, text } => format!("assume {} ({text})", e(cond)),
         Stmt::Free { array: a } => format!("free {}", array(*a)),
         Stmt::Fill {
             array: a,
@@ -150,6 +166,8 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         ExprKind::Load { array, index } => {
             format!("{}[{}]", k.array(*array).name, expr(k, index))
         }
+        ExprKind::Thread => "thread".to_string(),
+        ExprKind::Threads => "threads".to_string(),
         ExprKind::Unary(op, a) => format!("{op:?}({})", expr(k, a)),
         ExprKind::Binary(op, a, b) => format!("{op:?}({}, {})", expr(k, a), expr(k, b)),
         ExprKind::Call(func, args) => {

@@ -77,6 +77,9 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
         Stmt::While { .. }
         | Stmt::Store { .. }
         | Stmt::Alloc { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
         | Stmt::Grow { .. }
         | Stmt::Free { .. }
         | Stmt::Fill { .. }

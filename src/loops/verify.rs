@@ -168,7 +168,9 @@ impl Verifier<'_> {
                 self.condition(cond);
                 self.check(serial, || "a failure in a parallel loop".to_string());
             }
-            Stmt::Free { .. } | Stmt::Comment(_) => {}
+            Stmt::Slice { offset, .. } => self.index(offset),
+            Stmt::Assume { cond, .. } => self.condition(cond),
+            Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
         }
     }
 
@@ -182,7 +184,7 @@ impl Verifier<'_> {
 
     fn expr(&mut self, e: &Expr) {
         match &e.kind {
-            ExprKind::Literal(_) => {}
+            ExprKind::Literal(_) | ExprKind::Thread | ExprKind::Threads => {}
             ExprKind::Var(var) => {
                 self.used(*var);
                 let (want, got) = (self.kernel.var(*var).ty, e.ty);

@@ -6,7 +6,7 @@ use super::ir::{Expr, ExprKind, Stmt};
 pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
     f(e);
     match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Var(_) => {}
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Thread | ExprKind::Threads => {}
         ExprKind::Load { index, .. } => expr(index, f),
         ExprKind::Unary(_, a) | ExprKind::Cast(a) => expr(a, f),
         ExprKind::Binary(_, a, b) => {
@@ -31,6 +31,8 @@ pub fn own_exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
         | Stmt::If { cond: e, .. }
         | Stmt::Alloc { count: e, .. }
         | Stmt::Grow { needed: e, .. }
+        | Stmt::Slice { offset: e, .. }
+        | Stmt::Assume { cond: e, .. }
         | Stmt::FailIf { cond: e, .. } => f(e),
         Stmt::Store { index, value, .. } => {
             f(index);
@@ -55,7 +57,7 @@ pub fn own_exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
             f(hi);
             f(key);
         }
-        Stmt::Free { .. } | Stmt::Comment(_) => {}
+        Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
     }
 }
 
@@ -85,6 +87,9 @@ pub fn bodies(stmt: &Stmt) -> Vec<&[Stmt]> {
         | Stmt::Free { .. }
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
         | Stmt::FailIf { .. }
         | Stmt::Comment(_) => vec![],
     }
@@ -105,6 +110,9 @@ pub fn bodies_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
         | Stmt::Free { .. }
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
         | Stmt::FailIf { .. }
         | Stmt::Comment(_) => vec![],
     }

@@ -1,7 +1,7 @@
 //! The accesses of a nest and how far into its levels each has come.
 
 use crate::graph::equal::same_access;
-use crate::graph::{Graph, Stmt, visit};
+use crate::graph::{Graph, Relation, Stmt, visit};
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
 use crate::program::ir::{self, Access, Bound, ExprKind, Tensor};
@@ -58,14 +58,11 @@ impl Table {
     fn collect(&mut self, graph: &Graph, tensors: &[Tensor], stmt: &Stmt) {
         match stmt {
             Stmt::Forall { var, body, .. } => {
-                for root in graph.provenance.roots(*var) {
-                    let range = &graph.var(root).range;
-                    for bound in [&range.lo, &range.hi] {
-                        if let Bound::Dynamic(e) = bound {
-                            self.add_expr(tensors, e, true);
-                        }
-                    }
-                }
+                self.collect_var(graph, tensors, *var);
+                self.collect(graph, tensors, body);
+            }
+            Stmt::Within { var, body, .. } => {
+                self.collect_var(graph, tensors, *var);
                 self.collect(graph, tensors, body);
             }
             Stmt::Where {
@@ -80,6 +77,24 @@ impl Table {
                 }
             }
             Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, false),
+        }
+    }
+
+    /// What a loop over `var` reads itself: the bounds of its roots, and the access
+    /// whose positions it counts.
+    fn collect_var(&mut self, graph: &Graph, tensors: &[Tensor], var: ir::VarId) {
+        for root in graph.provenance.roots(var) {
+            let range = &graph.var(root).range;
+            for bound in [&range.lo, &range.hi] {
+                if let Bound::Dynamic(e) = bound {
+                    self.add_expr(tensors, e, true);
+                }
+            }
+        }
+        if let Some(Relation::Pos { access, .. }) = graph.provenance.position_of(var)
+            && !tensors[access.tensor.index()].dims.is_empty()
+        {
+            self.add(access, false);
         }
     }
 
@@ -186,7 +201,7 @@ impl Table {
             }
         };
         match stmt {
-            Stmt::Forall { var, body, .. } => {
+            Stmt::Forall { var, body, .. } | Stmt::Within { var, body, .. } => {
                 if nested {
                     for root in graph.provenance.roots(*var) {
                         let range = &graph.var(root).range;
@@ -195,6 +210,9 @@ impl Table {
                                 extend(self.in_expr(e, true));
                             }
                         }
+                    }
+                    if let Some(Relation::Pos { access, .. }) = graph.provenance.position_of(*var) {
+                        extend(self.find(access).into_iter().collect());
                     }
                 }
                 self.walk(graph, body, nested, found);

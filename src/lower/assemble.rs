@@ -618,7 +618,7 @@ fn first_room(arrays: Vec<ArrayId>, capacity: ir::VarId) -> Vec<ir::Stmt> {
 
 fn note_where(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
     match stmt {
-        Stmt::Forall { body, .. } => note_where(body, f),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => note_where(body, f),
         Stmt::Where {
             consumer, producer, ..
         } => {
@@ -636,6 +636,7 @@ fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
             vars.push(*var);
             collect_loops(body, vars);
         }
+        Stmt::Within { body, .. } => collect_loops(body, vars),
         Stmt::Where {
             consumer, producer, ..
         } => {

@@ -94,6 +94,8 @@ impl Lowerer<'_> {
             op: Some(ReduceOp::Or),
             rhs: bad,
             loops: order.into_iter().map(Loop::serial).collect(),
+            producers: Vec::new(),
+            joined: 0,
             span,
         };
         let mut tensors = std::mem::take(&mut self.tensors);
@@ -105,7 +107,7 @@ impl Lowerer<'_> {
             init: b::boolean(false),
         }];
         if let Some(tree) = tree {
-            out.extend(self.nest(&nest, &tree)?);
+            out.extend(self.nest(&[&nest], &tree)?);
         }
         out.push(ir::Stmt::FailIf {
             cond: b::var(flag, ScalarType::Bool),

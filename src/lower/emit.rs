@@ -21,24 +21,33 @@ impl Lowerer<'_> {
                 }
                 Ok(out)
             }
+            Stmt::Within { var, skipped, body } => self.within(*var, *skipped, body, scope),
             Stmt::Where {
                 consumer,
                 producer,
                 temp,
-                init,
+                init: Some(init),
             } => {
                 let tensor = self.tensor(*temp).clone();
                 let ty = tensor.ty.compute();
                 let var = self.fresh(&tensor.name, ty, true);
                 self.scalars.insert(*temp, var);
+                let mut inner = scope.clone();
+                inner.own(*temp);
                 let mut out = vec![ir::Stmt::Let {
                     var,
                     init: self.literal(init.neutral(ty), ty),
                 }];
-                out.extend(self.stmt(producer, scope)?);
-                out.extend(self.stmt(consumer, scope)?);
+                out.extend(self.stmt(producer, &inner)?);
+                out.extend(self.stmt(consumer, &inner)?);
                 Ok(out)
             }
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init: None,
+            } => self.workspace(*temp, producer, consumer, scope),
             Stmt::Assign(assign) => self.assign(assign, scope),
         }
     }
@@ -58,7 +67,7 @@ impl Lowerer<'_> {
             return None;
         };
         let tensor = self.tensor(assign.tensor);
-        let value = super::fold::as_literal(&assign.rhs)?;
+        let value = crate::graph::fold::as_literal(&assign.rhs)?;
         let whole = assign.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
             vars.contains(&var)
                 && self
@@ -81,10 +90,11 @@ impl Lowerer<'_> {
         let value = self.expr(&assign.rhs, scope, &mut out)?;
         if let Some(&var) = self.scalars.get(&assign.tensor) {
             let ty = self.vars[var.0 as usize].ty;
+            let value = b::cast(ty, value);
             out.push(ir::Stmt::Assign {
                 var,
                 op: assign.op,
-                value: b::cast(ty, value),
+                value,
             });
             if let Some(flag) = scope.touched {
                 out.push(ir::Stmt::Assign {
@@ -107,13 +117,7 @@ impl Lowerer<'_> {
             }
             op => (op, value),
         };
-        out.push(ir::Stmt::Store {
-            array,
-            index,
-            op,
-            value,
-            atomic: false,
-        });
+        out.extend(self.store(assign.tensor, array, (index, op, value), scope)?);
         Ok(out)
     }
 
@@ -129,8 +133,8 @@ impl Lowerer<'_> {
             // With the coordinate in a variable gcc 12 proves the nest affine and applies
             // its unroll-and-jam, which costs a quarter on short segments (MTTKRP).
             let load = scope.loads.get(&var).filter(|_| assign.op.is_some());
-            let known = load.or_else(|| scope.coords.get(&var));
-            let coordinate = known.cloned().unwrap_or_else(|| b::int(0));
+            let known = load.cloned().or_else(|| self.coordinate(var, scope));
+            let coordinate = known.unwrap_or_else(|| b::int(0));
             pos = b::add(b::mul(pos, self.extent(assign.tensor, level)), coordinate);
             level += 1;
         }
@@ -154,7 +158,9 @@ impl Lowerer<'_> {
         Ok(match &e.kind {
             ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
             ExprKind::Access(access) => self.read(access, scope, before)?,
-            ExprKind::Index(var) => scope.coords.get(var).cloned().unwrap_or_else(|| b::int(0)),
+            ExprKind::Index(var) => self
+                .coordinate(*var, scope)
+                .unwrap_or_else(|| b::int(0)),
             ExprKind::Size(size) => self.size_expr(size),
             ExprKind::Unary(op, a) => {
                 let a = self.expr(a, scope, before)?;
@@ -262,7 +268,7 @@ fn call(func: Func, mut args: Vec<Expr>, ty: ScalarType) -> Expr {
 }
 
 /// `old op value`
-fn combine(op: ReduceOp, old: Expr, value: Expr) -> Expr {
+pub(super) fn combine(op: ReduceOp, old: Expr, value: Expr) -> Expr {
     let op = match op {
         ReduceOp::Add => ir::BinaryOp::Add,
         ReduceOp::Mul => ir::BinaryOp::Mul,

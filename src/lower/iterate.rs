@@ -2,10 +2,10 @@
 
 use super::access::AccessId;
 use super::lattice::{Lattice, Point, Shape, point_at};
-use super::recover::{Root, Step, Window};
+use super::recover::{Root, Step, Top, Window};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::{Stmt, Tag, Unit};
+use crate::graph::{Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType};
 use crate::program::ir::VarId;
@@ -33,10 +33,38 @@ impl Lowerer<'_> {
         body: &Stmt,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let mut scope = scope.clone();
+        let mut out = self.prepare(var, &mut scope)?;
+        let after = self.enter_race(var, tag, body, &mut scope, &mut out)?;
+        let prologue = std::mem::take(&mut scope.prologue);
+        let mut loops = self.loop_of(var, tag, body, &scope)?;
+        begin_parallel(&mut loops, prologue);
+        out.append(&mut loops);
+        out.extend(after);
+        Ok(out)
+    }
+
+    fn loop_of(
+        &mut self,
+        var: VarId,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
         let step = self.step(var, scope)?;
-        let Some(root) = step.root.clone() else {
-            return self.range_loop(var, &step, tag, body, scope);
+        let root = match &step.top {
+            Top::Nothing => return self.range_loop(var, &step, tag, body, scope),
+            Top::Position { pos, .. } => {
+                return self.scattered_positions(var, *pos, &step, tag, body, scope);
+            }
+            Top::Fused { fused, .. } => {
+                return self.scattered_fused(var, *fused, &step, tag, body, scope);
+            }
+            Top::Root(root) => root.clone(),
         };
+        if let Some(&walked) = scope.walked.get(&root.var) {
+            return self.walked_loop(walked, &root, tag, body, scope);
+        }
         let mut iterators = match &root.window {
             Some(_) => self.iterators(body, root.var, scope),
             None => Vec::new(),
@@ -62,7 +90,8 @@ impl Lowerer<'_> {
                 let single = self.single_walk(points, scope);
                 if let Some(id) = single {
                     let stmt = points[0].stmt.clone();
-                    self.position_loop(id, &stmt, &root, &window, tag, scope)?
+                    let name = format!("p{}", self.level_name(id, scope));
+                    self.position_loop((id, &name), &stmt, &root, &window, tag, scope)?
                 } else {
                     let points = points.clone();
                     self.coiterate(&points, &root, &window, scope)?
@@ -123,18 +152,8 @@ impl Lowerer<'_> {
         .with_help("`split` the variable and parallelize the outer part"))
     }
 
-    fn loop_tag(&self, tag: &Tag) -> LoopTag {
-        LoopTag {
-            parallel: tag.parallel.as_ref().map(|parallel| {
-                let Unit::CpuThread(schedule) = parallel.unit;
-                ir::Parallel { schedule }
-            }),
-            ..LoopTag::default()
-        }
-    }
-
     /// `for (v = lo; v < hi; v++)`, recovering what v completes.
-    fn range_loop(
+    pub(super) fn range_loop(
         &mut self,
         var: VarId,
         step: &Step,
@@ -147,10 +166,9 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         inner.coords.insert(var, value);
         let mut stmts = Vec::new();
-        let root = match &step.root {
-            Some(root) if root.var != var => {
-                let recovered = self.root_value(root.var, &inner)?;
-                if let Some(init) = recovered {
+        let root = match &step.top {
+            Top::Root(root) if root.var != var => {
+                if let Some(init) = self.coordinate(root.var, &inner) {
                     let name = self.graph.var(root.var).name.clone();
                     let (r, value) = self.fresh_index(&name, false);
                     stmts.push(ir::Stmt::Let { var: r, init });
@@ -158,8 +176,8 @@ impl Lowerer<'_> {
                 }
                 Some(root.var)
             }
-            Some(root) => Some(root.var),
-            None => None,
+            Top::Root(root) => Some(root.var),
+            Top::Nothing | Top::Position { .. } | Top::Fused { .. } => None,
         };
         stmts.extend(self.inside(body, inner, root)?);
         let out = vec![ir::Stmt::For {
@@ -167,7 +185,7 @@ impl Lowerer<'_> {
             lo: step.lo.clone(),
             hi: step.hi.clone(),
             step: 1,
-            tag: self.loop_tag(tag),
+            tag: self.loop_tag(tag, scope),
             body: stmts,
         }];
         Ok(match root {
@@ -177,9 +195,9 @@ impl Lowerer<'_> {
     }
 
     /// `for (p = pos[..]; p < pos[.. + 1]; p++)`
-    fn position_loop(
+    pub(super) fn position_loop(
         &mut self,
-        id: AccessId,
+        (id, name): (AccessId, &str),
         stmt: &Stmt,
         root: &Root,
         window: &Window,
@@ -188,8 +206,7 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         let (segment, crd) = self.windowed(id, root, window, scope, &mut out)?;
-        let name = self.level_name(id, scope);
-        let (p, pos) = self.fresh_index(&format!("p{name}"), false);
+        let (p, pos) = self.fresh_index(name, false);
         let mut inner = scope.clone();
         self.advance(&mut inner, id, pos.clone(), None);
         let (coordinate, value) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
@@ -206,14 +223,14 @@ impl Lowerer<'_> {
             lo: segment.begin,
             hi: segment.end,
             step: 1,
-            tag: self.loop_tag(tag),
+            tag: self.loop_tag(tag, scope),
             body,
         });
         Ok(out)
     }
 
     /// The positions of a level within the window: searched, not scanned.
-    fn windowed(
+    pub(super) fn windowed(
         &mut self,
         id: AccessId,
         root: &Root,
@@ -266,11 +283,24 @@ impl Lowerer<'_> {
             });
             segment.end = end_value;
         }
+        match scope.windows.get(&(id, level)) {
+            Some(clip) if clip.absolute => {
+                segment.begin = clip.lo.clone();
+                segment.end = clip.hi.clone();
+            }
+            Some(clip) => {
+                let begin = b::max(segment.begin, clip.lo.clone());
+                let end = b::min(segment.end, clip.hi.clone());
+                segment.begin = self.named(&format!("p{name}_begin"), begin, out);
+                segment.end = self.named(&format!("p{name}_end"), end, out);
+            }
+            None => {}
+        }
         Ok((segment, crd))
     }
 
     /// `A2` for the second level of A.
-    fn level_name(&self, id: AccessId, scope: &Scope) -> String {
+    pub(super) fn level_name(&self, id: AccessId, scope: &Scope) -> String {
         let tensor = self.table.get(id).access.tensor;
         format!(
             "{}{}",
@@ -365,6 +395,22 @@ impl Lowerer<'_> {
                 .cloned()
                 .unwrap_or_else(|| b::add(w.pos.clone(), b::int(1))),
         }
+    }
+
+    /// A walk of one level in which coordinates repeat.
+    pub(super) fn run_loop(
+        &mut self,
+        id: AccessId,
+        stmt: &Stmt,
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let point = Point {
+            present: BTreeSet::from([id]),
+            stmt: stmt.clone(),
+        };
+        self.coiterate(&[point], root, window, scope)
     }
 
     /// The classical sequence of loops, one a point, with a case for each smaller point.
@@ -686,6 +732,19 @@ impl Lowerer<'_> {
             ir::Stmt::While { cond: going, body }
         });
         Ok(out)
+    }
+}
+
+/// Puts statements at the start of the parallel loop's body.
+fn begin_parallel(loops: &mut [ir::Stmt], mut prologue: Vec<ir::Stmt>) {
+    for stmt in loops {
+        if let ir::Stmt::For { tag, body, .. } = stmt
+            && tag.parallel.is_some()
+        {
+            prologue.append(body);
+            *body = prologue;
+            return;
+        }
     }
 }
 

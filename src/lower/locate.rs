@@ -31,7 +31,8 @@ impl Lowerer<'_> {
         root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
-        let used = self.table.in_stmt(self.graph, stmt, true);
+        let mut used = self.table.in_stmt(self.graph, stmt, true);
+        used.extend(scope.walked.values().map(|(id, _)| *id));
         let values = self.table.in_stmt(self.graph, stmt, false);
         while let Some(id) = used
             .iter()
@@ -76,19 +77,23 @@ impl Lowerer<'_> {
     }
 
     /// Whether the access's next level has a coordinate that is known.
-    fn next_is_known(&self, id: AccessId, scope: &Scope) -> bool {
-        let entry = self.table.get(id);
-        let format = &self.tensor(entry.access.tensor).format;
+    fn next_is_known(&mut self, id: AccessId, scope: &Scope) -> bool {
+        let access = &self.table.get(id).access;
+        let format = &self.tensor(access.tensor).format;
         let level = self.cursor(scope, id).level;
-        level < format.order()
-            && self.is_known(&entry.access.subscripts[format.modes[level]], scope)
+        if level >= format.order() {
+            return false;
+        }
+        let subscript = access.subscripts[format.modes[level]].clone();
+        self.is_known(&subscript, scope)
     }
 
     /// Whether every variable and access of a subscript is resolved.
-    pub(super) fn is_known(&self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
+    pub(super) fn is_known(&mut self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
         let mut known = true;
+        let mut vars = Vec::new();
         crate::graph::visit(e, &mut |node| match &node.kind {
-            ExprKind::Index(var) => known &= scope.coords.contains_key(var),
+            ExprKind::Index(var) => vars.push(*var),
             ExprKind::Access(access) => {
                 if let Some(id) = self.table.find(access) {
                     let order = self.tensor(access.tensor).format.order();
@@ -104,7 +109,7 @@ impl Lowerer<'_> {
             | ExprKind::Cast(_)
             | ExprKind::Reduce { .. } => {}
         });
-        known
+        known && vars.iter().all(|&v| self.coordinate(v, scope).is_some())
     }
 
     /// The positions below the cursor's position at its next, sparse level.

@@ -10,13 +10,15 @@ pub mod access;
 pub mod assemble;
 pub mod checks;
 pub mod emit;
-pub mod fold;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
+pub mod positions;
+pub mod race;
 pub mod recover;
 pub mod signature;
 pub mod simplify;
+pub mod workspace;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +27,7 @@ use crate::graph::concretize::concretize;
 use crate::graph::{Graph, Nest, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
-use crate::program::ir::{Literal, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
+use crate::program::ir::{Literal, ReduceOp, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
 use access::{AccessId, Cursor, Table};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,14 +57,17 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     let mut body = Vec::new();
     let mut checks = Vec::new();
     let mut checked = None;
-    for (nest, stmt) in graph.nests.iter().zip(&tree.stmts) {
-        if checked != Some(nest.stmt) {
+    for (nests, stmt) in groups(graph).into_iter().zip(&tree.stmts) {
+        for nest in &nests {
+            if checked == Some(nest.stmt) {
+                continue;
+            }
             checked = Some(nest.stmt);
             if let Err(error) = lowerer.check_subscripts(nest.stmt, &mut checks, &mut body) {
                 errors.push(error);
             }
         }
-        match lowerer.nest(nest, stmt) {
+        match lowerer.nest(&nests, stmt) {
             Ok(mut lowered) => body.append(&mut lowered),
             Err(error) => errors.push(error),
         }
@@ -71,6 +76,18 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
         return Err(errors);
     }
     Ok(lowerer.finish(checks, body))
+}
+
+/// The nests of each tree: those that share loops together.
+fn groups(graph: &Graph) -> Vec<Vec<&Nest>> {
+    let mut groups: Vec<Vec<&Nest>> = Vec::new();
+    for nest in &graph.nests {
+        match groups.last_mut() {
+            Some(group) if nest.joined > 0 => group.push(nest),
+            Some(_) | None => groups.push(vec![nest]),
+        }
+    }
+    groups
 }
 
 /// The arrays of a tensor.
@@ -94,6 +111,26 @@ pub(crate) struct Scope {
     result: Option<assemble::ResultCursor>,
     /// Set to true by each step of a reduction that may be empty.
     touched: Option<ir::VarId>,
+    /// For each variable that counts positions, where they begin and end at each level.
+    segments: BTreeMap<VarId, Vec<(Expr, Expr)>>,
+    /// Positions that a walk of a level must not leave.
+    windows: BTreeMap<(AccessId, usize), positions::Clip>,
+    /// Offsets of a fused variable that its parts must not leave.
+    clips: BTreeMap<VarId, (Expr, Expr)>,
+    /// Variables whose loops walk the level of one access, and what counts its positions.
+    walked: BTreeMap<VarId, (AccessId, VarId)>,
+    /// Variables that span consecutive positions of a walked level, and the first one.
+    spans: BTreeMap<VarId, (AccessId, usize, Expr)>,
+    /// Writes that iterations of an enclosing loop compete for.
+    race: Option<race::Contest>,
+    /// Inside a loop that is shared out to threads.
+    threaded: bool,
+    /// Scalars that the innermost parallel loop reduces.
+    reductions: Vec<(ReduceOp, ir::VarId)>,
+    /// Each thread's own copies of results.
+    copies: BTreeMap<TensorId, ArrayId>,
+    /// Statements with which the body of the next parallel loop begins.
+    prologue: Vec<ir::Stmt>,
 }
 
 pub(crate) type Lower<T> = Result<T, Diagnostic>;
@@ -109,6 +146,9 @@ pub(crate) struct Lowerer<'g> {
     scalars: BTreeMap<TensorId, ir::VarId>,
     storage: BTreeMap<TensorId, Arrays>,
     remarks: Vec<Diagnostic>,
+    /// What stands before and after all loops: the memory of workspaces.
+    prelude: Vec<ir::Stmt>,
+    postlude: Vec<ir::Stmt>,
     // Of the nest at hand:
     span: Span,
     table: Table,
@@ -116,6 +156,7 @@ pub(crate) struct Lowerer<'g> {
     prefill: BTreeSet<TensorId>,
     /// Tensors whose assignments may be dropped where they would store the fill.
     droppable: BTreeSet<TensorId>,
+    nests: Vec<Nest>,
     assembly: Option<assemble::Assembly>,
 }
 
@@ -134,6 +175,9 @@ impl<'g> Lowerer<'g> {
             table: Table::default(),
             prefill: BTreeSet::new(),
             droppable: BTreeSet::new(),
+            nests: Vec::new(),
+            prelude: Vec::new(),
+            postlude: Vec::new(),
             assembly: None,
         };
         lowerer.declare();
@@ -277,11 +321,18 @@ impl<'g> Lowerer<'g> {
             .fold(b::int(1), b::mul)
     }
 
-    fn nest(&mut self, nest: &Nest, stmt: &Stmt) -> Lower<Vec<ir::Stmt>> {
+    fn nest(&mut self, nests: &[&Nest], stmt: &Stmt) -> Lower<Vec<ir::Stmt>> {
+        let Some(&nest) = nests.first() else {
+            return Ok(Vec::new());
+        };
         self.span = nest.span;
+        self.nests = nests.iter().map(|&n| n.clone()).collect();
         self.table = Table::of(self.graph, &self.tensors, stmt);
         self.prefill.clear();
-        self.droppable = self.droppable_tensors(nest);
+        self.droppable = match nests {
+            [only] => self.droppable_tensors(only),
+            _ => BTreeSet::new(),
+        };
         self.assembly = None;
         let mut scope = Scope {
             cursors: self.table.start(),
@@ -342,7 +393,9 @@ impl<'g> Lowerer<'g> {
 
     fn finish(mut self, checks: Vec<ir::Stmt>, body: Vec<ir::Stmt>) -> Lowered {
         let mut all = self.allocate_temporaries();
+        all.append(&mut self.prelude);
         all.extend(body);
+        all.append(&mut self.postlude);
         all.extend(self.free_temporaries());
         let interface = self.interface();
         let kernel = Kernel {

@@ -9,10 +9,11 @@
 //! reach 4 and where j would reach its extent, whichever comes first.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Relation;
+use crate::graph::{BoundKind, Relation};
 use crate::loops::build as b;
-use crate::loops::ir::Expr;
+use crate::loops::ir::{BinaryOp, Expr, ExprKind};
 use crate::program::ir::{Bound, VarId};
+use crate::scalar::Literal;
 
 /// What a loop over a variable is.
 #[derive(Clone, Debug)]
@@ -20,8 +21,21 @@ pub(super) struct Step {
     /// The loop's own bounds, from 0 for derived variables.
     pub lo: Expr,
     pub hi: Expr,
-    /// The variable of the program that becomes known inside the loop.
-    pub root: Option<Root>,
+    /// What becomes known inside the loop.
+    pub top: Top,
+}
+
+/// The variable furthest up in provenance that a loop determines.
+#[derive(Clone, Debug)]
+pub(super) enum Top {
+    /// None: other parts of its variable are still to come.
+    Nothing,
+    /// A variable of the program.
+    Root(Root),
+    /// A position: the offset `base + stride * v` from the first one.
+    Position { pos: VarId, base: Expr },
+    /// The offset of a fused variable.
+    Fused { fused: VarId, base: Expr },
 }
 
 #[derive(Clone, Debug)]
@@ -44,80 +58,149 @@ pub(super) struct Window {
 /// A variable's offset as `base + stride * v` for the loop variable v at hand.
 struct Affine {
     base: Expr,
-    stride: i64,
+    stride: Expr,
+}
+
+impl Affine {
+    /// The offset of the whole whose inner or outer part this is: `outer * size + inner`.
+    fn part(self, is_inner: bool, other: Expr, size: Expr) -> Affine {
+        if is_inner {
+            Affine {
+                base: b::add(b::mul(other, size), self.base),
+                stride: self.stride,
+            }
+        } else {
+            Affine {
+                base: b::add(b::mul(self.base, size.clone()), other),
+                stride: b::mul(self.stride, size),
+            }
+        }
+    }
 }
 
 impl Lowerer<'_> {
     /// What the loop over `var` determines, given the loops outside.
     pub(super) fn step(&mut self, var: VarId, scope: &Scope) -> Lower<Step> {
+        let clip = self.clip(var, scope)?;
         if self.graph.provenance.producer(var).is_none() {
             let (lo, hi) = self.range(var, scope)?;
+            let whole = clip.is_none();
+            let (lo, hi) = match clip {
+                None => (lo, hi),
+                Some((from, to)) => (b::add(lo.clone(), from), b::add(lo, to)),
+            };
             let window = Window {
                 lo: lo.clone(),
                 hi: hi.clone(),
-                whole: true,
+                whole,
             };
             return Ok(Step {
                 lo,
                 hi,
-                root: Some(Root {
+                top: Top::Root(Root {
                     var,
                     window: Some(window),
                 }),
             });
         }
+        let (from, mut hi) = match clip {
+            None => (b::int(0), self.own_extent(var, scope)?),
+            Some((from, to)) => (from, to),
+        };
         // Every variable that this loop completes bounds it.
-        let mut hi = self.own_extent(var, scope)?;
         let mut known = var;
         let mut affine = Affine {
             base: b::int(0),
-            stride: 1,
+            stride: b::int(1),
         };
         while let Some(relation) = self.graph.provenance.producer(known).cloned() {
-            let Relation::Split {
-                parent,
-                outer,
-                inner,
-                factor,
-            } = relation;
-            let other = if known == outer { inner } else { outer };
-            let Some(rest) = self.offset(other, scope) else {
-                return Ok(Step {
-                    lo: b::int(0),
-                    hi,
-                    root: None,
-                });
-            };
-            affine = if known == inner {
-                Affine {
-                    base: b::add(b::mul(rest, b::int(factor)), affine.base),
-                    stride: affine.stride,
+            let parent = match relation {
+                Relation::Split {
+                    parent,
+                    outer,
+                    inner,
+                    ..
                 }
-            } else {
-                Affine {
-                    base: b::add(b::mul(affine.base, b::int(factor)), rest),
-                    stride: affine.stride.saturating_mul(factor),
+                | Relation::Divide {
+                    parent,
+                    outer,
+                    inner,
+                    ..
+                } => {
+                    let other = if known == outer { inner } else { outer };
+                    let Some(rest) = self.offset_down(other, scope) else {
+                        return Ok(Step {
+                            lo: from,
+                            hi,
+                            top: Top::Nothing,
+                        });
+                    };
+                    let size = self.part_size(&relation, scope)?;
+                    let exact = self.divides(&relation, scope)?;
+                    affine = affine.part(known == inner, rest, size);
+                    if exact {
+                        known = parent;
+                        continue;
+                    }
+                    let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
+                    hi = b::min(hi, ceil_div(left, &affine.stride));
+                    parent
+                }
+                Relation::Bound { parent, kind, .. } => {
+                    let data = self.has_dynamic_range(parent);
+                    let shorter = match kind {
+                        BoundKind::MaxExact => data,
+                        BoundKind::MaxConstraint => true,
+                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                            false
+                        }
+                    };
+                    if shorter {
+                        let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
+                        hi = b::min(hi, ceil_div(left, &affine.stride));
+                    }
+                    parent
+                }
+                Relation::Precompute { parent, .. } => parent,
+                Relation::Coord { parent, .. } => self.stored_parent(parent),
+                Relation::Pos { pos, .. } => {
+                    return Ok(Step {
+                        lo: from,
+                        hi,
+                        top: Top::Position {
+                            pos,
+                            base: affine.base,
+                        },
+                    });
+                }
+                Relation::Fuse { fused, .. } => {
+                    return Ok(Step {
+                        lo: from,
+                        hi,
+                        top: Top::Fused {
+                            fused,
+                            base: affine.base,
+                        },
+                    });
                 }
             };
-            let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-            hi = b::min(hi, b::ceil_div(left, affine.stride));
             known = parent;
         }
-        let window = if affine.stride == 1 {
+        let window = if affine.stride == b::int(1) {
             let (start, _) = self.range(known, scope)?;
-            let lo = b::add(start, affine.base);
+            let start = b::add(start, affine.base);
             Some(Window {
-                hi: b::add(lo.clone(), hi.clone()),
-                lo,
+                hi: b::add(start.clone(), hi.clone()),
+                lo: b::add(start, from.clone()),
                 whole: false,
             })
         } else {
             None
         };
         Ok(Step {
-            lo: b::int(0),
+            lo: from,
             hi,
-            root: Some(Root { var: known, window }),
+            top: Top::Root(Root { var: known, window }),
         })
     }
 
@@ -134,8 +217,79 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Whether data decide how many values the variable has.
+    fn has_dynamic_range(&self, var: VarId) -> bool {
+        let roots = self.graph.provenance.roots(var);
+        roots
+            .iter()
+            .any(|&root| self.graph.static_range(root).is_none())
+    }
+
+    /// The variable whose positions `pos` counts.
+    fn stored_parent(&self, pos: VarId) -> VarId {
+        match self.graph.provenance.producer(pos) {
+            Some(Relation::Pos { parent, .. }) => *parent,
+            Some(
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Precompute { .. },
+            )
+            | None => pos,
+        }
+    }
+
+    /// Whether the parts of a split make up exactly the values of its parent.
+    fn divides(&mut self, relation: &Relation, scope: &Scope) -> Lower<bool> {
+        let Relation::Split { parent, factor, .. } = relation else {
+            return Ok(false);
+        };
+        if let Some(Relation::Bound {
+            value,
+            kind: BoundKind::Multiple,
+            ..
+        }) = self.graph.provenance.producer(*parent)
+            && value % factor == 0
+        {
+            return Ok(true);
+        }
+        let extent = self.own_extent(*parent, scope)?;
+        Ok(match extent.kind {
+            ExprKind::Literal(Literal::Int(n)) => n % factor == 0,
+            ExprKind::Literal(_)
+            | ExprKind::Var(_)
+            | ExprKind::Load { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..)
+            | ExprKind::Thread
+            | ExprKind::Threads => false,
+        })
+    }
+
+    /// The number of values of the inner part of a split or divided variable.
+    fn part_size(&mut self, relation: &Relation, scope: &Scope) -> Lower<Expr> {
+        match relation {
+            Relation::Split { factor, .. } => Ok(b::int(*factor)),
+            Relation::Divide { parent, parts, .. } => {
+                let extent = self.own_extent(*parent, scope)?;
+                // At least 1, so that an empty range can be divided by it.
+                Ok(b::max(b::ceil_div(extent, *parts), b::int(1)))
+            }
+            Relation::Fuse { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. }
+            | Relation::Precompute { .. } => Ok(b::int(1)),
+        }
+    }
+
     /// The number of values of a variable, as far as its own relation says.
-    fn own_extent(&mut self, var: VarId, scope: &Scope) -> Lower<Expr> {
+    pub(super) fn own_extent(&mut self, var: VarId, scope: &Scope) -> Lower<Expr> {
         match self.graph.provenance.producer(var).cloned() {
             None => {
                 let (lo, hi) = self.range(var, scope)?;
@@ -154,35 +308,191 @@ impl Lowerer<'_> {
                     Ok(b::int(factor))
                 }
             }
+            Some(ref relation @ Relation::Divide { outer, parts, .. }) => {
+                if var == outer {
+                    Ok(b::int(parts))
+                } else {
+                    self.part_size(relation, scope)
+                }
+            }
+            Some(Relation::Fuse { outer, inner, .. }) => Ok(b::mul(
+                self.own_extent(outer, scope)?,
+                self.own_extent(inner, scope)?,
+            )),
+            Some(Relation::Pos { .. }) => Ok(self.position_count(var, scope)),
+            Some(Relation::Coord { parent, .. }) => {
+                self.own_extent(self.stored_parent(parent), scope)
+            }
+            Some(Relation::Bound {
+                parent,
+                value,
+                kind,
+                ..
+            }) => match kind {
+                BoundKind::MaxExact | BoundKind::MaxConstraint => {
+                    if self.graph.provenance.producer(parent).is_none() {
+                        let lo = self.graph.var(parent).range.lo.clone();
+                        Ok(b::sub(b::int(value), self.bound(&lo, scope)?))
+                    } else {
+                        Ok(b::int(value))
+                    }
+                }
+                BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                    self.own_extent(parent, scope)
+                }
+            },
+            Some(Relation::Precompute { parent, .. }) => self.own_extent(parent, scope),
         }
+    }
+
+    /// The part of a variable's offsets that an enclosing window of fused values leaves.
+    fn clip(&mut self, var: VarId, scope: &Scope) -> Lower<Option<(Expr, Expr)>> {
+        if let Some(clip) = scope.clips.get(&var) {
+            return Ok(Some(clip.clone()));
+        }
+        let fuse = self.graph.provenance.consumers(var).find_map(|r| {
+            if let Relation::Fuse {
+                outer,
+                inner,
+                fused,
+            } = r
+            {
+                Some((*outer, *inner, *fused))
+            } else {
+                None
+            }
+        });
+        let Some((outer, inner, fused)) = fuse else {
+            return Ok(None);
+        };
+        let Some((lo, hi)) = self.clip(fused, scope)? else {
+            return Ok(None);
+        };
+        let extent = self.own_extent(inner, scope)?;
+        if var == outer {
+            let one = b::max(extent, b::int(1));
+            return Ok(Some((
+                b::binary(BinaryOp::FloorDiv, lo, one.clone()),
+                ceil_div(hi, &one),
+            )));
+        }
+        let Some(row) = self.offset_down(outer, scope) else {
+            return Ok(None);
+        };
+        let start = b::mul(row, extent.clone());
+        Ok(Some((
+            b::max(b::sub(lo, start.clone()), b::int(0)),
+            b::min(b::sub(hi, start), extent),
+        )))
     }
 
     /// The offset of a variable, if the loops outside determine it.
-    fn offset(&self, var: VarId, scope: &Scope) -> Option<Expr> {
-        if let Some(value) = scope.coords.get(&var) {
-            return Some(value.clone());
-        }
-        match self.graph.provenance.consumer(var)? {
-            Relation::Split {
-                outer,
-                inner,
-                factor,
-                ..
-            } => Some(b::add(
-                b::mul(self.offset(*outer, scope)?, b::int(*factor)),
-                self.offset(*inner, scope)?,
-            )),
-        }
+    pub(super) fn offset(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+        self.offset_down(var, scope)
+            .or_else(|| self.offset_up(var, scope))
     }
 
-    /// The value of a variable of the program once all its parts are known.
-    pub(super) fn root_value(&mut self, root: VarId, scope: &Scope) -> Lower<Option<Expr>> {
-        match self.offset(root, scope) {
-            None => Ok(None),
-            Some(offset) => {
-                let (lo, _) = self.range(root, scope)?;
-                Ok(Some(b::add(lo, offset)))
+    /// From its own value or the parts it was taken apart into.
+    fn offset_down(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+        let graph = self.graph;
+        if let Some((id, level, begin)) = scope.spans.get(&var) {
+            let cursor = self.cursor(scope, *id);
+            if cursor.level > *level {
+                return Some(b::sub(cursor.pos.clone(), begin.clone()));
+            }
+        }
+        if let Some(value) = scope.coords.get(&var) {
+            let value = value.clone();
+            if graph.provenance.producer(var).is_some() {
+                return Some(value);
+            }
+            let (lo, _) = self.range(var, scope).ok()?;
+            return Some(b::sub(value, lo));
+        }
+        graph
+            .provenance
+            .consumers(var)
+            .find_map(|relation| match relation {
+                Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => {
+                    let outer = self.offset_down(*outer, scope)?;
+                    let inner = self.offset_down(*inner, scope)?;
+                    let size = self.part_size(relation, scope).ok()?;
+                    Some(b::add(b::mul(outer, size), inner))
+                }
+                Relation::Bound { child, .. } | Relation::Precompute { child, .. } => {
+                    self.offset_down(*child, scope)
+                }
+                Relation::Fuse { .. } | Relation::Pos { .. } | Relation::Coord { .. } => None,
+            })
+    }
+
+    /// From the variable that it is a part of.
+    fn offset_up(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+        let relation = self.graph.provenance.producer(var)?.clone();
+        let floor = |a, n| b::binary(BinaryOp::FloorDiv, a, n);
+        match &relation {
+            Relation::Split {
+                parent,
+                outer,
+                inner,
+                ..
+            }
+            | Relation::Divide {
+                parent,
+                outer,
+                inner,
+                ..
+            } => {
+                let whole = self
+                    .offset_down(*parent, scope)
+                    .or_else(|| self.offset_up(*parent, scope))?;
+                let size = self.part_size(&relation, scope).ok()?;
+                if var == *outer {
+                    return Some(floor(whole, size));
+                }
+                debug_assert_eq!(var, *inner);
+                let outer = match self.offset_down(*outer, scope) {
+                    Some(outer) => outer,
+                    None => floor(whole.clone(), size.clone()),
+                };
+                Some(b::sub(whole, b::mul(outer, size)))
+            }
+            Relation::Bound { parent, .. } | Relation::Precompute { parent, .. } => self
+                .offset_down(*parent, scope)
+                .or_else(|| self.offset_up(*parent, scope)),
+            Relation::Fuse { outer, inner, .. } => {
+                let extent = self.own_extent(*inner, scope).ok()?;
+                let outer = self.offset_down(*outer, scope)?;
+                let inner = self.offset_down(*inner, scope)?;
+                Some(b::add(b::mul(outer, extent), inner))
+            }
+            Relation::Pos { pos, .. } => self.position_offset(*pos, scope),
+            Relation::Coord { parent, .. } => {
+                let stored = self.stored_parent(*parent);
+                self.offset_down(stored, scope)
             }
         }
     }
+
+    /// The value of an index variable: what subscripts mean by it.
+    pub(super) fn coordinate(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+        if let Some(value) = scope.coords.get(&var) {
+            return Some(value.clone());
+        }
+        let offset = self.offset(var, scope)?;
+        if self.graph.provenance.producer(var).is_some() {
+            return Some(offset);
+        }
+        let (lo, _) = self.range(var, scope).ok()?;
+        Some(b::add(lo, offset))
+    }
+}
+
+/// `ceil(e / n)`; n is at least 1.
+pub(super) fn ceil_div(e: Expr, n: &Expr) -> Expr {
+    if let ExprKind::Literal(Literal::Int(n)) = n.kind {
+        return b::ceil_div(e, n);
+    }
+    let up = b::sub(b::add(e, n.clone()), b::int(1));
+    b::binary(BinaryOp::FloorDiv, up, n.clone())
 }

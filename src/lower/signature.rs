@@ -142,6 +142,7 @@ impl Lowerer<'_> {
         (0..self.graph.tensors.len())
             .filter_map(|at| u32::try_from(at).ok().map(TensorId))
             .filter(|&id| self.tensor(id).role == Role::Temporary)
+            .filter(|id| !self.graph.workspaces.contains(id))
             .collect()
     }
 

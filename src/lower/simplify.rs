@@ -2,7 +2,7 @@
 
 use super::Lowerer;
 use super::access::AccessId;
-use super::fold::{as_literal, fold};
+use crate::graph::fold::{as_literal, fold};
 use crate::graph::{Assign, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, TensorId};
 use crate::scalar::Literal;
@@ -44,6 +44,11 @@ impl Lowerer<'_> {
                     body: Box::new(body),
                 })
             }
+            Stmt::Within { var, skipped, body } => Some(Stmt::Within {
+                var: *var,
+                skipped: *skipped,
+                body: Box::new(self.simplify_with(body, fill, dropped)?),
+            }),
             Stmt::Sequence(stmts) => {
                 let mut left: Vec<Stmt> = stmts
                     .iter()
@@ -69,8 +74,12 @@ impl Lowerer<'_> {
                         init: *init,
                     });
                 }
-                // Nothing is reduced: the workspace keeps the neutral element.
-                let neutral = init.neutral(self.tensor(*temp).ty);
+                // Nothing is reduced: the workspace keeps the neutral element. An array's
+                // producer always sets it up.
+                let neutral = match init {
+                    Some(op) => op.neutral(self.tensor(*temp).ty),
+                    None => self.tensor(*temp).fill,
+                };
                 let with_neutral = |access: &Access| {
                     if access.tensor == *temp {
                         Some(neutral)
@@ -130,6 +139,11 @@ impl Lowerer<'_> {
                 tag: tag.clone(),
                 body: Box::new(self.without_reductions(body, may_be_empty)?),
             }),
+            Stmt::Within { var, skipped, body } => Some(Stmt::Within {
+                var: *var,
+                skipped: *skipped,
+                body: Box::new(self.without_reductions(body, may_be_empty)?),
+            }),
             Stmt::Sequence(stmts) => {
                 let left: Vec<Stmt> = stmts
                     .iter()
@@ -152,7 +166,10 @@ impl Lowerer<'_> {
                         init: *init,
                     });
                 }
-                let neutral = init.neutral(self.tensor(*temp).ty);
+                let neutral = match init {
+                    Some(op) => op.neutral(self.tensor(*temp).ty),
+                    None => self.tensor(*temp).fill,
+                };
                 let fill = |access: &Access| (access.tensor == *temp).then_some(neutral);
                 self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
             }

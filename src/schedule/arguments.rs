@@ -3,7 +3,7 @@
 use super::constants::Constants;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::{Graph, Tag};
+use crate::graph::Graph;
 use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
 use crate::syntax::ast::{Arg, Expr, ExprKind, Ident};
 
@@ -115,18 +115,22 @@ impl Arguments<'_> {
     /// When a nest that loops over `var` has a parallel loop.
     pub fn expect_open(&self, graph: &Graph, var: VarId) -> Result<(), Diagnostic> {
         for nest in &graph.nests {
-            if !nest.loops.iter().any(|l| l.var == var) {
-                continue;
-            }
-            let closed = nest.loops.iter().find_map(|l| l.tag.parallel.as_ref());
-            if let Some(parallel) = closed {
+            let mut touched = false;
+            let mut closed: Option<Span> = None;
+            nest.visit(&mut |part| {
+                touched |= part.loops.iter().any(|l| l.var == var);
+                for l in &part.loops {
+                    closed = closed.or(l.tag.parallel.as_ref().map(|p| p.span));
+                }
+            });
+            if let (true, Some(span)) = (touched, closed) {
                 return Err(Diagnostic::error(
                     codes::FROZEN,
                     self.span,
                     format!("`{}` comes after `parallelize`", self.command.name),
                     "must come before",
                 )
-                .with_label(parallel.span, "the loop nest was parallelized here")
+                .with_label(span, "the loop nest was parallelized here")
                 .with_help("move this command before the `parallelize`"));
             }
         }
@@ -159,34 +163,32 @@ pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
     };
     let mut found: Vec<VarId> = Vec::new();
     let mut labels: Vec<String> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for nest in &graph.nests {
         let statement = graph.statement(nest);
-        for l in &nest.loops {
-            let fits = graph.var(l.var).name == name && label.is_none_or(|x| x == statement.label);
-            if fits && !found.contains(&l.var) {
-                found.push(l.var);
-                labels.push(format!("{}.{name}", statement.label));
+        nest.visit(&mut |part| {
+            for l in &part.loops {
+                let own = &graph.var(l.var).name;
+                if !names.contains(own) {
+                    names.push(own.clone());
+                }
+                let fits = own == name && label.is_none_or(|x| x == statement.label);
+                if fits && !found.contains(&l.var) {
+                    found.push(l.var);
+                    labels.push(format!("{}.{name}", statement.label));
+                }
             }
-        }
+        });
     }
     match found.as_slice() {
         [var] => Ok(*var),
-        [] => {
-            let mut names: Vec<&str> = Vec::new();
-            for l in graph.nests.iter().flat_map(|nest| &nest.loops) {
-                let name = graph.var(l.var).name.as_str();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            Err(Diagnostic::error(
-                codes::UNKNOWN_VARIABLE,
-                e.span,
-                format!("there is no loop over `{name}`"),
-                "no such loop",
-            )
-            .with_help(format!("the loops are {}", names.join(", "))))
-        }
+        [] => Err(Diagnostic::error(
+            codes::UNKNOWN_VARIABLE,
+            e.span,
+            format!("there is no loop over `{name}`"),
+            "no such loop",
+        )
+        .with_help(format!("the loops are {}", names.join(", ")))),
         _ => Err(Diagnostic::error(
             codes::AMBIGUOUS_VARIABLE,
             e.span,
@@ -207,13 +209,7 @@ pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
         || graph.tensors.iter().any(|t| t.name == name.name)
         || function.sizes.iter().any(|s| s.name == name.name);
     if taken {
-        return Err(Diagnostic::error(
-            codes::NAME_TAKEN,
-            name.span,
-            format!("`{}` is used already", name.name),
-            "must be a new name",
-        )
-        .with_help("choose a name that neither the program nor an earlier command uses"));
+        return Err(self::taken(name));
     }
     Ok(graph.add_var(IndexVar {
         name: name.name.clone(),
@@ -227,15 +223,31 @@ pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
     }))
 }
 
-/// Replaces each loop over `var` by loops over `by`, outermost first.
+/// The name is used already.
+#[must_use]
+pub fn taken(name: &Ident) -> Diagnostic {
+    Diagnostic::error(
+        codes::NAME_TAKEN,
+        name.span,
+        format!("`{}` is used already", name.name),
+        "must be a new name",
+    )
+    .with_help("choose a name that neither the program nor an earlier command uses")
+}
+
+/// Replaces each loop over `var` by loops over `by`, outermost first, in every nest
+/// that has one.
 pub fn replace_loops(graph: &mut Graph, var: VarId, by: &[VarId]) {
     for nest in &mut graph.nests {
-        if let Some(at) = nest.loops.iter().position(|l| l.var == var) {
-            let loops = by.iter().map(|&var| crate::graph::Loop {
-                var,
-                tag: Tag::default(),
-            });
-            nest.loops.splice(at..=at, loops);
-        }
+        let shared = nest.joined;
+        nest.visit_mut(&mut |part| {
+            if let Some(at) = part.loops.iter().position(|l| l.var == var) {
+                let loops = by.iter().map(|&var| crate::graph::Loop::serial(var));
+                part.loops.splice(at..=at, loops);
+                if at < part.joined {
+                    part.joined = shared + by.len() - 1;
+                }
+            }
+        });
     }
 }

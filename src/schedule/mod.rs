@@ -4,10 +4,20 @@
 //! A command either gives a new graph or a diagnostic, never half of one.
 
 pub mod arguments;
+pub mod bound;
 pub mod constants;
+pub mod coord;
+pub mod divide;
+pub mod fuse;
+pub mod join;
+pub mod matching;
 pub mod parallelize;
+pub mod pos;
+pub mod precompute;
 pub mod reorder;
 pub mod split;
+pub mod tile;
+pub mod unroll;
 #[cfg(test)]
 mod tests;
 
@@ -34,21 +44,7 @@ pub struct Settings {
 }
 
 /// Commands of the language that are not built yet.
-const NOT_YET: [&str; 13] = [
-    "pos",
-    "coord",
-    "fuse",
-    "divide",
-    "bound",
-    "unroll",
-    "precompute",
-    "tile",
-    "join",
-    "promote",
-    "mergeby",
-    "assemble",
-    "inspect",
-];
+const NOT_YET: [&str; 4] = ["promote", "mergeby", "assemble", "inspect"];
 
 /// Applies the commands one after another.
 ///
@@ -99,16 +95,25 @@ fn call(
     };
     let lower = name.name.to_ascii_lowercase();
     match lower.as_str() {
-        "split" => split::apply(graph, &arguments),
+        "pos" => pos::apply(graph, &arguments),
+        "coord" => coord::apply(graph, &arguments),
         "reorder" | "order" => reorder::apply(graph, &arguments),
+        "fuse" => fuse::apply(graph, &arguments),
+        "split" => split::apply(graph, &arguments),
+        "divide" => divide::apply(graph, &arguments),
+        "bound" => bound::apply(graph, &arguments),
+        "unroll" => unroll::apply(graph, &arguments),
+        "precompute" => precompute::apply(graph, &arguments),
         "parallelize" => parallelize::apply(graph, &arguments),
+        "tile" => tile::apply(graph, &arguments),
+        "join" => join::apply(graph, &arguments),
         known if NOT_YET.contains(&known) => Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             span,
             format!("`{known}` is not supported yet"),
             "this command",
         )
-        .with_help("supported are split, reorder and parallelize")),
+        .with_help("`sparsec explain E0402` lists what is supported")),
         _ => Err(Diagnostic::error(
             codes::UNKNOWN_COMMAND,
             name.span,

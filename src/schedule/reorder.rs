@@ -11,9 +11,9 @@
 use super::arguments::{Arguments, loop_var};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::concretize::accumulates;
-use crate::graph::order::{appended_vars, is_concordant, range_vars, sparse_accesses};
-use crate::graph::{Graph, Nest};
+use crate::graph::concretize::{accumulates, around};
+use crate::graph::order::{appended_vars, is_concordant, range_vars, sparse_accesses, vars_in};
+use crate::graph::{BoundKind, Graph, Nest, Relation};
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Arg, Expr};
 
@@ -49,18 +49,29 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         arguments.expect_open(&graph, var)?;
         vars.push(var);
     }
+    reorder(&mut graph, &vars, arguments)?;
+    let names: Vec<String> = vars.iter().map(|&v| graph.var(v).name.clone()).collect();
+    graph.script.push(format!("reorder({})", names.join(", ")));
+    Ok(graph)
+}
+
+/// Brings the loops over `vars` into that order, in every nest that has them all.
+///
+/// # Errors
+/// No nest has them all, or an order that cannot be.
+pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Result<(), Diagnostic> {
     let mut changed = false;
-    for at in 0..graph.nests.len() {
-        let nest = &graph.nests[at];
-        if !vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v)) {
-            continue;
-        }
-        let order = permuted(nest, &vars);
-        check(&graph, nest, &order, arguments)?;
-        let nest = &mut graph.nests[at];
-        nest.loops
-            .sort_by_key(|l| order.iter().position(|v| *v == l.var).unwrap_or(usize::MAX));
-        changed = true;
+    let before = graph.clone();
+    for nest in &mut graph.nests {
+        nest.visit_mut(&mut |part| {
+            if !vars.iter().all(|v| part.loops.iter().any(|l| l.var == *v)) {
+                return;
+            }
+            let order = permuted(part, vars);
+            part.loops
+                .sort_by_key(|l| order.iter().position(|v| *v == l.var).unwrap_or(usize::MAX));
+            changed = true;
+        });
     }
     if !changed {
         return Err(Diagnostic::error(
@@ -71,9 +82,121 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("reorder the loops of one statement at a time"));
     }
-    let names: Vec<String> = vars.iter().map(|&v| graph.var(v).name.clone()).collect();
-    graph.script.push(format!("reorder({})", names.join(", ")));
-    Ok(graph)
+    check_shared(graph, arguments)?;
+    for (was, is) in before.nests.iter().zip(&graph.nests) {
+        let mut parts = Vec::new();
+        was.visit(&mut |part| parts.push(part.clone()));
+        let mut at = 0;
+        let mut error = None;
+        is.visit(&mut |part| {
+            if error.is_none() {
+                error = check(graph, &parts[at], part, arguments).err();
+            }
+            at += 1;
+        });
+        if let Some(error) = error {
+            return Err(error);
+        }
+    }
+    check_all(graph, arguments)
+}
+
+/// What must hold of every nest after a command, whatever it was before.
+///
+/// # Errors
+/// Positions would be counted before the row they lie in is known; a reduction could
+/// not accumulate.
+pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    for nest in &graph.nests {
+        check_positions(graph, nest, &[], arguments)?;
+        let order = nest.loop_vars();
+        if !accumulates(graph, nest, &order) {
+            return Err(Diagnostic::error(
+                codes::REDUCTION_ORDER,
+                arguments.span,
+                "a reduction would stand outside a loop of the result",
+                "the operation around it does not distribute over it",
+            )
+            .with_help("keep the loops of the result outside"));
+        }
+    }
+    Ok(())
+}
+
+/// Loops that joined statements share must stay the same ones.
+fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    for pair in graph.nests.windows(2) {
+        let [first, second] = pair else { continue };
+        let shared = second.joined;
+        if first.loop_vars().get(..shared) != second.loop_vars().get(..shared) {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                "the loops that the statements share would change places with others",
+                "statements joined before",
+            )
+            .with_help("reorder first, then `join`"));
+        }
+    }
+    Ok(())
+}
+
+/// Positions count from where their row begins: the outer levels must be known.
+fn check_positions(
+    graph: &Graph,
+    nest: &Nest,
+    outer: &[VarId],
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let order: Vec<VarId> = outer.iter().copied().chain(nest.loop_vars()).collect();
+    for (at, &var) in order.iter().enumerate() {
+        let Some(Relation::Pos { parent, access, .. }) = graph.provenance.position_of(var) else {
+            continue;
+        };
+        let own = graph.provenance.roots(*parent);
+        let format = &graph.tensor(access.tensor).format;
+        let first = own
+            .first()
+            .and_then(|&root| super::pos::level_of(format, access, root))
+            .unwrap_or(0);
+        for &mode in &format.modes[..first] {
+            let Some(above) = access.subscripts.get(mode) else {
+                continue;
+            };
+            for needed in vars_in(above) {
+                let known = graph
+                    .provenance
+                    .leaves(needed, &order)
+                    .iter()
+                    .all(|leaf| order[..at].contains(leaf));
+                if !known {
+                    return Err(Diagnostic::error(
+                        codes::LEVEL_ORDER,
+                        arguments.span,
+                        format!(
+                            "positions `{}` would be counted before `{}` is known",
+                            graph.var(var).name,
+                            graph.var(needed).name
+                        ),
+                        format!(
+                            "`{}` stores them below it",
+                            graph.tensor(access.tensor).name
+                        ),
+                    )
+                    .with_help("keep the loops of the outer levels outside"));
+                }
+            }
+        }
+    }
+    for producer in &nest.producers {
+        let around: Vec<VarId> = outer
+            .iter()
+            .copied()
+            .chain(around(graph, nest, producer))
+            .collect();
+        check_positions(graph, producer, &around, arguments)?;
+    }
+    Ok(())
 }
 
 /// The nest's order with `vars` in their new order among the places they have.
@@ -93,13 +216,14 @@ fn permuted(nest: &Nest, vars: &[VarId]) -> Vec<VarId> {
 
 fn check(
     graph: &Graph,
+    was: &Nest,
     nest: &Nest,
-    order: &[VarId],
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
+    let order = nest.loop_vars();
     // A variable of the program is known at the innermost of its parts.
-    let known = known_order(graph, nest, order);
-    let before = known_order(graph, nest, &loop_vars(nest));
+    let known = known_order(graph, nest, &order);
+    let before = known_order(graph, was, &was.loop_vars());
     for access in sparse_accesses(graph, &nest.rhs) {
         if is_concordant(graph, &access, &before) && !is_concordant(graph, &access, &known) {
             let name = &graph.tensor(access.tensor).name;
@@ -120,7 +244,7 @@ fn check(
     // stand together, outer ones first.
     let ascending: Vec<VarId> = appended
         .iter()
-        .flat_map(|&var| graph.provenance.leaves(var))
+        .flat_map(|&var| graph.provenance.leaves(var, &order))
         .collect();
     if !order.starts_with(&ascending) {
         return Err(Diagnostic::error(
@@ -136,32 +260,60 @@ fn check(
             .iter()
             .any(|v| known[at..].contains(v))
         {
-            let name = &graph.var(*var).name;
-            return Err(Diagnostic::error(
-                codes::LEVEL_ORDER,
-                arguments.span,
-                format!("the range of `{name}` would not be known yet"),
-                "it depends on data at a variable that would come inside",
-            )
-            .with_help(format!(
-                "keep `{name}` inside the variables its range names"
-            )));
+            return Err(unknown_range(graph, *var, arguments));
         }
     }
-    if !accumulates(graph, nest, order) {
-        return Err(Diagnostic::error(
-            codes::REDUCTION_ORDER,
-            arguments.span,
-            "a reduction would stand outside a loop of the result",
-            "the operation around it does not distribute over it",
-        )
-        .with_help("keep the loops of the result outside"));
+    for (at, &var) in order.iter().enumerate() {
+        let unknown = extent_needs(graph, var).into_iter().any(|needed| {
+            let leaves = graph.provenance.leaves(needed, &order);
+            leaves.iter().any(|leaf| order[at..].contains(leaf))
+        });
+        if unknown {
+            return Err(unknown_range(graph, var, arguments));
+        }
     }
     Ok(())
 }
 
-fn loop_vars(nest: &Nest) -> Vec<VarId> {
-    nest.loops.iter().map(|l| l.var).collect()
+fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
+    let name = &graph.var(var).name;
+    Diagnostic::error(
+        codes::LEVEL_ORDER,
+        arguments.span,
+        format!("the range of `{name}` would not be known yet"),
+        "it depends on data at a variable that would come inside",
+    )
+    .with_help(format!(
+        "keep `{name}` inside the variables its range names, or give it a static upper \
+         bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
+    ))
+}
+
+/// The variables that the number of iterations of a loop depends on.
+fn extent_needs(graph: &Graph, var: VarId) -> Vec<VarId> {
+    match graph.provenance.producer(var) {
+        None => range_vars(graph, var),
+        Some(Relation::Split { parent, outer, .. }) => {
+            if *outer == var {
+                extent_needs(graph, *parent)
+            } else {
+                Vec::new()
+            }
+        }
+        Some(Relation::Divide { parent, .. } | Relation::Precompute { parent, .. }) => {
+            extent_needs(graph, *parent)
+        }
+        Some(Relation::Fuse { outer, inner, .. }) => {
+            [extent_needs(graph, *outer), extent_needs(graph, *inner)].concat()
+        }
+        Some(Relation::Bound { parent, kind, .. }) => match kind {
+            BoundKind::MaxExact | BoundKind::MaxConstraint => Vec::new(),
+            BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                extent_needs(graph, *parent)
+            }
+        },
+        Some(Relation::Pos { .. } | Relation::Coord { .. }) => Vec::new(),
+    }
 }
 
 /// The variables of the program in the order in which loops complete them.
@@ -177,7 +329,7 @@ fn known_order(graph: &Graph, nest: &Nest, order: &[VarId]) -> Vec<VarId> {
     roots.sort_by_key(|&root| {
         graph
             .provenance
-            .leaves(root)
+            .leaves(root, order)
             .iter()
             .filter_map(|leaf| order.iter().position(|v| v == leaf))
             .max()

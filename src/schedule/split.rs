@@ -5,11 +5,13 @@
 //!
 //! Known elsewhere as strip-mining. Refused: n < 1; i has no loop; i0 or i1 is not
 //! new. A data-dependent range is split like a static one: the outer extent is
-//! computed where the range is known.
+//! computed where the range is known. Positions are split like coordinates.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, Relation};
+use crate::program::ir::VarId;
+use crate::syntax::ast::Ident;
 
 const USAGE: &str = "split(i, i0, i1, 32)";
 
@@ -23,22 +25,29 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     arguments.expect_open(&graph, parent)?;
     let (outer, inner) = (arguments.name(1)?, arguments.name(2)?);
     let factor = arguments.positive(3)?;
-    let outer = new_var(&mut graph, &outer)?;
-    let inner = new_var(&mut graph, &inner)?;
-    replace_loops(&mut graph, parent, &[outer, inner]);
-    let name = |v| graph.var(v).name.clone();
-    let line = format!(
-        "split({}, {}, {}, {factor})",
-        name(parent),
-        name(outer),
-        name(inner)
-    );
-    graph.script.push(line);
-    graph.provenance.relations.push(Relation::Split {
+    split(&mut graph, parent, &outer, &inner, factor)?;
+    Ok(graph)
+}
+
+/// Splits a loop variable; returns the outer and the inner one.
+///
+/// # Errors
+/// A name is not new.
+pub fn split(
+    graph: &mut Graph,
+    parent: VarId,
+    outer: &Ident,
+    inner: &Ident,
+    factor: i64,
+) -> Result<(VarId, VarId), Diagnostic> {
+    let outer = new_var(graph, outer)?;
+    let inner = new_var(graph, inner)?;
+    replace_loops(graph, parent, &[outer, inner]);
+    graph.relate(Relation::Split {
         parent,
         outer,
         inner,
         factor,
     });
-    Ok(graph)
+    Ok((outer, inner))
 }

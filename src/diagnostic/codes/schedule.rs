@@ -9,8 +9,8 @@ fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
 join, promote, mergeby, assemble, inspect, and the declarations let and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
-reorder (alias order) and parallelize(v, CPUThread, NoRaces | IgnoreRaces), with
-let and param.";
+divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile
+and join, with let and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -56,11 +56,41 @@ a reduction, so they do. Parallelize a loop of the result instead.";
 "After `parallelize` only `unroll` and `parallelize` may follow on that loop nest: give
 the other commands first.";
     BAD_UNIT = "E0414", "a unit or race strategy that does not fit",
-"`parallelize(v, UNIT, RACE)` takes for the C target the unit CPUThread, optionally
-with a loop schedule: CPUThread(static|dynamic|guided[, chunk]). The race strategies
-are NoRaces and IgnoreRaces; Atomics, Temporary and ParallelReduction are not
-supported yet.";
+"`parallelize(v, UNIT, RACE)` takes for the C target the units CPUThread, optionally
+with a loop schedule: CPUThread(static|dynamic|guided[, chunk]), and CPUVector. Threads
+stand outside vector lanes, each once. The race strategies are NoRaces, IgnoreRaces,
+Atomics (threads only), Temporary and ParallelReduction.";
     REDEFINED = "E0415", "a constant that is defined twice, or not at all",
 "`let` and `param` names are defined once, before their use; `-D NAME=VALUE` may only
 set names that the schedule declares.";
+    POSITION_SPACE = "E0416", "positions where there are none, or coordinates where there are positions",
+"`pos(i, p, A(i,j))` lets p run over the positions of the level of A that stores i:
+i must be in coordinate space, A must be indexed by i alone in that subscript, and the
+statement must do nothing where A stores nothing:
+
+    y(i) = A(i,j) * x(j)          pos(j, p, A(i,j))       # good
+    y(i) = (A(i,j) + B(i,j)) * x(j)                       # refused: a union
+
+Positions of several levels: `fuse(i, j, f) pos(f, p, A(i,j))`; the fused variables must
+be neighbouring levels of A in their order. `coord(p, c)` takes positions only.";
+    BAD_BOUND = "E0417", "a bound that contradicts what is known",
+"`bound(i, ib, v, kind)` states what the compiler cannot know. Where it does know the
+range, the statement must agree with it:
+
+    split(i, i0, i1, 32) bound(i1, b, 16, MaxExact)       # i1 has 32 values";
+    NO_SUCH_EXPRESSION = "E0418", "an expression that does not occur",
+"`precompute(e, ...)` and `pos(i, p, A(i,j))` name a part of a statement as the statement
+writes it; the order of factors and terms does not matter, and a product may be a part
+of a longer one.";
+    NO_SIZE = "E0419", "a workspace without a size",
+"A workspace has one element for each value of its variables. How many positions a row
+has is known only when the kernel runs: split the variable and keep the workspace over
+the inner part, or bound it.
+
+    pos(j, p, A(i,j)) split(p, p0, p1, 16) precompute(A(i,j) * x(j), p1, q, w)";
+    BACKWARD_DEPENDENCE = "E0420", "statements that cannot share loops",
+"`join(S1, S2, i)` runs iteration i of S2 before iteration i + 1 of S1. So S2 must not read
+what S1 writes later, nor S1 what S2 has overwritten:
+
+    S1: t(i) = x(i)    S2: y(i) = t(i) + t(i+1)           # t(i+1) is not there yet";
 }

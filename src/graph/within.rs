@@ -1,0 +1,166 @@
+//! Serial loops over consecutive positions, or over consecutive values of fused
+//! variables, walked as the loops that they came from.
+//!
+//! `pos(f, p, A(i,j)) split(p, p0, p1, 512)` leaves p1 to run over 512 positions that
+//! may begin and end inside rows. Walked as `forall(i, forall(j, ...))` within those
+//! positions, each row is entered once: its coordinate needs no tracking, its sum stays
+//! in a register and is flushed where the row ends (000, 6.2 and 6.4).
+
+use super::order::{range_vars, vars_in};
+use super::{Graph, Nest, Relation, Unit};
+use crate::program::ir::{Access, ExprKind, VarId};
+
+/// The variables whose loops replace the nest's loop number `at`, outermost first, and
+/// how many of the first ones nothing needs; `None` if the loop must stay: it does not
+/// run over consecutive positions, does not complete them, or is shared out to threads.
+#[must_use]
+pub fn opened(
+    graph: &Graph,
+    nest: &Nest,
+    outer: &[VarId],
+    at: usize,
+) -> Option<(Vec<VarId>, usize)> {
+    let l = &nest.loops[at];
+    let threads = matches!(
+        l.tag.parallel.as_ref().map(|p| p.unit),
+        Some(Unit::CpuThread(_))
+    );
+    let (top, made) = top_of(graph, l.var)?;
+    let before: Vec<VarId> = nest.loops[..at].iter().map(|l| l.var).collect();
+    let all: Vec<VarId> = outer.iter().copied().chain(nest.loop_vars()).collect();
+    let completes = graph
+        .provenance
+        .leaves(top, &all)
+        .iter()
+        .all(|v| *v == l.var || outer.contains(v) || before.contains(v));
+    if threads || !completes || !is_innermost_part(graph, l.var, top) {
+        return None;
+    }
+    match made {
+        Relation::Pos { parent, access, .. } => {
+            let roots = graph.provenance.roots(*parent);
+            let skipped = roots[..roots.len() - 1]
+                .iter()
+                .take_while(|&&root| !is_needed(graph, nest, access, root))
+                .count();
+            Some((roots, skipped))
+        }
+        Relation::Fuse { .. } => Some((unfused(graph, top), 0)),
+        Relation::Split { .. }
+        | Relation::Divide { .. }
+        | Relation::Coord { .. }
+        | Relation::Bound { .. }
+        | Relation::Precompute { .. } => None,
+    }
+}
+
+/// The fused or position variable that `var` is, or is a part of, and what made it.
+fn top_of(graph: &Graph, var: VarId) -> Option<(VarId, &Relation)> {
+    match graph.provenance.producer(var)? {
+        made @ (Relation::Pos { .. } | Relation::Fuse { .. }) => Some((var, made)),
+        Relation::Split { parent, .. }
+        | Relation::Divide { parent, .. }
+        | Relation::Bound { parent, .. }
+        | Relation::Precompute { parent, .. } => top_of(graph, *parent),
+        Relation::Coord { parent, .. } => match graph.provenance.producer(*parent)? {
+            Relation::Pos { parent, .. } => top_of(graph, *parent),
+            Relation::Split { .. }
+            | Relation::Divide { .. }
+            | Relation::Fuse { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. }
+            | Relation::Precompute { .. } => None,
+        },
+    }
+}
+
+/// The variables that were fused into `var`, outermost first.
+fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
+    match graph.provenance.producer(var) {
+        Some(Relation::Fuse { outer, inner, .. }) => {
+            [unfused(graph, *outer), unfused(graph, *inner)].concat()
+        }
+        Some(
+            Relation::Split { .. }
+            | Relation::Divide { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. }
+            | Relation::Precompute { .. },
+        )
+        | None => vec![var],
+    }
+}
+
+/// Whether `var` counts single values of `top`: it is the inner part of each split.
+fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
+    if var == top {
+        return true;
+    }
+    match graph.provenance.producer(var) {
+        Some(
+            Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. },
+        ) => *inner == var && is_innermost_part(graph, *parent, top),
+        Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
+            is_innermost_part(graph, *parent, top)
+        }
+        Some(Relation::Coord { parent, .. }) => match graph.provenance.producer(*parent) {
+            Some(Relation::Pos { parent, .. }) => is_innermost_part(graph, *parent, top),
+            Some(
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Precompute { .. },
+            )
+            | None => false,
+        },
+        Some(Relation::Fuse { .. } | Relation::Pos { .. }) | None => false,
+    }
+}
+
+/// Whether anything but the walked access itself needs the coordinate `root`.
+fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
+    let mut needed = false;
+    nest.visit(&mut |part| {
+        needed |= part.lhs.iter().any(|&v| v == root);
+        needed |= !part.producers.is_empty();
+        super::visit(&part.rhs, &mut |node| match &node.kind {
+            ExprKind::Access(access) => {
+                if !super::equal::same_access(access, walked) {
+                    needed |= access.subscripts.iter().any(|s| vars_in(s).contains(&root));
+                }
+            }
+            ExprKind::Index(_)
+            | ExprKind::Literal(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Reduce { .. } => {}
+        });
+        for var in vars_in(&part.rhs) {
+            needed |= range_vars(graph, var).contains(&root);
+        }
+    });
+    needed || stands_bare(nest, root)
+}
+
+/// Whether `root` stands in the right side outside of subscripts.
+fn stands_bare(nest: &Nest, root: VarId) -> bool {
+    fn bare(e: &crate::program::ir::Expr, root: VarId) -> bool {
+        match &e.kind {
+            ExprKind::Index(var) => *var == root,
+            ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Size(_) => false,
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => bare(a, root),
+            ExprKind::Binary(_, a, b) => bare(a, root) || bare(b, root),
+            ExprKind::Select(c, a, b) => bare(c, root) || bare(a, root) || bare(b, root),
+            ExprKind::Call(_, args) => args.iter().any(|a| bare(a, root)),
+            ExprKind::Reduce { body, .. } => bare(body, root),
+        }
+    }
+    bare(&nest.rhs, root)
+}

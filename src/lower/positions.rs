@@ -1,0 +1,627 @@
+//! Loops over positions (000, 5.1 and 6.2): where the positions of a level begin and
+//! end, walking consecutive ones level by level, and finding the rows of single ones.
+
+use super::access::AccessId;
+use super::recover::{Root, Step, Top, Window, ceil_div};
+use super::{Lower, Lowerer, Scope};
+use crate::format::LevelKind;
+use crate::graph::{Relation, Stmt, Tag};
+use crate::loops::build as b;
+use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::program::ir::VarId;
+
+/// Positions that a walk of a level must not leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Clip {
+    pub lo: Expr,
+    pub hi: Expr,
+    /// The positions are given by the clip alone: the levels above are not walked.
+    pub absolute: bool,
+}
+
+/// The levels whose positions a variable counts.
+struct Counted {
+    id: AccessId,
+    first: usize,
+    /// The variables of the levels from `first` on.
+    roots: Vec<VarId>,
+}
+
+impl Counted {
+    fn last(&self) -> usize {
+        self.first + self.roots.len() - 1
+    }
+}
+
+impl Lowerer<'_> {
+    fn counted(&self, pos: VarId) -> Option<Counted> {
+        let Some(Relation::Pos { parent, access, .. }) = self.graph.provenance.producer(pos) else {
+            return None;
+        };
+        let roots = self.graph.provenance.roots(*parent);
+        let format = &self.tensor(access.tensor).format;
+        let first = format
+            .modes
+            .iter()
+            .position(|&m| access.subscripts[m].as_var() == roots.first().copied())?;
+        Some(Counted {
+            id: self.table.find(access)?,
+            first,
+            roots,
+        })
+    }
+
+    /// Where the positions that `var` is a part of begin and end, level by level;
+    /// declared once, at the outermost loop that needs them.
+    pub(super) fn prepare(&mut self, var: VarId, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
+        let pos = match self.graph.provenance.position_of(var) {
+            Some(Relation::Pos { pos, .. }) => *pos,
+            Some(
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Precompute { .. },
+            )
+            | None => return Ok(Vec::new()),
+        };
+        if scope.segments.contains_key(&pos) {
+            return Ok(Vec::new());
+        }
+        let Some(counted) = self.counted(pos) else {
+            return Ok(Vec::new());
+        };
+        let mut out = Vec::new();
+        let mut segments: Vec<(Expr, Expr)> = Vec::new();
+        for level in counted.first..=counted.last() {
+            let segment = match segments.last().cloned() {
+                None => {
+                    let root = Root {
+                        var: counted.roots[0],
+                        window: None,
+                    };
+                    self.first_segment(counted.id, &root, scope, &mut out)?
+                }
+                Some((lo, hi)) => self.below(counted.id, level, &lo, &hi),
+            };
+            segments.push(segment);
+        }
+        if let Some((lo, hi)) = segments.pop() {
+            let name = self.graph.var(pos).name.clone();
+            let lo = self.named(&format!("{name}_begin"), lo, &mut out);
+            let hi = self.named(&format!("{name}_end"), hi, &mut out);
+            segments.push((lo, hi));
+        }
+        scope.segments.insert(pos, segments);
+        Ok(out)
+    }
+
+    /// Declares a variable, unless the expression is short enough to stand for itself.
+    pub(super) fn named(&mut self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+        if matches!(e.kind, ir::ExprKind::Literal(_) | ir::ExprKind::Var(_)) {
+            return e;
+        }
+        let (var, value) = self.fresh_index(name, false);
+        out.push(ir::Stmt::Let { var, init: e });
+        value
+    }
+
+    fn first_segment(
+        &mut self,
+        id: AccessId,
+        root: &Root,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<(Expr, Expr)> {
+        let tensor = self.table.get(id).access.tensor;
+        let cursor = self.cursor(scope, id).clone();
+        let (lo, hi) = self.range(root.var, scope)?;
+        if self.tensor(tensor).format.levels[cursor.level].is_full() {
+            let extent = self.extent(tensor, cursor.level);
+            let start = b::mul(cursor.pos, extent);
+            let hi = match cursor.present {
+                Some(present) => b::select(present, hi, lo.clone()),
+                None => hi,
+            };
+            return Ok((b::add(start.clone(), lo), b::add(start, hi)));
+        }
+        let window = Window {
+            lo,
+            hi,
+            whole: true,
+        };
+        let (segment, _) = self.windowed(id, root, &window, scope, out)?;
+        Ok((segment.begin, segment.end))
+    }
+
+    /// The positions of `level` below the positions `lo..hi` of the level above.
+    fn below(&self, id: AccessId, level: usize, lo: &Expr, hi: &Expr) -> (Expr, Expr) {
+        let tensor = self.table.get(id).access.tensor;
+        let kind = self.tensor(tensor).format.levels[level].kind;
+        match (kind, self.storage[&tensor].levels[level].0) {
+            (LevelKind::Compressed, Some(pos)) => (
+                self.load_index(pos, lo.clone()),
+                self.load_index(pos, hi.clone()),
+            ),
+            (LevelKind::Dense, _) => {
+                let extent = self.extent(tensor, level);
+                (b::mul(lo.clone(), extent.clone()), b::mul(hi.clone(), extent))
+            }
+            (
+                LevelKind::Compressed
+                | LevelKind::Singleton
+                | LevelKind::Hashed
+                | LevelKind::Bitmap
+                | LevelKind::Range,
+                _,
+            ) => (lo.clone(), hi.clone()),
+        }
+    }
+
+    /// How many positions a `pos` variable counts.
+    pub(super) fn position_count(&self, pos: VarId, scope: &Scope) -> Expr {
+        match scope.segments.get(&pos).and_then(|s| s.last()) {
+            Some((lo, hi)) => b::sub(hi.clone(), lo.clone()),
+            None => b::int(0),
+        }
+    }
+
+    /// The offset of the position at hand, where the loops have reached one.
+    pub(super) fn position_offset(&self, pos: VarId, scope: &Scope) -> Option<Expr> {
+        let counted = self.counted(pos)?;
+        let cursor = self.cursor(scope, counted.id);
+        let (begin, _) = scope.segments.get(&pos)?.last()?;
+        (cursor.level > counted.last()).then(|| b::sub(cursor.pos.clone(), begin.clone()))
+    }
+
+    /// Lowers `within(var, body)`: the loops of `body` over the variables of the levels
+    /// (or over the fused variables) stay within what `var` spans.
+    pub(super) fn within(
+        &mut self,
+        var: VarId,
+        skipped: usize,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut scope = scope.clone();
+        let mut out = self.prepare(var, &mut scope)?;
+        let Step { lo, hi, top } = self.step(var, &scope)?;
+        let name = self.graph.var(var).name.clone();
+        match top {
+            Top::Position { pos, base } => {
+                let count = self.position_count(pos, &scope);
+                let whole = base == b::int(0) && lo == b::int(0) && hi == count;
+                let begin = scope.segments[&pos].last().map(|s| s.0.clone());
+                let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
+                if whole {
+                    self.enter(pos, skipped, None, &mut scope, &mut out);
+                } else {
+                    let lo = self.named(
+                        &format!("{name}_begin"),
+                        b::add(start.clone(), lo),
+                        &mut out,
+                    );
+                    let hi = self.named(&format!("{name}_end"), b::add(start, hi), &mut out);
+                    if let Some(counted) = self.counted(pos) {
+                        let span = (counted.id, counted.last(), lo.clone());
+                        scope.spans.insert(var, span);
+                    }
+                    self.enter(pos, skipped, Some((lo, hi)), &mut scope, &mut out);
+                }
+            }
+            Top::Fused { fused, base } => {
+                let extent = self.own_extent(fused, &scope)?;
+                if base != b::int(0) || lo != b::int(0) || hi != extent {
+                    let lo =
+                        self.named(&format!("{name}_begin"), b::add(base.clone(), lo), &mut out);
+                    let hi = self.named(&format!("{name}_end"), b::add(base, hi), &mut out);
+                    scope.clips.insert(fused, (lo, hi));
+                }
+            }
+            Top::Nothing | Top::Root(_) => {}
+        }
+        out.extend(self.stmt(body, &scope)?);
+        Ok(out)
+    }
+
+    /// Makes loops over the levels' variables walk the access, within `window`.
+    fn enter(
+        &mut self,
+        pos: VarId,
+        skipped: usize,
+        window: Option<(Expr, Expr)>,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) {
+        let Some(counted) = self.counted(pos) else {
+            return;
+        };
+        let segments = scope.segments[&pos].clone();
+        for &root in &counted.roots {
+            scope.walked.insert(root, (counted.id, pos));
+        }
+        let from = counted.first + skipped;
+        if skipped > 0 {
+            let cursor = &mut scope.cursors[counted.id.0];
+            cursor.level = from;
+            cursor.end = None;
+            cursor.present = None;
+        }
+        let clip = |lo: Expr, hi: Expr, level: usize| Clip {
+            lo,
+            hi,
+            absolute: skipped > 0 && level == from,
+        };
+        let last = counted.last();
+        let Some((mut lo, mut hi)) = window else {
+            if skipped > 0 {
+                let (lo, hi) = segments[skipped].clone();
+                scope.windows.insert((counted.id, from), clip(lo, hi, from));
+            }
+            return;
+        };
+        for level in (from..=last).rev() {
+            scope
+                .windows
+                .insert((counted.id, level), clip(lo.clone(), hi.clone(), level));
+            if level > from {
+                let above = segments[level - 1 - counted.first].clone();
+                (lo, hi) = self.parents(counted.id, level, (lo, hi), above, out);
+            }
+        }
+    }
+
+    /// The positions of the level above `level`, among `all`, below which `lo..hi` lie.
+    fn parents(
+        &mut self,
+        id: AccessId,
+        level: usize,
+        (lo, hi): (Expr, Expr),
+        all: (Expr, Expr),
+        out: &mut Vec<ir::Stmt>,
+    ) -> (Expr, Expr) {
+        let tensor = self.table.get(id).access.tensor;
+        let format = &self.tensor(tensor).format;
+        let kind = format.levels[level].kind;
+        let name = format!("{}{}", self.tensor(tensor).name, level);
+        match (kind, self.storage[&tensor].levels[level].0) {
+            (LevelKind::Compressed, Some(pos)) => {
+                let (first, after) = self.fresh_index(&format!("{name}_first"), false);
+                out.push(ir::Stmt::Search {
+                    var: first,
+                    array: pos,
+                    lo: all.0.clone(),
+                    hi: all.1.clone(),
+                    key: b::add(lo, b::int(1)),
+                });
+                let (last, end) = self.fresh_index(&format!("{name}_last"), false);
+                out.push(ir::Stmt::Search {
+                    var: last,
+                    array: pos,
+                    lo: all.0.clone(),
+                    hi: all.1,
+                    key: hi,
+                });
+                (b::max(b::sub(after, b::int(1)), all.0), end)
+            }
+            (LevelKind::Dense, _) => {
+                let extent = b::max(self.extent(tensor, level), b::int(1));
+                (
+                    b::binary(BinaryOp::FloorDiv, lo, extent.clone()),
+                    ceil_div(hi, &extent),
+                )
+            }
+            (
+                LevelKind::Compressed
+                | LevelKind::Singleton
+                | LevelKind::Hashed
+                | LevelKind::Bitmap
+                | LevelKind::Range,
+                _,
+            ) => (lo, hi),
+        }
+    }
+
+    /// The loop over a variable whose level is walked because its positions are counted.
+    pub(super) fn walked_loop(
+        &mut self,
+        (id, pos): (AccessId, VarId),
+        root: &Root,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let stmt = self.covered(id, body)?;
+        let level = self.cursor(scope, id).level;
+        let tensor = self.table.get(id).access.tensor;
+        let window = match &root.window {
+            Some(window) => window.clone(),
+            None => return Ok(Vec::new()),
+        };
+        self.note_gaps(root.var);
+        if self.tensor(tensor).format.levels[level].is_full() {
+            let extent = self.extent(tensor, level);
+            let (mut lo, mut hi) = (window.lo, window.hi);
+            let start = b::mul(self.cursor(scope, id).pos.clone(), extent);
+            if let Some(clip) = scope.windows.get(&(id, level)) {
+                let at = |e: &Expr| b::sub(e.clone(), start.clone());
+                if start == b::int(0) {
+                    (lo, hi) = (clip.lo.clone(), clip.hi.clone());
+                } else {
+                    (lo, hi) = (b::max(lo, at(&clip.lo)), b::min(hi, at(&clip.hi)));
+                }
+            }
+            let step = Step {
+                lo,
+                hi,
+                top: Top::Root(Root {
+                    var: root.var,
+                    window: None,
+                }),
+            };
+            return self.range_loop(root.var, &step, tag, &stmt, scope);
+        }
+        let unique = self.tensor(tensor).format.levels[level].unique;
+        let out = if unique {
+            let innermost = self.counted(pos).is_some_and(|c| c.last() == level);
+            let name = if innermost {
+                self.graph.var(pos).name.clone()
+            } else {
+                format!("p{}", self.level_name(id, scope))
+            };
+            self.position_loop((id, &name), &stmt, root, &window, tag, scope)?
+        } else {
+            self.run_loop(id, &stmt, root, &window, scope)?
+        };
+        Ok(self.close_result(root.var, scope, out))
+    }
+
+    /// The statement where the access stores something; it must do nothing elsewhere.
+    fn covered(&mut self, id: AccessId, body: &Stmt) -> Lower<Stmt> {
+        if !self
+            .table
+            .in_stmt(self.graph, body, false)
+            .contains(&id)
+        {
+            return Ok(body.clone());
+        }
+        let tensor = self.table.get(id).access.tensor;
+        if !self.tensor(tensor).is_sparse() {
+            return Ok(body.clone());
+        }
+        let absent = std::collections::BTreeSet::from([id]);
+        let mut dropped = std::collections::BTreeSet::new();
+        if self.simplify(body, &absent, &mut dropped).is_some() {
+            let name = self.tensor(tensor).name.clone();
+            return Err(self
+                .error(
+                    crate::diagnostic::codes::schedule::POSITION_SPACE,
+                    format!("the stored elements of `{name}` do not cover the iteration"),
+                    "it does something where nothing is stored",
+                )
+                .with_help("keep the loop in coordinate space"));
+        }
+        // A workspace over the positions themselves has no gaps.
+        let nests = &self.nests;
+        let graph = self.graph;
+        dropped.retain(|&tensor| {
+            let mut counted = false;
+            for nest in nests {
+                nest.visit(&mut |part| {
+                    counted |= part.tensor == tensor
+                        && part
+                            .lhs
+                            .iter()
+                            .any(|&v| graph.provenance.position_of(v).is_some());
+                });
+            }
+            !counted
+        });
+        self.prefill.append(&mut dropped);
+        Ok(body.clone())
+    }
+
+    /// A loop over single positions: shared out to threads, or not consecutive. The
+    /// coordinates of outer levels are searched at each.
+    pub(super) fn scattered_positions(
+        &mut self,
+        var: VarId,
+        pos: VarId,
+        step: &Step,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let Some(counted) = self.counted(pos) else {
+            return Ok(Vec::new());
+        };
+        let stmt = self.covered(counted.id, body)?;
+        let name = self.graph.var(var).name.clone();
+        let (v, value) = self.fresh_index(&name, false);
+        let mut inner = scope.clone();
+        inner.coords.insert(var, value);
+        let segments = scope.segments[&pos].clone();
+        let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+        let offset = self.offset(pos, &inner).unwrap_or_else(|| b::int(0));
+        let mut stmts = Vec::new();
+        let at = self.named(
+            &self.graph.var(pos).name.clone(),
+            b::add(begin, offset),
+            &mut stmts,
+        );
+        self.resolve(&counted, &segments, at, &mut inner, &mut stmts);
+        stmts.extend(self.inside(&stmt, inner, None)?);
+        Ok(vec![ir::Stmt::For {
+            var: v,
+            lo: step.lo.clone(),
+            hi: step.hi.clone(),
+            step: 1,
+            tag: self.loop_tag(tag, scope),
+            body: stmts,
+        }])
+    }
+
+    /// The coordinates of a position and of the levels above it.
+    fn resolve(
+        &mut self,
+        counted: &Counted,
+        segments: &[(Expr, Expr)],
+        at: Expr,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) {
+        let tensor = self.table.get(counted.id).access.tensor;
+        let format = self.tensor(tensor).format.clone();
+        let top = scope.cursors[counted.id.0].pos.clone();
+        let mut position = at.clone();
+        for (n, &root) in counted.roots.iter().enumerate().rev() {
+            let level = counted.first + n;
+            let (pos, crd) = self.storage[&tensor].levels[level];
+            let parent = match (n, format.levels[level].kind, pos) {
+                (0, _, _) => top.clone(),
+                (_, LevelKind::Compressed, Some(pos)) => {
+                    let name = format!("p{}{}", self.tensor(tensor).name, level);
+                    let (found, after) = self.fresh_index(&format!("{name}_next"), false);
+                    out.push(ir::Stmt::Search {
+                        var: found,
+                        array: pos,
+                        lo: segments[n - 1].0.clone(),
+                        hi: segments[n - 1].1.clone(),
+                        key: b::add(position.clone(), b::int(1)),
+                    });
+                    let (row, value) = self.fresh_index(&name, false);
+                    out.push(ir::Stmt::Let {
+                        var: row,
+                        init: b::sub(after, b::int(1)),
+                    });
+                    value
+                }
+                (_, LevelKind::Dense, _) => b::binary(
+                    BinaryOp::FloorDiv,
+                    position.clone(),
+                    self.extent(tensor, level),
+                ),
+                (
+                    _,
+                    LevelKind::Compressed
+                    | LevelKind::Singleton
+                    | LevelKind::Hashed
+                    | LevelKind::Bitmap
+                    | LevelKind::Range,
+                    _,
+                ) => position.clone(),
+            };
+            let coordinate = match crd {
+                Some(crd) => self.load_index(crd, position),
+                None => b::sub(
+                    position,
+                    b::mul(parent.clone(), self.extent(tensor, level)),
+                ),
+            };
+            let name = self.graph.var(root).name.clone();
+            let (c, value) = self.fresh_index(&name, false);
+            out.push(ir::Stmt::Let {
+                var: c,
+                init: coordinate,
+            });
+            scope.coords.insert(root, value);
+            position = parent;
+        }
+        let cursor = &mut scope.cursors[counted.id.0];
+        cursor.level = counted.last() + 1;
+        cursor.pos = at;
+        cursor.end = None;
+        cursor.present = None;
+    }
+
+    /// A loop over fused values that does not fall apart into those of its variables.
+    pub(super) fn scattered_fused(
+        &mut self,
+        var: VarId,
+        fused: VarId,
+        step: &Step,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let name = self.graph.var(var).name.clone();
+        let (v, value) = self.fresh_index(&name, false);
+        let mut inner = scope.clone();
+        inner.coords.insert(var, value);
+        let mut stmts = Vec::new();
+        let mut guards = Vec::new();
+        let offset = self.offset(fused, &inner).unwrap_or_else(|| b::int(0));
+        self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
+        let body = self.inside(body, inner, None)?;
+        if guards.is_empty() {
+            stmts.extend(body);
+        } else {
+            stmts.push(ir::Stmt::If {
+                cond: b::all(guards),
+                then: body,
+                otherwise: vec![],
+            });
+        }
+        Ok(vec![ir::Stmt::For {
+            var: v,
+            lo: step.lo.clone(),
+            hi: step.hi.clone(),
+            step: 1,
+            tag: self.loop_tag(tag, scope),
+            body: stmts,
+        }])
+    }
+
+    /// Declares the variables that were fused, and what they complete; what may
+    /// overshoot is guarded.
+    fn unfuse(
+        &mut self,
+        fused: VarId,
+        offset: Expr,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+        guards: &mut Vec<Expr>,
+    ) -> Lower<()> {
+        let Some(&Relation::Fuse { outer, inner, .. }) = self.graph.provenance.producer(fused)
+        else {
+            return Ok(());
+        };
+        let extent = self.own_extent(inner, scope)?;
+        let offset = self.named(&self.graph.var(fused).name.clone(), offset, out);
+        let first = b::binary(BinaryOp::FloorDiv, offset.clone(), extent.clone());
+        let first = self.named(&self.graph.var(outer).name.clone(), first, out);
+        let second = b::sub(offset, b::mul(first.clone(), extent));
+        for (part, value) in [(outer, first), (inner, second)] {
+            if matches!(
+                self.graph.provenance.producer(part),
+                Some(Relation::Fuse { .. })
+            ) {
+                self.unfuse(part, value, scope, out, guards)?;
+                continue;
+            }
+            let mut known = part;
+            let name = self.graph.var(part).name.clone();
+            let value = self.named(&name, value, out);
+            if self.graph.provenance.producer(part).is_none() {
+                let (lo, _) = self.range(part, scope)?;
+                scope.coords.insert(part, b::add(lo, value));
+            } else {
+                scope.coords.insert(part, value);
+            }
+            while let Some(relation) = self.graph.provenance.producer(known).cloned() {
+                let Some(&parent) = relation.parents().first() else {
+                    break;
+                };
+                let Some(whole) = self.offset(parent, scope) else {
+                    break;
+                };
+                if matches!(relation, Relation::Split { .. } | Relation::Divide { .. }) {
+                    guards.push(b::lt(whole, self.own_extent(parent, scope)?));
+                }
+                known = parent;
+            }
+        }
+        Ok(())
+    }
+}

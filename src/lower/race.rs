@@ -1,0 +1,330 @@
+//! Writes that iterations of a parallel loop compete for (000, 6.5 and figure 7-2).
+//!
+//! A scalar that accumulates becomes a reduction of the loop, whatever the strategy. An
+//! array's elements are updated atomically, or in a copy for each thread which are added
+//! up afterwards. Where a tile of positions is walked row by row, only its first and last
+//! row can be shared with other tiles: the rows between are plain stores.
+
+use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::race::races;
+use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag};
+use crate::program::ir::{ReduceOp, TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// What the iterations of an enclosing loop compete for, to be written atomically.
+#[derive(Clone, Debug)]
+pub(crate) struct Contest {
+    /// The loop.
+    var: VarId,
+    results: BTreeSet<TensorId>,
+    /// Workspaces of the loop's own body: no other iteration writes them.
+    own: BTreeSet<TensorId>,
+}
+
+impl Scope {
+    /// Notes that the workspace belongs to the iteration at hand.
+    pub(super) fn own(&mut self, temp: TensorId) {
+        if let Some(contest) = &mut self.race {
+            contest.own.insert(temp);
+        }
+    }
+}
+
+/// What a statement writes.
+#[derive(Default)]
+struct Writes<'s> {
+    assigns: Vec<&'s Assign>,
+    /// Workspaces that stand inside it.
+    own: BTreeSet<TensorId>,
+}
+
+impl<'s> Writes<'s> {
+    fn of(stmt: &'s Stmt) -> Self {
+        let mut writes = Writes::default();
+        writes.collect(stmt);
+        writes
+    }
+
+    fn collect(&mut self, stmt: &'s Stmt) {
+        match stmt {
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.collect(body),
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                ..
+            } => {
+                self.own.insert(*temp);
+                self.collect(producer);
+                self.collect(consumer);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|s| self.collect(s)),
+            Stmt::Assign(assign) => self.assigns.push(assign),
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    /// Prepares the loop over `var` for what its iterations compete for: statements
+    /// before it go to `out`, those after it are returned.
+    pub(super) fn enter_race(
+        &mut self,
+        var: VarId,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let Some(parallel) = &tag.parallel else {
+            return Ok(Vec::new());
+        };
+        let threads = match parallel.unit {
+            Unit::CpuThread(_) => true,
+            Unit::CpuVector => false,
+        };
+        scope.threaded |= threads;
+        scope.reductions.clear();
+        let writes = Writes::of(body);
+        let mut arrays: BTreeSet<TensorId> = BTreeSet::new();
+        for assign in &writes.assigns {
+            if writes.own.contains(&assign.tensor) {
+                continue;
+            }
+            match self.scalars.get(&assign.tensor) {
+                Some(&scalar) => {
+                    let op = assign.op.unwrap_or(ReduceOp::Add);
+                    if !scope.reductions.contains(&(op, scalar)) {
+                        scope.reductions.push((op, scalar));
+                    }
+                }
+                None => {
+                    if self.competed(assign, var) {
+                        arrays.insert(assign.tensor);
+                    }
+                }
+            }
+        }
+        if arrays.is_empty() {
+            return Ok(Vec::new());
+        }
+        match (parallel.race, threads) {
+            (Race::NoRaces | Race::IgnoreRaces, _) => Ok(Vec::new()),
+            (Race::Atomics, _) => {
+                scope.race = Some(Contest {
+                    var,
+                    results: arrays,
+                    own: BTreeSet::new(),
+                });
+                Ok(Vec::new())
+            }
+            (Race::Temporary | Race::ParallelReduction, true) => {
+                Ok(self.copies(&writes, &arrays, scope, out))
+            }
+            (Race::Temporary | Race::ParallelReduction, false) => {
+                Err(self.lanes_refused(&arrays, parallel))
+            }
+        }
+    }
+
+    /// Whether iterations of `var` write the same elements of what `assign` writes.
+    fn competed(&self, assign: &Assign, var: VarId) -> bool {
+        let mut found = false;
+        for nest in &self.nests {
+            nest.visit(&mut |part: &Nest| {
+                found |= part.tensor == assign.tensor && races(self.graph, part, var);
+            });
+        }
+        found
+    }
+
+    fn lanes_refused(&self, arrays: &BTreeSet<TensorId>, parallel: &Parallel) -> Diagnostic {
+        let name = arrays
+            .first()
+            .map_or("", |&t| self.tensor(t).name.as_str());
+        Diagnostic::error(
+            codes::BAD_UNIT,
+            parallel.span,
+            format!("lanes of a vector would add to the same elements of `{name}`"),
+            "only a single sum can be reduced across lanes",
+        )
+        .with_help("bring the loop innermost, so that it sums into a scalar")
+    }
+
+    /// A copy of each array for each thread, which the loop writes instead.
+    fn copies(
+        &mut self,
+        writes: &Writes,
+        arrays: &BTreeSet<TensorId>,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let mut after = Vec::new();
+        for &tensor in arrays {
+            let op = writes
+                .assigns
+                .iter()
+                .find(|a| a.tensor == tensor)
+                .and_then(|a| a.op)
+                .unwrap_or(ReduceOp::Add);
+            let name = self.tensor(tensor).name.clone();
+            let ty = self.tensor(tensor).ty.compute();
+            let count = self.element_count(tensor);
+            let all = self.array(&format!("{name}_copies"), ty, ir::Storage::Local);
+            let own = self.array(&format!("{name}_own"), ty, ir::Storage::Local);
+            let total = b::mul(b::threads(), count.clone());
+            self.prelude.push(ir::Stmt::Alloc {
+                array: all,
+                count: total.clone(),
+                zeroed: false,
+            });
+            self.postlude.push(ir::Stmt::Free { array: all });
+            out.push(ir::Stmt::Fill {
+                array: all,
+                start: b::int(0),
+                count: total.clone(),
+                value: b::literal(op.neutral(ty), ty),
+            });
+            scope.prologue.push(ir::Stmt::Slice {
+                array: own,
+                of: all,
+                offset: b::mul(b::thread(), count.clone()),
+            });
+            scope.copies.insert(tensor, own);
+            after.push(self.add_up(tensor, all, op, count));
+        }
+        after
+    }
+
+    /// `T[e] op= copies[t * count + e]` for each thread t.
+    fn add_up(&mut self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> ir::Stmt {
+        let values = self.storage[&tensor].values;
+        let (t, thread) = self.fresh_index("t", false);
+        let (e, at) = self.fresh_index("e", false);
+        let own = self.load(all, b::add(b::mul(thread, count.clone()), at.clone()));
+        let elem = self.arrays[values.0 as usize].elem;
+        let (op, value) = if elem.compute() == elem {
+            (Some(op), own)
+        } else {
+            let old = self.load(values, at.clone());
+            (None, super::emit::combine(op, old, own))
+        };
+        ir::Stmt::For {
+            var: t,
+            lo: b::int(0),
+            hi: b::threads(),
+            step: 1,
+            tag: LoopTag::default(),
+            body: vec![ir::Stmt::For {
+                var: e,
+                lo: b::int(0),
+                hi: count,
+                step: 1,
+                tag: LoopTag::default(),
+                body: vec![ir::Stmt::Store {
+                    array: values,
+                    index: at,
+                    op,
+                    value,
+                    atomic: false,
+                }],
+            }],
+        }
+    }
+
+    /// How the loop IR runs a loop.
+    pub(super) fn loop_tag(&self, tag: &Tag, scope: &Scope) -> LoopTag {
+        let mut loop_tag = LoopTag {
+            unroll: tag.unroll,
+            ..LoopTag::default()
+        };
+        if let Some(parallel) = &tag.parallel {
+            loop_tag.reductions.clone_from(&scope.reductions);
+            match parallel.unit {
+                Unit::CpuThread(schedule) => loop_tag.parallel = Some(ir::Parallel { schedule }),
+                Unit::CpuVector => loop_tag.vector = true,
+            }
+        }
+        loop_tag
+    }
+
+    /// `array[index] op= value`, atomically where iterations compete for it.
+    pub(super) fn store(
+        &mut self,
+        tensor: TensorId,
+        array: ArrayId,
+        (index, op, value): (Expr, Option<ReduceOp>, Expr),
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let array = scope.copies.get(&tensor).copied().unwrap_or(array);
+        let plain = ir::Stmt::Store {
+            array,
+            index: index.clone(),
+            op,
+            value: value.clone(),
+            atomic: false,
+        };
+        let contested = scope
+            .race
+            .as_ref()
+            .filter(|c| c.results.contains(&tensor) && !c.own.contains(&tensor));
+        let Some(contest) = contested else {
+            return Ok(vec![plain]);
+        };
+        let atomic = ir::Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            atomic: true,
+        };
+        Ok(match self.row_is_whole(contest.var, tensor, scope)? {
+            Some(whole) => vec![ir::Stmt::If {
+                cond: whole,
+                then: vec![plain],
+                otherwise: vec![atomic],
+            }],
+            None => vec![atomic],
+        })
+    }
+
+    /// Where the loop over `var` shares out tiles of positions and a row of them is at
+    /// hand: whether the row lies wholly in the tile.
+    fn row_is_whole(
+        &mut self,
+        var: VarId,
+        tensor: TensorId,
+        scope: &Scope,
+    ) -> Lower<Option<Expr>> {
+        let Some(Relation::Pos { parent, access, .. }) = self.graph.provenance.position_of(var)
+        else {
+            return Ok(None);
+        };
+        let roots = self.graph.provenance.roots(*parent);
+        let Some(id) = self.table.find(access) else {
+            return Ok(None);
+        };
+        let level = self.cursor(scope, id).level;
+        let format = &self.tensor(access.tensor).format;
+        let last = level + 1 == format.order()
+            && roots.last().copied() == access.subscripts[format.modes[level]].as_var();
+        let above = &roots[..roots.len().saturating_sub(1)];
+        let stored = self.nests.iter().any(|nest| {
+            nest.tensor == tensor && above.iter().all(|root| nest.lhs.contains(root))
+        });
+        let Some(clip) = scope.windows.get(&(id, level)).cloned() else {
+            return Ok(None);
+        };
+        if !last || !stored || clip.absolute || above.is_empty() {
+            return Ok(None);
+        }
+        let row = self.segment(id, scope)?;
+        Ok(Some(b::and(
+            b::binary(BinaryOp::Ge, row.begin, clip.lo),
+            b::binary(BinaryOp::Le, row.end, clip.hi),
+        )))
+    }
+}

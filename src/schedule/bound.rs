@@ -1,0 +1,134 @@
+//! `bound(i, ib, v, kind)`: what is known of a range (000, 5.8).
+//!
+//! before: `forall(i, ...)`
+//! after:  `forall(ib, ...) suchthat bound(i, ib, v, kind)`
+//!
+//! Kinds: `MinExact`, `MinConstraint` (lo = v, lo >= v), `MaxExact`, `MaxConstraint` (hi = v,
+//! hi <= v), `Multiple` (hi - lo is divisible by v). Taken on the user's word; a debug
+//! build of the kernel checks it. A data-dependent range gets a static upper bound by
+//! `MaxExact` or `MaxConstraint`, and the loop leaves where the data say. Refused: v
+//! contradicts what is known.
+
+use super::arguments::{Arguments, new_var, replace_loops};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::{BoundKind, Graph, Relation};
+use crate::program::ir::{SizeExpr, VarId};
+use crate::syntax::ast::ExprKind;
+
+const USAGE: &str = "bound(i, ib, 128, MaxExact)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(4, USAGE)?;
+    let parent = arguments.loop_var(&graph, 0)?;
+    arguments.expect_open(&graph, parent)?;
+    let kind = kind(arguments)?;
+    let value = match kind {
+        BoundKind::MinExact | BoundKind::MinConstraint => {
+            arguments.constants.eval(arguments.expr(2)?)?
+        }
+        BoundKind::MaxExact | BoundKind::MaxConstraint | BoundKind::Multiple => {
+            arguments.positive(2)?
+        }
+    };
+    check(&graph, parent, value, kind, arguments)?;
+    let child = new_var(&mut graph, &arguments.name(1)?)?;
+    replace_loops(&mut graph, parent, &[child]);
+    graph.relate(Relation::Bound {
+        parent,
+        child,
+        value,
+        kind,
+        span: arguments.span,
+    });
+    Ok(graph)
+}
+
+fn kind(arguments: &Arguments) -> Result<BoundKind, Diagnostic> {
+    let e = arguments.expr(3)?;
+    let found = if let ExprKind::Name(name) = &e.kind {
+        BoundKind::ALL
+            .into_iter()
+            .find(|kind| kind.name().eq_ignore_ascii_case(name))
+    } else {
+        None
+    };
+    found.ok_or_else(|| {
+        let names: Vec<&str> = BoundKind::ALL.iter().map(|kind| kind.name()).collect();
+        Diagnostic::error(
+            codes::WRONG_ARGUMENTS,
+            e.span,
+            "expected a kind of bound",
+            "here",
+        )
+        .with_help(format!("one of {}", names.join(", ")))
+    })
+}
+
+/// Refuses what contradicts constants that are known.
+fn check(
+    graph: &Graph,
+    parent: VarId,
+    value: i64,
+    kind: BoundKind,
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let constant = |e: &SizeExpr| match e {
+        SizeExpr::Const(c) => Some(*c),
+        SizeExpr::Size(s) => graph
+            .function
+            .size(*s)
+            .value
+            .and_then(|v| i64::try_from(v).ok()),
+        SizeExpr::Param(_)
+        | SizeExpr::Add(..)
+        | SizeExpr::Sub(..)
+        | SizeExpr::Mul(..)
+        | SizeExpr::FloorDiv(..)
+        | SizeExpr::Min(..)
+        | SizeExpr::Max(..) => None,
+    };
+    let derived = graph.provenance.producer(parent).is_some();
+    let (lo, hi) = if derived {
+        (Some(0), graph.extent(parent).as_ref().and_then(constant))
+    } else {
+        match graph.static_range(parent) {
+            Some((lo, hi)) => (constant(lo), constant(hi)),
+            None => (None, None),
+        }
+    };
+    let wrong = match kind {
+        BoundKind::MinExact => lo.is_some_and(|lo| lo != value),
+        BoundKind::MinConstraint => lo.is_some_and(|lo| lo < value),
+        BoundKind::MaxExact => hi.is_some_and(|hi| hi != value),
+        BoundKind::MaxConstraint => hi.is_some_and(|hi| hi > value),
+        BoundKind::Multiple => match (lo, hi) {
+            (Some(lo), Some(hi)) => (hi - lo) % value != 0,
+            (_, _) => false,
+        },
+    };
+    if !wrong {
+        return Ok(());
+    }
+    let known = match (kind, lo, hi) {
+        (BoundKind::MinExact | BoundKind::MinConstraint, Some(lo), _) => {
+            format!("its range starts at {lo}")
+        }
+        (_, _, Some(hi)) => format!("its range ends at {hi}"),
+        (_, _, None) => "its range is known".to_string(),
+    };
+    Err(Diagnostic::error(
+        codes::BAD_BOUND,
+        arguments.span,
+        format!(
+            "`{}` cannot be bounded so: {known}",
+            graph.var(parent).name
+        ),
+        "contradicts what is known",
+    )
+    .with_help("leave the command out, or give the right number"))
+}

@@ -1,0 +1,157 @@
+//! `fuse(i, j, f)`: one loop for two, f = i * extent(j) + j (000, 5.4).
+//!
+//! before: `forall(i, forall(j, ...))`
+//! after:  `forall(f, ...) suchthat fuse(i, j, f)`
+//!
+//! Refused: j is not directly inside i; one of them counts positions (fuse first, then
+//! `pos`); a sparse level would be fused with a loop below it that its tensor does not
+//! store there; the result is appended, so that its levels need loops of their own.
+
+use super::arguments::{Arguments, new_var};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::order::{appended_vars, is_sparse_driven, sparse_accesses};
+use crate::graph::{Graph, Loop, Nest, Relation};
+use crate::program::ir::{Expr, VarId};
+
+const USAGE: &str = "fuse(i, j, f)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(3, USAGE)?;
+    let outer = arguments.loop_var(&graph, 0)?;
+    let inner = arguments.loop_var(&graph, 1)?;
+    arguments.expect_open(&graph, outer)?;
+    arguments.expect_open(&graph, inner)?;
+    for (at, var) in [outer, inner].into_iter().enumerate() {
+        if graph.provenance.position_of(var).is_some() {
+            return Err(Diagnostic::error(
+                codes::POSITION_SPACE,
+                arguments.expr(at)?.span,
+                format!("`{}` counts positions", graph.var(var).name),
+                "cannot be fused",
+            )
+            .with_help("fuse the coordinates first, then take their positions with `pos`"));
+        }
+    }
+    let mut places: Vec<usize> = Vec::new();
+    for (at, nest) in graph.nests.iter().enumerate() {
+        let mut error = None;
+        let mut found = false;
+        nest.visit(&mut |part| {
+            match nested(&graph, part, outer, inner, arguments) {
+                Ok(fits) => found |= fits,
+                Err(e) => error = error.take().or(Some(e)),
+            };
+        });
+        if let Some(error) = error {
+            return Err(error);
+        }
+        if found {
+            places.push(at);
+        }
+    }
+    if places.is_empty() {
+        return Err(not_nested(&graph, outer, inner, arguments));
+    }
+    let fused = new_var(&mut graph, &arguments.name(2)?)?;
+    for at in places {
+        graph.nests[at].visit_mut(&mut |part| {
+            let Some(first) = part.loops.iter().position(|l| l.var == outer) else {
+                return;
+            };
+            if part.loops.get(first + 1).is_some_and(|l| l.var == inner) {
+                part.loops.splice(first..=first + 1, [Loop::serial(fused)]);
+                if first + 1 < part.joined {
+                    part.joined -= 1;
+                }
+            }
+        });
+    }
+    graph.relate(Relation::Fuse {
+        outer,
+        inner,
+        fused,
+    });
+    Ok(graph)
+}
+
+fn not_nested(graph: &Graph, outer: VarId, inner: VarId, arguments: &Arguments) -> Diagnostic {
+    let (i, j) = (&graph.var(outer).name, &graph.var(inner).name);
+    Diagnostic::error(
+        codes::NOT_NESTED,
+        arguments.span,
+        format!("the loop over `{j}` is not directly inside that over `{i}`"),
+        "cannot become one",
+    )
+    .with_help(format!(
+        "bring them together first: `reorder(..., {i}, {j}, ...)`"
+    ))
+}
+
+/// Whether the nest has both loops, one directly inside the other.
+fn nested(
+    graph: &Graph,
+    nest: &Nest,
+    outer: VarId,
+    inner: VarId,
+    arguments: &Arguments,
+) -> Result<bool, Diagnostic> {
+    let at = |var: VarId| nest.loops.iter().position(|l| l.var == var);
+    let (Some(i), Some(j)) = (at(outer), at(inner)) else {
+        return Ok(false);
+    };
+    if j != i + 1 || j == nest.joined {
+        return Err(not_nested(graph, outer, inner, arguments));
+    }
+    let result = graph.tensor(nest.tensor);
+    let appended = appended_vars(&result.format, &nest.lhs);
+    let roots = [
+        graph.provenance.roots(outer),
+        graph.provenance.roots(inner),
+    ];
+    if roots.iter().flatten().any(|root| appended.contains(root)) {
+        return Err(Diagnostic::error(
+            codes::LEVEL_ORDER,
+            arguments.span,
+            format!("`{}` could not be appended in order any more", result.name),
+            "its levels need loops of their own",
+        )
+        .with_help(format!("store `{}` dense, or leave the loops", result.name)));
+    }
+    let [outer_roots, inner_roots] = &roots;
+    for &sparse in outer_roots {
+        if !is_sparse_driven(graph, &nest.rhs, sparse) {
+            continue;
+        }
+        let below = inner_roots.iter().all(|&next| {
+            sparse_accesses(graph, &nest.rhs).iter().any(|access| {
+                let format = &graph.tensor(access.tensor).format;
+                let level = |var: VarId| {
+                    format
+                        .modes
+                        .iter()
+                        .position(|&m| access.subscripts.get(m).and_then(Expr::as_var) == Some(var))
+                };
+                matches!((level(sparse), level(next)), (Some(a), Some(b)) if a < b)
+            })
+        });
+        if !below {
+            return Err(Diagnostic::error(
+                codes::LEVEL_ORDER,
+                arguments.span,
+                format!(
+                    "`{}` walks the coordinates that are stored, `{}` all there are",
+                    graph.var(outer).name,
+                    graph.var(inner).name
+                ),
+                "cannot become one loop",
+            )
+            .with_help("fuse levels of one tensor, or loops over dense dimensions"));
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,214 @@
+//! `join(S1, S2, i, ...)`: the outer loops of adjacent statements become one (loop
+//! fusion; 002 section 5.2, 003).
+//!
+//! before: `forall(i, S1)  forall(i, S2)`
+//! after:  `forall(i, sequence(S1, S2))`
+//!
+//! Refused: the statements are not adjacent; the loops are not their outermost ones, or
+//! have different ranges; a loop reduces; a dependence would point backwards
+//! ([`dependence`]); a sparse result would be appended between others' elements.
+
+pub mod dependence;
+
+use super::arguments::Arguments;
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::{Graph, Nest};
+use crate::program::ir::{Access, Bound, Expr, ExprKind, VarId};
+
+const USAGE: &str = "join(S1, S2, i)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    if arguments.args.len() < 3 {
+        return Err(arguments.wrong(
+            arguments.span,
+            "`join` takes two statements and the loops to share".to_string(),
+            USAGE,
+        ));
+    }
+    let (first, second) = (label(&graph, arguments, 0)?, label(&graph, arguments, 1)?);
+    let at = adjacent(&graph, first, second, arguments.span)?;
+    let depth = arguments.args.len() - 2;
+    let mut pairs = Vec::new();
+    for n in 0..depth {
+        let name = arguments.name(n + 2)?;
+        let var = |nest: &Nest| {
+            nest.loops
+                .get(n)
+                .map(|l| l.var)
+                .filter(|&v| graph.var(v).name == name.name)
+        };
+        let (Some(a), Some(b)) = (var(&graph.nests[at]), var(&graph.nests[at + 1])) else {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                name.span,
+                format!("`{}` is not loop number {} of both statements", name.name, n + 1),
+                "must be outermost in both",
+            )
+            .with_help("bring it outside with `reorder`, in both statements"));
+        };
+        arguments.expect_open(&graph, a)?;
+        arguments.expect_open(&graph, b)?;
+        check_loops(&graph, a, b, at, name.span)?;
+        pairs.push((a, b));
+    }
+    for tensor in [graph.nests[at].tensor, graph.nests[at + 1].tensor] {
+        if graph.tensor(tensor).is_sparse() {
+            return Err(Diagnostic::error(
+                codes::UNSUPPORTED_COMMAND,
+                arguments.span,
+                format!(
+                    "joining a statement that appends to `{}` is not supported yet",
+                    graph.tensor(tensor).name
+                ),
+                "a sparse result",
+            )
+            .with_help("store the result dense"));
+        }
+    }
+    let before = graph.clone();
+    rename(&mut graph, at + 1, &pairs);
+    graph.nests[at + 1].joined = depth;
+    let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
+    dependence::check(&graph, at, &shared, arguments.span)?;
+    let labels = |nest: &Nest| before.statement(nest).label.clone();
+    let names: Vec<&str> = shared.iter().map(|&v| graph.var(v).name.as_str()).collect();
+    let line = format!(
+        "join({}, {}, {})",
+        labels(&before.nests[at]),
+        labels(&before.nests[at + 1]),
+        names.join(", ")
+    );
+    graph.script.push(line);
+    super::reorder::check_all(&graph, arguments)?;
+    Ok(graph)
+}
+
+/// The number of the statement with the label.
+fn label(graph: &Graph, arguments: &Arguments, at: usize) -> Result<usize, Diagnostic> {
+    let name = arguments.name(at)?;
+    let stmts = &graph.function.stmts;
+    stmts
+        .iter()
+        .position(|s| s.label == name.name)
+        .ok_or_else(|| {
+            let labels: Vec<&str> = stmts.iter().map(|s| s.label.as_str()).collect();
+            Diagnostic::error(
+                codes::UNKNOWN_VARIABLE,
+                name.span,
+                format!("there is no statement `{}`", name.name),
+                "no such label",
+            )
+            .with_help(format!("the statements are {}", labels.join(", ")))
+        })
+}
+
+/// The nest of `first` right after which one of `second` runs.
+fn adjacent(graph: &Graph, first: usize, second: usize, span: Span) -> Result<usize, Diagnostic> {
+    let found = graph
+        .nests
+        .windows(2)
+        .position(|pair| pair[0].stmt == first && pair[1].stmt == second);
+    found.ok_or_else(|| {
+        Diagnostic::error(
+            codes::NOT_NESTED,
+            span,
+            "the statements do not follow one another",
+            "must be adjacent, in this order",
+        )
+        .with_help("only neighbouring statements can share loops")
+    })
+}
+
+fn check_loops(
+    graph: &Graph,
+    a: VarId,
+    b: VarId,
+    at: usize,
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let refuse = |message: String, label: &str| {
+        Diagnostic::error(codes::NOT_NESTED, span, message, label)
+            .with_help("join loops over whole, equal ranges of both results")
+    };
+    let name = &graph.var(a).name;
+    if [a, b]
+        .iter()
+        .any(|&v| graph.provenance.producer(v).is_some())
+    {
+        return Err(refuse(
+            format!("`{name}` was made by a command: join first, then transform"),
+            "no variable of the program",
+        ));
+    }
+    if graph.static_range(a) != graph.static_range(b) || graph.static_range(a).is_none() {
+        return Err(refuse(
+            format!("`{name}` has another range in the second statement"),
+            "the ranges differ",
+        ));
+    }
+    for (nest, var) in [(&graph.nests[at], a), (&graph.nests[at + 1], b)] {
+        if !nest.lhs.contains(&var) {
+            return Err(refuse(
+                format!(
+                    "`{name}` is reduced over in `{}`",
+                    graph.statement(nest).label
+                ),
+                "no loop of the result",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Gives the nest the variables of the one it joins.
+fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
+    let to = |var: VarId| pairs.iter().find(|p| p.1 == var).map_or(var, |p| p.0);
+    graph.nests[at].visit_mut(&mut |part| {
+        for l in &mut part.loops {
+            l.var = to(l.var);
+        }
+        for v in &mut part.lhs {
+            *v = to(*v);
+        }
+        rename_expr(&mut part.rhs, &to);
+    });
+    for var in &mut graph.vars {
+        for bound in [&mut var.range.lo, &mut var.range.hi] {
+            if let Bound::Dynamic(e) = bound {
+                rename_expr(e, &to);
+            }
+        }
+    }
+}
+
+fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
+    match &mut e.kind {
+        ExprKind::Index(var) => *var = to(*var),
+        ExprKind::Literal(_) | ExprKind::Size(_) => {}
+        ExprKind::Access(Access { subscripts, .. }) => {
+            subscripts.iter_mut().for_each(|s| rename_expr(s, to));
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => rename_expr(a, to),
+        ExprKind::Binary(_, a, b) => {
+            rename_expr(a, to);
+            rename_expr(b, to);
+        }
+        ExprKind::Select(c, a, b) => {
+            rename_expr(c, to);
+            rename_expr(a, to);
+            rename_expr(b, to);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, to)),
+        ExprKind::Reduce { vars, body, .. } => {
+            for v in vars {
+                *v = to(*v);
+            }
+            rename_expr(body, to);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Whether two statements may share loops.
+//!
+//! Iteration i of the second statement runs before iteration i + 1 of the first, so
+//! what it reads must have been written by iterations up to i. Left sides are plain
+//! index variables, hence the element at subscript e is written at iteration e, and
+//! the question is whether e <= i for all values of the other variables: e is affine,
+//! so its greatest distance e - i is a sum of coefficients times bounds, exact where
+//! the bounds are constants. Over several loops the distances compare
+//! lexicographically. No integer programming is needed, because one side of each pair
+//! is always the identity.
+
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::{Graph, Nest, visit};
+use crate::program::ir::{Access, BinaryOp, Bound, Expr, ExprKind, SizeExpr, UnaryOp, VarId};
+use crate::scalar::Literal;
+use std::collections::BTreeMap;
+
+/// What a distance in iterations can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Distance {
+    /// `None`: no bound is known.
+    least: Option<i64>,
+    greatest: Option<i64>,
+}
+
+/// Checks the nests `at` and `at + 1`, whose outer loops are `shared`.
+///
+/// # Errors
+/// A dependence would point backwards, or cannot be excluded.
+pub fn check(graph: &Graph, at: usize, shared: &[VarId], span: Span) -> Result<(), Diagnostic> {
+    let (first, second) = (&graph.nests[at], &graph.nests[at + 1]);
+    // The second statement reads what the first writes: not from later iterations.
+    for access in reads_of(graph, second, first) {
+        if !ordered(graph, &access, first, shared, false) {
+            return Err(backwards(graph, &access, first, second, span));
+        }
+    }
+    // The first reads what the second overwrites: not from earlier iterations.
+    for access in reads_of(graph, first, second) {
+        if !ordered(graph, &access, second, shared, true) {
+            return Err(backwards(graph, &access, first, second, span));
+        }
+    }
+    // Both write: the same elements in the same iterations.
+    if first.tensor == second.tensor {
+        let place = |nest: &Nest| -> Vec<Option<usize>> {
+            shared
+                .iter()
+                .map(|v| nest.lhs.iter().position(|l| l == v))
+                .collect()
+        };
+        if place(first) != place(second) {
+            let access = Access {
+                tensor: first.tensor,
+                subscripts: vec![],
+            };
+            return Err(backwards(graph, &access, first, second, span));
+        }
+    }
+    Ok(())
+}
+
+/// Whether iterations of a loop over `var` that two joined statements share depend on
+/// each other.
+#[must_use]
+pub fn carried(graph: &Graph, at: usize, var: VarId) -> bool {
+    let (first, second) = (&graph.nests[at], &graph.nests[at + 1]);
+    let same = |access: &Access, writer: &Nest| {
+        writer
+            .lhs
+            .iter()
+            .position(|v| *v == var)
+            .is_some_and(|mode| {
+                distance(graph, &access.subscripts[mode], var)
+                    == Distance {
+                        least: Some(0),
+                        greatest: Some(0),
+                    }
+            })
+    };
+    reads_of(graph, second, first)
+        .iter()
+        .any(|access| !same(access, first))
+        || reads_of(graph, first, second)
+            .iter()
+            .any(|access| !same(access, second))
+}
+
+/// The accesses by which `reader` reads what `writer` writes.
+fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
+    let mut found = Vec::new();
+    let mut note = |e: &Expr| {
+        visit(e, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind
+                && access.tensor == writer.tensor
+            {
+                found.push(access.clone());
+            }
+        });
+    };
+    reader.visit(&mut |part| {
+        note(&part.rhs);
+        for l in &part.loops {
+            for root in graph.provenance.roots(l.var) {
+                let range = &graph.var(root).range;
+                for bound in [&range.lo, &range.hi] {
+                    if let Bound::Dynamic(e) = bound {
+                        note(e);
+                    }
+                }
+            }
+        }
+    });
+    found
+}
+
+/// Whether the element that `access` reads is written no later (`later`: no earlier)
+/// than the iteration that reads it.
+fn ordered(graph: &Graph, access: &Access, writer: &Nest, shared: &[VarId], later: bool) -> bool {
+    let mut strict = false;
+    for &var in shared {
+        let Some(mode) = writer.lhs.iter().position(|v| *v == var) else {
+            return false;
+        };
+        let d = distance(graph, &access.subscripts[mode], var);
+        let d = if later {
+            Distance {
+                least: d.greatest.map(|x| -x),
+                greatest: d.least.map(|x| -x),
+            }
+        } else {
+            d
+        };
+        match d.greatest {
+            Some(x) if x < 0 => return true,
+            Some(0) => strict |= d.least != Some(0),
+            Some(_) | None => return false,
+        }
+        if strict && shared.len() > 1 {
+            // Some iterations are equal here, others earlier: the loops inside must
+            // not point backwards either; they are checked as if all were equal.
+            strict = false;
+        }
+    }
+    true
+}
+
+/// The values of `e - var`.
+fn distance(graph: &Graph, e: &Expr, var: VarId) -> Distance {
+    let unknown = Distance {
+        least: None,
+        greatest: None,
+    };
+    let Some(mut form) = linear(e) else {
+        return unknown;
+    };
+    *form.coefficients.entry(var).or_insert(0) -= 1;
+    let mut total = Distance {
+        least: Some(form.constant),
+        greatest: Some(form.constant),
+    };
+    if form.sizes {
+        return unknown;
+    }
+    for (&v, &c) in &form.coefficients {
+        if c == 0 {
+            continue;
+        }
+        let (lo, hi) = constants(graph, v);
+        let (low, high) = if c > 0 { (lo, hi) } else { (hi, lo) };
+        let add = |sum: Option<i64>, end: Option<i64>| {
+            sum?.checked_add(end?.checked_mul(c)?)
+        };
+        total = Distance {
+            least: add(total.least, low),
+            greatest: add(total.greatest, high),
+        };
+    }
+    total
+}
+
+/// The least and greatest value of a variable, where they are constants.
+fn constants(graph: &Graph, var: VarId) -> (Option<i64>, Option<i64>) {
+    let constant = |e: &SizeExpr| match e {
+        SizeExpr::Const(c) => Some(*c),
+        SizeExpr::Size(s) => graph
+            .function
+            .size(*s)
+            .value
+            .and_then(|v| i64::try_from(v).ok()),
+        SizeExpr::Param(_)
+        | SizeExpr::Add(..)
+        | SizeExpr::Sub(..)
+        | SizeExpr::Mul(..)
+        | SizeExpr::FloorDiv(..)
+        | SizeExpr::Min(..)
+        | SizeExpr::Max(..) => None,
+    };
+    match graph.static_range(var) {
+        Some((lo, hi)) => (constant(lo), constant(hi).map(|hi| hi - 1)),
+        None => (None, None),
+    }
+}
+
+/// `sum of coefficients * variables + constant`
+struct Linear {
+    coefficients: BTreeMap<VarId, i64>,
+    constant: i64,
+    /// Sizes or parameters take part.
+    sizes: bool,
+}
+
+fn linear(e: &Expr) -> Option<Linear> {
+    let constant = |constant| Linear {
+        coefficients: BTreeMap::new(),
+        constant,
+        sizes: false,
+    };
+    match &e.kind {
+        ExprKind::Literal(Literal::Int(c)) | ExprKind::Size(SizeExpr::Const(c)) => {
+            Some(constant(*c))
+        }
+        ExprKind::Index(var) => Some(Linear {
+            coefficients: BTreeMap::from([(*var, 1)]),
+            ..constant(0)
+        }),
+        ExprKind::Size(_) => Some(Linear {
+            sizes: true,
+            ..constant(0)
+        }),
+        ExprKind::Cast(a) => linear(a),
+        ExprKind::Unary(UnaryOp::Neg, a) => scale(linear(a)?, -1),
+        ExprKind::Binary(BinaryOp::Add, a, b) => plus(linear(a)?, linear(b)?),
+        ExprKind::Binary(BinaryOp::Sub, a, b) => plus(linear(a)?, scale(linear(b)?, -1)?),
+        ExprKind::Binary(BinaryOp::Mul, a, b) => {
+            let (a, b) = (linear(a)?, linear(b)?);
+            if a.coefficients.is_empty() && !a.sizes {
+                scale(b, a.constant)
+            } else if b.coefficients.is_empty() && !b.sizes {
+                scale(a, b.constant)
+            } else {
+                None
+            }
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Unary(UnaryOp::Not, _)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => None,
+    }
+}
+
+fn plus(mut a: Linear, b: Linear) -> Option<Linear> {
+    for (var, c) in b.coefficients {
+        let own = a.coefficients.entry(var).or_insert(0);
+        *own = own.checked_add(c)?;
+    }
+    a.constant = a.constant.checked_add(b.constant)?;
+    a.sizes |= b.sizes;
+    Some(a)
+}
+
+fn scale(mut a: Linear, by: i64) -> Option<Linear> {
+    for c in a.coefficients.values_mut() {
+        *c = c.checked_mul(by)?;
+    }
+    a.constant = a.constant.checked_mul(by)?;
+    Some(a)
+}
+
+fn backwards(
+    graph: &Graph,
+    access: &Access,
+    first: &Nest,
+    second: &Nest,
+    span: Span,
+) -> Diagnostic {
+    let label = |nest: &Nest| graph.statement(nest).label.clone();
+    Diagnostic::error(
+        codes::BACKWARD_DEPENDENCE,
+        span,
+        format!(
+            "a dependence would point backwards: `{}` needs elements of `{}` from other \
+             iterations than those that came before",
+            label(second),
+            graph.tensor(access.tensor).name
+        ),
+        "cannot share these loops",
+    )
+    .with_label(first.span, format!("`{}` runs first today", label(first)))
+    .with_help("join fewer loops, or leave the statements apart")
+}

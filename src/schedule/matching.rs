@@ -1,0 +1,198 @@
+//! Finds what a command names by an expression (`A(i,j) * x(j)`) in a statement.
+//!
+//! Products and sums match whatever the order of their operands; conversions that
+//! the program stage put in are seen through.
+
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::{Graph, Nest, visit};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::scalar::Literal;
+use crate::syntax::ast;
+
+/// The access that `e` names in `nest`: `A(i,j)`, or `A` if that is the only one.
+///
+/// # Errors
+/// There is none, or several.
+pub fn find_access(
+    graph: &Graph,
+    nest: &Nest,
+    e: &ast::Expr,
+    command: &str,
+) -> Result<Access, Diagnostic> {
+    let mut found: Vec<Access> = Vec::new();
+    visit(&nest.rhs, &mut |node| {
+        let ExprKind::Access(access) = &node.kind else {
+            return;
+        };
+        let named = match &e.kind {
+            ast::ExprKind::Name(name) => {
+                !access.subscripts.is_empty() && graph.tensor(access.tensor).name == *name
+            }
+            ast::ExprKind::Apply { .. } => matches(graph, node, e),
+            ast::ExprKind::Number(_)
+            | ast::ExprKind::Extent { .. }
+            | ast::ExprKind::Member { .. }
+            | ast::ExprKind::Unary(..)
+            | ast::ExprKind::Binary(..)
+            | ast::ExprKind::Select(..) => false,
+        };
+        if named && !found.iter().any(|a| crate::graph::equal::same_access(a, access)) {
+            found.push(access.clone());
+        }
+    });
+    if found.len() == 1
+        && let Some(access) = found.pop()
+    {
+        return Ok(access);
+    }
+    let message = if found.is_empty() {
+        "the statement does not read this".to_string()
+    } else {
+        "the statement reads several elements of it".to_string()
+    };
+    Err(
+        Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?")
+            .with_label(nest.span, "the statement")
+            .with_help(format!("give `{command}` an access as the statement writes it")),
+    )
+}
+
+/// Whether the program's expression is what the command's says.
+#[must_use]
+pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
+    let direct = match (&ir.kind, &e.kind) {
+        (ExprKind::Literal(l), ast::ExprKind::Number(_)) => {
+            number(e).is_some_and(|n| l.same_value(n))
+        }
+        (ExprKind::Index(v), ast::ExprKind::Name(name)) => {
+            graph.vars[v.index()].name == *name
+        }
+        (ExprKind::Access(access), ast::ExprKind::Name(name)) => {
+            access.subscripts.is_empty() && graph.tensor(access.tensor).name == *name
+        }
+        (ExprKind::Access(access), ast::ExprKind::Apply { callee, args }) => {
+            graph.tensor(access.tensor).name == callee.name
+                && access.subscripts.len() == args.len()
+                && access
+                    .subscripts
+                    .iter()
+                    .zip(args)
+                    .all(|(s, a)| matches(graph, s, a))
+        }
+        (ExprKind::Call(func, operands), ast::ExprKind::Apply { callee, args }) => {
+            let name = format!("{func:?}").to_lowercase();
+            let spelled = callee.name.trim_start_matches('f').trim_end_matches('f');
+            (name == callee.name.to_lowercase() || name == spelled)
+                && operands.len() == args.len()
+                && operands.iter().zip(args).all(|(o, a)| matches(graph, o, a))
+        }
+        (ExprKind::Unary(op, a), ast::ExprKind::Unary(other, b)) => {
+            *op == *other && matches(graph, a, b)
+        }
+        (ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::Add), ..), ast::ExprKind::Binary(..)) => {
+            let (have, want) = (operands(ir, *op), ast_operands(e, *op));
+            have.len() == want.len() && assign(graph, &have, &want).is_some()
+        }
+        (ExprKind::Binary(op, a, b), ast::ExprKind::Binary(other, x, y)) => {
+            op == other && matches(graph, a, x) && matches(graph, b, y)
+        }
+        (ExprKind::Select(c, a, b), ast::ExprKind::Select(d, x, y)) => {
+            matches(graph, c, d) && matches(graph, a, x) && matches(graph, b, y)
+        }
+        (
+            ExprKind::Literal(_)
+            | ExprKind::Access(_)
+            | ExprKind::Index(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Reduce { .. },
+            _,
+        ) => false,
+    };
+    if direct {
+        return true;
+    }
+    match &ir.kind {
+        ExprKind::Cast(inner) => {
+            let cast = if let ast::ExprKind::Apply { args, .. } = &e.kind {
+                matches!(args.as_slice(), [only] if matches(graph, inner, only))
+            } else {
+                false
+            };
+            cast || matches(graph, inner, e)
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => false,
+    }
+}
+
+fn number(e: &ast::Expr) -> Option<Literal> {
+    let ast::ExprKind::Number(number) = &e.kind else {
+        return None;
+    };
+    Some(match number {
+        ast::Number::Int(i) => Literal::Int(i64::try_from(*i).ok()?),
+        ast::Number::Float(x) => Literal::Float(*x),
+    })
+}
+
+/// The operands of a chain of `op` (subtraction is no part of it).
+#[must_use]
+pub fn operands(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
+    match &e.kind {
+        ExprKind::Binary(own, a, b) if *own == op => {
+            [operands(a, op), operands(b, op)].concat()
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(UnaryOp::Neg | UnaryOp::Not, _)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => vec![e],
+    }
+}
+
+/// As [`operands`], of what a command says.
+#[must_use]
+pub fn ast_operands(e: &ast::Expr, op: BinaryOp) -> Vec<&ast::Expr> {
+    match &e.kind {
+        ast::ExprKind::Binary(own, a, b) if *own == op => {
+            [ast_operands(a, op), ast_operands(b, op)].concat()
+        }
+        ast::ExprKind::Number(_)
+        | ast::ExprKind::Name(_)
+        | ast::ExprKind::Apply { .. }
+        | ast::ExprKind::Extent { .. }
+        | ast::ExprKind::Member { .. }
+        | ast::ExprKind::Unary(..)
+        | ast::ExprKind::Binary(..)
+        | ast::ExprKind::Select(..) => vec![e],
+    }
+}
+
+/// For each wanted operand a different one of those there are.
+#[must_use]
+pub fn assign(graph: &Graph, have: &[&Expr], want: &[&ast::Expr]) -> Option<Vec<usize>> {
+    let mut taken: Vec<usize> = Vec::new();
+    for &e in want {
+        let at = (0..have.len()).find(|at| !taken.contains(at) && matches(graph, have[*at], e))?;
+        taken.push(at);
+    }
+    Some(taken)
+}

@@ -1,0 +1,230 @@
+//! `pos(i, p, A(i,j))`: positions of A's level instead of coordinates (000, 5.1).
+//!
+//! before: `forall(i, ...)`
+//! after:  `forall(p, ...) suchthat pos(i, p, A(i,j))`
+//!
+//! p runs over the elements that A stores below the position of its outer levels; A's
+//! coordinate gives i, other operands are located at it. After `fuse(i, j, f)`, `pos(f,
+//! p, A(i,j))` runs over all of A's elements. Refused: i counts positions already, or is a
+//! part of a split; A is not indexed by i; the fused variables are not the levels of A
+//! in their order; the statement does something where A stores nothing (a union).
+
+use super::arguments::{Arguments, new_var, replace_loops};
+use super::matching::find_access;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::format::TensorFormat;
+use crate::graph::build::reduces;
+use crate::graph::fold::{as_literal, fold};
+use crate::graph::{Graph, Nest, Relation, equal};
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
+
+const USAGE: &str = "pos(j, jpos, A(i,j))";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(3, USAGE)?;
+    let parent = arguments.loop_var(&graph, 0)?;
+    arguments.expect_open(&graph, parent)?;
+    let name = |graph: &Graph, v: VarId| graph.var(v).name.clone();
+    let here = arguments.expr(0)?.span;
+    if graph.provenance.position_of(parent).is_some() {
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            here,
+            format!("`{}` counts positions already", name(&graph, parent)),
+            "is in position space",
+        )
+        .with_help("`coord(p, c)` leads back to coordinates"));
+    }
+    let nest = nest_of(&graph, parent);
+    let Some(nest) = nest else {
+        return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
+    };
+    let access = find_access(&graph, nest, arguments.expr(2)?, &arguments.command.name)?;
+    if !made_of_roots(&graph, parent) {
+        return Err(Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            here,
+            format!(
+                "positions within a part of a range (`{}`) are not supported yet",
+                name(&graph, parent)
+            ),
+            "a part of a variable of the program",
+        )
+        .with_help("take positions first, then split them"));
+    }
+    let roots = graph.provenance.roots(parent);
+    check_levels(&graph, &access, &roots, arguments)?;
+    check_cover(&graph, nest, &access, arguments)?;
+    let pos = new_var(&mut graph, &arguments.name(1)?)?;
+    replace_loops(&mut graph, parent, &[pos]);
+    graph.relate(Relation::Pos {
+        parent,
+        pos,
+        access,
+        span: arguments.span,
+    });
+    super::reorder::check_all(&graph, arguments)?;
+    Ok(graph)
+}
+
+/// The nest, or nest of a workspace, that has a loop over `var`.
+pub(super) fn nest_of(graph: &Graph, var: VarId) -> Option<&Nest> {
+    fn find(nest: &Nest, var: VarId) -> Option<&Nest> {
+        if nest.loops.iter().any(|l| l.var == var) {
+            return Some(nest);
+        }
+        nest.producers.iter().find_map(|p| find(p, var))
+    }
+    graph.nests.iter().find_map(|nest| find(nest, var))
+}
+
+/// A variable of the program, or several fused.
+fn made_of_roots(graph: &Graph, var: VarId) -> bool {
+    match graph.provenance.producer(var) {
+        None => true,
+        Some(Relation::Fuse { outer, inner, .. }) => {
+            made_of_roots(graph, *outer) && made_of_roots(graph, *inner)
+        }
+        Some(Relation::Precompute { parent, .. }) => made_of_roots(graph, *parent),
+        Some(
+            Relation::Split { .. }
+            | Relation::Divide { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. },
+        ) => false,
+    }
+}
+
+/// The level of `format` that stores the variable alone.
+#[must_use]
+pub fn level_of(format: &TensorFormat, access: &Access, var: VarId) -> Option<usize> {
+    format
+        .modes
+        .iter()
+        .position(|&mode| access.subscripts.get(mode).and_then(Expr::as_var) == Some(var))
+}
+
+fn check_levels(
+    graph: &Graph,
+    access: &Access,
+    roots: &[VarId],
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let tensor = graph.tensor(access.tensor);
+    let mut levels = Vec::new();
+    for &root in roots {
+        let Some(level) = level_of(&tensor.format, access, root) else {
+            return Err(Diagnostic::error(
+                codes::POSITION_SPACE,
+                arguments.span,
+                format!(
+                    "`{}` is not indexed by `{}`",
+                    tensor.name,
+                    graph.var(root).name
+                ),
+                "has no positions for it",
+            )
+            .with_help("name an operand with the variable alone as a subscript"));
+        };
+        levels.push(level);
+    }
+    if levels.windows(2).any(|pair| pair[1] != pair[0] + 1) {
+        let stored: Vec<String> = tensor
+            .format
+            .modes
+            .iter()
+            .filter_map(|&mode| access.subscripts[mode].as_var())
+            .map(|v| graph.var(v).name.clone())
+            .collect();
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            arguments.span,
+            format!("`{}` does not store the fused variables one below the other", tensor.name),
+            format!("it stores {}", stored.join(" above ")),
+        )
+        .with_help("fuse the variables of neighbouring levels, outer one first"));
+    }
+    let last = levels.last().copied().unwrap_or(0);
+    if levels.len() > 1 && levels[0] > 0 {
+        // Below unfused levels, positions follow the parent's.
+    }
+    let level = &tensor.format.levels[last];
+    if !level.unique && !level.is_full() {
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            arguments.span,
+            format!(
+                "a coordinate can stand several times in this level of `{}`",
+                tensor.name
+            ),
+            "its positions are no elements",
+        )
+        .with_help("fuse the variables down to the last level, then take positions"));
+    }
+    Ok(())
+}
+
+/// The statement must do nothing where `access` stores nothing.
+fn check_cover(
+    graph: &Graph,
+    nest: &Nest,
+    access: &Access,
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let tensor = graph.tensor(access.tensor);
+    if !tensor.is_sparse() {
+        return Ok(());
+    }
+    let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
+    let neutral = |e: &Expr, op: ReduceOp| {
+        as_literal(&fold(e, &absent)).is_some_and(|l| l.same_value(op.neutral(e.ty)))
+    };
+    let sums = reduces(&nest.rhs);
+    let covered = if sums.is_empty() {
+        let left = as_literal(&fold(&nest.rhs, &absent));
+        match nest.op {
+            Some(op) => neutral(&nest.rhs, op),
+            None => {
+                let fill = graph.tensor(nest.tensor).fill;
+                left.is_some_and(|l| l.same_value(fill))
+            }
+        }
+    } else {
+        sums.iter().all(|sum| {
+            let ExprKind::Reduce { op, body, .. } = &sum.kind else {
+                return false;
+            };
+            !reads_access(sum, access) || neutral(body, *op)
+        }) && sums.iter().any(|sum| reads_access(sum, access))
+    };
+    if covered {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::POSITION_SPACE,
+        arguments.span,
+        format!(
+            "the stored elements of `{}` do not cover the iteration",
+            tensor.name
+        ),
+        "the statement does something where it stores nothing",
+    )
+    .with_label(nest.span, "this statement")
+    .with_help("keep the loop in coordinate space"))
+}
+
+fn reads_access(e: &Expr, access: &Access) -> bool {
+    let mut found = false;
+    crate::graph::visit(e, &mut |node| {
+        if let ExprKind::Access(other) = &node.kind {
+            found |= equal::same_access(other, access);
+        }
+    });
+    found
+}

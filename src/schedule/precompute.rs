@@ -1,0 +1,552 @@
+//! `precompute(e, i, iw, w)`: a workspace w(iw) = e, read back at i (000, chapter 7).
+//!
+//! before: `forall(i, ... e ...)`
+//! after:  `where(forall(i, ... w(i) ...), forall(iw, w(iw) = e))`
+//!
+//! Several variables stand in braces. A reduction whose variables only e uses moves
+//! into the workspace: `C(i,j) = A(i,k) * B(k,j)` with `precompute(A(i,k) * B(k,j), j, jw, w)`
+//! becomes `where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw))))`.
+//! The workspace stands as far out as what e reads allows. iw may be i itself: then
+//! later commands on i apply to both loops. Refused: e does not occur; i is no loop
+//! around it; the range of i has no size that is known before it runs.
+
+use super::arguments::{Arguments, loop_var, new_var};
+use super::matching::{assign, ast_operands, matches, operands};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::format::TensorFormat;
+use crate::graph::build::reads;
+use crate::graph::order::vars_in;
+use crate::graph::{Graph, Loop, Nest, Relation};
+use crate::program::ir::{
+    Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+};
+use crate::scalar::{Literal, ScalarType};
+use crate::syntax::ast::{self, Arg, Ident};
+
+const USAGE: &str = "precompute(A(i,j) * x(j), j, jw, w)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    if arguments.args.len() != 3 {
+        arguments.expect_count(4, USAGE)?;
+    }
+    let wanted = arguments.expr(0)?;
+    let (at, vars) = place(&graph, arguments, wanted)?;
+    let nest = at.of(&graph);
+    let copies = copies(&graph, arguments, &vars)?;
+    let Some(found) = find(&graph, &nest.rhs, wanted) else {
+        return Err(absent(nest, wanted));
+    };
+    let moved = moved_sums(&graph, nest, &found, &vars);
+    let dims = dims(&graph, arguments, &vars)?;
+    check_inside(&graph, nest, &found, &vars, &moved, arguments)?;
+
+    let mut pairs = Vec::new();
+    for (&var, copy) in vars.iter().zip(&copies) {
+        let copy = match copy {
+            Some(name) => new_var(&mut graph, name)?,
+            None => var,
+        };
+        pairs.push((var, copy));
+    }
+    let workspace = workspace(&mut graph, arguments, &found.e, dims)?;
+    let line = script(&graph, &found.e, &pairs, workspace);
+    rewrite(&mut graph, &at, &found, &pairs, &moved, workspace);
+    for &(parent, child) in pairs.iter().filter(|(var, copy)| var != copy) {
+        graph
+            .provenance
+            .relations
+            .push(Relation::Precompute { parent, child });
+    }
+    graph.script.push(line);
+    super::reorder::check_all(&graph, arguments)?;
+    Ok(graph)
+}
+
+/// The nest that an expression stands in: a statement's, or below it a workspace's.
+struct Place {
+    nest: usize,
+    path: Vec<usize>,
+}
+
+impl Place {
+    fn of<'g>(&self, graph: &'g Graph) -> &'g Nest {
+        self.path
+            .iter()
+            .fold(&graph.nests[self.nest], |nest, &at| &nest.producers[at])
+    }
+
+    fn of_mut<'g>(&self, graph: &'g mut Graph) -> &'g mut Nest {
+        self.path
+            .iter()
+            .fold(&mut graph.nests[self.nest], |nest, &at| {
+                &mut nest.producers[at]
+            })
+    }
+
+    /// All nests, those of workspaces after the one that reads them.
+    fn all(graph: &Graph) -> Vec<Place> {
+        fn below(nest: &Nest, at: usize, path: &[usize], found: &mut Vec<Place>) {
+            found.push(Place {
+                nest: at,
+                path: path.to_vec(),
+            });
+            for (n, producer) in nest.producers.iter().enumerate() {
+                let mut path = path.to_vec();
+                path.push(n);
+                below(producer, at, &path, found);
+            }
+        }
+        let mut found = Vec::new();
+        for (at, nest) in graph.nests.iter().enumerate() {
+            below(nest, at, &[], &mut found);
+        }
+        found
+    }
+}
+
+/// Where the expression stands, and the loops over which it is kept.
+fn place(
+    graph: &Graph,
+    arguments: &Arguments,
+    wanted: &ast::Expr,
+) -> Result<(Place, Vec<VarId>), Diagnostic> {
+    let named: Vec<&ast::Expr> = match arguments.args.get(1) {
+        Some(Arg::Expr(e)) => vec![e],
+        Some(Arg::Vars(list, _)) => list.iter().collect(),
+        None => Vec::new(),
+    };
+    let mut vars = Vec::new();
+    for e in &named {
+        let var = loop_var(graph, e)?;
+        arguments.expect_open(graph, var)?;
+        if !vars.contains(&var) {
+            vars.push(var);
+        }
+    }
+    let has_loops =
+        |nest: &Nest| vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v));
+    let places = Place::all(graph);
+    let (around, elsewhere): (Vec<Place>, Vec<Place>) = places
+        .into_iter()
+        .partition(|place| has_loops(place.of(graph)));
+    let mut last = None;
+    for place in around {
+        if find(graph, &place.of(graph).rhs, wanted).is_some() {
+            return Ok((place, vars));
+        }
+        last = Some(place);
+    }
+    let other = elsewhere
+        .iter()
+        .find(|place| find(graph, &place.of(graph).rhs, wanted).is_some());
+    if let Some(other) = other {
+        let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
+        return Err(Diagnostic::error(
+            codes::NOT_NESTED,
+            arguments.span,
+            format!("`{}` is no loop around the expression", names.join(", ")),
+            "read back there",
+        )
+        .with_label(other.of(graph).span, "the expression stands here")
+        .with_help("name loops of the statement that holds the expression"));
+    }
+    let nest = last.as_ref().map(|place| place.of(graph));
+    Err(match nest.or(graph.nests.first()) {
+        Some(nest) => absent(nest, wanted),
+        None => arguments.wrong(arguments.span, "there is no statement".to_string(), USAGE),
+    })
+}
+
+fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
+    Diagnostic::error(
+        codes::NO_SUCH_EXPRESSION,
+        wanted.span,
+        "the expression does not occur",
+        "not found",
+    )
+    .with_label(nest.span, "in this statement")
+    .with_help("write it as the statement does; factors may be left out")
+}
+
+/// The names of the variables that run over the workspace; `None` for the same one.
+fn copies(
+    graph: &Graph,
+    arguments: &Arguments,
+    vars: &[VarId],
+) -> Result<Vec<Option<Ident>>, Diagnostic> {
+    let named: Vec<&ast::Expr> = match arguments.args.get(2) {
+        Some(Arg::Expr(e)) => vec![e],
+        Some(Arg::Vars(list, _)) => list.iter().collect(),
+        None => Vec::new(),
+    };
+    if named.len() != vars.len() {
+        return Err(arguments.wrong(
+            arguments.span,
+            format!(
+                "{} variables are read back, {} computed",
+                vars.len(),
+                named.len()
+            ),
+            USAGE,
+        ));
+    }
+    named
+        .into_iter()
+        .zip(vars)
+        .map(|(e, &var)| {
+            let ast::ExprKind::Name(name) = &e.kind else {
+                return Err(arguments.wrong(e.span, "expected a name".to_string(), USAGE));
+            };
+            Ok((graph.var(var).name != *name).then(|| Ident {
+                name: name.clone(),
+                span: e.span,
+            }))
+        })
+        .collect()
+}
+
+/// An expression found in a statement.
+struct Found {
+    /// What the workspace holds.
+    e: Expr,
+    /// The whole product or sum that it was found in, and what is left of it.
+    whole: Expr,
+    rest: Vec<Expr>,
+    op: BinaryOp,
+    /// The reduction whose body the whole is.
+    sum: Option<(ReduceOp, Vec<VarId>, Expr)>,
+}
+
+/// Finds the expression, outer places first.
+fn find(graph: &Graph, e: &Expr, wanted: &ast::Expr) -> Option<Found> {
+    search(graph, e, wanted, None)
+}
+
+fn search(
+    graph: &Graph,
+    e: &Expr,
+    wanted: &ast::Expr,
+    sum: Option<(ReduceOp, Vec<VarId>, Expr)>,
+) -> Option<Found> {
+    if let ExprKind::Reduce { op, vars, body } = &e.kind {
+        return search(graph, body, wanted, Some((*op, vars.clone(), e.clone())));
+    }
+    for op in [BinaryOp::Mul, BinaryOp::Add] {
+        let have = operands(e, op);
+        if have.len() < 2 {
+            continue;
+        }
+        let want = ast_operands(wanted, op);
+        let Some(taken) = assign(graph, &have, &want) else {
+            continue;
+        };
+        let chosen: Vec<Expr> = taken.iter().map(|&at| have[at].clone()).collect();
+        let rest = (0..have.len())
+            .filter(|at| !taken.contains(at))
+            .map(|at| have[at].clone())
+            .collect();
+        return Some(Found {
+            e: chain(op, chosen)?,
+            whole: e.clone(),
+            rest,
+            op,
+            sum,
+        });
+    }
+    if matches(graph, e, wanted) {
+        return Some(Found {
+            e: e.clone(),
+            whole: e.clone(),
+            rest: Vec::new(),
+            op: BinaryOp::Mul,
+            sum,
+        });
+    }
+    match &e.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Reduce { .. } => None,
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => search(graph, a, wanted, None),
+        ExprKind::Binary(_, a, b) => {
+            search(graph, a, wanted, None).or_else(|| search(graph, b, wanted, None))
+        }
+        ExprKind::Select(c, a, b) => [c, a, b]
+            .into_iter()
+            .find_map(|e| search(graph, e, wanted, None)),
+        ExprKind::Call(_, args) => args.iter().find_map(|e| search(graph, e, wanted, None)),
+    }
+}
+
+/// `a op b op c`
+fn chain(op: BinaryOp, operands: Vec<Expr>) -> Option<Expr> {
+    operands.into_iter().reduce(|a, b| Expr {
+        ty: a.ty,
+        span: a.span.to(b.span),
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+    })
+}
+
+/// The variables of the reduction around it that move into the workspace: those that
+/// only the expression uses and that have loops of their own.
+fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<VarId> {
+    let Some((op, reduced, _)) = &found.sum else {
+        return Vec::new();
+    };
+    let distributes = found.rest.is_empty()
+        || (*op == ReduceOp::Add && found.op == BinaryOp::Mul && found.e.ty != ScalarType::Bool);
+    if !distributes {
+        return Vec::new();
+    }
+    let outside: Vec<VarId> = found.rest.iter().flat_map(vars_in).collect();
+    let loops = nest.loop_vars();
+    reduced
+        .iter()
+        .copied()
+        .filter(|var| {
+            let leaves = graph.provenance.leaves(*var, &loops);
+            let own = leaves.iter().all(|&leaf| {
+                graph
+                    .provenance
+                    .roots(leaf)
+                    .iter()
+                    .all(|root| reduced.contains(root) && !outside.contains(root))
+            });
+            own && !leaves.is_empty()
+                && !outside.contains(var)
+                && !leaves.iter().any(|leaf| vars.contains(leaf))
+        })
+        .collect()
+}
+
+/// Loops that the expression needs must not stand inside those it is kept over.
+fn check_inside(
+    graph: &Graph,
+    nest: &Nest,
+    found: &Found,
+    vars: &[VarId],
+    moved: &[VarId],
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let loops = nest.loop_vars();
+    let Some(first) = loops.iter().position(|v| vars.contains(v)) else {
+        return Ok(());
+    };
+    for var in vars_in(&found.e) {
+        if moved.contains(&var) {
+            continue;
+        }
+        let inside = graph
+            .provenance
+            .leaves(var, &loops)
+            .into_iter()
+            .find(|leaf| !vars.contains(leaf) && loops[first..].contains(leaf));
+        if let Some(leaf) = inside {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!(
+                    "the expression depends on `{}`, a loop inside `{}`",
+                    graph.var(leaf).name,
+                    graph.var(loops[first]).name
+                ),
+                "not known where the workspace is computed",
+            )
+            .with_help(format!(
+                "keep it over `{}` too, or reorder the loops",
+                graph.var(leaf).name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn dims(
+    graph: &Graph,
+    arguments: &Arguments,
+    vars: &[VarId],
+) -> Result<Vec<SizeExpr>, Diagnostic> {
+    let mut dims = Vec::new();
+    for &var in vars {
+        // Variables of the program keep their values as subscripts.
+        let extent = match graph.provenance.producer(var) {
+            None => graph.static_range(var).map(|(_, hi)| hi.clone()),
+            Some(_) => graph.extent(var),
+        };
+        let Some(extent) = extent else {
+            let name = &graph.var(var).name;
+            return Err(Diagnostic::error(
+                codes::NO_SIZE,
+                arguments.span,
+                format!("how many values `{name}` has is known only when it runs"),
+                "the workspace would have no size",
+            )
+            .with_help(format!(
+                "`split` it and use the inner part, or `bound` it (`bound({name}, b, 64, MaxConstraint)`)"
+            )));
+        };
+        dims.push(extent);
+    }
+    Ok(dims)
+}
+
+fn workspace(
+    graph: &mut Graph,
+    arguments: &Arguments,
+    e: &Expr,
+    dims: Vec<SizeExpr>,
+) -> Result<TensorId, Diagnostic> {
+    let name = if arguments.args.len() == 4 {
+        let name = arguments.name(3)?;
+        let taken = graph.vars.iter().any(|v| v.name == name.name)
+            || graph.tensors.iter().any(|t| t.name == name.name)
+            || graph.function.sizes.iter().any(|s| s.name == name.name);
+        if taken {
+            return Err(super::arguments::taken(&name));
+        }
+        name.name
+    } else {
+        let taken = |name: &str| graph.tensors.iter().any(|t| t.name == name);
+        (1..)
+            .map(|n| format!("workspace{n}"))
+            .find(|name| !taken(name))
+            .unwrap_or_default()
+    };
+    let id = graph.add_tensor(Tensor {
+        name,
+        span: arguments.span,
+        role: Role::Temporary,
+        ty: e.ty,
+        format: TensorFormat::dense(dims.len()),
+        dims,
+        fill: Literal::ZERO,
+    });
+    graph.workspaces.push(id);
+    Ok(id)
+}
+
+/// The command as it could be written again.
+fn script(graph: &Graph, e: &Expr, pairs: &[(VarId, VarId)], workspace: TensorId) -> String {
+    let list = |vars: Vec<VarId>| {
+        let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
+        if let [only] = names.as_slice() {
+            (*only).to_string()
+        } else {
+            format!("{{{}}}", names.join(", "))
+        }
+    };
+    format!(
+        "precompute({}, {}, {}, {})",
+        crate::graph::print::expr_text(graph, e),
+        list(pairs.iter().map(|p| p.0).collect()),
+        list(pairs.iter().map(|p| p.1).collect()),
+        graph.tensor(workspace).name
+    )
+}
+
+fn rewrite(
+    graph: &mut Graph,
+    at: &Place,
+    found: &Found,
+    pairs: &[(VarId, VarId)],
+    moved: &[VarId],
+    workspace: TensorId,
+) {
+    let provenance = graph.provenance.clone();
+    let read = Expr {
+        kind: ExprKind::Access(Access {
+            tensor: workspace,
+            subscripts: pairs
+                .iter()
+                .map(|&(var, _)| Expr {
+                    kind: ExprKind::Index(var),
+                    ty: ScalarType::I64,
+                    span: found.e.span,
+                })
+                .collect(),
+        }),
+        ty: found.e.ty,
+        span: found.e.span,
+    };
+    let nest = at.of_mut(graph);
+    let loops = nest.loop_vars();
+    let is_moved = |var: VarId| {
+        moved
+            .iter()
+            .any(|&sum| provenance.leaves(sum, &loops).contains(&var))
+    };
+    // What the workspace computes.
+    let mut own_loops = Vec::new();
+    for l in &nest.loops {
+        if is_moved(l.var) {
+            own_loops.push(l.clone());
+        } else if let Some(&(_, copy)) = pairs.iter().find(|(var, _)| *var == l.var) {
+            own_loops.push(Loop::serial(copy));
+        }
+    }
+    let rhs = match &found.sum {
+        Some((op, _, _)) if !moved.is_empty() => Expr {
+            kind: ExprKind::Reduce {
+                op: *op,
+                vars: moved.to_vec(),
+                body: Box::new(found.e.clone()),
+            },
+            ..found.e.clone()
+        },
+        Some(_) | None => found.e.clone(),
+    };
+    // What is left of the statement.
+    let mut factors = found.rest.clone();
+    factors.push(read);
+    let left = chain(found.op, factors);
+    let (from, to) = match (&found.sum, left) {
+        (_, None) => return,
+        (Some((op, vars, whole)), Some(body)) => {
+            let vars: Vec<VarId> = vars
+                .iter()
+                .copied()
+                .filter(|v| !moved.contains(v))
+                .collect();
+            let to = if vars.is_empty() {
+                body
+            } else {
+                Expr {
+                    kind: ExprKind::Reduce {
+                        op: *op,
+                        vars,
+                        body: Box::new(body),
+                    },
+                    ty: whole.ty,
+                    span: whole.span,
+                }
+            };
+            (whole.clone(), to)
+        }
+        (None, Some(body)) => (found.whole.clone(), body),
+    };
+    crate::graph::build::replace(&mut nest.rhs, &from, &to);
+    nest.loops.retain(|l| !is_moved(l.var));
+    // Workspaces that only the expression reads stand inside it now.
+    let kept = nest.rhs.clone();
+    let (producers, inner) = std::mem::take(&mut nest.producers)
+        .into_iter()
+        .partition(|p: &Nest| reads(&kept, p.tensor));
+    nest.producers = producers;
+    nest.producers.push(Nest {
+        stmt: nest.stmt,
+        tensor: workspace,
+        lhs: pairs.iter().map(|p| p.0).collect(),
+        op: None,
+        rhs,
+        loops: own_loops,
+        producers: inner,
+        joined: 0,
+        span: nest.span,
+    });
+}

@@ -1,0 +1,50 @@
+//! `tile(i, j, ti, tj)`: rectangular tiles, the outer loops outside (sugar).
+//!
+//! before: `forall(i, forall(j, ...))`
+//! after:  `forall(i_o, forall(j_o, forall(i_i, forall(j_i, ...))))`
+//!
+//! The same as `split(i, i_o, i_i, ti) split(j, j_o, j_i, tj) reorder(i_o, j_o, i_i, j_i)`,
+//! and refused as those; for any number of variables.
+
+use super::arguments::Arguments;
+use super::{reorder, split};
+use crate::diagnostic::Diagnostic;
+use crate::graph::Graph;
+use crate::syntax::ast::Ident;
+
+const USAGE: &str = "tile(i, j, 32, 32)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Those of `split` and `reorder`.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    let count = arguments.args.len() / 2;
+    if count == 0 || arguments.args.len() % 2 == 1 {
+        return Err(arguments.wrong(
+            arguments.span,
+            "`tile` takes as many sizes as variables".to_string(),
+            USAGE,
+        ));
+    }
+    let mut outer = Vec::new();
+    let mut inner = Vec::new();
+    for at in 0..count {
+        let var = arguments.loop_var(&graph, at)?;
+        arguments.expect_open(&graph, var)?;
+        let factor = arguments.positive(count + at)?;
+        let part = |end: &str| Ident {
+            name: format!("{}_{end}", graph.var(var).name),
+            span: arguments.span,
+        };
+        let (o, i) = (part("o"), part("i"));
+        let (o, i) = split::split(&mut graph, var, &o, &i, factor)?;
+        outer.push(o);
+        inner.push(i);
+    }
+    outer.append(&mut inner);
+    if count > 1 {
+        reorder::reorder(&mut graph, &outer, arguments)?;
+    }
+    Ok(graph)
+}
