@@ -289,8 +289,7 @@ impl<'k> Printer<'k> {
                 if *atomic {
                     let elem = self.kernel.array(*array).elem;
                     self.pragma(atomic_pragma(elem, *op));
-                    if let (Some(ReduceOp::Add), true) =
-                        (op, elem.is_integer() && elem.size() < 4)
+                    if let (Some(ReduceOp::Add), true) = (op, elem.is_integer() && elem.size() < 4)
                     {
                         let text = format!(
                             "{}[{}] += {};",

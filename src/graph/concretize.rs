@@ -88,10 +88,7 @@ enum Item {
         from: Option<VarId>,
     },
     /// The loops that follow, over roots, stay within the positions of this variable.
-    Within {
-        var: VarId,
-        skipped: usize,
-    },
+    Within { var: VarId, skipped: usize },
 }
 
 struct Concretizer<'a> {
@@ -219,6 +216,12 @@ impl<'a> Concretizer<'a> {
         let in_place = self.items[..prefix]
             .iter()
             .any(|item| self.is_reduced(item) || !self.is_left(item));
+        let result = &self.tensors[nest.tensor.index()];
+        let narrow = result.ty.compute() != result.ty;
+        if in_place && (narrow || reads(body, nest.tensor)) {
+            // Each step would be rounded, or be read by the next one.
+            return None;
+        }
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {

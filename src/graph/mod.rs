@@ -307,10 +307,7 @@ impl Graph {
     pub fn extent(&self, var: VarId) -> Option<SizeExpr> {
         let up = |e: SizeExpr, n: i64| {
             SizeExpr::FloorDiv(
-                Box::new(SizeExpr::Add(
-                    Box::new(e),
-                    Box::new(SizeExpr::Const(n - 1)),
-                )),
+                Box::new(SizeExpr::Add(Box::new(e), Box::new(SizeExpr::Const(n - 1)))),
                 Box::new(SizeExpr::Const(n)),
             )
         };

@@ -43,6 +43,19 @@ pub fn opened(
                 .iter()
                 .take_while(|&&root| !is_needed(graph, nest, access, root))
                 .count();
+            // A dense level's coordinates follow from those of the levels above.
+            let format = &graph.tensor(access.tensor).format;
+            let full = roots[..=skipped].iter().rposition(|&root| {
+                let level = format
+                    .modes
+                    .iter()
+                    .position(|&m| access.subscripts[m].as_var() == Some(root));
+                level.is_some_and(|l| format.levels[l].is_full())
+            });
+            let skipped = match full {
+                Some(at) if at == skipped => 0,
+                Some(_) | None => skipped,
+            };
             Some((roots, skipped))
         }
         Relation::Fuse { .. } => Some((unfused(graph, top), 0)),
@@ -98,9 +111,9 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
         return true;
     }
     match graph.provenance.producer(var) {
-        Some(
-            Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. },
-        ) => *inner == var && is_innermost_part(graph, *parent, top),
+        Some(Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. }) => {
+            *inner == var && is_innermost_part(graph, *parent, top)
+        }
         Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
             is_innermost_part(graph, *parent, top)
         }
@@ -124,7 +137,10 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
 fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
     let mut needed = false;
     nest.visit(&mut |part| {
-        needed |= part.lhs.iter().any(|&v| v == root);
+        needed |= part.lhs.iter().any(|&v| {
+            graph.provenance.ancestors(v).contains(&root)
+                && graph.provenance.position_of(v).is_none()
+        });
         needed |= !part.producers.is_empty();
         super::visit(&part.rhs, &mut |node| match &node.kind {
             ExprKind::Access(access) => {

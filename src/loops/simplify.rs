@@ -52,6 +52,9 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
         for inner in visit::bodies_mut(stmt) {
             prune(inner, used);
         }
+        if let Stmt::For { tag, .. } = stmt {
+            tag.reductions.retain(|(_, var)| used.contains(var));
+        }
         if let Stmt::If {
             cond,
             then,

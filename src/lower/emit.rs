@@ -106,7 +106,8 @@ impl Lowerer<'_> {
             return Ok(out);
         }
         let index = self.result_index(assign, scope)?;
-        let array = self.storage[&assign.tensor].values;
+        let values = self.storage[&assign.tensor].values;
+        let array = scope.copies.get(&assign.tensor).copied().unwrap_or(values);
         let elem = self.arrays[array.0 as usize].elem;
         let value = b::cast(elem.compute(), value);
         // A half-width element is read, combined in float and rounded.
@@ -158,9 +159,7 @@ impl Lowerer<'_> {
         Ok(match &e.kind {
             ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
             ExprKind::Access(access) => self.read(access, scope, before)?,
-            ExprKind::Index(var) => self
-                .coordinate(*var, scope)
-                .unwrap_or_else(|| b::int(0)),
+            ExprKind::Index(var) => self.coordinate(*var, scope).unwrap_or_else(|| b::int(0)),
             ExprKind::Size(size) => self.size_expr(size),
             ExprKind::Unary(op, a) => {
                 let a = self.expr(a, scope, before)?;

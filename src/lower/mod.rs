@@ -18,9 +18,9 @@ pub mod race;
 pub mod recover;
 pub mod signature;
 pub mod simplify;
-pub mod workspace;
 #[cfg(test)]
 mod tests;
+pub mod workspace;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::concretize::concretize;
@@ -149,6 +149,10 @@ pub(crate) struct Lowerer<'g> {
     /// What stands before and after all loops: the memory of workspaces.
     prelude: Vec<ir::Stmt>,
     postlude: Vec<ir::Stmt>,
+    /// Arrays of workspaces that some block declares.
+    declared: BTreeSet<ArrayId>,
+    /// Where the memory of workspaces is, for each thread or not.
+    rooms: BTreeMap<(TensorId, bool), ArrayId>,
     // Of the nest at hand:
     span: Span,
     table: Table,
@@ -178,6 +182,8 @@ impl<'g> Lowerer<'g> {
             nests: Vec::new(),
             prelude: Vec::new(),
             postlude: Vec::new(),
+            rooms: BTreeMap::new(),
+            declared: BTreeSet::new(),
             assembly: None,
         };
         lowerer.declare();
@@ -333,6 +339,7 @@ impl<'g> Lowerer<'g> {
             [only] => self.droppable_tensors(only),
             _ => BTreeSet::new(),
         };
+        self.droppable.extend(&self.graph.workspaces);
         self.assembly = None;
         let mut scope = Scope {
             cursors: self.table.start(),
@@ -352,6 +359,9 @@ impl<'g> Lowerer<'g> {
         self.prefill.append(&mut dropped);
         let mut out = Vec::new();
         for tensor in self.prefill.clone() {
+            if self.graph.workspaces.contains(&tensor) {
+                continue;
+            }
             if let Some(arrays) = self.storage.get(&tensor) {
                 let ty = self.tensor(tensor).ty.compute();
                 out.push(ir::Stmt::Fill {

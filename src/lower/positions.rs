@@ -5,7 +5,7 @@ use super::access::AccessId;
 use super::recover::{Root, Step, Top, Window, ceil_div};
 use super::{Lower, Lowerer, Scope};
 use crate::format::LevelKind;
-use crate::graph::{Relation, Stmt, Tag};
+use crate::graph::{BoundKind, Relation, Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::program::ir::VarId;
@@ -146,7 +146,10 @@ impl Lowerer<'_> {
             ),
             (LevelKind::Dense, _) => {
                 let extent = self.extent(tensor, level);
-                (b::mul(lo.clone(), extent.clone()), b::mul(hi.clone(), extent))
+                (
+                    b::mul(lo.clone(), extent.clone()),
+                    b::mul(hi.clone(), extent),
+                )
             }
             (
                 LevelKind::Compressed
@@ -379,11 +382,7 @@ impl Lowerer<'_> {
 
     /// The statement where the access stores something; it must do nothing elsewhere.
     fn covered(&mut self, id: AccessId, body: &Stmt) -> Lower<Stmt> {
-        if !self
-            .table
-            .in_stmt(self.graph, body, false)
-            .contains(&id)
-        {
+        if !self.table.in_stmt(self.graph, body, false).contains(&id) {
             return Ok(body.clone());
         }
         let tensor = self.table.get(id).access.tensor;
@@ -514,10 +513,7 @@ impl Lowerer<'_> {
             };
             let coordinate = match crd {
                 Some(crd) => self.load_index(crd, position),
-                None => b::sub(
-                    position,
-                    b::mul(parent.clone(), self.extent(tensor, level)),
-                ),
+                None => b::sub(position, b::mul(parent.clone(), self.extent(tensor, level))),
             };
             let name = self.graph.var(root).name.clone();
             let (c, value) = self.fresh_index(&name, false);
@@ -613,10 +609,30 @@ impl Lowerer<'_> {
                 let Some(&parent) = relation.parents().first() else {
                     break;
                 };
+                if let Relation::Fuse { fused, .. } = relation {
+                    if let Some(offset) = self.offset_down(fused, scope) {
+                        self.unfuse(fused, offset, scope, out, guards)?;
+                    }
+                    break;
+                }
                 let Some(whole) = self.offset(parent, scope) else {
                     break;
                 };
-                if matches!(relation, Relation::Split { .. } | Relation::Divide { .. }) {
+                let overshoots = match relation {
+                    Relation::Split { .. } | Relation::Divide { .. } => true,
+                    Relation::Bound { kind, .. } => match kind {
+                        BoundKind::MaxConstraint => true,
+                        BoundKind::MaxExact => self.has_dynamic_range(parent),
+                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                            false
+                        }
+                    },
+                    Relation::Fuse { .. }
+                    | Relation::Pos { .. }
+                    | Relation::Coord { .. }
+                    | Relation::Precompute { .. } => false,
+                };
+                if overshoots {
                     guards.push(b::lt(whole, self.own_extent(parent, scope)?));
                 }
                 known = parent;

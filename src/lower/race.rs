@@ -142,9 +142,7 @@ impl Lowerer<'_> {
     }
 
     fn lanes_refused(&self, arrays: &BTreeSet<TensorId>, parallel: &Parallel) -> Diagnostic {
-        let name = arrays
-            .first()
-            .map_or("", |&t| self.tensor(t).name.as_str());
+        let name = arrays.first().map_or("", |&t| self.tensor(t).name.as_str());
         Diagnostic::error(
             codes::BAD_UNIT,
             parallel.span,
@@ -259,7 +257,6 @@ impl Lowerer<'_> {
         (index, op, value): (Expr, Option<ReduceOp>, Expr),
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let array = scope.copies.get(&tensor).copied().unwrap_or(array);
         let plain = ir::Stmt::Store {
             array,
             index: index.clone(),
@@ -293,12 +290,7 @@ impl Lowerer<'_> {
 
     /// Where the loop over `var` shares out tiles of positions and a row of them is at
     /// hand: whether the row lies wholly in the tile.
-    fn row_is_whole(
-        &mut self,
-        var: VarId,
-        tensor: TensorId,
-        scope: &Scope,
-    ) -> Lower<Option<Expr>> {
+    fn row_is_whole(&mut self, var: VarId, tensor: TensorId, scope: &Scope) -> Lower<Option<Expr>> {
         let Some(Relation::Pos { parent, access, .. }) = self.graph.provenance.position_of(var)
         else {
             return Ok(None);
@@ -312,9 +304,10 @@ impl Lowerer<'_> {
         let last = level + 1 == format.order()
             && roots.last().copied() == access.subscripts[format.modes[level]].as_var();
         let above = &roots[..roots.len().saturating_sub(1)];
-        let stored = self.nests.iter().any(|nest| {
-            nest.tensor == tensor && above.iter().all(|root| nest.lhs.contains(root))
-        });
+        let stored = self
+            .nests
+            .iter()
+            .any(|nest| nest.tensor == tensor && above.iter().all(|root| nest.lhs.contains(root)));
         let Some(clip) = scope.windows.get(&(id, level)).cloned() else {
             return Ok(None);
         };

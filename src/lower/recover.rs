@@ -218,7 +218,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether data decide how many values the variable has.
-    fn has_dynamic_range(&self, var: VarId) -> bool {
+    pub(super) fn has_dynamic_range(&self, var: VarId) -> bool {
         let roots = self.graph.provenance.roots(var);
         roots
             .iter()
@@ -376,7 +376,7 @@ impl Lowerer<'_> {
                 ceil_div(hi, &one),
             )));
         }
-        let Some(row) = self.offset_down(outer, scope) else {
+        let Some(row) = self.offset(outer, scope) else {
             return Ok(None);
         };
         let start = b::mul(row, extent.clone());
@@ -393,7 +393,7 @@ impl Lowerer<'_> {
     }
 
     /// From its own value or the parts it was taken apart into.
-    fn offset_down(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+    pub(super) fn offset_down(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
         let graph = self.graph;
         if let Some((id, level, begin)) = scope.spans.get(&var) {
             let cursor = self.cursor(scope, *id);
@@ -422,7 +422,17 @@ impl Lowerer<'_> {
                 Relation::Bound { child, .. } | Relation::Precompute { child, .. } => {
                     self.offset_down(*child, scope)
                 }
-                Relation::Fuse { .. } | Relation::Pos { .. } | Relation::Coord { .. } => None,
+                Relation::Pos { pos, .. } => {
+                    let coord = graph.provenance.consumers(*pos).find_map(|r| {
+                        if let Relation::Coord { coord, .. } = r {
+                            Some(*coord)
+                        } else {
+                            None
+                        }
+                    });
+                    self.offset_down(coord?, scope)
+                }
+                Relation::Fuse { .. } | Relation::Coord { .. } => None,
             })
     }
 
@@ -462,8 +472,8 @@ impl Lowerer<'_> {
                 .or_else(|| self.offset_up(*parent, scope)),
             Relation::Fuse { outer, inner, .. } => {
                 let extent = self.own_extent(*inner, scope).ok()?;
-                let outer = self.offset_down(*outer, scope)?;
-                let inner = self.offset_down(*inner, scope)?;
+                let outer = self.offset(*outer, scope)?;
+                let inner = self.offset(*inner, scope)?;
                 Some(b::add(b::mul(outer, extent), inner))
             }
             Relation::Pos { pos, .. } => self.position_offset(*pos, scope),

@@ -26,7 +26,6 @@ impl Lowerer<'_> {
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();
         let count = self.element_count(temp);
-        let array = self.storage[&temp].values;
         let constant = match count.kind {
             ExprKind::Literal(Literal::Int(n)) => u64::try_from(n)
                 .ok()
@@ -42,33 +41,39 @@ impl Lowerer<'_> {
             | ExprKind::Thread
             | ExprKind::Threads => None,
         };
+        let mut array = self.storage[&temp].values;
+        if constant.is_some() || scope.threaded {
+            // Declared where it is used, which may be in several places.
+            if self.declared.contains(&array) {
+                array = self.array(&format!("{name}_vals"), ty, ir::Storage::Local);
+            }
+            self.declared.insert(array);
+            if let Some(arrays) = self.storage.get_mut(&temp) {
+                arrays.values = array;
+            }
+        }
         if let Some(count) = constant {
             out.push(ir::Stmt::Declare { array, count });
         } else if scope.threaded {
-            let all = self.array(&format!("{name}_all"), ty, ir::Storage::Local);
-            self.prelude.push(ir::Stmt::Alloc {
-                array: all,
-                count: b::mul(b::threads(), count.clone()),
-                zeroed: false,
-            });
-            self.postlude.push(ir::Stmt::Free { array: all });
+            let all = self.room(temp, &name, true);
             out.push(ir::Stmt::Slice {
                 array,
                 of: all,
                 offset: b::mul(b::thread(), count.clone()),
             });
         } else {
-            self.prelude.push(ir::Stmt::Alloc {
-                array,
-                count: count.clone(),
-                zeroed: false,
-            });
-            self.postlude.push(ir::Stmt::Free { array });
+            self.room(temp, &name, false);
         }
         let mut inner = scope.clone();
         inner.own(temp);
-        self.droppable.insert(temp);
-        let producer = self.stmt(producer, &inner)?;
+        self.prefill.remove(&temp);
+        let apart = Scope {
+            // A sparse result is appended to by the consumer alone.
+            result: None,
+            touched: None,
+            ..inner.clone()
+        };
+        let producer = self.stmt(producer, &apart)?;
         if self.prefill.remove(&temp) {
             out.push(ir::Stmt::Fill {
                 array,
@@ -80,5 +85,29 @@ impl Lowerer<'_> {
         out.extend(producer);
         out.extend(self.stmt(consumer, &inner)?);
         Ok(out)
+    }
+
+    /// The memory of a workspace, allocated once however often it is used: with a part
+    /// for each thread, or for itself.
+    fn room(&mut self, temp: TensorId, name: &str, threaded: bool) -> ir::ArrayId {
+        if let Some(&room) = self.rooms.get(&(temp, threaded)) {
+            return room;
+        }
+        let ty = self.tensor(temp).ty.compute();
+        let mut count = self.element_count(temp);
+        let room = if threaded {
+            count = b::mul(b::threads(), count);
+            self.array(&format!("{name}_all"), ty, ir::Storage::Local)
+        } else {
+            self.storage[&temp].values
+        };
+        self.prelude.push(ir::Stmt::Alloc {
+            array: room,
+            count,
+            zeroed: false,
+        });
+        self.postlude.push(ir::Stmt::Free { array: room });
+        self.rooms.insert((temp, threaded), room);
+        room
     }
 }

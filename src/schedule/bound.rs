@@ -124,10 +124,7 @@ fn check(
     Err(Diagnostic::error(
         codes::BAD_BOUND,
         arguments.span,
-        format!(
-            "`{}` cannot be bounded so: {known}",
-            graph.var(parent).name
-        ),
+        format!("`{}` cannot be bounded so: {known}", graph.var(parent).name),
         "contradicts what is known",
     )
     .with_help("leave the command out, or give the right number"))

@@ -76,6 +76,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         inner,
         fused,
     });
+    super::reorder::check_all(&graph, arguments)?;
     Ok(graph)
 }
 
@@ -109,10 +110,7 @@ fn nested(
     }
     let result = graph.tensor(nest.tensor);
     let appended = appended_vars(&result.format, &nest.lhs);
-    let roots = [
-        graph.provenance.roots(outer),
-        graph.provenance.roots(inner),
-    ];
+    let roots = [graph.provenance.roots(outer), graph.provenance.roots(inner)];
     if roots.iter().flatten().any(|root| appended.contains(root)) {
         return Err(Diagnostic::error(
             codes::LEVEL_ORDER,

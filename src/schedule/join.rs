@@ -46,7 +46,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             return Err(Diagnostic::error(
                 codes::NOT_NESTED,
                 name.span,
-                format!("`{}` is not loop number {} of both statements", name.name, n + 1),
+                format!(
+                    "`{}` is not loop number {} of both statements",
+                    name.name,
+                    n + 1
+                ),
                 "must be outermost in both",
             )
             .with_help("bring it outside with `reorder`, in both statements"));
@@ -124,13 +128,7 @@ fn adjacent(graph: &Graph, first: usize, second: usize, span: Span) -> Result<us
     })
 }
 
-fn check_loops(
-    graph: &Graph,
-    a: VarId,
-    b: VarId,
-    at: usize,
-    span: Span,
-) -> Result<(), Diagnostic> {
+fn check_loops(graph: &Graph, a: VarId, b: VarId, at: usize, span: Span) -> Result<(), Diagnostic> {
     let refuse = |message: String, label: &str| {
         Diagnostic::error(codes::NOT_NESTED, span, message, label)
             .with_help("join loops over whole, equal ranges of both results")

@@ -37,7 +37,11 @@ pub fn find_access(
             | ast::ExprKind::Binary(..)
             | ast::ExprKind::Select(..) => false,
         };
-        if named && !found.iter().any(|a| crate::graph::equal::same_access(a, access)) {
+        if named
+            && !found
+                .iter()
+                .any(|a| crate::graph::equal::same_access(a, access))
+        {
             found.push(access.clone());
         }
     });
@@ -54,7 +58,9 @@ pub fn find_access(
     Err(
         Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?")
             .with_label(nest.span, "the statement")
-            .with_help(format!("give `{command}` an access as the statement writes it")),
+            .with_help(format!(
+                "give `{command}` an access as the statement writes it"
+            )),
     )
 }
 
@@ -65,9 +71,7 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
         (ExprKind::Literal(l), ast::ExprKind::Number(_)) => {
             number(e).is_some_and(|n| l.same_value(n))
         }
-        (ExprKind::Index(v), ast::ExprKind::Name(name)) => {
-            graph.vars[v.index()].name == *name
-        }
+        (ExprKind::Index(v), ast::ExprKind::Name(name)) => graph.vars[v.index()].name == *name,
         (ExprKind::Access(access), ast::ExprKind::Name(name)) => {
             access.subscripts.is_empty() && graph.tensor(access.tensor).name == *name
         }
@@ -152,9 +156,7 @@ fn number(e: &ast::Expr) -> Option<Literal> {
 #[must_use]
 pub fn operands(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
     match &e.kind {
-        ExprKind::Binary(own, a, b) if *own == op => {
-            [operands(a, op), operands(b, op)].concat()
-        }
+        ExprKind::Binary(own, a, b) if *own == op => [operands(a, op), operands(b, op)].concat(),
         ExprKind::Literal(_)
         | ExprKind::Access(_)
         | ExprKind::Index(_)

@@ -16,10 +16,10 @@ pub mod pos;
 pub mod precompute;
 pub mod reorder;
 pub mod split;
-pub mod tile;
-pub mod unroll;
 #[cfg(test)]
 mod tests;
+pub mod tile;
+pub mod unroll;
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};

@@ -9,12 +9,12 @@
 //! part of a split; A is not indexed by i; the fused variables are not the levels of A
 //! in their order; the statement does something where A stores nothing (a union).
 
-use super::arguments::{Arguments, new_var, replace_loops};
+use super::arguments::{Arguments, new_var};
 use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::build::reduces;
+use crate::graph::build::{reduces, replace};
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
@@ -40,8 +40,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("`coord(p, c)` leads back to coordinates"));
     }
-    let nest = nest_of(&graph, parent);
-    let Some(nest) = nest else {
+    let Some(nest) = nest_of(&graph, parent) else {
         return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
     };
     let access = find_access(&graph, nest, arguments.expr(2)?, &arguments.command.name)?;
@@ -59,9 +58,25 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     let roots = graph.provenance.roots(parent);
     check_levels(&graph, &access, &roots, arguments)?;
-    check_cover(&graph, nest, &access, arguments)?;
+    let mut error = None;
+    graph.visit_nests(&mut |part| {
+        if error.is_none() && walks(part, parent, &access) {
+            error = check_cover(&graph, part, &access, &roots, arguments).err();
+        }
+    });
+    if let Some(error) = error {
+        return Err(error);
+    }
     let pos = new_var(&mut graph, &arguments.name(1)?)?;
-    replace_loops(&mut graph, parent, &[pos]);
+    for nest in &mut graph.nests {
+        nest.visit_mut(&mut |part| {
+            if walks(part, parent, &access) {
+                for l in part.loops.iter_mut().filter(|l| l.var == parent) {
+                    l.var = pos;
+                }
+            }
+        });
+    }
     graph.relate(Relation::Pos {
         parent,
         pos,
@@ -145,7 +160,10 @@ fn check_levels(
         return Err(Diagnostic::error(
             codes::POSITION_SPACE,
             arguments.span,
-            format!("`{}` does not store the fused variables one below the other", tensor.name),
+            format!(
+                "`{}` does not store the fused variables one below the other",
+                tensor.name
+            ),
             format!("it stores {}", stored.join(" above ")),
         )
         .with_help("fuse the variables of neighbouring levels, outer one first"));
@@ -170,11 +188,19 @@ fn check_levels(
     Ok(())
 }
 
-/// The statement must do nothing where `access` stores nothing.
+/// Whether the nest has a loop over `var` and reads `access`. Other nests with a loop
+/// over the same variable keep it.
+fn walks(nest: &Nest, var: VarId, access: &Access) -> bool {
+    nest.loops.iter().any(|l| l.var == var) && reads_access(&nest.rhs, access)
+}
+
+/// The statement must do nothing where `access` stores nothing: the sums over `roots` add
+/// nothing, and where the roots are of the left side, nothing is stored.
 fn check_cover(
     graph: &Graph,
     nest: &Nest,
     access: &Access,
+    roots: &[VarId],
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let tensor = graph.tensor(access.tensor);
@@ -182,27 +208,34 @@ fn check_cover(
         return Ok(());
     }
     let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
-    let neutral = |e: &Expr, op: ReduceOp| {
-        as_literal(&fold(e, &absent)).is_some_and(|l| l.same_value(op.neutral(e.ty)))
-    };
-    let sums = reduces(&nest.rhs);
-    let covered = if sums.is_empty() {
-        let left = as_literal(&fold(&nest.rhs, &absent));
-        match nest.op {
-            Some(op) => neutral(&nest.rhs, op),
+    let is_neutral =
+        |e: &Expr, op: ReduceOp| as_literal(e).is_some_and(|l| l.same_value(op.neutral(e.ty)));
+    let mut rhs = nest.rhs.clone();
+    let mut covered = true;
+    for sum in reduces(&nest.rhs) {
+        let ExprKind::Reduce { op, vars, body } = &sum.kind else {
+            continue;
+        };
+        let nothing = is_neutral(&fold(body, &absent), *op);
+        covered &= nothing || !vars.iter().any(|v| roots.contains(v));
+        if nothing {
+            let neutral = Expr {
+                kind: ExprKind::Literal(op.neutral(sum.ty)),
+                ..sum.clone()
+            };
+            replace(&mut rhs, &sum, &neutral);
+        }
+    }
+    if roots.iter().any(|root| nest.lhs.contains(root)) {
+        let left = fold(&rhs, &absent);
+        covered &= match nest.op {
+            Some(op) => is_neutral(&left, op),
             None => {
                 let fill = graph.tensor(nest.tensor).fill;
-                left.is_some_and(|l| l.same_value(fill))
+                as_literal(&left).is_some_and(|l| l.same_value(fill))
             }
-        }
-    } else {
-        sums.iter().all(|sum| {
-            let ExprKind::Reduce { op, body, .. } = &sum.kind else {
-                return false;
-            };
-            !reads_access(sum, access) || neutral(body, *op)
-        }) && sums.iter().any(|sum| reads_access(sum, access))
-    };
+        };
+    }
     if covered {
         return Ok(());
     }

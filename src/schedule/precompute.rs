@@ -15,9 +15,9 @@ use super::matching::{assign, ast_operands, matches, operands};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::build::reads;
+use crate::graph::build::{reads, reduces};
 use crate::graph::order::vars_in;
-use crate::graph::{Graph, Loop, Nest, Relation};
+use crate::graph::{Graph, Loop, Nest, Relation, equal};
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
@@ -128,8 +128,7 @@ fn place(
             vars.push(var);
         }
     }
-    let has_loops =
-        |nest: &Nest| vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v));
+    let has_loops = |nest: &Nest| vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v));
     let places = Place::all(graph);
     let (around, elsewhere): (Vec<Place>, Vec<Place>) = places
         .into_iter()
@@ -222,6 +221,16 @@ struct Found {
     sum: Option<(ReduceOp, Vec<VarId>, Expr)>,
 }
 
+impl Found {
+    /// The reduction around it, or itself.
+    fn sum_expr(&self) -> Expr {
+        match &self.sum {
+            Some((_, _, sum)) => sum.clone(),
+            None => self.e.clone(),
+        }
+    }
+}
+
 /// Finds the expression, outer places first.
 fn find(graph: &Graph, e: &Expr, wanted: &ast::Expr) -> Option<Found> {
     search(graph, e, wanted, None)
@@ -304,7 +313,14 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
     if !distributes {
         return Vec::new();
     }
-    let outside: Vec<VarId> = found.rest.iter().flat_map(vars_in).collect();
+    let mut outside: Vec<VarId> = found.rest.iter().flat_map(vars_in).collect();
+    for other in reduces(&nest.rhs) {
+        if let (ExprKind::Reduce { vars, .. }, false) =
+            (&other.kind, equal::same(&other, &found.sum_expr()))
+        {
+            outside.extend(vars);
+        }
+    }
     let loops = nest.loop_vars();
     reduced
         .iter()
@@ -334,6 +350,24 @@ fn check_inside(
     moved: &[VarId],
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
+    let mut around = nest.lhs.clone();
+    if let Some((_, reduced, _)) = &found.sum {
+        around.extend(reduced);
+    }
+    let apart = vars.iter().find(|&&var| {
+        let from = graph.provenance.ancestors(var);
+        !around.iter().any(|v| from.contains(v))
+    });
+    if let Some(&var) = apart {
+        return Err(Diagnostic::error(
+            codes::NOT_NESTED,
+            arguments.span,
+            format!("`{}` is no loop around the expression", graph.var(var).name),
+            "it belongs to another sum",
+        )
+        .with_label(found.e.span, "the expression")
+        .with_help("name loops of the sum that holds the expression"));
+    }
     let loops = nest.loop_vars();
     let Some(first) = loops.iter().position(|v| vars.contains(v)) else {
         return Ok(());
@@ -367,11 +401,7 @@ fn check_inside(
     Ok(())
 }
 
-fn dims(
-    graph: &Graph,
-    arguments: &Arguments,
-    vars: &[VarId],
-) -> Result<Vec<SizeExpr>, Diagnostic> {
+fn dims(graph: &Graph, arguments: &Arguments, vars: &[VarId]) -> Result<Vec<SizeExpr>, Diagnostic> {
     let mut dims = Vec::new();
     for &var in vars {
         // Variables of the program keep their values as subscripts.

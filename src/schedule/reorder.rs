@@ -189,6 +189,23 @@ fn check_positions(
         }
     }
     for producer in &nest.producers {
+        let bound = around(graph, nest, producer).into_iter().find(|&v| {
+            let from = graph.provenance.ancestors(v);
+            producer.lhs.iter().any(|l| from.contains(l))
+        });
+        if let Some(var) = bound {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!(
+                    "the workspace `{}` would be computed anew inside `{}`, which reads it",
+                    graph.tensor(producer.tensor).name,
+                    graph.var(var).name
+                ),
+                "one of its loops would stand around it",
+            )
+            .with_help("keep the loops that the workspace needs outside those that read it"));
+        }
         let around: Vec<VarId> = outer
             .iter()
             .copied()
@@ -214,12 +231,7 @@ fn permuted(nest: &Nest, vars: &[VarId]) -> Vec<VarId> {
         .collect()
 }
 
-fn check(
-    graph: &Graph,
-    was: &Nest,
-    nest: &Nest,
-    arguments: &Arguments,
-) -> Result<(), Diagnostic> {
+fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
     let order = nest.loop_vars();
     // A variable of the program is known at the innermost of its parts.
     let known = known_order(graph, nest, &order);

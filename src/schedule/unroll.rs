@@ -36,7 +36,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 format!("`{name}` has no constant number of iterations"),
                 "cannot be unrolled wholly",
             )
-            .with_help(format!("`split` it first, or say how far: `unroll({name}, 4)`")));
+            .with_help(format!(
+                "`split` it first, or say how far: `unroll({name}, 4)`"
+            )));
         };
         (count, arguments.span)
     } else {

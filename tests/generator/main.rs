@@ -7,14 +7,17 @@
 
 mod maker;
 mod program;
+mod scheduler;
 mod shrink;
 #[path = "../support/mod.rs"]
 mod support;
 
 use maker::Maker;
 use program::Program;
+use scheduler::Rates;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::{Case, compile, parse, root, run_all};
 
 /// Kernels in one C file.
@@ -32,12 +35,18 @@ enum Outcome {
     Ready(Box<Case>),
     /// The code of the refusal.
     Refused(String),
+    /// The compiler panicked.
+    Broken,
 }
 
 fn prepare(program: &Program, file: &Path) -> Outcome {
     std::fs::write(file, program.text()).unwrap();
     let run = parse(&program.args(&file.display().to_string()));
-    match compile(&run) {
+    let compiled = std::panic::catch_unwind(|| compile(&run));
+    let Ok(compiled) = compiled else {
+        return Outcome::Broken;
+    };
+    match compiled {
         Ok(compiled) => {
             let bindings = run.operands.into_iter().filter(|o| o.contains('='));
             Outcome::Ready(Box::new(Case {
@@ -65,10 +74,26 @@ fn real_failure(reason: &str) -> bool {
         .any(|code| reason.contains(code))
 }
 
+/// Compiles and runs one program in a process of its own, which may crash.
 fn fails(program: &Program, file: &Path) -> Option<String> {
     match prepare(program, file) {
-        Outcome::Ready(case) => run_all(&[*case]).into_iter().find(|r| real_failure(r)),
-        Outcome::Refused(_) => None,
+        Outcome::Ready(_) => {}
+        Outcome::Refused(_) => return None,
+        Outcome::Broken => return Some("the compiler panics".to_string()),
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+        .arg("run")
+        .args(program.args(&file.display().to_string()))
+        .arg("--verify")
+        .env("SPARSEC_CFLAGS", FLAGS[0])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    match output.status.code() {
+        Some(0) => None,
+        Some(_) => real_failure(&text).then_some(text),
+        None => Some(format!("the kernel crashes: {}", output.status)),
     }
 }
 
@@ -90,6 +115,16 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+fn folder() -> PathBuf {
+    let folder = root().join("target/generator");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Set in the process that runs the kernels: if one crashes, the test lives on and says
+/// which.
+const INNER: &str = "SPARSEC_GENERATOR_INNER";
+
 #[test]
 fn random_programs_agree_with_the_judge() {
     let cases = number("SPARSEC_CASES").unwrap_or(1000);
@@ -98,11 +133,54 @@ fn random_programs_agree_with_the_judge() {
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(1, |d| d.as_secs())
     });
+    if std::env::var_os(INNER).is_some() {
+        return run_cases(seed, cases);
+    }
     println!("seed {seed}, {cases} cases (repeat with SPARSEC_SEED={seed} SPARSEC_CASES={cases})");
-    let folder = root().join("target/generator");
-    std::fs::create_dir_all(&folder).unwrap();
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "random_programs_agree_with_the_judge",
+            "--exact",
+            "--nocapture",
+        ])
+        .env(INNER, "1")
+        .env("SPARSEC_SEED", seed.to_string())
+        .env("SPARSEC_CASES", cases.to_string())
+        .status()
+        .unwrap();
+    // A failed assertion of the test itself has been reported.
+    if !status.success() && status.code() != Some(101) {
+        find_crash(seed);
+    }
+    assert!(status.success(), "see above");
+}
+
+/// Draws the programs of the batch that crashed again and runs them one by one.
+fn find_crash(seed: u64) {
+    let folder = folder();
+    let batch = std::fs::read_to_string(folder.join("batch")).unwrap_or_default();
+    let start: u64 = batch.trim().parse().unwrap_or(0);
+    let mut maker = Maker::new(seed);
+    let mut rates = Rates::default();
+    for n in 0..start + 4 * BATCH as u64 {
+        let program = draw(&mut maker, &mut rates);
+        if n >= start && fails(&program, &folder.join("case.tc")).is_some() {
+            report(seed, &program, &folder);
+        }
+    }
+}
+
+fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
+    let mut program = maker.program();
+    program.schedule = maker.schedule(&program, rates);
+    program
+}
+
+fn run_cases(seed: u64, cases: u64) {
+    let folder = folder();
     let fixed_flags = std::env::var_os("SPARSEC_CFLAGS").is_some();
     let mut maker = Maker::new(seed);
+    let mut rates = Rates::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let (mut ran, mut bad_data, mut done) = (0, 0, 0);
     for flags in FLAGS.iter().cycle() {
@@ -115,14 +193,16 @@ fn random_programs_agree_with_the_judge() {
         }
         let mut programs = Vec::new();
         let mut batch = Vec::new();
+        std::fs::write(folder.join("batch"), done.to_string()).unwrap();
         while batch.len() < BATCH && done < cases {
             done += 1;
-            let program = maker.program();
+            let program = draw(&mut maker, &mut rates);
             match prepare(&program, &folder.join("case.tc")) {
                 Outcome::Ready(case) => {
                     batch.push(*case);
                     programs.push(program);
                 }
+                Outcome::Broken => report(seed, &program, &folder),
                 Outcome::Refused(code) => *refused.entry(code).or_default() += 1,
             }
         }
@@ -145,6 +225,8 @@ fn random_programs_agree_with_the_judge() {
     println!(
         "{good} of {cases} ran and agree; {bad_data} refused their data; refused: {refused:?}"
     );
+    let (tried, taken) = rates.total();
+    println!("{taken} of {tried} commands taken: {}", rates.text());
     assert!(
         good * 2 > usize::try_from(cases).unwrap(),
         "most programs are refused"

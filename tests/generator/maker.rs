@@ -30,19 +30,19 @@ impl Maker {
         }
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.random.below(n as u64)).unwrap()
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    fn subset<T: Clone>(&mut self, all: &[T], count: usize) -> Vec<T> {
+    pub(crate) fn subset<T: Clone>(&mut self, all: &[T], count: usize) -> Vec<T> {
         let mut left = all.to_vec();
         let mut out = Vec::new();
         while out.len() < count && !left.is_empty() {
@@ -113,14 +113,13 @@ impl Maker {
             self.computed.push((name, stmt.left.clone()));
             stmts.push(stmt);
         }
-        let schedule = self.schedule(&stmts);
         let mut program = Program {
             sizes,
             params: std::mem::take(&mut self.params),
             stmts,
             formats,
             returned,
-            schedule,
+            schedule: Vec::new(),
         };
         program.prune();
         program
@@ -361,61 +360,5 @@ impl Maker {
             }
             _ => Expr::Binary("*", a, b),
         }
-    }
-
-    /// Splits, a reorder and a parallel loop, on one statement. Many are refused; those
-    /// that are not must not change the result.
-    fn schedule(&mut self, stmts: &[Stmt]) -> Vec<String> {
-        if !self.chance(45) {
-            return Vec::new();
-        }
-        let at = self.below(stmts.len());
-        let stmt = &stmts[at];
-        let names = stmt.right.names();
-        let used: Vec<String> = VARIABLES
-            .iter()
-            .map(ToString::to_string)
-            .filter(|v| names.contains(v))
-            .collect();
-        if used.is_empty() {
-            return Vec::new();
-        }
-        let mut out = Vec::new();
-        let mut loops: Vec<String> = used
-            .iter()
-            .map(|v| {
-                if stmts.len() > 1 {
-                    format!("S{at}.{v}")
-                } else {
-                    v.clone()
-                }
-            })
-            .collect();
-        let mut outer = loops[self.below(loops.len())].clone();
-        for n in 0..self.pick(&[0, 1, 1, 1, 2, 3]) {
-            let at = self.below(loops.len());
-            let (whole, part, rest) = (loops[at].clone(), format!("a{n}"), format!("b{n}"));
-            out.push(format!(
-                "split({whole}, {part}, {rest}, {})",
-                1 + self.below(4)
-            ));
-            if outer == whole {
-                outer.clone_from(&part);
-            }
-            loops[at] = part;
-            loops.insert(at + 1, rest);
-        }
-        if self.chance(40) && loops.len() > 1 {
-            let count = 2 + self.below(loops.len() - 1);
-            out.push(format!(
-                "reorder({})",
-                self.subset(&loops, count).join(", ")
-            ));
-        }
-        if self.chance(40) {
-            let unit = self.pick(&["CPUThread", "CPUThread(dynamic)", "CPUThread(static,2)"]);
-            out.push(format!("parallelize({outer}, {unit}, NoRaces)"));
-        }
-        out
     }
 }

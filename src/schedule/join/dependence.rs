@@ -169,9 +169,7 @@ fn distance(graph: &Graph, e: &Expr, var: VarId) -> Distance {
         }
         let (lo, hi) = constants(graph, v);
         let (low, high) = if c > 0 { (lo, hi) } else { (hi, lo) };
-        let add = |sum: Option<i64>, end: Option<i64>| {
-            sum?.checked_add(end?.checked_mul(c)?)
-        };
+        let add = |sum: Option<i64>, end: Option<i64>| sum?.checked_add(end?.checked_mul(c)?);
         total = Distance {
             least: add(total.least, low),
             greatest: add(total.greatest, high),

@@ -1,0 +1,229 @@
+//! Draws random schedules, without knowing what is legal: a command that the compiler
+//! refuses is left out and counted, one that it takes must not change the result.
+
+use crate::maker::Maker;
+use crate::program::{Expr, Program};
+use sparsec::diagnostic::Sources;
+use sparsec::graph::Graph;
+use sparsec::schedule::{Settings, Target, apply};
+use sparsec::{lower, program, syntax};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Commands of a schedule at most.
+const MOST: usize = 12;
+
+/// How often each command was tried, and how often taken.
+#[derive(Default)]
+pub struct Rates(BTreeMap<&'static str, (usize, usize)>);
+
+impl Rates {
+    fn note(&mut self, command: &'static str, taken: bool) {
+        let (tried, accepted) = self.0.entry(command).or_default();
+        *tried += 1;
+        *accepted += usize::from(taken);
+    }
+
+    /// How many commands were tried, and how many taken.
+    pub fn total(&self) -> (usize, usize) {
+        self.0
+            .values()
+            .fold((0, 0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1))
+    }
+
+    /// `split 20/31 ...`
+    pub fn text(&self) -> String {
+        let parts: Vec<String> = self
+            .0
+            .iter()
+            .map(|(command, (tried, taken))| format!("{command} {taken}/{tried}"))
+            .collect();
+        parts.join(", ")
+    }
+}
+
+/// The graph of a program before any schedule.
+fn graph(program: &Program) -> Option<Graph> {
+    let mut sources = Sources::default();
+    let text = program.text();
+    let file = sources.add("case.tc", &text);
+    let ast = syntax::parse(file, &text).ok()?;
+    let resolved = program::resolve(&[ast], &program::Options::default()).ok()?;
+    Graph::build(&Rc::new(resolved.program.functions[0].clone())).ok()
+}
+
+/// The graph after one more command, if the compiler takes it and lowers the result.
+fn after(graph: &Graph, command: &str) -> Option<Graph> {
+    let mut sources = Sources::default();
+    let file = sources.add("case.sched", command);
+    let commands = syntax::parse_schedule(file, command).ok()?;
+    let settings = Settings {
+        defines: vec![],
+        target: Target::C,
+    };
+    let next = apply(graph.clone(), &commands, &settings).ok()?;
+    lower::lower(&next).ok()?;
+    Some(next)
+}
+
+/// Every loop as a command names it.
+fn loops(graph: &Graph) -> Vec<String> {
+    let mut found: Vec<(String, String, u32)> = Vec::new();
+    for nest in &graph.nests {
+        let label = &graph.statement(nest).label;
+        nest.visit(&mut |part| {
+            for l in &part.loops {
+                let name = graph.var(l.var).name.clone();
+                if !found.iter().any(|f| f.2 == l.var.0) {
+                    found.push((label.clone(), name, l.var.0));
+                }
+            }
+        });
+    }
+    let several = |name: &str| found.iter().filter(|f| f.1 == name).count() > 1;
+    found
+        .iter()
+        .map(|(label, name, _)| {
+            if several(name) {
+                format!("{label}.{name}")
+            } else {
+                name.clone()
+            }
+        })
+        .collect()
+}
+
+fn accesses(e: &Expr, found: &mut Vec<String>) {
+    if let Expr::Access(_, subscripts) = e
+        && !subscripts.is_empty()
+    {
+        found.push(e.to_string());
+    }
+    for child in e.children() {
+        accesses(child, found);
+    }
+}
+
+impl Maker {
+    /// Commands that the compiler takes one after another.
+    pub fn schedule(&mut self, program: &Program, rates: &mut Rates) -> Vec<String> {
+        let Some(mut graph) = graph(program) else {
+            return Vec::new();
+        };
+        let mut known = Vec::new();
+        for stmt in &program.stmts {
+            accesses(&stmt.right, &mut known);
+        }
+        let mut out = Vec::new();
+        let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
+        for n in 0..tries {
+            let loops = loops(&graph);
+            if loops.is_empty() || out.len() == MOST {
+                break;
+            }
+            let parallel = n * 3 > tries * 2;
+            let (name, command) = self.command(n, &loops, &known, program, parallel);
+            let next = std::panic::catch_unwind(|| after(&graph, &command));
+            let Ok(next) = next else {
+                // Compiling it will show the fault.
+                out.push(command);
+                break;
+            };
+            rates.note(name, next.is_some());
+            if let Some(next) = next {
+                graph = next;
+                out.push(command);
+            }
+        }
+        out
+    }
+
+    /// A command over some of the loops, right or wrong.
+    fn command(
+        &mut self,
+        n: usize,
+        loops: &[String],
+        accesses: &[String],
+        program: &Program,
+        parallel: bool,
+    ) -> (&'static str, String) {
+        let any = |maker: &mut Maker| loops[maker.below(loops.len())].clone();
+        let i = any(self);
+        let factor = 1 + self.below(5);
+        let neighbours = |maker: &mut Maker| {
+            let at = maker.below(loops.len());
+            let next = (at + 1).min(loops.len() - 1);
+            (loops[at].clone(), loops[next].clone())
+        };
+        let access = |maker: &mut Maker| match accesses.len() {
+            0 => "T0(i)".to_string(),
+            count => accesses[maker.below(count)].clone(),
+        };
+        let kind = if parallel {
+            90 + self.below(20)
+        } else {
+            self.below(100)
+        };
+        match kind {
+            0..=17 => ("split", format!("split({i}, a{n}, b{n}, {factor})")),
+            18..=23 => ("divide", format!("divide({i}, a{n}, b{n}, {factor})")),
+            24..=37 => {
+                let (i, j) = neighbours(self);
+                ("fuse", format!("fuse({i}, {j}, f{n})"))
+            }
+            38..=53 => {
+                let a = access(self);
+                ("pos", format!("pos({i}, p{n}, {a})"))
+            }
+            54..=55 => ("coord", format!("coord({i}, c{n})")),
+            56..=59 => {
+                let (value, kind) =
+                    self.pick(&[(64, "MaxConstraint"), (0, "MinConstraint"), (1, "Multiple")]);
+                ("bound", format!("bound({i}, d{n}, {value}, {kind})"))
+            }
+            60..=73 => {
+                let count = 2.min(loops.len()) + self.below(loops.len().saturating_sub(1));
+                let order = self.subset(loops, count);
+                ("reorder", format!("reorder({})", order.join(", ")))
+            }
+            74..=87 => {
+                let mut e = access(self);
+                if self.chance(50) {
+                    e = format!("{e} * {}", access(self));
+                }
+                let j = any(self);
+                if self.chance(25) && i != j {
+                    let vars = format!("{{{i}, {j}}}, {{v{n}, w{n}}}");
+                    ("precompute", format!("precompute({e}, {vars}, x{n})"))
+                } else if self.chance(20) && !i.contains('.') {
+                    ("precompute", format!("precompute({e}, {i}, {i}, x{n})"))
+                } else {
+                    ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
+                }
+            }
+            88..=89 => {
+                let (i, j) = neighbours(self);
+                ("tile", format!("tile({i}, {j}, {factor}, 2)"))
+            }
+            90..=91 if program.stmts.len() > 1 => {
+                let at = self.below(program.stmts.len() - 1);
+                let var = i.rsplit('.').next().unwrap_or(&i);
+                ("join", format!("join(S{at}, S{}, {var})", at + 1))
+            }
+            90..=95 => ("unroll", format!("unroll({i}, {factor})")),
+            _ => {
+                let (unit, race) = self.pick(&[
+                    ("CPUThread", "NoRaces"),
+                    ("CPUThread(dynamic)", "NoRaces"),
+                    ("CPUThread(static, 2)", "Atomics"),
+                    ("CPUThread", "Atomics"),
+                    ("CPUThread", "Temporary"),
+                    ("CPUThread", "ParallelReduction"),
+                    ("CPUVector", "NoRaces"),
+                    ("CPUVector", "ParallelReduction"),
+                ]);
+                ("parallelize", format!("parallelize({i}, {unit}, {race})"))
+            }
+        }
+    }
+}
