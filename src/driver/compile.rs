@@ -119,7 +119,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         match lowered {
             Ok((mut lowered, graph)) => {
                 remarks.append(&mut lowered.remarks);
-                let kernel = loops::simplify(lowered.kernel);
+                let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
                 debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
                 kernels.push(kernel);
                 graphs.push(graph);

@@ -18,7 +18,7 @@
 use super::build::{reads, reduces, replace, root_reduction};
 use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
 use super::within::opened;
-use super::{Assign, Graph, Loop, Nest, Relation, Stmt};
+use super::{Assign, Graph, Loop, Nest, Relation, Stmt, Tag, Unit};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 
@@ -262,12 +262,21 @@ impl<'a> Concretizer<'a> {
             .rev()
             .fold(self.write(None, neutral), |body, var| Stmt::Forall {
                 var,
-                tag: super::Tag::default(),
+                tag: self.init_tag(var),
                 body: Box::new(body),
             });
         let loops: Vec<usize> = (depth..prefix).collect();
         let loops = self.fold_items(&loops, core)?;
         self.foralls_outer(depth, Stmt::Sequence(vec![init, loops]))
+    }
+
+    /// The loop that sets elements up is unrolled and vectorised as the one that
+    /// accumulates into them.
+    fn init_tag(&self, var: VarId) -> Tag {
+        let own = self.nest.loops.iter().find(|l| l.var == var);
+        let mut tag = own.map_or_else(Tag::default, |l| l.tag.clone());
+        tag.parallel = tag.parallel.filter(|p| p.unit == Unit::CpuVector);
+        tag
     }
 
     /// How many outer loops the initialisation shares with the accumulation: those

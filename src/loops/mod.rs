@@ -6,7 +6,9 @@ pub mod interface;
 pub mod ir;
 pub mod print;
 pub mod simplify;
+pub mod tiles;
 pub mod verify;
 pub mod visit;
 
 pub use simplify::simplify;
+pub use tiles::split_full_tiles;

@@ -1,6 +1,6 @@
 //! Walks over the loop IR.
 
-use super::ir::{Expr, ExprKind, Stmt};
+use super::ir::{ArrayId, Expr, ExprKind, Stmt, VarId};
 
 /// Calls `f` on every expression node below (and on) `e`.
 pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
@@ -115,5 +115,128 @@ pub fn bodies_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
         | Stmt::Assume { .. }
         | Stmt::FailIf { .. }
         | Stmt::Comment(_) => vec![],
+    }
+}
+
+/// Gives variables and arrays other names, where they are declared and used.
+pub fn rename(
+    body: &mut [Stmt],
+    var: &impl Fn(VarId) -> VarId,
+    array: &impl Fn(ArrayId) -> ArrayId,
+) {
+    for stmt in body {
+        match stmt {
+            Stmt::Let { var: v, init: e } => {
+                *v = var(*v);
+                rename_expr(e, var, array);
+            }
+            Stmt::Assign { var: v, value, .. } => {
+                *v = var(*v);
+                rename_expr(value, var, array);
+            }
+            Stmt::Store {
+                array: a,
+                index,
+                value,
+                ..
+            } => {
+                *a = array(*a);
+                rename_expr(index, var, array);
+                rename_expr(value, var, array);
+            }
+            Stmt::For {
+                var: v,
+                lo,
+                hi,
+                tag,
+                ..
+            } => {
+                *v = var(*v);
+                rename_expr(lo, var, array);
+                rename_expr(hi, var, array);
+                for (_, reduced) in &mut tag.reductions {
+                    *reduced = var(*reduced);
+                }
+            }
+            Stmt::While { cond, .. }
+            | Stmt::If { cond, .. }
+            | Stmt::Assume { cond, .. }
+            | Stmt::FailIf { cond, .. } => rename_expr(cond, var, array),
+            Stmt::Alloc {
+                array: a, count, ..
+            } => {
+                *a = array(*a);
+                rename_expr(count, var, array);
+            }
+            Stmt::Grow {
+                arrays,
+                capacity,
+                needed,
+            } => {
+                arrays.iter_mut().for_each(|a| *a = array(*a));
+                *capacity = var(*capacity);
+                rename_expr(needed, var, array);
+            }
+            Stmt::Declare { array: a, .. } | Stmt::Free { array: a } => *a = array(*a),
+            Stmt::Slice {
+                array: a,
+                of,
+                offset,
+            } => {
+                *a = array(*a);
+                *of = array(*of);
+                rename_expr(offset, var, array);
+            }
+            Stmt::Fill {
+                array: a,
+                start,
+                count,
+                value,
+            } => {
+                *a = array(*a);
+                rename_expr(start, var, array);
+                rename_expr(count, var, array);
+                rename_expr(value, var, array);
+            }
+            Stmt::Search {
+                var: v,
+                array: a,
+                lo,
+                hi,
+                key,
+            } => {
+                *v = var(*v);
+                *a = array(*a);
+                rename_expr(lo, var, array);
+                rename_expr(hi, var, array);
+                rename_expr(key, var, array);
+            }
+            Stmt::Comment(_) => {}
+        }
+        for inner in bodies_mut(stmt) {
+            rename(inner, var, array);
+        }
+    }
+}
+
+fn rename_expr(e: &mut Expr, var: &impl Fn(VarId) -> VarId, array: &impl Fn(ArrayId) -> ArrayId) {
+    match &mut e.kind {
+        ExprKind::Literal(_) | ExprKind::Thread | ExprKind::Threads => {}
+        ExprKind::Var(v) => *v = var(*v),
+        ExprKind::Load { array: a, index } => {
+            *a = array(*a);
+            rename_expr(index, var, array);
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => rename_expr(a, var, array),
+        ExprKind::Binary(_, a, b) => {
+            rename_expr(a, var, array);
+            rename_expr(b, var, array);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, var, array)),
+        ExprKind::Select(c, a, b) => {
+            rename_expr(c, var, array);
+            rename_expr(a, var, array);
+            rename_expr(b, var, array);
+        }
     }
 }

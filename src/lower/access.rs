@@ -5,6 +5,7 @@ use crate::graph::{Graph, Relation, Stmt, visit};
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
 use crate::program::ir::{self, Access, Bound, ExprKind, Tensor};
+use std::collections::BTreeMap;
 
 /// An access of the nest at hand: an index into its [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,8 @@ pub struct Cursor {
     pub end: Option<Expr>,
     /// Whether the element is there at all; known to be if `None`.
     pub present: Option<Expr>,
+    /// The positions at the levels that it has come through, where they are known.
+    pub passed: BTreeMap<usize, Expr>,
 }
 
 impl Cursor {
@@ -42,7 +45,15 @@ impl Cursor {
             pos: b::int(0),
             end: None,
             present: None,
+            passed: BTreeMap::new(),
         }
+    }
+
+    /// Resolves the next level: the position there.
+    pub fn advance(&mut self, pos: Expr) {
+        self.passed.insert(self.level, pos.clone());
+        self.pos = pos;
+        self.level += 1;
     }
 }
 

@@ -312,9 +312,8 @@ impl Lowerer<'_> {
     /// Moves a cursor one level in.
     fn advance(&self, scope: &mut Scope, id: AccessId, pos: Expr, end: Option<Expr>) {
         let cursor = &mut scope.cursors[id.0];
-        cursor.pos = pos;
+        cursor.advance(pos);
         cursor.end = end;
-        cursor.level += 1;
         cursor.present = None;
     }
 

@@ -46,8 +46,7 @@ impl Lowerer<'_> {
             if format.levels[level].is_full() {
                 let extent = self.extent(entry.access.tensor, level);
                 let cursor = &mut scope.cursors[id.0];
-                cursor.pos = b::add(b::mul(cursor.pos.clone(), extent), key);
-                cursor.level += 1;
+                cursor.advance(b::add(b::mul(cursor.pos.clone(), extent), key));
                 continue;
             }
             let (stmts, found) = self.search(id, key, &mut scope)?;
@@ -216,9 +215,8 @@ impl Lowerer<'_> {
             Some(last_value)
         };
         let cursor = &mut scope.cursors[id.0];
-        cursor.pos = pos;
+        cursor.advance(pos);
         cursor.end = run_end;
-        cursor.level += 1;
         // The search ran on an empty segment where the parent is absent.
         cursor.present = None;
         Ok((out, b::var(found, ScalarType::Bool)))

@@ -175,7 +175,8 @@ impl Lowerer<'_> {
         let counted = self.counted(pos)?;
         let cursor = self.cursor(scope, counted.id);
         let (begin, _) = scope.segments.get(&pos)?.last()?;
-        (cursor.level > counted.last()).then(|| b::sub(cursor.pos.clone(), begin.clone()))
+        let at = cursor.passed.get(&counted.last())?;
+        Some(b::sub(at.clone(), begin.clone()))
     }
 
     /// Lowers `within(var, body)`: the loops of `body` over the variables of the levels
@@ -525,8 +526,8 @@ impl Lowerer<'_> {
             position = parent;
         }
         let cursor = &mut scope.cursors[counted.id.0];
-        cursor.level = counted.last() + 1;
-        cursor.pos = at;
+        cursor.level = counted.last();
+        cursor.advance(at);
         cursor.end = None;
         cursor.present = None;
     }

@@ -395,11 +395,10 @@ impl Lowerer<'_> {
     /// From its own value or the parts it was taken apart into.
     pub(super) fn offset_down(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
         let graph = self.graph;
-        if let Some((id, level, begin)) = scope.spans.get(&var) {
-            let cursor = self.cursor(scope, *id);
-            if cursor.level > *level {
-                return Some(b::sub(cursor.pos.clone(), begin.clone()));
-            }
+        if let Some((id, level, begin)) = scope.spans.get(&var)
+            && let Some(at) = self.cursor(scope, *id).passed.get(level)
+        {
+            return Some(b::sub(at.clone(), begin.clone()));
         }
         if let Some(value) = scope.coords.get(&var) {
             let value = value.clone();

@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #ifdef __cplusplus
 #include <complex>
@@ -32,6 +35,26 @@ extern "C" {
 #define SPARSEC_THREAD_LOCAL _Thread_local
 typedef float _Complex sparsec_complex64;
 typedef double _Complex sparsec_complex128;
+#endif
+
+/* Unrolls the loop that follows. */
+#define SPARSEC_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(clang loop unroll_count(n))
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(GCC unroll n)
+#else
+#define SPARSEC_UNROLL(n)
+#endif
+
+/* What a schedule promises of its input; a debug build checks it. */
+#if defined(SPARSEC_DEBUG)
+#define SPARSEC_ASSUME(cond, text) \
+    do { if (!(cond)) { fprintf(stderr, "sparsec: promised but not so: %s\n", text); abort(); } } while (0)
+#elif defined(__GNUC__) || defined(__clang__)
+#define SPARSEC_ASSUME(cond, text) do { if (!(cond)) __builtin_unreachable(); } while (0)
+#else
+#define SPARSEC_ASSUME(cond, text) ((void)0)
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -206,6 +229,22 @@ static inline void sparsec_free_tensor(sparsec_tensor *t) {
 }
 
 /* ---- arithmetic ---------------------------------------------------------- */
+
+/* The number of the thread at hand, and how many a parallel loop may have. */
+static inline int64_t sparsec_thread_index(void) {
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+static inline int64_t sparsec_thread_count(void) {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
 
 static inline int64_t sparsec_floordiv(int64_t a, int64_t b) {
     int64_t q = a / b;
