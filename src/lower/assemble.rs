@@ -428,7 +428,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a loop of `stmt` walks a sparse level.
-    fn walks_sparse(&self, stmt: &Stmt, scope: &Scope) -> bool {
+    pub(super) fn walks_sparse(&self, stmt: &Stmt, scope: &Scope) -> bool {
         let mut roots = Vec::new();
         collect_loops(stmt, &mut roots);
         let roots: Vec<VarId> = roots

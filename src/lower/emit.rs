@@ -12,7 +12,11 @@ impl Lowerer<'_> {
         match stmt {
             Stmt::Forall { var, tag, body } => match self.whole_fill(stmt) {
                 Some(fill) if scope.coords.is_empty() => Ok(vec![fill]),
-                _ => self.forall(*var, tag, body, scope),
+                _ => {
+                    let (mut out, scope) = self.touch_outside(stmt, scope);
+                    out.extend(self.forall(*var, tag, body, &scope)?);
+                    Ok(out)
+                }
             },
             Stmt::Sequence(stmts) => {
                 let mut out = Vec::new();
@@ -49,6 +53,29 @@ impl Lowerer<'_> {
                 init: None,
             } => self.workspace(*temp, producer, consumer, scope),
             Stmt::Assign(assign) => self.assign(assign, scope),
+        }
+    }
+
+    /// Loops that add to a workspace at every coordinate reach it once for all.
+    fn touch_outside(&self, stmt: &Stmt, scope: &Scope) -> (Vec<ir::Stmt>, Scope) {
+        let mut scope = scope.clone();
+        let Some(flag) = scope.touched else {
+            return (Vec::new(), scope);
+        };
+        if !self.adds_to_workspace(stmt) || self.walks_sparse(stmt, &scope) {
+            return (Vec::new(), scope);
+        }
+        scope.touched = None;
+        (vec![touch(flag)], scope)
+    }
+
+    fn adds_to_workspace(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.adds_to_workspace(body),
+            Stmt::Assign(assign) => {
+                assign.op.is_some() && self.graph.workspaces.contains(&assign.tensor)
+            }
+            Stmt::Sequence(_) | Stmt::Where { .. } => false,
         }
     }
 
@@ -96,16 +123,13 @@ impl Lowerer<'_> {
                 op: assign.op,
                 value,
             });
-            if let Some(flag) = scope.touched {
-                out.push(ir::Stmt::Assign {
-                    var: flag,
-                    op: None,
-                    value: b::boolean(true),
-                });
-            }
+            out.extend(scope.touched.map(touch));
             return Ok(out);
         }
         let index = self.result_index(assign, scope)?;
+        if self.adds_to_workspace(&Stmt::Assign(assign.clone())) {
+            out.extend(scope.touched.map(touch));
+        }
         let values = self.storage[&assign.tensor].values;
         let array = scope.copies.get(&assign.tensor).copied().unwrap_or(values);
         let elem = self.arrays[array.0 as usize].elem;
@@ -245,6 +269,15 @@ impl Lowerer<'_> {
             }],
         });
         b::var(sum, ty)
+    }
+}
+
+/// `flag = true`
+fn touch(flag: ir::VarId) -> ir::Stmt {
+    ir::Stmt::Assign {
+        var: flag,
+        op: None,
+        value: b::boolean(true),
     }
 }
 

@@ -66,7 +66,9 @@ impl Lowerer<'_> {
                 temp,
                 init,
             } => {
-                if let Some(producer) = self.simplify_with(producer, fill, dropped) {
+                let left = self.simplify_with(producer, fill, dropped);
+                let constant = left.as_ref().and_then(|p| constant_of(p, *temp));
+                if let (Some(producer), None) = (left, constant) {
                     return Some(Stmt::Where {
                         consumer: Box::new(self.simplify_with(consumer, fill, dropped)?),
                         producer: Box::new(producer),
@@ -76,9 +78,10 @@ impl Lowerer<'_> {
                 }
                 // Nothing is reduced: the workspace keeps the neutral element. An array's
                 // producer always sets it up.
-                let neutral = match init {
-                    Some(op) => op.neutral(self.tensor(*temp).ty),
-                    None => self.tensor(*temp).fill,
+                let neutral = match (constant, init) {
+                    (Some(value), _) => value,
+                    (None, Some(op)) => op.neutral(self.tensor(*temp).ty),
+                    (None, None) => self.tensor(*temp).fill,
                 };
                 let with_neutral = |access: &Access| {
                     if access.tensor == *temp {
@@ -174,6 +177,17 @@ impl Lowerer<'_> {
                 self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
             }
         }
+    }
+}
+
+/// The constant to which a producer sets every element of its array, if it does nothing
+/// else.
+fn constant_of(producer: &Stmt, temp: TensorId) -> Option<Literal> {
+    match producer {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => constant_of(body, temp),
+        Stmt::Assign(assign) => as_literal(&assign.rhs)
+            .filter(|_| assign.tensor == temp && assign.op.is_none() && !assign.lhs.is_empty()),
+        Stmt::Sequence(_) | Stmt::Where { .. } => None,
     }
 }
 

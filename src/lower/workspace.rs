@@ -70,7 +70,6 @@ impl Lowerer<'_> {
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
             result: None,
-            touched: None,
             ..inner.clone()
         };
         let producer = self.stmt(producer, &apart)?;

@@ -16,6 +16,7 @@ use super::arguments::Arguments;
 use super::join::dependence;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::order::appended_vars;
 use crate::graph::race::races;
 use crate::graph::{Graph, Nest, Parallel, Race, Unit};
 use crate::loops::ir::OmpSchedule;
@@ -103,7 +104,12 @@ fn check(
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let result = graph.tensor(nest.tensor);
-    if result.is_sparse() {
+    let appended: Vec<VarId> = appended_vars(&result.format, &nest.lhs)
+        .into_iter()
+        .flat_map(|v| graph.provenance.leaves(v, &nest.loop_vars()))
+        .collect();
+    let inside = nest.loops.iter().skip_while(|l| l.var != var);
+    if inside.into_iter().any(|l| appended.contains(&l.var)) {
         return Err(Diagnostic::error(
             lower::PARALLEL_APPEND,
             arguments.span,
