@@ -121,6 +121,11 @@ pub fn compile(args: &RunArgs) -> Result<Compiled, String> {
 /// Builds all cases into one library, runs each on its data and compares it with the
 /// judge. Returns what went wrong.
 pub fn run_all(cases: &[Case]) -> Vec<String> {
+    run_with(cases, &[])
+}
+
+/// As [`run_all`], with each of these numbers of OpenMP threads.
+pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
     let mut wrong = Vec::new();
     for batch in cases.chunks(100) {
         let kernels: Vec<Kernel> = batch
@@ -141,8 +146,18 @@ pub fn run_all(cases: &[Case]) -> Vec<String> {
         };
         for (at, case) in batch.iter().enumerate() {
             for data in &case.runs {
-                if let Err(reason) = run_one(&library, at, &kernels[at], case, data) {
-                    wrong.push(format!("{} {}: {reason}", case.text, data.join(" ")));
+                let counts: Vec<Option<u32>> = if threads.is_empty() {
+                    vec![None]
+                } else {
+                    threads.iter().copied().map(Some).collect()
+                };
+                for count in counts {
+                    if let Some(count) = count {
+                        library.set_threads(count);
+                    }
+                    if let Err(reason) = run_one(&library, at, &kernels[at], case, data) {
+                        wrong.push(format!("{} {}: {reason}", case.text, data.join(" ")));
+                    }
                 }
             }
         }

@@ -1,0 +1,283 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "ttm.h"
+
+/* ttm
+ *   A(i, j, l) +=! B(i, j, k) * C(k, l)
+ *   B: {compressed, compressed, compressed}
+ *   A: {compressed, compressed, dense}
+ *   split(l, l0, l1, 32)
+ *   reorder(i, j, l0, k, l1)
+ *   precompute(B(i,j,k) * C(k,l), l1, l1, tile)
+ *   unroll(l1, 32)
+ */
+int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, int32_t **A1_pos_out, int32_t **A1_crd_out,
+    int32_t **A2_pos_out, int32_t **A2_crd_out, double **A_vals_out) {
+    (void)I; (void)J; (void)K;
+    int32_t *A1_pos = NULL;
+    int32_t *A1_crd = NULL;
+    int32_t *A2_pos = NULL;
+    int32_t *A2_crd = NULL;
+    double *A_vals = NULL;
+    int error;
+    A1_pos = sparsec_zeroed(2, sizeof *A1_pos);
+    SPARSEC_NEED(A1_pos);
+    int64_t pA1 = 0;
+    int64_t A1_capacity = 16;
+    A1_crd = sparsec_resize(NULL, A1_capacity, sizeof *A1_crd);
+    SPARSEC_NEED(A1_crd);
+    int64_t A2_pos_capacity = 16;
+    A2_pos = sparsec_resize(NULL, A2_pos_capacity, sizeof *A2_pos);
+    SPARSEC_NEED(A2_pos);
+    A2_pos[0] = (int32_t)0;
+    int64_t pA2 = 0;
+    int64_t A_vals_capacity = 16;
+    A_vals = sparsec_resize(NULL, A_vals_capacity, sizeof *A_vals);
+    SPARSEC_NEED(A_vals);
+    int64_t A2_capacity = 16;
+    A2_crd = sparsec_resize(NULL, A2_capacity, sizeof *A2_crd);
+    SPARSEC_NEED(A2_crd);
+    for (int64_t pB1 = B1_pos[0]; pB1 < B1_pos[1]; pB1++) {
+        int64_t i = B1_crd[pB1];
+        if (pA1 + 2 > A2_pos_capacity) {
+            A2_pos_capacity = sparsec_next_capacity(A2_pos_capacity, pA1 + 2);
+            SPARSEC_RESIZE(A2_pos, A2_pos_capacity);
+        }
+        int64_t pA2_begin = pA2;
+        for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+            int64_t j = B2_crd[pB2];
+            if (pA2 >= A2_capacity) {
+                A2_capacity = sparsec_next_capacity(A2_capacity, pA2 + 1);
+                SPARSEC_RESIZE(A2_crd, A2_capacity);
+            }
+            if ((pA2 + 1) * L > A_vals_capacity) {
+                A_vals_capacity = sparsec_next_capacity(A_vals_capacity, (pA2 + 1) * L);
+                SPARSEC_RESIZE(A_vals, A_vals_capacity);
+            }
+            memset(A_vals + pA2 * L, 0, (size_t)(L) * sizeof *A_vals);
+            bool any_A = false;
+            for (int64_t l0 = 0; l0 < sparsec_floordiv(L + 31, 32); l0++) {
+                if (L - l0 * 32 >= 32) {
+                    double tile_vals[32];
+                    SPARSEC_UNROLL(32)
+                    for (int64_t l1 = 0; l1 < 32; l1++) {
+                        tile_vals[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t k = B3_crd[pB3];
+                        any_A = true;
+                        SPARSEC_UNROLL(32)
+                        for (int64_t l1 = 0; l1 < 32; l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
+                    SPARSEC_UNROLL(32)
+                    for (int64_t l1 = 0; l1 < 32; l1++) {
+                        int64_t l = l0 * 32 + l1;
+                        A_vals[pA2 * L + l] = tile_vals[l1];
+                    }
+                } else {
+                    double tile_vals2[32];
+                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                        tile_vals2[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t k = B3_crd[pB3];
+                        any_A = true;
+                        for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals2[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
+                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                        int64_t l = l0 * 32 + l1;
+                        A_vals[pA2 * L + l] = tile_vals2[l1];
+                    }
+                }
+            }
+            if (any_A) {
+                A2_crd[pA2] = (int32_t)j;
+                pA2++;
+            }
+        }
+        A2_pos[pA1 + 1] = (int32_t)pA2;
+        if (pA2_begin < pA2) {
+            if (pA1 >= A1_capacity) {
+                A1_capacity = sparsec_next_capacity(A1_capacity, pA1 + 1);
+                SPARSEC_RESIZE(A1_crd, A1_capacity);
+            }
+            A1_crd[pA1] = (int32_t)i;
+            pA1++;
+        }
+    }
+    A1_pos[1] = (int32_t)pA1;
+    if (2147483647 < pA1) {
+        error = SPARSEC_INDEX_OVERFLOW;
+        goto fail;
+    }
+    if (2147483647 < pA2) {
+        error = SPARSEC_INDEX_OVERFLOW;
+        goto fail;
+    }
+    *A1_pos_out = A1_pos;
+    *A1_crd_out = A1_crd;
+    *A2_pos_out = A2_pos;
+    *A2_crd_out = A2_crd;
+    *A_vals_out = A_vals;
+    return SPARSEC_OK;
+fail:
+    sparsec_release(A1_pos);
+    sparsec_release(A1_crd);
+    sparsec_release(A2_pos);
+    sparsec_release(A2_crd);
+    sparsec_release(A_vals);
+    return error;
+}
+
+static const sparsec_level_spec ttm_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_spec ttm_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttm_B_levels, 0.0};
+static const sparsec_level_spec ttm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec ttm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, ttm_C_levels, 0.0};
+static const sparsec_level_spec ttm_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_spec ttm_A_spec = {"A", SPARSEC_FLOAT64, 3, 32, ttm_A_levels, 0.0};
+
+int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {
+    int error;
+    error = sparsec_check(B, &ttm_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &ttm_C_spec);
+    if (error) return error;
+    if (!A) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "A: no tensor given");
+    int64_t I = B->dims[0];
+    int64_t J = B->dims[1];
+    int64_t K = B->dims[2];
+    int64_t L = C->dims[1];
+    error = sparsec_same_size("K", "C", C->dims[0], "B", K);
+    if (error) return error;
+    int64_t A_dims[] = {I, J, L};
+    error = sparsec_shape(A, &ttm_A_spec, A_dims);
+    if (error) return error;
+    int32_t *A1_pos = NULL;
+    int32_t *A1_crd = NULL;
+    int32_t *A2_pos = NULL;
+    int32_t *A2_crd = NULL;
+    double *A_vals = NULL;
+    error = ttm_raw(I, J, K, L, (const int32_t *)B->levels[0].pos, (const int32_t *)B->levels[0].crd,
+        (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
+        (const int32_t *)B->levels[2].pos, (const int32_t *)B->levels[2].crd, (const double *)B->vals,
+        (const double *)C->vals, &A1_pos, &A1_crd, &A2_pos, &A2_crd, &A_vals);
+    if (error) return sparsec_fail_code(error);
+    int64_t A_positions = 1;
+    sparsec_set_level(A, 0, A1_pos, A1_crd, A_positions);
+    A_positions = sparsec_positions(A, 0, A_positions);
+    sparsec_set_level(A, 1, A2_pos, A2_crd, A_positions);
+    A_positions = sparsec_positions(A, 1, A_positions);
+    A_positions = sparsec_positions(A, 2, A_positions);
+    A->vals = A_vals;
+    A->vals_len = A->vals_cap = A_positions;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_ttm(int64_t n, int rounds) {
+    sparsec_tensor B = {0};
+    sparsec_tensor C = {0};
+    sparsec_tensor A = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&B, &ttm_B_spec, (const int64_t[]){n, n, n}, 1);
+    error |= smoke_fill(&C, &ttm_C_spec, (const int64_t[]){n, n}, 2);
+    if (!error) error = ttm(&B, &C, &A);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = ttm(&B, &C, &A);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("ttm", error, best);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    sparsec_free_tensor(&A);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_ttm(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,160 @@
+//! Every schedule of `schedules/` on the programs of `testdata/scheduled`: right with one,
+//! two and seven threads, and the emitted text as it was looked at
+//! (`testdata/scheduled/golden`, rewritten by `scripts/golden`).
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Case, compile, parse, root, run_with, words};
+
+struct Scheduled {
+    program: PathBuf,
+    schedule: String,
+    /// Arguments of each run.
+    runs: Vec<Vec<String>>,
+}
+
+impl Scheduled {
+    fn file(&self) -> PathBuf {
+        root().join(format!("schedules/{}.sched", self.schedule))
+    }
+}
+
+/// Programs name their schedules in `# schedule:` lines and their data in `# run:` lines.
+fn all() -> Vec<Scheduled> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("testdata/scheduled"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "tc"))
+        .collect();
+    files.sort();
+    let mut list = Vec::new();
+    for program in files {
+        let text = std::fs::read_to_string(&program).unwrap();
+        let lines = |start: &str| -> Vec<Vec<String>> {
+            text.lines()
+                .filter_map(|l| l.strip_prefix(start))
+                .map(words)
+                .collect()
+        };
+        for schedule in lines("# schedule:").concat() {
+            list.push(Scheduled {
+                program: program.clone(),
+                schedule,
+                runs: lines("# run:"),
+            });
+        }
+    }
+    list
+}
+
+#[test]
+fn every_schedule_has_a_program() {
+    let used: Vec<String> = all().into_iter().map(|s| s.schedule).collect();
+    for entry in std::fs::read_dir(root().join("schedules")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        assert!(used.contains(&name), "no program uses {name}");
+    }
+}
+
+#[test]
+fn schedules_are_right_with_any_number_of_threads() {
+    let mut cases = Vec::new();
+    for scheduled in all() {
+        assert!(!scheduled.runs.is_empty(), "{:?}", scheduled.program);
+        for run in &scheduled.runs {
+            let mut args = vec![
+                scheduled.program.display().to_string(),
+                "--schedule".to_string(),
+                scheduled.file().display().to_string(),
+            ];
+            args.extend(run.iter().cloned());
+            let parsed = parse(&args);
+            let compiled = compile(&parsed).unwrap_or_else(|e| panic!("{}\n{e}", args.join(" ")));
+            let bindings = parsed.operands.into_iter().filter(|o| o.contains('='));
+            cases.push(Case {
+                text: args.join(" "),
+                compiled,
+                runs: vec![bindings.collect()],
+            });
+        }
+    }
+    let wrong = run_with(&cases, &[1, 2, 7]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn sparsec(scheduled: &Scheduled, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    command
+        .args(["-W", "no-performance"])
+        .arg(&scheduled.program)
+        .arg("--schedule")
+        .arg(scheduled.file())
+        .args(more);
+    command
+}
+
+fn golden(scheduled: &Scheduled) -> PathBuf {
+    root().join(format!(
+        "testdata/scheduled/golden/{}.c",
+        scheduled.schedule
+    ))
+}
+
+#[test]
+fn emitted_text_is_as_it_was() {
+    for scheduled in all() {
+        let output = sparsec(&scheduled, &["--stdout"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let path = golden(&scheduled);
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        let same = before == text;
+        assert!(
+            same,
+            "{} differs (scripts/golden rewrites it):\n{text}",
+            path.display()
+        );
+    }
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn emitted_text_is_clean_c() {
+    let out = tempfile::tempdir().unwrap();
+    for scheduled in all() {
+        let folder = out.path().join(&scheduled.schedule);
+        run(sparsec(&scheduled, &["-o"]).arg(&folder));
+        let source =
+            folder.join(Path::new(scheduled.program.file_name().unwrap()).with_extension("c"));
+        for openmp in [true, false] {
+            let program = out.path().join("test");
+            let mut cc = Command::new("cc");
+            cc.args([
+                "-std=c11",
+                "-O1",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+            ]);
+            cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+            if openmp {
+                cc.arg("-fopenmp");
+            }
+            cc.args(["-DSPARSEC_MAIN", "-o"]).arg(&program);
+            run(cc.arg(&source).arg("-lm"));
+            run(&mut Command::new(&program));
+        }
+    }
+}
