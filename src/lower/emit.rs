@@ -73,7 +73,8 @@ impl Lowerer<'_> {
         match stmt {
             Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.adds_to_workspace(body),
             Stmt::Assign(assign) => {
-                assign.op.is_some() && self.graph.workspaces.contains(&assign.tensor)
+                crate::graph::fold::as_literal(&assign.rhs).is_none()
+                    && self.graph.workspaces.contains(&assign.tensor)
             }
             Stmt::Sequence(_) | Stmt::Where { .. } => false,
         }

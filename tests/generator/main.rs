@@ -16,7 +16,7 @@ use maker::Maker;
 use program::Program;
 use scheduler::Rates;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use support::{Case, compile, parse, root, run_all};
 
@@ -97,8 +97,11 @@ fn fails(program: &Program, file: &Path) -> Option<String> {
     }
 }
 
+/// Shrinks a failure, writes it down and stops the test.
 fn report(seed: u64, program: &Program, folder: &Path) -> ! {
-    let file = folder.join("failure.tc");
+    let kept = root().join("target/generator");
+    std::fs::create_dir_all(&kept).unwrap();
+    let file = kept.join(format!("failure{seed}.tc"));
     let shrunk = shrink::shrink(program, |p| fails(p, &folder.join("shrink.tc")));
     let (small, reason) =
         shrunk.unwrap_or_else(|| (program.clone(), "only in its batch".to_string()));
@@ -115,14 +118,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn folder() -> PathBuf {
-    let folder = root().join("target/generator");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// Set in the process that runs the kernels: if one crashes, the test lives on and says
-/// which.
+/// The folder for files, set in the process that runs the kernels: if one crashes, the
+/// test lives on and says which.
 const INNER: &str = "SPARSEC_GENERATOR_INNER";
 
 #[test]
@@ -133,9 +130,11 @@ fn random_programs_agree_with_the_judge() {
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(1, |d| d.as_secs())
     });
-    if std::env::var_os(INNER).is_some() {
-        return run_cases(seed, cases);
+    if let Some(folder) = std::env::var_os(INNER) {
+        return run_cases(seed, cases, Path::new(&folder));
     }
+    // Two runs at a time do not disturb each other.
+    let folder = tempfile::tempdir().unwrap();
     println!("seed {seed}, {cases} cases (repeat with SPARSEC_SEED={seed} SPARSEC_CASES={cases})");
     let status = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -143,21 +142,20 @@ fn random_programs_agree_with_the_judge() {
             "--exact",
             "--nocapture",
         ])
-        .env(INNER, "1")
+        .env(INNER, folder.path())
         .env("SPARSEC_SEED", seed.to_string())
         .env("SPARSEC_CASES", cases.to_string())
         .status()
         .unwrap();
     // A failed assertion of the test itself has been reported.
     if !status.success() && status.code() != Some(101) {
-        find_crash(seed);
+        find_crash(seed, folder.path());
     }
     assert!(status.success(), "see above");
 }
 
 /// Draws the programs of the batch that crashed again and runs them one by one.
-fn find_crash(seed: u64) {
-    let folder = folder();
+fn find_crash(seed: u64, folder: &Path) {
     let batch = std::fs::read_to_string(folder.join("batch")).unwrap_or_default();
     let start: u64 = batch.trim().parse().unwrap_or(0);
     let mut maker = Maker::new(seed);
@@ -165,7 +163,7 @@ fn find_crash(seed: u64) {
     for n in 0..start + 4 * BATCH as u64 {
         let program = draw(&mut maker, &mut rates);
         if n >= start && fails(&program, &folder.join("case.tc")).is_some() {
-            report(seed, &program, &folder);
+            report(seed, &program, folder);
         }
     }
 }
@@ -176,8 +174,7 @@ fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
     program
 }
 
-fn run_cases(seed: u64, cases: u64) {
-    let folder = folder();
+fn run_cases(seed: u64, cases: u64, folder: &Path) {
     let fixed_flags = std::env::var_os("SPARSEC_CFLAGS").is_some();
     let mut maker = Maker::new(seed);
     let mut rates = Rates::default();
@@ -202,7 +199,7 @@ fn run_cases(seed: u64, cases: u64) {
                     batch.push(*case);
                     programs.push(program);
                 }
-                Outcome::Broken => report(seed, &program, &folder),
+                Outcome::Broken => report(seed, &program, folder),
                 Outcome::Refused(code) => *refused.entry(code).or_default() += 1,
             }
         }
@@ -217,7 +214,7 @@ fn run_cases(seed: u64, cases: u64) {
             .iter()
             .find(|p| wrong.iter().any(|w| w.starts_with(&p.text())));
         match culprit {
-            Some(program) => report(seed, program, &folder),
+            Some(program) => report(seed, program, folder),
             None => panic!("seed {seed}: a batch fails: {}", wrong.join("\n")),
         }
     }
