@@ -130,8 +130,16 @@ fn load(path: &Path, compressed: bool) -> Result<Vec<u8>, DataError> {
     if !compressed {
         return Ok(bytes);
     }
+    decompress(&bytes)
+}
+
+/// The content of a gzip file of one or more members.
+///
+/// # Errors
+/// It is damaged, or ends too early.
+pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>, DataError> {
     let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(bytes.as_slice())
+    flate2::read::MultiGzDecoder::new(bytes)
         .read_to_end(&mut text)
         .map_err(|e| DataError::new(codes::UNREADABLE, format!("not a whole gzip stream: {e}")))?;
     Ok(text)

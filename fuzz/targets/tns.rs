@@ -1,0 +1,7 @@
+//! The reader of FROSTT files, and packing what it read.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sparsec::data::FileKind;
+
+fuzz_target!(|bytes: &[u8]| sparsec_fuzz::read(FileKind::Frostt, bytes));
