@@ -182,6 +182,19 @@ impl<'a> Concretizer<'a> {
                 .copied()
                 .filter(|&at| self.derives(&self.items[at], vars))
                 .collect();
+            // A loop fused with another sum's would run too often.
+            let shared = loops.iter().any(|&at| {
+                let (Item::Loop {
+                    l: Loop { var, .. },
+                    ..
+                }
+                | Item::Within { var, .. }) = &self.items[at];
+                let roots = self.graph.provenance.roots(*var);
+                !roots.iter().all(|root| vars.contains(root))
+            });
+            if shared {
+                return None;
+            }
             let temp = self.workspace(*op, &sum);
             let read = scalar(temp, &sum);
             replace(&mut rhs, &sum, &read);

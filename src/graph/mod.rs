@@ -365,7 +365,7 @@ impl Graph {
             Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
                 self.extent(*parent)
             }
-            Some(Relation::Pos { .. }) => None,
+            Some(Relation::Pos { .. } | Relation::Inspect { .. }) => None,
             Some(Relation::Coord { parent, .. }) => match self.provenance.producer(*parent)? {
                 Relation::Pos { parent, .. } => self.extent(*parent),
                 Relation::Split { .. }
@@ -373,6 +373,7 @@ impl Graph {
                 | Relation::Fuse { .. }
                 | Relation::Coord { .. }
                 | Relation::Bound { .. }
+                | Relation::Inspect { .. }
                 | Relation::Precompute { .. } => None,
             },
         }

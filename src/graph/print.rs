@@ -103,6 +103,9 @@ pub fn relation(graph: &Graph, relation: &Relation) -> String {
             name(child),
             kind.name()
         ),
+        Relation::Inspect { parent, bound, .. } => {
+            format!("{command}({}, {})", name(parent), graph.tensor(*bound).name)
+        }
         Relation::Coord { parent, coord } => {
             format!("{command}({}, {})", name(parent), name(coord))
         }

@@ -7,7 +7,7 @@
 //! that both can be scheduled apart.
 
 use crate::diagnostic::Span;
-use crate::program::ir::{Access, VarId};
+use crate::program::ir::{Access, TensorId, VarId};
 
 /// One transformation of variables.
 #[derive(Clone, Debug)]
@@ -50,6 +50,12 @@ pub enum Relation {
         value: i64,
         kind: BoundKind,
         span: Span,
+    },
+    /// `child` is `parent` with an upper bound that an inspector computes (003).
+    Inspect {
+        parent: VarId,
+        child: VarId,
+        bound: TensorId,
     },
     /// `child` runs over the values of `parent` in the nest of a workspace.
     Precompute { parent: VarId, child: VarId },
@@ -103,6 +109,7 @@ impl Relation {
             Relation::Pos { .. } => "pos",
             Relation::Coord { .. } => "coord",
             Relation::Bound { .. } => "bound",
+            Relation::Inspect { .. } => "inspect",
             Relation::Precompute { .. } => "precompute",
         }
     }
@@ -115,6 +122,7 @@ impl Relation {
             | Relation::Pos { parent, .. }
             | Relation::Coord { parent, .. }
             | Relation::Bound { parent, .. }
+            | Relation::Inspect { parent, .. }
             | Relation::Precompute { parent, .. } => vec![*parent],
             Relation::Fuse { outer, inner, .. } => vec![*outer, *inner],
         }
@@ -130,6 +138,7 @@ impl Relation {
             | Relation::Pos { pos: child, .. }
             | Relation::Coord { coord: child, .. }
             | Relation::Bound { child, .. }
+            | Relation::Inspect { child, .. }
             | Relation::Precompute { child, .. } => vec![*child],
         }
     }
@@ -212,6 +221,7 @@ impl Provenance {
             Relation::Split { parent, .. }
             | Relation::Divide { parent, .. }
             | Relation::Bound { parent, .. }
+            | Relation::Inspect { parent, .. }
             | Relation::Precompute { parent, .. } => self.position_of(*parent),
             Relation::Fuse { .. } | Relation::Coord { .. } => None,
         }

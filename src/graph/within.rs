@@ -63,6 +63,7 @@ pub fn opened(
         | Relation::Divide { .. }
         | Relation::Coord { .. }
         | Relation::Bound { .. }
+        | Relation::Inspect { .. }
         | Relation::Precompute { .. } => None,
     }
 }
@@ -74,6 +75,7 @@ fn top_of(graph: &Graph, var: VarId) -> Option<(VarId, &Relation)> {
         Relation::Split { parent, .. }
         | Relation::Divide { parent, .. }
         | Relation::Bound { parent, .. }
+        | Relation::Inspect { parent, .. }
         | Relation::Precompute { parent, .. } => top_of(graph, *parent),
         Relation::Coord { parent, .. } => match graph.provenance.producer(*parent)? {
             Relation::Pos { parent, .. } => top_of(graph, *parent),
@@ -82,6 +84,7 @@ fn top_of(graph: &Graph, var: VarId) -> Option<(VarId, &Relation)> {
             | Relation::Fuse { .. }
             | Relation::Coord { .. }
             | Relation::Bound { .. }
+            | Relation::Inspect { .. }
             | Relation::Precompute { .. } => None,
         },
     }
@@ -99,6 +102,7 @@ fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
             | Relation::Pos { .. }
             | Relation::Coord { .. }
             | Relation::Bound { .. }
+            | Relation::Inspect { .. }
             | Relation::Precompute { .. },
         )
         | None => vec![var],
@@ -114,9 +118,11 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
         Some(Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. }) => {
             *inner == var && is_innermost_part(graph, *parent, top)
         }
-        Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
-            is_innermost_part(graph, *parent, top)
-        }
+        Some(
+            Relation::Bound { parent, .. }
+            | Relation::Inspect { parent, .. }
+            | Relation::Precompute { parent, .. },
+        ) => is_innermost_part(graph, *parent, top),
         Some(Relation::Coord { parent, .. }) => match graph.provenance.producer(*parent) {
             Some(Relation::Pos { parent, .. }) => is_innermost_part(graph, *parent, top),
             Some(
@@ -125,6 +131,7 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
                 | Relation::Fuse { .. }
                 | Relation::Coord { .. }
                 | Relation::Bound { .. }
+                | Relation::Inspect { .. }
                 | Relation::Precompute { .. },
             )
             | None => false,

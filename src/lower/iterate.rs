@@ -179,7 +179,20 @@ impl Lowerer<'_> {
             Top::Root(root) => Some(root.var),
             Top::Nothing | Top::Position { .. } | Top::Fused { .. } => None,
         };
-        stmts.extend(self.inside(body, inner, root)?);
+        let guards = match root {
+            Some(_) => self.complete_pending(&mut inner, &mut stmts)?,
+            None => Vec::new(),
+        };
+        let then = self.inside(body, inner, root)?;
+        if guards.is_empty() {
+            stmts.extend(then);
+        } else {
+            stmts.push(ir::Stmt::If {
+                cond: b::all(guards),
+                then,
+                otherwise: vec![],
+            });
+        }
         let out = vec![ir::Stmt::For {
             var: v,
             lo: step.lo.clone(),

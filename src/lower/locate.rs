@@ -75,6 +75,26 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
+    /// Locates what data-dependent bounds read, as far as arithmetic does.
+    pub(super) fn locate_bounds(&mut self, scope: &mut Scope) -> Lower<()> {
+        for at in 0..self.table.entries.len() {
+            let id = AccessId(at);
+            while self.table.get(id).nested && self.next_is_known(id, scope) {
+                let access = self.table.get(id).access.clone();
+                let format = self.tensor(access.tensor).format.clone();
+                let level = scope.cursors[at].level;
+                if !format.levels[level].is_full() {
+                    break;
+                }
+                let key = self.value(&access.subscripts[format.modes[level]], scope)?;
+                let extent = self.extent(access.tensor, level);
+                let cursor = &mut scope.cursors[at];
+                cursor.advance(b::add(b::mul(cursor.pos.clone(), extent), key));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the access's next level has a coordinate that is known.
     fn next_is_known(&mut self, id: AccessId, scope: &Scope) -> bool {
         let access = &self.table.get(id).access;

@@ -62,6 +62,7 @@ impl Lowerer<'_> {
                 | Relation::Fuse { .. }
                 | Relation::Coord { .. }
                 | Relation::Bound { .. }
+                | Relation::Inspect { .. }
                 | Relation::Precompute { .. },
             )
             | None => return Ok(Vec::new()),
@@ -606,6 +607,7 @@ impl Lowerer<'_> {
             } else {
                 scope.coords.insert(part, value);
             }
+            self.locate_bounds(scope)?;
             while let Some(relation) = self.graph.provenance.producer(known).cloned() {
                 let Some(&parent) = relation.parents().first() else {
                     break;
@@ -620,7 +622,9 @@ impl Lowerer<'_> {
                     break;
                 };
                 let overshoots = match relation {
-                    Relation::Split { .. } | Relation::Divide { .. } => true,
+                    Relation::Split { .. } | Relation::Divide { .. } | Relation::Inspect { .. } => {
+                        true
+                    }
                     Relation::Bound { kind, .. } => match kind {
                         BoundKind::MaxConstraint => true,
                         BoundKind::MaxExact => self.has_dynamic_range(parent),

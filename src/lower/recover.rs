@@ -12,7 +12,7 @@ use super::{Lower, Lowerer, Scope};
 use crate::graph::{BoundKind, Relation};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr, ExprKind};
-use crate::program::ir::{Bound, VarId};
+use crate::program::ir::{Bound, SizeExpr, VarId};
 use crate::scalar::Literal;
 
 /// What a loop over a variable is.
@@ -148,6 +148,13 @@ impl Lowerer<'_> {
                 }
                 Relation::Bound { parent, kind, .. } => {
                     let data = self.has_dynamic_range(parent);
+                    if data && !self.range_is_known(parent, scope) {
+                        return Ok(Step {
+                            lo: from,
+                            hi,
+                            top: Top::Nothing,
+                        });
+                    }
                     let shorter = match kind {
                         BoundKind::MaxExact => data,
                         BoundKind::MaxConstraint => true,
@@ -159,6 +166,18 @@ impl Lowerer<'_> {
                         let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
                         hi = b::min(hi, ceil_div(left, &affine.stride));
                     }
+                    parent
+                }
+                Relation::Inspect { parent, .. } => {
+                    if !self.range_is_known(parent, scope) {
+                        return Ok(Step {
+                            lo: from,
+                            hi,
+                            top: Top::Nothing,
+                        });
+                    }
+                    let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
+                    hi = b::min(hi, ceil_div(left, &affine.stride));
                     parent
                 }
                 Relation::Precompute { parent, .. } => parent,
@@ -217,6 +236,49 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Whether the loops outside determine what the bounds of a variable read.
+    fn range_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
+        self.graph.provenance.roots(var).into_iter().all(|root| {
+            let range = self.graph.var(root).range.clone();
+            [range.lo, range.hi].iter().all(|bound| match bound {
+                Bound::Static(_) => true,
+                Bound::Dynamic(e) => self.is_known(e, scope),
+            })
+        })
+    }
+
+    /// Where the bounds of dynamic counted loops that run outside become known: what
+    /// tells that they have ended (003's exit predicate), and their variables.
+    pub(super) fn complete_pending(
+        &mut self,
+        scope: &mut Scope,
+        out: &mut Vec<crate::loops::ir::Stmt>,
+    ) -> Lower<Vec<Expr>> {
+        let mut guards = Vec::new();
+        let stmts: Vec<usize> = self.nests.iter().map(|nest| nest.stmt).collect();
+        for at in 0..self.graph.vars.len() {
+            let var = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+            let dynamic = stmts.contains(&self.graph.var(var).stmt)
+                && self.graph.provenance.producer(var).is_none()
+                && self.graph.static_range(var).is_none();
+            if !dynamic || scope.coords.contains_key(&var) {
+                continue;
+            }
+            self.locate_bounds(scope)?;
+            let Some(offset) = self.offset_down(var, scope) else {
+                continue;
+            };
+            if !self.range_is_known(var, scope) {
+                continue;
+            }
+            guards.push(b::lt(offset.clone(), self.own_extent(var, scope)?));
+            let (lo, _) = self.range(var, scope)?;
+            let value = self.named(&self.graph.var(var).name.clone(), b::add(lo, offset), out);
+            scope.coords.insert(var, value);
+        }
+        Ok(guards)
+    }
+
     /// Whether data decide how many values the variable has.
     pub(super) fn has_dynamic_range(&self, var: VarId) -> bool {
         let roots = self.graph.provenance.roots(var);
@@ -235,6 +297,7 @@ impl Lowerer<'_> {
                 | Relation::Fuse { .. }
                 | Relation::Coord { .. }
                 | Relation::Bound { .. }
+                | Relation::Inspect { .. }
                 | Relation::Precompute { .. },
             )
             | None => pos,
@@ -284,6 +347,7 @@ impl Lowerer<'_> {
             | Relation::Pos { .. }
             | Relation::Coord { .. }
             | Relation::Bound { .. }
+            | Relation::Inspect { .. }
             | Relation::Precompute { .. } => Ok(b::int(1)),
         }
     }
@@ -330,17 +394,19 @@ impl Lowerer<'_> {
                 ..
             }) => match kind {
                 BoundKind::MaxExact | BoundKind::MaxConstraint => {
-                    if self.graph.provenance.producer(parent).is_none() {
-                        let lo = self.graph.var(parent).range.lo.clone();
-                        Ok(b::sub(b::int(value), self.bound(&lo, scope)?))
-                    } else {
-                        Ok(b::int(value))
+                    // Of a range that data decide it bounds the number of values.
+                    match self.graph.static_range(parent) {
+                        Some((lo, _)) if self.graph.provenance.producer(parent).is_none() => {
+                            Ok(b::sub(b::int(value), self.size_expr(lo)))
+                        }
+                        Some(_) | None => Ok(b::int(value)),
                     }
                 }
                 BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
                     self.own_extent(parent, scope)
                 }
             },
+            Some(Relation::Inspect { bound, .. }) => Ok(self.size_expr(&SizeExpr::Param(bound))),
             Some(Relation::Precompute { parent, .. }) => self.own_extent(parent, scope),
         }
     }
@@ -418,9 +484,9 @@ impl Lowerer<'_> {
                     let size = self.part_size(relation, scope).ok()?;
                     Some(b::add(b::mul(outer, size), inner))
                 }
-                Relation::Bound { child, .. } | Relation::Precompute { child, .. } => {
-                    self.offset_down(*child, scope)
-                }
+                Relation::Bound { child, .. }
+                | Relation::Inspect { child, .. }
+                | Relation::Precompute { child, .. } => self.offset_down(*child, scope),
                 Relation::Pos { pos, .. } => {
                     let coord = graph.provenance.consumers(*pos).find_map(|r| {
                         if let Relation::Coord { coord, .. } = r {
@@ -466,7 +532,9 @@ impl Lowerer<'_> {
                 };
                 Some(b::sub(whole, b::mul(outer, size)))
             }
-            Relation::Bound { parent, .. } | Relation::Precompute { parent, .. } => self
+            Relation::Bound { parent, .. }
+            | Relation::Inspect { parent, .. }
+            | Relation::Precompute { parent, .. } => self
                 .offset_down(*parent, scope)
                 .or_else(|| self.offset_up(*parent, scope)),
             Relation::Fuse { outer, inner, .. } => {
@@ -491,6 +559,9 @@ impl Lowerer<'_> {
         let offset = self.offset(var, scope)?;
         if self.graph.provenance.producer(var).is_some() {
             return Some(offset);
+        }
+        if !self.range_is_known(var, scope) {
+            return None;
         }
         let (lo, _) = self.range(var, scope).ok()?;
         Some(b::add(lo, offset))

@@ -88,6 +88,13 @@ fn distance(a: Number, b: Number, tolerance: f64) -> f64 {
         return if x == y { 0.0 } else { f64::INFINITY };
     }
     let (x, y) = (a.complex(), b.complex());
+    if matches!((a, b), (Number::Complex(_), Number::Complex(_)))
+        && !(x.re.is_finite() && x.im.is_finite())
+        && !(y.re.is_finite() && y.im.is_finite())
+    {
+        // C says little of complex infinities.
+        return 0.0;
+    }
     let part = |x: f64, y: f64| {
         if x == y || (x.is_nan() && y.is_nan()) {
             0.0

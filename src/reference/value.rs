@@ -29,6 +29,27 @@ pub(super) fn wrap(n: Number, ty: ScalarType) -> Number {
     }
 }
 
+/// Numbers are kept in double precision; what the type itself could not hold overflows
+/// as it does there, so that `exp(x) / exp(x)` is no number where a kernel has none.
+fn overflow(n: Number, ty: ScalarType) -> Number {
+    let part = |x: f64| {
+        if x.is_finite() && x.abs() > f64::from(f32::MAX) {
+            f64::INFINITY.copysign(x)
+        } else {
+            x
+        }
+    };
+    let narrow = matches!(
+        ty,
+        ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 | ScalarType::C64
+    );
+    match n {
+        Number::Real(x) if narrow => Number::Real(part(x)),
+        Number::Complex(z) if narrow => Number::Complex(Complex::new(part(z.re), part(z.im))),
+        Number::Int(_) | Number::Real(_) | Number::Complex(_) => n,
+    }
+}
+
 fn truth(b: bool) -> Number {
     Number::Int(i128::from(b))
 }
@@ -46,6 +67,10 @@ pub(super) fn unary(op: UnaryOp, a: Number, ty: ScalarType) -> Number {
 
 /// `ty` is the operands' type.
 pub(super) fn binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -> Number {
+    overflow(plain_binary(op, a, b, ty), ty)
+}
+
+fn plain_binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -> Number {
     match op {
         BinaryOp::And => return truth(!a.is_zero() && !b.is_zero()),
         BinaryOp::Or => return truth(!a.is_zero() || !b.is_zero()),
@@ -157,6 +182,10 @@ fn larger(a: Number, b: Number) -> Number {
 
 /// `ty` is the result's type.
 pub(super) fn call(func: Func, args: &[Number], ty: ScalarType) -> Number {
+    overflow(plain_call(func, args, ty), ty)
+}
+
+fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number {
     let a = args.first().copied().unwrap_or(Number::Int(0));
     let b = args.get(1).copied().unwrap_or(Number::Int(0));
     let c = args.get(2).copied().unwrap_or(Number::Int(0));

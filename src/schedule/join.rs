@@ -184,7 +184,7 @@ fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
     }
 }
 
-fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
+pub(super) fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
     match &mut e.kind {
         ExprKind::Index(var) => *var = to(*var),
         ExprKind::Literal(_) | ExprKind::Size(_) => {}

@@ -9,6 +9,7 @@ pub mod constants;
 pub mod coord;
 pub mod divide;
 pub mod fuse;
+pub mod inspect;
 pub mod join;
 pub mod matching;
 pub mod parallelize;
@@ -44,7 +45,7 @@ pub struct Settings {
 }
 
 /// Commands of the language that are not built yet.
-const NOT_YET: [&str; 4] = ["promote", "mergeby", "assemble", "inspect"];
+const NOT_YET: [&str; 3] = ["promote", "mergeby", "assemble"];
 
 /// Applies the commands one after another.
 ///
@@ -106,6 +107,7 @@ fn call(
         "precompute" => precompute::apply(graph, &arguments),
         "parallelize" => parallelize::apply(graph, &arguments),
         "tile" => tile::apply(graph, &arguments),
+        "inspect" => inspect::apply(graph, &arguments),
         "join" => join::apply(graph, &arguments),
         known if NOT_YET.contains(&known) => Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,

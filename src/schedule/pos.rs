@@ -111,6 +111,7 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
             | Relation::Divide { .. }
             | Relation::Pos { .. }
             | Relation::Coord { .. }
+            | Relation::Inspect { .. }
             | Relation::Bound { .. },
         ) => false,
     }

@@ -268,9 +268,24 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
         .with_help(format!("store `{}` dense, or leave the loops", result.name)));
     }
     for (at, var) in known.iter().enumerate() {
-        if range_vars(graph, *var)
-            .iter()
-            .any(|v| known[at..].contains(v))
+        // With an upper bound the loop may run before its end is known, and be left
+        // where it is.
+        let bounded = graph.provenance.consumers(*var).any(|r| match r {
+            Relation::Inspect { .. } => true,
+            Relation::Bound { kind, .. } => {
+                matches!(kind, BoundKind::MaxExact | BoundKind::MaxConstraint)
+            }
+            Relation::Split { .. }
+            | Relation::Divide { .. }
+            | Relation::Fuse { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Precompute { .. } => false,
+        });
+        if !bounded
+            && range_vars(graph, *var)
+                .iter()
+                .any(|v| known[at..].contains(v))
         {
             return Err(unknown_range(graph, *var, arguments));
         }
@@ -324,7 +339,9 @@ fn extent_needs(graph: &Graph, var: VarId) -> Vec<VarId> {
                 extent_needs(graph, *parent)
             }
         },
-        Some(Relation::Pos { .. } | Relation::Coord { .. }) => Vec::new(),
+        Some(Relation::Pos { .. } | Relation::Coord { .. } | Relation::Inspect { .. }) => {
+            Vec::new()
+        }
     }
 }
 

@@ -170,7 +170,7 @@ impl Maker {
         }
         let mut ranges = Vec::new();
         for variable in used.iter().filter(|v| !left.contains(v)) {
-            if self.chance(6) {
+            if self.chance(9) {
                 let range = self.range(variable);
                 ranges.push((variable.clone(), range));
             }

@@ -175,7 +175,8 @@ impl Maker {
                 let a = access(self);
                 ("pos", format!("pos({i}, p{n}, {a})"))
             }
-            54..=55 => ("coord", format!("coord({i}, c{n})")),
+            54 => ("coord", format!("coord({i}, c{n})")),
+            55 => ("inspect", format!("inspect({i}, u{n})")),
             56..=59 => {
                 let (value, kind) =
                     self.pick(&[(64, "MaxConstraint"), (0, "MinConstraint"), (1, "Multiple")]);

@@ -9,8 +9,8 @@ fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
 join, promote, mergeby, assemble, inspect, and the declarations let and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
-divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile
-and join, with let and param.";
+divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
+join and inspect, with let and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 

@@ -1,0 +1,219 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "spmv_csr.h"
+
+/* spmv_csr
+ *   y(i) +=! val(p) * x(crd(p)) where i in 0:R - 1, p in pos(i):pos(i + 1)
+ *   inspect(p, longest)
+ *   split(i, i0, i1, 32)
+ *   split(p, p0, p1, 16)
+ *   reorder(i0, p0, i1, p1)
+ *   parallelize(i0, CPUThread, NoRaces)
+ */
+int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRICT pos_vals,
+    const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    (void)Z; (void)N;
+    int64_t longest = 0;
+    int64_t most = INT64_MIN;
+    for (int64_t i_longest = 0; i_longest < R - 1; i_longest++) {
+        most = sparsec_max_int64(most, pos_vals[i_longest + 1] - pos_vals[i_longest]);
+    }
+    longest = sparsec_max_int64(most, 0);
+#ifdef _OPENMP
+    #pragma omp parallel for
+#endif
+    for (int64_t i0 = 0; i0 < sparsec_floordiv(R + 30, 32); i0++) {
+        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
+            int64_t i = i0 * 32 + i1;
+            y_vals[i] = 0.0;
+        }
+        for (int64_t p0 = 0; p0 < sparsec_floordiv(longest + 15, 16); p0++) {
+            for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
+                int64_t i = i0 * 32 + i1;
+                double sum = 0.0;
+                for (int64_t p1 = 0; p1 < sparsec_min_int64(sparsec_min_int64(16, longest - p0 * 16), pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
+                    int64_t p = pos_vals[i] + (p0 * 16 + p1);
+                    sum += val_vals[p] * x_vals[crd_vals[p]];
+                }
+                y_vals[i] += sum;
+            }
+        }
+    }
+    return SPARSEC_OK;
+}
+
+/* Data-dependent subscripts and bounds stay inside their tensors. */
+static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRICT pos_vals,
+    const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
+    const double *SPARSEC_RESTRICT x_vals) {
+    (void)val_vals; (void)x_vals;
+    int error;
+    bool out_of_range = false;
+    for (int64_t i = 0; i < R - 1; i++) {
+        out_of_range = out_of_range || (pos_vals[i] < pos_vals[i + 1] && (pos_vals[i] < 0 || Z < pos_vals[i + 1]));
+    }
+    if (out_of_range) {
+        error = SPARSEC_INDEX_OUT_OF_RANGE;
+        goto fail;
+    }
+    bool out_of_range2 = false;
+    for (int64_t i = 0; i < R - 1; i++) {
+        for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
+            out_of_range2 = out_of_range2 || (crd_vals[p] < 0 || crd_vals[p] >= N);
+        }
+    }
+    if (out_of_range2) {
+        error = SPARSEC_INDEX_OUT_OF_RANGE;
+        goto fail;
+    }
+    return SPARSEC_OK;
+fail:
+    return error;
+}
+
+static const sparsec_level_spec spmv_csr_pos_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_pos_spec = {"pos", SPARSEC_INT32, 1, 32, spmv_csr_pos_levels, 0.0};
+static const sparsec_level_spec spmv_csr_crd_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_crd_spec = {"crd", SPARSEC_INT32, 1, 32, spmv_csr_crd_levels, 0.0};
+static const sparsec_level_spec spmv_csr_val_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_val_spec = {"val", SPARSEC_FLOAT64, 1, 32, spmv_csr_val_levels, 0.0};
+static const sparsec_level_spec spmv_csr_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_csr_x_levels, 0.0};
+static const sparsec_level_spec spmv_csr_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_csr_y_levels, 0.0};
+
+int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec_tensor *val,
+    const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(pos, &spmv_csr_pos_spec);
+    if (error) return error;
+    error = sparsec_check(crd, &spmv_csr_crd_spec);
+    if (error) return error;
+    error = sparsec_check(val, &spmv_csr_val_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_csr_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t R = pos->dims[0];
+    int64_t Z = crd->dims[0];
+    int64_t N = x->dims[0];
+    error = sparsec_same_size("Z", "val", val->dims[0], "crd", Z);
+    if (error) return error;
+    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `y` would be negative");
+    int64_t y_dims[] = {R - 1};
+    error = sparsec_shape_dense(y, &spmv_csr_y_spec, y_dims);
+    if (error) return error;
+    error = spmv_csr_check(R, Z, N, (const int32_t *)pos->vals, (const int32_t *)crd->vals,
+        (const double *)val->vals, (const double *)x->vals);
+    if (error) return sparsec_fail_code(error);
+    error = spmv_csr_raw(R, Z, N, (const int32_t *)pos->vals, (const int32_t *)crd->vals,
+        (const double *)val->vals, (const double *)x->vals, (double *)y->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv_csr(int64_t n, int rounds) {
+    sparsec_tensor pos = {0};
+    sparsec_tensor crd = {0};
+    sparsec_tensor val = {0};
+    sparsec_tensor x = {0};
+    sparsec_tensor y = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&pos, &spmv_csr_pos_spec, (const int64_t[]){n}, 1);
+    error |= smoke_fill(&crd, &spmv_csr_crd_spec, (const int64_t[]){n}, 2);
+    error |= smoke_fill(&val, &spmv_csr_val_spec, (const int64_t[]){n}, 3);
+    error |= smoke_fill(&x, &spmv_csr_x_spec, (const int64_t[]){n}, 4);
+    if (!error) error = spmv_csr(&pos, &crd, &val, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv_csr(&pos, &crd, &val, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv_csr", error, best);
+    sparsec_free_tensor(&pos);
+    sparsec_free_tensor(&crd);
+    sparsec_free_tensor(&val);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv_csr(n, rounds);
+    return failed;
+}
+#endif
