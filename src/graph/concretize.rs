@@ -526,7 +526,7 @@ pub fn around(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
         .into_iter()
         .filter(|v| !copied.contains(v))
         .collect();
-    let all: Vec<VarId> = own.iter().copied().chain(around.iter().copied()).collect();
+    let all: Vec<VarId> = around.iter().copied().chain(own.iter().copied()).collect();
     let leaves: Vec<VarId> = needed
         .iter()
         .flat_map(|&var| graph.provenance.leaves(var, &all))

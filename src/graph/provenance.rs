@@ -194,7 +194,8 @@ impl Provenance {
     }
 
     /// Those of the loop variables `loops` that `var` was taken apart into (itself, if
-    /// it has a loop).
+    /// it has a loop). `loops` are outermost first: where a loop of a nest and one of a
+    /// nest inside it both stand for `var`, the inner one counts.
     #[must_use]
     pub fn leaves(&self, var: VarId, loops: &[VarId]) -> Vec<VarId> {
         if loops.contains(&var) {
@@ -208,7 +209,10 @@ impl Provenance {
                     .flat_map(|child| self.leaves(child, loops))
                     .collect::<Vec<VarId>>()
             })
-            .find(|leaves| !leaves.is_empty())
+            .max_by_key(|leaves| {
+                let at = |leaf: &VarId| loops.iter().position(|l| l == leaf);
+                leaves.iter().filter_map(at).max()
+            })
             .unwrap_or_default()
     }
 

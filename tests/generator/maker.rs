@@ -188,7 +188,7 @@ impl Maker {
     fn range(&mut self, variable: &str) -> String {
         let others: Vec<String> = self.variables.clone();
         let other = self.below(others.len());
-        if self.chance(40) && others[other] != variable {
+        if self.chance(65) && others[other] != variable {
             let name = self.index_tensor("bool", &others[other]);
             // A count of 0 or 1.
             return format!("0:{name}({})", others[other]);

@@ -159,12 +159,23 @@ impl Maker {
             0 => "T0(i)".to_string(),
             count => accesses[maker.below(count)].clone(),
         };
+        let dynamic = program.stmts.iter().enumerate().find_map(|(at, stmt)| {
+            let (var, _) = stmt.ranges.iter().find(|r| r.1.contains('('))?;
+            let labelled = format!("S{at}.{var}");
+            [labelled, var.clone()]
+                .into_iter()
+                .find(|name| loops.contains(name))
+        });
         let kind = if parallel {
             90 + self.below(20)
         } else {
             self.below(100)
         };
         match kind {
+            0..=9 if dynamic.is_some() => {
+                let var = dynamic.unwrap_or_default();
+                ("inspect", format!("inspect({var}, u{n})"))
+            }
             0..=17 => ("split", format!("split({i}, a{n}, b{n}, {factor})")),
             18..=23 => ("divide", format!("divide({i}, a{n}, b{n}, {factor})")),
             24..=37 => {
@@ -178,8 +189,13 @@ impl Maker {
             54 => ("coord", format!("coord({i}, c{n})")),
             55 => ("inspect", format!("inspect({i}, u{n})")),
             56..=59 => {
-                let (value, kind) =
-                    self.pick(&[(64, "MaxConstraint"), (0, "MinConstraint"), (1, "Multiple")]);
+                // Promises must be true: no variable of a program has more than 64 values.
+                let root = !i.ends_with(|c: char| c.is_ascii_digit());
+                let (value, kind) = match self.below(3) {
+                    0 | 1 if root => (64, "MaxConstraint"),
+                    0 => (0, "MinConstraint"),
+                    _ => (1, "Multiple"),
+                };
                 ("bound", format!("bound({i}, d{n}, {value}, {kind})"))
             }
             60..=73 => {
