@@ -479,7 +479,8 @@ impl<'a> Concretizer<'a> {
         let nest = self.nest;
         for (at, producer) in nest.producers.iter().enumerate() {
             let (depth, outer) = self.depths[at].clone();
-            if !(lo..=hi).contains(&depth) || !reads(reader, producer.tensor) {
+            let read = reads(reader, producer.tensor) || read_by_others(nest, at);
+            if !(lo..=hi).contains(&depth) || !read {
                 continue;
             }
             let tree = Concretizer::new(self.graph, producer, &outer, self.tensors).run()?;
@@ -492,6 +493,18 @@ impl<'a> Concretizer<'a> {
         }
         Some(stmt)
     }
+}
+
+/// Whether another workspace of the nest reads workspace number `at`.
+fn read_by_others(nest: &Nest, at: usize) -> bool {
+    let tensor = nest.producers[at].tensor;
+    let mut read = false;
+    for (n, other) in nest.producers.iter().enumerate() {
+        if n != at {
+            other.visit(&mut |part| read |= reads(&part.rhs, tensor));
+        }
+    }
+    read
 }
 
 /// The outer loops of `nest` inside which the nest of a workspace stands: down to the

@@ -16,6 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
 use crate::graph::build::{reads, reduces};
+use crate::graph::concretize::around;
 use crate::graph::order::vars_in;
 use crate::graph::{Graph, Loop, Nest, Relation, equal};
 use crate::program::ir::{
@@ -62,6 +63,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             .relations
             .push(Relation::Precompute { parent, child });
     }
+    hoist(&mut graph, &at);
     graph.script.push(line);
     super::reorder::check_all(&graph, arguments)?;
     Ok(graph)
@@ -478,6 +480,44 @@ fn script(graph: &Graph, e: &Expr, pairs: &[(VarId, VarId)], workspace: TensorId
         list(pairs.iter().map(|p| p.1).collect()),
         graph.tensor(workspace).name
     )
+}
+
+/// A workspace that only the new one reads stays outside it where fewer loops determine
+/// it: a packed panel of B outlasts the tiles of C that read it.
+fn hoist(graph: &mut Graph, at: &Place) {
+    let nest = at.of(graph);
+    let Some(new) = nest.producers.last() else {
+        return;
+    };
+    let depth = around(graph, nest, new).len();
+    let mut kept = Vec::new();
+    for (n, inner) in new.producers.iter().enumerate() {
+        // Its own loops give it the variables that it is kept over.
+        let given: Vec<VarId> = inner
+            .lhs
+            .iter()
+            .flat_map(|&v| graph.provenance.ancestors(v))
+            .collect();
+        let bound_by_new = new.loops.iter().any(|l| {
+            let from = graph.provenance.ancestors(l.var);
+            let needed = vars_in(&inner.rhs);
+            needed
+                .iter()
+                .any(|v| from.contains(v) && !given.contains(v))
+        });
+        if !bound_by_new && around(graph, nest, inner).len() < depth {
+            kept.push(n);
+        }
+    }
+    let nest = at.of_mut(graph);
+    let Some(mut new) = nest.producers.pop() else {
+        return;
+    };
+    for n in kept.into_iter().rev() {
+        let inner = new.producers.remove(n);
+        nest.producers.push(inner);
+    }
+    nest.producers.push(new);
 }
 
 fn rewrite(

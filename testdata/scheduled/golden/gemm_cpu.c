@@ -4,57 +4,57 @@
 
 /* gemm
  *   C(i, j) +=! A(i, k) * B(k, j)
- *   split(i, i0, i1, 4)
+ *   split(i, i0, i1, 6)
  *   split(j, j0, j1, 16)
- *   split(k, k0, k1, 256)
- *   reorder(j0, k0, i0, k1, i1, j1)
- *   precompute(B(k,j), {k1, j1}, {k2, j2}, panel)
- *   precompute(A(i,k) * panel(k1,j1), {i1, j1}, {i1, j1}, tile)
- *   unroll(i1, 4)
+ *   reorder(j0, i0, k, i1, j1)
+ *   precompute(B(k,j), {k, j1}, {k2, j2}, panel)
+ *   precompute(A(i,k) * panel(k,j1), {i1, j1}, {i1, j1}, tile)
+ *   unroll(i1, 6)
  *   unroll(j1, 16)
  *   parallelize(j0, CPUThread, NoRaces)
  */
 int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
+    double *panel_all = NULL;
+    int error;
+    panel_all = sparsec_resize(NULL, sparsec_thread_count() * (K * 16), sizeof *panel_all);
+    SPARSEC_NEED(panel_all);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t j0 = 0; j0 < sparsec_floordiv(N + 15, 16); j0++) {
+        double *SPARSEC_RESTRICT panel_vals = panel_all + sparsec_thread_index() * (K * 16);
+        for (int64_t k2 = 0; k2 < K; k2++) {
+            int64_t k = k2;
+            for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
+                int64_t j = j0 * 16 + j2;
+                panel_vals[k * 16 + j2] = B_vals[k * N + j];
+            }
+        }
         if (N - j0 * 16 >= 16) {
-            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 3, 4); i0++) {
-                if (M - i0 * 4 >= 4) {
-                    double tile_vals[64];
-                    SPARSEC_UNROLL(4)
-                    for (int64_t i1 = 0; i1 < 4; i1++) {
+            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 5, 6); i0++) {
+                if (M - i0 * 6 >= 6) {
+                    double tile_vals[96];
+                    SPARSEC_UNROLL(6)
+                    for (int64_t i1 = 0; i1 < 6; i1++) {
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             tile_vals[i1 * 16 + j1] = 0.0;
                         }
                     }
-                    for (int64_t k0 = 0; k0 < sparsec_floordiv(K + 255, 256); k0++) {
-                        double panel_vals[4096];
-                        for (int64_t k2 = 0; k2 < sparsec_min_int64(256, K - k0 * 256); k2++) {
-                            int64_t k = k0 * 256 + k2;
-                            for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
-                                int64_t j = j0 * 16 + j2;
-                                panel_vals[k2 * 16 + j2] = B_vals[k * N + j];
-                            }
-                        }
-                        for (int64_t k1 = 0; k1 < sparsec_min_int64(256, K - k0 * 256); k1++) {
-                            int64_t k = k0 * 256 + k1;
-                            SPARSEC_UNROLL(4)
-                            for (int64_t i1 = 0; i1 < 4; i1++) {
-                                int64_t i = i0 * 4 + i1;
-                                SPARSEC_UNROLL(16)
-                                for (int64_t j1 = 0; j1 < 16; j1++) {
-                                    tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k1 * 16 + j1];
-                                }
+                    for (int64_t k = 0; k < K; k++) {
+                        SPARSEC_UNROLL(6)
+                        for (int64_t i1 = 0; i1 < 6; i1++) {
+                            int64_t i = i0 * 6 + i1;
+                            SPARSEC_UNROLL(16)
+                            for (int64_t j1 = 0; j1 < 16; j1++) {
+                                tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                             }
                         }
                     }
-                    SPARSEC_UNROLL(4)
-                    for (int64_t i1 = 0; i1 < 4; i1++) {
-                        int64_t i = i0 * 4 + i1;
+                    SPARSEC_UNROLL(6)
+                    for (int64_t i1 = 0; i1 < 6; i1++) {
+                        int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             int64_t j = j0 * 16 + j1;
@@ -62,35 +62,24 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                         }
                     }
                 } else {
-                    double tile_vals3[64];
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
+                    double tile_vals3[96];
+                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             tile_vals3[i1 * 16 + j1] = 0.0;
                         }
                     }
-                    for (int64_t k0 = 0; k0 < sparsec_floordiv(K + 255, 256); k0++) {
-                        double panel_vals3[4096];
-                        for (int64_t k2 = 0; k2 < sparsec_min_int64(256, K - k0 * 256); k2++) {
-                            int64_t k = k0 * 256 + k2;
-                            for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
-                                int64_t j = j0 * 16 + j2;
-                                panel_vals3[k2 * 16 + j2] = B_vals[k * N + j];
-                            }
-                        }
-                        for (int64_t k1 = 0; k1 < sparsec_min_int64(256, K - k0 * 256); k1++) {
-                            int64_t k = k0 * 256 + k1;
-                            for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
-                                int64_t i = i0 * 4 + i1;
-                                SPARSEC_UNROLL(16)
-                                for (int64_t j1 = 0; j1 < 16; j1++) {
-                                    tile_vals3[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals3[k1 * 16 + j1];
-                                }
+                    for (int64_t k = 0; k < K; k++) {
+                        for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                            int64_t i = i0 * 6 + i1;
+                            SPARSEC_UNROLL(16)
+                            for (int64_t j1 = 0; j1 < 16; j1++) {
+                                tile_vals3[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                             }
                         }
                     }
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
-                        int64_t i = i0 * 4 + i1;
+                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                        int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             int64_t j = j0 * 16 + j1;
@@ -100,34 +89,23 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 }
             }
         } else {
-            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 3, 4); i0++) {
-                double tile_vals2[64];
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
+            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 5, 6); i0++) {
+                double tile_vals2[96];
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                         tile_vals2[i1 * 16 + j1] = 0.0;
                     }
                 }
-                for (int64_t k0 = 0; k0 < sparsec_floordiv(K + 255, 256); k0++) {
-                    double panel_vals2[4096];
-                    for (int64_t k2 = 0; k2 < sparsec_min_int64(256, K - k0 * 256); k2++) {
-                        int64_t k = k0 * 256 + k2;
-                        for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
-                            int64_t j = j0 * 16 + j2;
-                            panel_vals2[k2 * 16 + j2] = B_vals[k * N + j];
-                        }
-                    }
-                    for (int64_t k1 = 0; k1 < sparsec_min_int64(256, K - k0 * 256); k1++) {
-                        int64_t k = k0 * 256 + k1;
-                        for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
-                            int64_t i = i0 * 4 + i1;
-                            for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
-                                tile_vals2[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals2[k1 * 16 + j1];
-                            }
+                for (int64_t k = 0; k < K; k++) {
+                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                        int64_t i = i0 * 6 + i1;
+                        for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
+                            tile_vals2[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
                     }
                 }
-                for (int64_t i1 = 0; i1 < sparsec_min_int64(4, M - i0 * 4); i1++) {
-                    int64_t i = i0 * 4 + i1;
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    int64_t i = i0 * 6 + i1;
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                         int64_t j = j0 * 16 + j1;
                         C_vals[i * N + j] = tile_vals2[i1 * 16 + j1];
@@ -136,7 +114,12 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
             }
         }
     }
+    sparsec_release(panel_all);
+    panel_all = NULL;
     return SPARSEC_OK;
+fail:
+    sparsec_release(panel_all);
+    return error;
 }
 
 static const sparsec_level_spec gemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
