@@ -104,3 +104,43 @@ snapshot!(
     "def f(double(N,N) A) -> (C) { C(i,j) = A(i,j) + A(j,i) }\nformat f { A: csr, C: csr }",
     ""
 );
+const SPMV: &str =
+    "def f(double(M,N) A, double(N) x) -> (y) { y(i) = A(i,j) * x(j) }\nformat f { A: csr }";
+
+snapshot!(
+    tiles_of_positions_are_walked_row_by_row,
+    SPMV,
+    "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, Atomics)"
+);
+snapshot!(
+    shared_positions_find_their_rows,
+    SPMV,
+    "fuse(i, j, f) pos(f, p, A(i,j)) parallelize(p, CPUThread, Temporary)"
+);
+snapshot!(
+    tiles_of_a_row_are_windows,
+    SPMV,
+    "pos(j, p, A(i,j)) split(p, p0, p1, 16)"
+);
+snapshot!(
+    fused_coordinates_fall_apart_again,
+    "def f(double(M,N) A, double(M,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }\n\
+     format f { A: csr, B: csr }",
+    "fuse(i, j, f) split(f, a, b, 8)"
+);
+snapshot!(
+    a_workspace_of_constant_size_is_an_array_of_its_block,
+    "def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }\nformat f { A: csr }",
+    "split(j, j0, j1, 8) reorder(i, j0, k, j1) precompute(A(i,k) * B(k,j), j1, j1, w) unroll(j1, 8)"
+);
+snapshot!(
+    a_counted_loop_outside_its_range_is_left_where_that_is_known,
+    "def f(int(R) len, double(R,K) val) -> (y) { y(i) +=! val(i,k) where k in 0:len(i) }",
+    "inspect(k, u) reorder(k, i)"
+);
+snapshot!(
+    joined_statements_share_a_loop,
+    "def f(double(B,M) I, double(N,M) W) -> (O) {\n\
+     S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }",
+    "join(S1, S2, b, n)"
+);

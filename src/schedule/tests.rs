@@ -13,6 +13,16 @@ const GEMM: &str = "def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k)
 const ADD: &str = "def f(double(M,N) A, double(M,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }\n\
     format f { A: csr, B: csr, C: csr }";
 const TWO: &str = "def f(double(N) x) -> (y, z) { S1: y(i) = x(i)  S2: z(i) = y(i) * 2 }";
+const MTTKRP: &str = "def f(double(I,K,L) B, double(K,J) C, double(L,J) D) -> (A) {\n\
+    A(i,j) +=! B(i,k,l) * D(l,j) * C(k,j) }\nformat f { B: csf }";
+const UNION: &str = "def f(double(M,N) A, double(M,N) B, double(N) x) -> (y) { y(i) = (A(i,j) + B(i,j)) * x(j) }\n\
+    format f { A: csr, B: csr }";
+const COUNTED: &str = "def f(int(R) pos, double(Z) val) -> (y) {\n\
+    y(i) +=! val(p) where i in 0:R-1, p in pos(i):pos(i+1) }";
+const CHAIN: &str = "def f(double(N) x) -> (t, y) {\n\
+    S1: t(i) = x(i) * 2 where i in 0:8  S2: y(i) = t(7 - i) where i in 0:8 }";
+const FCRELU: &str = "def f(double(B,M) I, double(N,M) W) -> (O) {\n\
+    S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }";
 const ROOT: &str =
     "def f(double(M,N) A) -> (y) { y(i) = sqrt(A(i,j) * A(i,j)) }\nformat f { A: csr }";
 
@@ -60,6 +70,51 @@ fn accepted() {
         (ADD, "split(j, j0, j1, 8)"),
         (TWO, "split(S1.i, a, b, 4)"),
         (ROOT, "split(j, a, b, 4)"),
+        (GEMM, "divide(i, a, b, 3)"),
+        (GEMM, "fuse(i, j, f) split(f, a, b, 8)"),
+        (GEMM, "tile(i, k, 4, 8)"),
+        (
+            GEMM,
+            "bound(i, ib, 64, MaxExact) bound(ib, ic, 4, Multiple)",
+        ),
+        (GEMM, "unroll(j, 4)"),
+        (GEMM, "parallelize(k, CPUThread, Temporary)"),
+        (SPMV, "pos(j, p, A(i,j)) split(p, p0, p1, 16)"),
+        (SPMV, "pos(j, p, A)"),
+        (SPMV, "pos(j, p, A(i,j)) coord(p, c)"),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, Atomics)",
+        ),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) parallelize(p, CPUThread, Atomics)",
+        ),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 8) precompute(x(j) * A(i,j), b, c, w)",
+        ),
+        (SPMV, "precompute(x(j), j, jw, w)"),
+        (SPMV, "parallelize(j, CPUVector, ParallelReduction)"),
+        (
+            MTTKRP,
+            "reorder(i, k, l, j) precompute(B(i,k,l) * D(l,j), j, j, w)",
+        ),
+        (
+            GEMM,
+            "split(i, i0, i1, 4) split(j, j0, j1, 8) reorder(j0, i0, k, i1, j1) \
+             precompute(B(k,j), {k, j1}, {k2, j2}, panel) \
+             precompute(A(i,k) * panel(k,j1), {i1, j1}, {i1, j1}, tile)",
+        ),
+        (
+            COUNTED,
+            "bound(p, b, 8, MaxConstraint) split(b, p0, p1, 2) reorder(p0, i, p1)",
+        ),
+        (COUNTED, "inspect(p, u) reorder(p, i)"),
+        (
+            FCRELU,
+            "join(S1, S2, b, n) parallelize(b, CPUThread, NoRaces)",
+        ),
     ];
     let text: Vec<String> = cases
         .iter()
@@ -98,6 +153,39 @@ fn refused() {
         (TWO, "split(i, a, b, 2)"),
         (TWO, "reorder(S1.i, S2.i)"),
         (ROOT, "reorder(j, i)"),
+        (SPMV, "divide(i, a, b, 0)"),
+        (SPMV, "fuse(j, i, f)"),
+        (SPMV, "pos(j, p, A(i,j)) fuse(i, p, f)"),
+        (SPMV, "pos(j, p, B(i,j))"),
+        (SPMV, "pos(i, p, x(j))"),
+        (SPMV, "pos(j, p, A(i,j)) pos(p, q, A(i,j))"),
+        (SPMV, "split(j, a, b, 2) pos(b, p, A(i,j))"),
+        (SPMV, "pos(j, p, A(i,j)) split(p, a, b, 2) reorder(a, i)"),
+        (SPMV, "coord(j, c)"),
+        (UNION, "pos(j, p, A(i,j))"),
+        (SPMV, "bound(i, b, 3, Largest)"),
+        (SPMV, "split(i, a, b, 8) bound(b, c, 4, MaxExact)"),
+        (SPMV, "unroll(j)"),
+        (SPMV, "unroll(i, 100000)"),
+        (SPMV, "precompute(A(j,i), j, jw, w)"),
+        (SPMV, "precompute(x(j), {j}, {a, b}, w)"),
+        (SPMV, "precompute(x(j), j, jw, A)"),
+        (SPMV, "pos(j, p, A(i,j)) precompute(A(i,j), p, q, w)"),
+        (GEMM, "precompute(A(i,k), i, iw, w)"),
+        (SPMV, "tile(i, j, 4)"),
+        (SPMV, "parallelize(i, CPUVector, Atomics)"),
+        (
+            GEMM,
+            "parallelize(i, CPUThread, NoRaces) parallelize(k, CPUThread, Atomics)",
+        ),
+        (ADD, "fuse(i, j, f)"),
+        (SPMV, "inspect(j, u)"),
+        (COUNTED, "reorder(p, i)"),
+        (CHAIN, "join(S1, S2, i)"),
+        (TWO, "join(S2, S1, i)"),
+        (TWO, "join(S1, S3, i)"),
+        (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
+        (SPMV, "promote(A, shared, i)"),
     ];
     let text: Vec<String> = cases
         .iter()
