@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod data;
 pub mod diagnostic;
+pub mod diagram;
 pub mod driver;
 pub mod emit;
 pub mod format;

@@ -194,6 +194,12 @@ pub struct ShowArgs {
     pub stage: Stage,
     #[arg(long, value_enum, default_value = "text")]
     pub format: ShowFormat,
+    /// What was there before command N of the schedule (the first is 1).
+    #[arg(long, value_name = "N", conflicts_with = "after")]
+    pub before: Option<usize>,
+    /// What was there after command N of the schedule.
+    #[arg(long, value_name = "N")]
+    pub after: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@ use super::args::{ShowArgs, ShowFormat, Stage};
 use super::{Reporter, print, request};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
+use crate::diagram;
 use crate::driver::{self, Failure, argument, compile};
 use crate::emit::{Unit, c};
 use crate::format::builtin;
@@ -22,45 +23,67 @@ pub(super) fn show(args: &ShowArgs) -> u8 {
 }
 
 fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
-    let request = request(args.file.as_ref(), &args.program, &mut reporter.sources)?;
-    if args.format != ShowFormat::Text {
-        let span = argument(&mut reporter.sources, "--format", "dot, svg or json");
+    let mut request = request(args.file.as_ref(), &args.program, &mut reporter.sources)?;
+    request.first_commands = args.after.or(args.before.map(|n| n.saturating_sub(1)));
+    if args.stage == Stage::Tokens {
+        let file = compile::parse(&request, &mut reporter.sources, &mut Vec::new())?;
+        expect_text(args, reporter)?;
+        return Ok(format!("{file:#?}\n"));
+    }
+    let compiled = driver::compile(&request, &mut reporter.sources)?;
+    if args.format == ShowFormat::Text {
+        return Ok(plain(args.stage, compiled));
+    }
+    if compiled.graphs.len() > 1 && args.format != ShowFormat::Dot {
+        let span = argument(&mut reporter.sources, "--def", "none given");
         return Err(Diagnostic::error(
             codes::NOT_SUPPORTED,
             span,
-            "only `--format text` is supported yet",
-            "this format",
+            "the file holds several functions, a picture shows one",
+            "which one?",
         )
-        .with_help("leave `--format` out")
+        .with_help("choose with `--def NAME`")
         .into());
     }
-    let unsupported = |reporter: &mut Reporter, stage: &str| -> Failure {
-        let span = argument(&mut reporter.sources, "--stage", stage);
-        Diagnostic::error(
-            codes::NOT_SUPPORTED,
-            span,
-            format!("the stage {stage} cannot be shown yet"),
-            "this stage",
-        )
-        .with_help("stages are program, graph, provenance, schedule, loops and kernel")
-        .into()
-    };
-    match args.stage {
-        Stage::Tokens => {
-            let file = compile::parse(&request, &mut reporter.sources, &mut Vec::new())?;
-            return Ok(format!("{file:#?}\n"));
-        }
-        Stage::Lattice => return Err(unsupported(reporter, "lattice")),
-        Stage::Program
-        | Stage::Graph
-        | Stage::Provenance
-        | Stage::Schedule
-        | Stage::Loops
-        | Stage::Kernel => {}
-    }
-    let compiled = driver::compile(&request, &mut reporter.sources)?;
     let mut out = String::new();
-    match args.stage {
+    for (graph, lattices) in compiled.graphs.iter().zip(&compiled.lattices) {
+        let diagram = match args.stage {
+            Stage::Graph | Stage::Schedule => diagram::graph::diagram(graph),
+            Stage::Provenance => diagram::provenance::diagram(graph),
+            Stage::Lattice => diagram::lattice::diagram(lattices),
+            Stage::Tokens | Stage::Program | Stage::Loops | Stage::Kernel => {
+                expect_text(args, reporter)?;
+                continue;
+            }
+        };
+        out += &match args.format {
+            ShowFormat::Dot => diagram.dot(),
+            ShowFormat::Svg => diagram.svg(),
+            ShowFormat::Json | ShowFormat::Text => diagram.json(),
+        };
+    }
+    Ok(out)
+}
+
+/// Refuses a stage that is no diagram in a format for diagrams.
+fn expect_text(args: &ShowArgs, reporter: &mut Reporter) -> Result<(), Failure> {
+    if args.format == ShowFormat::Text {
+        return Ok(());
+    }
+    let span = argument(&mut reporter.sources, "--format", "dot, svg or json");
+    Err(Diagnostic::error(
+        codes::NOT_SUPPORTED,
+        span,
+        "this stage is text, not a diagram",
+        "this format",
+    )
+    .with_help("graph, provenance, schedule and lattice can be drawn; leave `--format` out")
+    .into())
+}
+
+fn plain(stage: Stage, compiled: driver::Compiled) -> String {
+    let mut out = String::new();
+    match stage {
         Stage::Program => {
             for function in &compiled.program.functions {
                 out += &format!("{function}\n");
@@ -81,6 +104,10 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
                 }
             }
         }
+        Stage::Lattice => compiled
+            .lattices
+            .iter()
+            .for_each(|l| out += &diagram::lattice::text(l)),
         Stage::Loops => compiled
             .kernels
             .iter()
@@ -91,9 +118,9 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
                 kernels: compiled.kernels,
             });
         }
-        Stage::Tokens | Stage::Lattice => {}
+        Stage::Tokens => {}
     }
-    Ok(out)
+    out
 }
 
 pub(super) fn formats() -> u8 {

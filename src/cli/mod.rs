@@ -274,6 +274,7 @@ pub fn request(
         index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
         def: program.def.clone(),
         target: Target::C,
+        first_commands: None,
     })
 }
 

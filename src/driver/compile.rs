@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, FileId, Sources, Span};
 use crate::graph::Graph;
 use crate::loops;
 use crate::loops::ir::Kernel;
-use crate::lower::lower;
+use crate::lower::{lattice, lower};
 use crate::program::{self, ir::Function, ir::Program};
 use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast, taco};
@@ -24,6 +24,8 @@ pub struct Request {
     pub index_bits: Option<u8>,
     pub def: Option<String>,
     pub target: Target,
+    /// How many commands of the schedule apply; all of them if `None`.
+    pub first_commands: Option<usize>,
 }
 
 impl Request {
@@ -39,6 +41,7 @@ impl Request {
             index_bits: None,
             def: None,
             target: Target::C,
+            first_commands: None,
         }
     }
 }
@@ -71,6 +74,8 @@ pub struct Compiled {
     pub program: Program,
     pub graphs: Vec<Graph>,
     pub kernels: Vec<Kernel>,
+    /// The merge lattices of each function's loops.
+    pub lattices: Vec<Vec<lattice::Report>>,
     pub remarks: Vec<Diagnostic>,
     /// Files that were read, for `--depfile`.
     pub inputs: Vec<PathBuf>,
@@ -98,10 +103,11 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let schedules = Schedules::choose(request, &files, sources, &mut inputs, &resolved.program)?;
     let mut graphs = Vec::new();
     let mut kernels = Vec::new();
+    let mut lattices = Vec::new();
     let mut errors = Vec::new();
     let mut declared: Vec<String> = Vec::new();
     for function in &resolved.program.functions {
-        let commands = schedules.commands(function)?;
+        let commands = &first(schedules.commands(function)?, request.first_commands);
         let own = declared_names(commands);
         let settings = Settings {
             defines: request
@@ -122,6 +128,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
                 let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
                 debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
                 kernels.push(kernel);
+                lattices.push(std::mem::take(&mut lowered.lattices));
                 graphs.push(graph);
             }
             Err(mut found) => errors.append(&mut found),
@@ -154,9 +161,25 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         program: resolved.program,
         graphs,
         kernels,
+        lattices,
         remarks,
         inputs,
     })
+}
+
+/// The first commands of a schedule, with all its constants.
+fn first(commands: &[ast::Command], count: Option<usize>) -> Vec<ast::Command> {
+    let mut left = count.unwrap_or(usize::MAX);
+    commands
+        .iter()
+        .filter(|command| {
+            let counts = matches!(command, ast::Command::Call { .. });
+            let kept = !counts || left > 0;
+            left = left.saturating_sub(usize::from(counts));
+            kept
+        })
+        .cloned()
+        .collect()
 }
 
 /// Parses the program of a request.

@@ -149,6 +149,18 @@ pub fn reduce_text(op: ReduceOp) -> &'static str {
     }
 }
 
+/// An assignment of a graph's tree.
+#[must_use]
+pub fn assign_text(graph: &Graph, tensors: &[Tensor], assign: &super::Assign) -> String {
+    stmt_text(graph, tensors, &Stmt::Assign(assign.clone()))
+}
+
+/// A part of a graph's tree; `tensors` are the tree's.
+#[must_use]
+pub fn stmt_text(graph: &Graph, tensors: &[Tensor], stmt: &Stmt) -> String {
+    Printer { graph, tensors }.stmt(stmt)
+}
+
 struct Printer<'a> {
     graph: &'a Graph,
     tensors: &'a [Tensor],
@@ -266,7 +278,9 @@ impl Printer<'_> {
     }
 }
 
-fn tag_text(tag: &Tag) -> String {
+/// How a loop runs, as `forall` prints it; empty for a serial one.
+#[must_use]
+pub fn tag_text(tag: &Tag) -> String {
     let mut text = String::new();
     if let Some(parallel) = &tag.parallel {
         text += &format!(

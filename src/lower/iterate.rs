@@ -75,6 +75,7 @@ impl Lowerer<'_> {
         }
         iterators.sort_unstable();
         let mut lattice = self.lattice(body, iterators);
+        self.report(root.var, &lattice);
         self.prefill.append(&mut lattice.dropped);
         let Some(window) = root.window.clone() else {
             return self.range_loop(var, &step, tag, body, scope);

@@ -21,6 +21,23 @@ pub const MAX_POINTS: usize = 7;
 /// Operands of a loop beyond which subsets are not enumerated any more.
 const MAX_ENUMERATED: usize = 6;
 
+/// A lattice in words, for people.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The loop's variable.
+    pub variable: String,
+    /// What kind of loop it becomes.
+    pub shape: String,
+    pub points: Vec<ReportedPoint>,
+}
+
+/// The operands that are present at a point, and what is left of the statement.
+#[derive(Clone, Debug)]
+pub struct ReportedPoint {
+    pub present: Vec<String>,
+    pub statement: String,
+}
+
 /// The lattice of one loop.
 #[derive(Clone, Debug)]
 pub(super) struct Lattice {
@@ -71,6 +88,46 @@ impl Lowerer<'_> {
                     && entry.access.subscripts[format.modes[cursor.level]].as_var() == Some(root)
             })
             .collect()
+    }
+
+    /// Keeps a lattice for `show --stage lattice`.
+    pub(super) fn report(&mut self, var: VarId, lattice: &Lattice) {
+        let name = |id: &AccessId| self.tensor(self.table.get(*id).access.tensor).name.clone();
+        let text = |stmt: &Stmt| crate::graph::print::stmt_text(self.graph, &self.tensors, stmt);
+        let point = |p: &Point| ReportedPoint {
+            present: p.present.iter().map(name).collect(),
+            statement: text(&p.stmt),
+        };
+        let (shape, points) = match &lattice.shape {
+            Shape::Nothing => ("nothing is ever done".to_string(), Vec::new()),
+            Shape::Sparse(points) => (
+                "only where some point holds".to_string(),
+                points.iter().map(point).collect(),
+            ),
+            Shape::Full { points, rest } => {
+                let mut all: Vec<ReportedPoint> = points.iter().map(point).collect();
+                all.push(ReportedPoint {
+                    present: Vec::new(),
+                    statement: text(rest),
+                });
+                ("every coordinate".to_string(), all)
+            }
+            Shape::Wide { stmt, required, .. } => (
+                "too many points: one loop over the smallest coordinate, absent operands \
+                 give their fill"
+                    .to_string(),
+                vec![ReportedPoint {
+                    present: required.iter().map(name).collect(),
+                    statement: text(stmt),
+                }],
+            ),
+        };
+        let variable = self.graph.var(var).name.clone();
+        self.reports.push(Report {
+            variable,
+            shape,
+            points,
+        });
     }
 
     /// The lattice of the loop body `stmt` over `iterators`.

@@ -36,6 +36,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Lowered {
     pub kernel: Kernel,
     pub remarks: Vec<Diagnostic>,
+    /// The merge lattices of its loops, in the order they were met.
+    pub lattices: Vec<lattice::Report>,
 }
 
 /// Lowers a graph.
@@ -146,6 +148,7 @@ pub(crate) struct Lowerer<'g> {
     scalars: BTreeMap<TensorId, ir::VarId>,
     storage: BTreeMap<TensorId, Arrays>,
     remarks: Vec<Diagnostic>,
+    reports: Vec<lattice::Report>,
     /// What stands before and after all loops: the memory of workspaces.
     prelude: Vec<ir::Stmt>,
     postlude: Vec<ir::Stmt>,
@@ -175,6 +178,7 @@ impl<'g> Lowerer<'g> {
             scalars: BTreeMap::new(),
             storage: BTreeMap::new(),
             remarks: Vec::new(),
+            reports: Vec::new(),
             span: graph.function.span,
             table: Table::default(),
             prefill: BTreeSet::new(),
@@ -419,7 +423,11 @@ impl<'g> Lowerer<'g> {
         };
         let mut remarks = self.graph.remarks.clone();
         remarks.append(&mut self.remarks);
-        Lowered { kernel, remarks }
+        Lowered {
+            kernel,
+            remarks,
+            lattices: self.reports,
+        }
     }
 
     fn literal(&self, value: Literal, ty: ScalarType) -> Expr {
