@@ -357,8 +357,13 @@ fn check_inside(
         around.extend(reduced);
     }
     let apart = vars.iter().find(|&&var| {
-        let from = graph.provenance.ancestors(var);
-        !around.iter().any(|v| from.contains(v))
+        // Of a loop of a workspace, its own variable may be all that is known of it.
+        !around.contains(&var)
+            && !graph.provenance.roots(var).iter().all(|root| {
+                around.iter().any(|v| {
+                    v == root || graph.provenance.ancestors(*v).contains(root)
+                })
+            })
     });
     if let Some(&var) = apart {
         return Err(Diagnostic::error(
