@@ -353,8 +353,12 @@ fn check_inside(
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let mut around = nest.lhs.clone();
-    if let Some((_, reduced, _)) = &found.sum {
-        around.extend(reduced);
+    for sum in reduces(&nest.rhs) {
+        let mut holds = false;
+        crate::graph::visit(&sum, &mut |node| holds |= equal::same(node, &found.whole));
+        if let (ExprKind::Reduce { vars, .. }, true) = (&sum.kind, holds) {
+            around.extend(vars);
+        }
     }
     let apart = vars.iter().find(|&&var| {
         // Of a loop of a workspace, its own variable may be all that is known of it.
