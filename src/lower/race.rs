@@ -111,6 +111,16 @@ impl Lowerer<'_> {
         if arrays.is_empty() {
             return Ok(Vec::new());
         }
+        if let Some(&sparse) = arrays.iter().find(|&&t| self.tensor(t).is_sparse()) {
+            let name = &self.tensor(sparse).name;
+            return Err(Diagnostic::error(
+                crate::diagnostic::codes::lower::PARALLEL_APPEND,
+                parallel.span,
+                format!("iterations would add to the same elements of the sparse `{name}`"),
+                "its elements are made one after another",
+            )
+            .with_help(format!("store `{name}` dense, or bring the loop innermost")));
+        }
         match (parallel.race, threads) {
             (Race::NoRaces | Race::IgnoreRaces, _) => Ok(Vec::new()),
             (Race::Atomics, _) => {

@@ -364,9 +364,9 @@ fn check_inside(
         // Of a loop of a workspace, its own variable may be all that is known of it.
         !around.contains(&var)
             && !graph.provenance.roots(var).iter().all(|root| {
-                around.iter().any(|v| {
-                    v == root || graph.provenance.ancestors(*v).contains(root)
-                })
+                around
+                    .iter()
+                    .any(|v| v == root || graph.provenance.ancestors(*v).contains(root))
             })
     });
     if let Some(&var) = apart {
