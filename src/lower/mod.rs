@@ -1,7 +1,7 @@
 //! The graph into loop IR.
 //!
 //! At each `forall v` lowering answers the questions of `src/README.md`, one file
-//! each: which iteration ([`lattice`], [`iterate`]), from where to where
+//! each: which iteration ([`lattice`], [`iterate`], [`coiterate`]), from where to where
 //! ([`recover`]), which coordinates are known now ([`recover`]), where operands stand
 //! ([`locate`]), where the result goes ([`assemble`]). [`fold`] says what is left of a
 //! statement when operands are absent; everything else follows from it.
@@ -9,6 +9,7 @@
 pub mod access;
 pub mod assemble;
 pub mod checks;
+pub mod coiterate;
 pub mod emit;
 pub mod iterate;
 pub mod lattice;

@@ -4,6 +4,8 @@
 use super::access::AccessId;
 use super::recover::{Root, Step, Top, Window, ceil_div};
 use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::performance;
 use crate::format::LevelKind;
 use crate::graph::{BoundKind, Relation, Stmt, Tag};
 use crate::loops::build as b;
@@ -439,6 +441,19 @@ impl Lowerer<'_> {
         };
         let stmt = self.covered(counted.id, body)?;
         let name = self.graph.var(var).name.clone();
+        if counted.roots.len() > 1 {
+            self.remarks.push(
+                Diagnostic::performance(
+                    performance::SEARCH,
+                    self.span,
+                    format!("the row of each position is searched in the loop over `{name}`"),
+                    "its positions do not follow one another, or are shared out one by one",
+                )
+                .with_help(format!(
+                    "`split` {name} and share out the outer part: rows are found once a tile"
+                )),
+            );
+        }
         let (v, value) = self.fresh_index(&name, false);
         let mut inner = scope.clone();
         inner.coords.insert(var, value);

@@ -7,7 +7,7 @@
 
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::codes::{performance, schedule as codes};
 use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
@@ -82,6 +82,7 @@ impl Lowerer<'_> {
         let Some(parallel) = &tag.parallel else {
             return Ok(Vec::new());
         };
+        self.note_unroll(var, tag, "its iterations are shared out already");
         let threads = match parallel.unit {
             Unit::CpuThread(_) => true,
             Unit::CpuVector => false,
@@ -241,6 +242,22 @@ impl Lowerer<'_> {
                 }],
             }],
         }
+    }
+
+    /// Says when a loop is not unrolled although the schedule says so.
+    pub(super) fn note_unroll(&mut self, var: VarId, tag: &Tag, why: &str) {
+        if tag.unroll.is_none() {
+            return;
+        }
+        let name = self.graph.var(var).name.clone();
+        let message = format!("the loop over `{name}` is not unrolled");
+        if self.remarks.iter().any(|r| r.message == message) {
+            return;
+        }
+        self.remarks.push(
+            Diagnostic::performance(performance::SERIAL, self.span, message, why)
+                .with_help(format!("`split` {name} and unroll the inner part")),
+        );
     }
 
     /// How the loop IR runs a loop.

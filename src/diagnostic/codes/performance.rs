@@ -11,8 +11,10 @@ of the loops.";
 "The loops of a sum cannot stand inside the loops of the result (a sparse operand
 must be walked in another order), so the sum is computed into a dense temporary of
 the result's size first. Store the operand with its levels in the order of the result.";
-    SERIAL = "P0803", "a loop stays serial",
-"The outermost loop could not be shared out to threads, for the reason given.";
+    SERIAL = "P0803", "a loop stays as it is although the schedule says otherwise",
+"`unroll` has no effect on a loop that is shared out to threads or vector lanes, nor on one
+that merges several sparse operands and so does not count. Split the loop and unroll the
+inner part.";
     GROWS = "P0804", "a result that grows step by step",
 "The number of stored elements of a sparse result is not known before they are
 computed, so its arrays are enlarged as they fill (doubling each time).";

@@ -1,0 +1,472 @@
+//! Loops that merge several sparse levels (Kjolstad et al. 2017; 000, 6.1): the classical
+//! sequence of loops with cases, every coordinate with operands walked along, or one loop
+//! over the smallest coordinate.
+
+use super::access::AccessId;
+use super::lattice::{Point, point_at};
+use super::recover::{Root, Window};
+use super::{Lower, Lowerer, Scope};
+use crate::graph::Stmt;
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType};
+use std::collections::BTreeSet;
+
+/// One sparse level being walked.
+struct Walker {
+    id: AccessId,
+    /// The position, a mutable variable.
+    p: ir::VarId,
+    pos: Expr,
+    end: Expr,
+    crd: ArrayId,
+    unique: bool,
+    name: String,
+    level: usize,
+}
+
+impl Lowerer<'_> {
+    fn walkers(
+        &mut self,
+        ids: &[AccessId],
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<Vec<Walker>> {
+        let mut walkers = Vec::new();
+        for &id in ids {
+            let (segment, crd) = self.windowed(id, root, window, scope, out)?;
+            let name = self.level_name(id, scope);
+            let (p, pos) = self.fresh_index(&format!("p{name}"), true);
+            out.push(ir::Stmt::Let {
+                var: p,
+                init: segment.begin,
+            });
+            let (end_var, end) = self.fresh_index(&format!("p{name}_end"), false);
+            out.push(ir::Stmt::Let {
+                var: end_var,
+                init: segment.end,
+            });
+            let tensor = self.table.get(id).access.tensor;
+            let level = scope.cursors[id.0].level;
+            walkers.push(Walker {
+                id,
+                p,
+                pos,
+                end,
+                crd,
+                unique: self.tensor(tensor).format.levels[level].unique,
+                name: self.tensor(tensor).name.clone(),
+                level,
+            });
+        }
+        Ok(walkers)
+    }
+
+    /// The end of the run of positions with the coordinate at hand: `p + 1`, or found
+    /// by walking on where coordinates repeat.
+    fn run_end(&mut self, w: &Walker, coordinate: &Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+        let next = b::add(w.pos.clone(), b::int(1));
+        if w.unique {
+            return next;
+        }
+        let (last, last_value) =
+            self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
+        out.push(ir::Stmt::Let {
+            var: last,
+            init: next,
+        });
+        out.push(ir::Stmt::While {
+            cond: b::and(
+                b::lt(last_value.clone(), w.end.clone()),
+                b::eq(
+                    self.load_index(w.crd, last_value.clone()),
+                    coordinate.clone(),
+                ),
+            ),
+            body: vec![ir::Stmt::Assign {
+                var: last,
+                op: None,
+                value: b::add(last_value.clone(), b::int(1)),
+            }],
+        });
+        last_value
+    }
+
+    /// `p = end of run`, or `p++`.
+    fn move_on(&self, w: &Walker, run_end: Option<&Expr>) -> ir::Stmt {
+        ir::Stmt::Assign {
+            var: w.p,
+            op: None,
+            value: run_end
+                .cloned()
+                .unwrap_or_else(|| b::add(w.pos.clone(), b::int(1))),
+        }
+    }
+
+    /// A walk of one level in which coordinates repeat.
+    pub(super) fn run_loop(
+        &mut self,
+        id: AccessId,
+        stmt: &Stmt,
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let point = Point {
+            present: BTreeSet::from([id]),
+            stmt: stmt.clone(),
+        };
+        self.coiterate(&[point], root, window, scope)
+    }
+
+    /// The classical sequence of loops, one a point, with a case for each smaller point.
+    pub(super) fn coiterate(
+        &mut self,
+        points: &[Point],
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.present.clone()).collect();
+        let ids: Vec<AccessId> = ids.into_iter().collect();
+        let mut out = Vec::new();
+        let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
+        for point in points {
+            let active: Vec<&Walker> = walkers
+                .iter()
+                .filter(|w| point.present.contains(&w.id))
+                .collect();
+            let cases: Vec<&Point> = points
+                .iter()
+                .filter(|p| p.present.is_subset(&point.present))
+                .collect();
+            out.push(self.point_loop(&active, &cases, points, root, scope)?);
+        }
+        Ok(out)
+    }
+
+    fn point_loop(
+        &mut self,
+        active: &[&Walker],
+        cases: &[&Point],
+        points: &[Point],
+        root: &Root,
+        scope: &Scope,
+    ) -> Lower<ir::Stmt> {
+        let var_name = self.graph.var(root.var).name.clone();
+        let cond = b::all(active.iter().map(|w| b::lt(w.pos.clone(), w.end.clone())));
+        let mut body = Vec::new();
+        // The coordinates where each operand stands, and the smallest.
+        let mut at: Vec<Expr> = Vec::new();
+        for w in active {
+            let name = if active.len() == 1 {
+                var_name.clone()
+            } else {
+                format!("{var_name}{}", w.name)
+            };
+            let (c, value) = self.fresh_index(&name, false);
+            body.push(ir::Stmt::Let {
+                var: c,
+                init: self.load_index(w.crd, w.pos.clone()),
+            });
+            at.push(value);
+        }
+        let coordinate = if let [only] = at.as_slice() {
+            only.clone()
+        } else {
+            let least = at[1..].iter().cloned().fold(at[0].clone(), b::min);
+            let (c, value) = self.fresh_index(&var_name, false);
+            body.push(ir::Stmt::Let {
+                var: c,
+                init: least,
+            });
+            value
+        };
+        let mut runs: Vec<Option<Expr>> = Vec::new();
+        for w in active {
+            runs.push(if w.unique {
+                None
+            } else if active.len() == 1 {
+                Some(self.run_end(w, &coordinate, &mut body))
+            } else {
+                // Only the run at the smallest coordinate is walked to its end.
+                let (last, value) =
+                    self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
+                body.push(ir::Stmt::Let {
+                    var: last,
+                    init: w.pos.clone(),
+                });
+                body.push(ir::Stmt::While {
+                    cond: b::and(
+                        b::lt(value.clone(), w.end.clone()),
+                        b::eq(self.load_index(w.crd, value.clone()), coordinate.clone()),
+                    ),
+                    body: vec![ir::Stmt::Assign {
+                        var: last,
+                        op: None,
+                        value: b::add(value.clone(), b::int(1)),
+                    }],
+                });
+                Some(value)
+            });
+        }
+        let here = |w: usize| b::eq(at[w].clone(), coordinate.clone());
+        let covered = all_covered(active, points);
+        let mut chain: Vec<(Expr, Vec<ir::Stmt>)> = Vec::new();
+        for (n, case) in cases.iter().enumerate() {
+            let mut inner = scope.clone();
+            inner.coords.insert(root.var, coordinate.clone());
+            let mut conditions = Vec::new();
+            for (k, w) in active.iter().enumerate() {
+                if case.present.contains(&w.id) {
+                    if active.len() > 1 {
+                        conditions.push(here(k));
+                    }
+                    let end = if w.unique { None } else { runs[k].clone() };
+                    self.advance(&mut inner, w.id, w.pos.clone(), end);
+                }
+            }
+            let last_of_all = covered && n + 1 == cases.len();
+            let cond = if last_of_all {
+                b::boolean(true)
+            } else {
+                b::all(conditions)
+            };
+            chain.push((cond, self.inside(&case.stmt, inner, Some(root.var))?));
+        }
+        body.extend(if_chain(chain));
+        for (k, w) in active.iter().enumerate() {
+            body.push(match (&runs[k], active.len()) {
+                (Some(end), _) => self.move_on(w, Some(end)),
+                (None, 1) => self.move_on(w, None),
+                (None, _) => ir::Stmt::Assign {
+                    var: w.p,
+                    op: None,
+                    value: b::add(w.pos.clone(), b::cast(ScalarType::I64, here(k))),
+                },
+            });
+        }
+        Ok(ir::Stmt::While { cond, body })
+    }
+
+    /// Every coordinate of the range, with the sparse operands walked along.
+    pub(super) fn full_loop(
+        &mut self,
+        points: &[Point],
+        rest: &Stmt,
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.present.clone()).collect();
+        let ids: Vec<AccessId> = ids.into_iter().collect();
+        let mut out = Vec::new();
+        let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
+        let (v, coordinate) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
+        let (mut body, flags, runs) = self.standing(&walkers, &coordinate);
+        let mut chain = Vec::new();
+        for point in points {
+            let mut inner = scope.clone();
+            inner.coords.insert(root.var, coordinate.clone());
+            let mut conditions = Vec::new();
+            for (k, w) in walkers.iter().enumerate() {
+                if point.present.contains(&w.id) {
+                    conditions.push(flags[k].clone());
+                    self.advance(&mut inner, w.id, w.pos.clone(), runs[k].clone());
+                }
+            }
+            chain.push((
+                b::all(conditions),
+                self.inside(&point.stmt, inner, Some(root.var))?,
+            ));
+        }
+        let mut inner = scope.clone();
+        inner.coords.insert(root.var, coordinate.clone());
+        chain.push((b::boolean(true), self.inside(rest, inner, Some(root.var))?));
+        body.extend(if_chain(chain));
+        self.step_standing(&walkers, &flags, &runs, &mut body);
+        out.push(ir::Stmt::For {
+            var: v,
+            lo: window.lo.clone(),
+            hi: window.hi.clone(),
+            step: 1,
+            tag: LoopTag::default(),
+            body,
+        });
+        Ok(out)
+    }
+
+    /// Declares for each operand whether it stands at the coordinate, and the end of
+    /// its run where coordinates repeat.
+    fn standing(
+        &mut self,
+        walkers: &[Walker],
+        coordinate: &Expr,
+    ) -> (Vec<ir::Stmt>, Vec<Expr>, Vec<Option<Expr>>) {
+        let mut body = Vec::new();
+        let mut flags = Vec::new();
+        let mut runs = Vec::new();
+        for w in walkers {
+            let here = b::and(
+                b::lt(w.pos.clone(), w.end.clone()),
+                b::eq(self.load_index(w.crd, w.pos.clone()), coordinate.clone()),
+            );
+            let flag = self.fresh(&format!("has_{}", w.name), ScalarType::Bool, false);
+            body.push(ir::Stmt::Let {
+                var: flag,
+                init: here,
+            });
+            flags.push(b::var(flag, ScalarType::Bool));
+            if w.unique {
+                runs.push(None);
+                continue;
+            }
+            let (last, value) = self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
+            body.push(ir::Stmt::Let {
+                var: last,
+                init: w.pos.clone(),
+            });
+            body.push(ir::Stmt::While {
+                cond: b::and(
+                    b::lt(value.clone(), w.end.clone()),
+                    b::eq(self.load_index(w.crd, value.clone()), coordinate.clone()),
+                ),
+                body: vec![ir::Stmt::Assign {
+                    var: last,
+                    op: None,
+                    value: b::add(value.clone(), b::int(1)),
+                }],
+            });
+            runs.push(Some(value));
+        }
+        (body, flags, runs)
+    }
+
+    fn step_standing(
+        &self,
+        walkers: &[Walker],
+        flags: &[Expr],
+        runs: &[Option<Expr>],
+        body: &mut Vec<ir::Stmt>,
+    ) {
+        for (k, w) in walkers.iter().enumerate() {
+            let value = match &runs[k] {
+                Some(end) => end.clone(),
+                None => b::add(w.pos.clone(), b::cast(ScalarType::I64, flags[k].clone())),
+            };
+            body.push(ir::Stmt::Assign {
+                var: w.p,
+                op: None,
+                value,
+            });
+        }
+    }
+
+    /// One loop over the smallest current coordinate, in which every operand
+    /// contributes its value where it stands and its fill otherwise.
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn wide_loop(
+        &mut self,
+        ids: &[AccessId],
+        stmt: &Stmt,
+        required: &BTreeSet<AccessId>,
+        full: bool,
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        let walkers = self.walkers(ids, root, window, scope, &mut out)?;
+        let name = self.graph.var(root.var).name.clone();
+        let (v, coordinate) = self.fresh_index(&name, !full);
+        let mut body = Vec::new();
+        let active = |w: &Walker| b::lt(w.pos.clone(), w.end.clone());
+        let going = if required.is_empty() {
+            walkers.iter().map(active).fold(b::boolean(false), b::or)
+        } else {
+            b::all(
+                walkers
+                    .iter()
+                    .filter(|w| required.contains(&w.id))
+                    .map(active),
+            )
+        };
+        if !full {
+            body.push(ir::Stmt::Let {
+                var: v,
+                init: window.hi.clone(),
+            });
+            for w in &walkers {
+                let (_, crd_here) = (w.id, self.load_index(w.crd, w.pos.clone()));
+                body.push(ir::Stmt::If {
+                    cond: b::and(active(w), b::lt(crd_here.clone(), coordinate.clone())),
+                    then: vec![ir::Stmt::Assign {
+                        var: v,
+                        op: None,
+                        value: crd_here,
+                    }],
+                    otherwise: vec![],
+                });
+            }
+        }
+        let (standing, flags, runs) = self.standing(&walkers, &coordinate);
+        body.extend(standing);
+        let mut inner = scope.clone();
+        inner.coords.insert(root.var, coordinate.clone());
+        let mut needed = Vec::new();
+        for (k, w) in walkers.iter().enumerate() {
+            self.advance(&mut inner, w.id, w.pos.clone(), runs[k].clone());
+            if required.contains(&w.id) {
+                needed.push(flags[k].clone());
+            } else {
+                inner.cursors[w.id.0].present = Some(flags[k].clone());
+            }
+        }
+        let then = self.inside(stmt, inner, Some(root.var))?;
+        body.extend(if_chain(vec![(b::all(needed), then)]));
+        self.step_standing(&walkers, &flags, &runs, &mut body);
+        out.push(if full {
+            ir::Stmt::For {
+                var: v,
+                lo: window.lo.clone(),
+                hi: window.hi.clone(),
+                step: 1,
+                tag: LoopTag::default(),
+                body,
+            }
+        } else {
+            ir::Stmt::While { cond: going, body }
+        });
+        Ok(out)
+    }
+}
+
+/// Whether some case holds at every coordinate where one of `active` stands.
+fn all_covered(active: &[&Walker], points: &[Point]) -> bool {
+    let n = active.len();
+    (1u32..(1 << n)).all(|mask| {
+        let here: BTreeSet<AccessId> = (0..n)
+            .filter(|k| mask & (1 << k) != 0)
+            .map(|k| active[k].id)
+            .collect();
+        point_at(points, &here).is_some()
+    })
+}
+
+/// `if .. else if .. else`; a condition that is true ends the chain.
+fn if_chain(chain: Vec<(Expr, Vec<ir::Stmt>)>) -> Vec<ir::Stmt> {
+    let mut out: Vec<ir::Stmt> = Vec::new();
+    for (cond, then) in chain.into_iter().rev() {
+        if cond == b::boolean(true) {
+            out = then;
+        } else {
+            out = vec![ir::Stmt::If {
+                cond,
+                then,
+                otherwise: out,
+            }];
+        }
+    }
+    out
+}
