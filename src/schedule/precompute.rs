@@ -315,7 +315,13 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
     if !distributes {
         return Vec::new();
     }
-    let mut outside: Vec<VarId> = found.rest.iter().flat_map(vars_in).collect();
+    // An earlier workspace may be kept over a part of a variable.
+    let mut outside: Vec<VarId> = found
+        .rest
+        .iter()
+        .flat_map(vars_in)
+        .flat_map(|v| graph.provenance.ancestors(v))
+        .collect();
     for other in reduces(&nest.rhs) {
         if let (ExprKind::Reduce { vars, .. }, false) =
             (&other.kind, equal::same(&other, &found.sum_expr()))
