@@ -8,7 +8,9 @@ use super::value::{reduce, wrap};
 use super::{EvalError, Expected, Inputs, Outputs};
 use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
-use crate::program::ir::{Bound, Expr, ExprKind, Function, Role, Statement, TensorId, VarId};
+use crate::program::ir::{
+    Bound, Expr, ExprKind, Function, ReduceOp, Role, Statement, TensorId, VarId,
+};
 use crate::scalar::ScalarType;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -324,11 +326,17 @@ impl<'f> Judge<'f> {
                 return Ok(());
             };
             if let Some(entry) = table.entry(&env.vars) {
+                let own = inherited * amplification(&body)
+                    + narrower * 16.0 * plain_magnitude(&body, number);
+                // A factor's error is scaled by the others.
+                entry.inherited = if op == ReduceOp::Mul {
+                    entry.inherited * number.abs() + own * entry.value.abs()
+                } else {
+                    entry.inherited + own
+                };
                 entry.value = reduce(op, entry.value, number, ty);
                 entry.magnitude += number.abs();
                 entry.terms += 1;
-                entry.inherited += inherited * amplification(&body);
-                entry.inherited += narrower * 16.0 * plain_magnitude(&body, number);
             }
             Ok(())
         })?;
