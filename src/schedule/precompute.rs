@@ -319,7 +319,7 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
     let mut outside: Vec<VarId> = found
         .rest
         .iter()
-        .flat_map(vars_in)
+        .flat_map(|e| depends_on(nest, e))
         .flat_map(|v| graph.provenance.ancestors(v))
         .collect();
     for other in reduces(&nest.rhs) {
@@ -347,6 +347,23 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
                 && !leaves.iter().any(|leaf| vars.contains(leaf))
         })
         .collect()
+}
+
+/// The variables that an expression depends on: its own, and those of the nest's that the
+/// workspaces it reads are computed from.
+fn depends_on(nest: &Nest, e: &Expr) -> Vec<VarId> {
+    let mut vars = vars_in(e);
+    for producer in nest.producers.iter().filter(|p| reads(e, p.tensor)) {
+        let mut own = producer.lhs.clone();
+        for sum in reduces(&producer.rhs) {
+            if let ExprKind::Reduce { vars, .. } = &sum.kind {
+                own.extend(vars);
+            }
+        }
+        let from = depends_on(producer, &producer.rhs);
+        vars.extend(from.into_iter().filter(|v| !own.contains(v)));
+    }
+    vars
 }
 
 /// Loops that the expression needs must not stand inside those it is kept over.
@@ -389,7 +406,7 @@ fn check_inside(
     let Some(first) = loops.iter().position(|v| vars.contains(v)) else {
         return Ok(());
     };
-    for var in vars_in(&found.e) {
+    for var in depends_on(nest, &found.e) {
         if moved.contains(&var) {
             continue;
         }
