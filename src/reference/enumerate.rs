@@ -145,10 +145,7 @@ impl Planner<'_> {
             fills: self.fills,
         };
         let Ok(value) = eval(self.body, &mut leaves);
-        value.exact
-            && value
-                .number
-                .is_some_and(|n| n.complex() == self.neutral.complex())
+        value.is_exactly(|n| n.complex() == self.neutral.complex())
     }
 }
 

@@ -4,7 +4,9 @@ use super::enumerate::{Driver, Plan, Planner, drivers};
 use super::exact::{Leaves, Value, eval};
 use super::load::{Content, Operand, dense};
 use super::node::{Kind, Node, Reduction, Translator, eval_size, walk};
-use super::value::{reduce, wrap};
+use super::partial::{Partial, combine};
+use super::rounding::{Bounded, epsilon, stored};
+use super::value::{convert, wrap};
 use super::{EvalError, Expected, Inputs, Outputs};
 use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
@@ -70,22 +72,16 @@ struct Env {
     before: Vec<Driver>,
 }
 
-/// An element of a table: value, sum of magnitudes, number of terms, and what the
-/// operands' own errors contribute.
-#[derive(Clone, Copy)]
-struct Partial {
-    value: Number,
-    magnitude: f64,
-    terms: u32,
-    inherited: f64,
-}
-
 /// A reduction's values over the variables of the left side that it uses.
 struct Table {
     vars: Vec<VarId>,
     extents: Vec<(i64, i64)>,
     entries: Entries,
+    op: ReduceOp,
+    ty: ScalarType,
     neutral: Number,
+    /// The rounding of where a kernel may gather it.
+    coarse: f64,
 }
 
 enum Entries {
@@ -119,12 +115,7 @@ impl Table {
 
     fn entry(&mut self, vars: &[i64]) -> Option<&mut Partial> {
         let key = self.key(vars)?;
-        let fresh = Partial {
-            value: self.neutral,
-            magnitude: 0.0,
-            terms: 0,
-            inherited: 0.0,
-        };
+        let fresh = Partial::new(self.neutral);
         match &mut self.entries {
             Entries::All(list) => {
                 let slot = list.get_mut(usize::try_from(key).ok()?)?;
@@ -140,8 +131,8 @@ struct At<'a, 'f> {
     judge: &'a Judge<'f>,
     env: &'a Env,
     tables: &'a [Table],
-    /// The largest error of an operand that was read, relative to its use.
-    inherited: f64,
+    /// The rounding of where a kernel may gather sums.
+    coarse: f64,
 }
 
 impl Leaves for At<'_, '_> {
@@ -157,8 +148,7 @@ impl Leaves for At<'_, '_> {
         let operand = self.judge.operand(*tensor)?;
         let ty = node.ty;
         if let Some(at) = self.env.standing.get(id).copied().flatten() {
-            self.note_error(*tensor, at);
-            return Ok(Value::plain(wrap(operand.stored_value(at), ty)));
+            return Ok(self.element(*tensor, operand, at, ty));
         }
         let mut coordinate = [0u64; 16];
         let mut long;
@@ -179,7 +169,7 @@ impl Leaves for At<'_, '_> {
                 | Kind::Binary(..)
                 | Kind::Select(..)
                 | Kind::Call(..)
-                | Kind::Cast(_) => eval(s, self)?.number.map_or(0, Number::int),
+                | Kind::Cast(_) => eval(s, self)?.known.map_or(0, |b| b.number.int()),
             };
             let extent = operand.dims[mode];
             match u64::try_from(value) {
@@ -195,38 +185,46 @@ impl Leaves for At<'_, '_> {
         }
         if operand.sparse {
             return Ok(match operand.find(slots) {
-                Some(at) => {
-                    self.note_error(*tensor, at);
-                    Value::plain(wrap(operand.stored_value(at), ty))
-                }
-                None => Value::exact(wrap(operand.fill, ty)),
+                Some(at) => self.element(*tensor, operand, at, ty),
+                None => Value::exact(convert(operand.fill, ty)),
             });
         }
         let at = operand.linear(slots);
-        self.note_error(*tensor, at);
-        Ok(Value::plain(wrap(operand.stored_value(at), ty)))
+        Ok(self.element(*tensor, operand, at, ty))
     }
 
     fn index(&mut self, var: VarId) -> Value {
-        Value::plain(Number::Int(i128::from(self.env.vars[var.index()])))
+        Value::plain(Bounded::read(Number::Int(i128::from(
+            self.env.vars[var.index()],
+        ))))
     }
 
     fn table(&mut self, at: usize) -> Value {
         let table = &self.tables[at];
         match table.get(&self.env.vars) {
-            Some(entry) => Value::plain(entry.value),
+            Some(entry) => Value {
+                known: Some(entry.finish(table.op, table.ty, table.coarse)),
+                exact: false,
+                sums: entry.terms,
+            },
             None => Value::exact(table.neutral),
         }
+    }
+
+    fn coarse(&self) -> f64 {
+        self.coarse
     }
 }
 
 impl At<'_, '_> {
-    fn note_error(&mut self, tensor: TensorId, at: usize) {
-        if let Some(errors) = self.judge.error.get(&tensor)
-            && let Some(error) = errors.get(at)
-        {
-            self.inherited = self.inherited.max(*error);
-        }
+    /// A stored element, with the bound that it was computed with.
+    fn element(&self, tensor: TensorId, operand: &Operand, at: usize, ty: ScalarType) -> Value {
+        let errors = self.judge.error.get(&tensor);
+        let error = errors.and_then(|list| list.get(at)).copied().unwrap_or(0.0);
+        Value::plain(Bounded {
+            number: wrap(operand.stored_value(at), ty),
+            error,
+        })
     }
 }
 
@@ -305,45 +303,36 @@ impl<'f> Judge<'f> {
             .filter(|v| left.contains(v) || reduction.vars.contains(v))
             .collect();
         let neutral = literal(reduction.op.neutral(reduction.ty));
-        let neutral = wrap(neutral, reduction.ty);
-        let mut table = self.table(&left, neutral)?;
+        let neutral = convert(neutral, reduction.ty);
+        let mut table = self.table(&left, stmt, reduction, neutral)?;
         let mut env = self.env(translator.accesses);
         let plan = self.plan(&body, &vars, neutral);
         let (op, ty) = (reduction.op, reduction.ty);
-        // What is computed in a narrower type than the sum is rounded before.
-        let narrower = Some(coarsest(&body)).filter(|e| *e > epsilon(ty));
-        let narrower = narrower.unwrap_or(0.0);
         self.visit(&plan, &mut env, &mut |env| {
             let mut at = At {
                 judge: self,
                 env,
                 tables: &inner,
-                inherited: 0.0,
+                coarse: table.coarse,
             };
             let value = eval(&body, &mut at)?;
-            let inherited = at.inherited;
-            let Some(number) = value.number else {
-                return Ok(());
-            };
-            if let Some(entry) = table.entry(&env.vars) {
-                let own = inherited * amplification(&body)
-                    + narrower * 16.0 * plain_magnitude(&body, number);
-                // A factor's error is scaled by the others.
-                entry.inherited = if op == ReduceOp::Mul {
-                    entry.inherited * number.abs() + own * entry.value.abs()
-                } else {
-                    entry.inherited + own
-                };
-                entry.value = reduce(op, entry.value, number, ty);
-                entry.magnitude += number.abs();
-                entry.terms += 1;
+            if let Some(term) = value.known
+                && let Some(entry) = table.entry(&env.vars)
+            {
+                entry.add(op, term, ty, value.sums);
             }
             Ok(())
         })?;
         Ok(table)
     }
 
-    fn table(&self, vars: &[VarId], neutral: Number) -> Result<Table, EvalError> {
+    fn table(
+        &self,
+        vars: &[VarId],
+        stmt: &Statement,
+        reduction: &Reduction,
+        neutral: Number,
+    ) -> Result<Table, EvalError> {
         let mut extents = Vec::new();
         let mut count = 1u128;
         for &var in vars {
@@ -360,7 +349,10 @@ impl<'f> Judge<'f> {
             vars: vars.to_vec(),
             extents,
             entries,
+            op: reduction.op,
+            ty: reduction.ty,
             neutral,
+            coarse: epsilon(self.function.tensor(stmt.tensor).ty),
         })
     }
 
@@ -381,7 +373,7 @@ impl<'f> Judge<'f> {
                 && let Some(operand) = self.operands.get(tensor)
                 && operand.sparse
             {
-                sparse.insert(*id, wrap(operand.fill, node.ty));
+                sparse.insert(*id, convert(operand.fill, node.ty));
             }
         });
         let stored = |node: &Node| match &node.kind {
@@ -443,9 +435,10 @@ impl<'f> Judge<'f> {
             judge: self,
             env: &known,
             tables: &[],
-            inherited: 0.0,
+            coarse: 0.0,
         };
-        let value = eval(&node, &mut at)?.number.map_or(0, Number::int);
+        let value = eval(&node, &mut at)?;
+        let value = value.known.map_or(0, |b| b.number.int());
         Ok(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX }))
     }
 
@@ -568,12 +561,12 @@ impl<'f> Judge<'f> {
         rhs: &Node,
         accesses: usize,
         tables: &[Table],
-    ) -> Result<Vec<(Vec<u64>, Number, f64)>, EvalError> {
+    ) -> Result<Vec<Element>, EvalError> {
         let tensor = self.function.tensor(stmt.tensor);
         let ty = tensor.ty;
         let mut out = Vec::new();
         let sparse = tensor.is_sparse();
-        let fill = wrap(literal(tensor.fill), ty.compute());
+        let fill = convert(literal(tensor.fill), ty);
         let plan = if sparse {
             self.sparse_plan(stmt, rhs, tables, fill)
         } else {
@@ -581,7 +574,6 @@ impl<'f> Judge<'f> {
         };
         let mut env = self.env(accesses);
         let mut seen: BTreeSet<Vec<u64>> = BTreeSet::new();
-        let rounding = epsilon(ty).max(coarsest(rhs));
         let mut write = |env: &mut Env| -> Result<(), EvalError> {
             let coordinate: Vec<u64> = stmt
                 .lhs
@@ -595,27 +587,20 @@ impl<'f> Judge<'f> {
                 judge: self,
                 env,
                 tables,
-                inherited: 0.0,
+                coarse: epsilon(ty),
             };
             let value = eval(rhs, &mut at)?;
-            let inherited = at.inherited;
-            let Some(number) = value.number else {
+            let Some(known) = value.known else {
                 return Ok(());
             };
-            if sparse && value.exact && number.complex() == fill.complex() {
+            if sparse && value.is_exactly(|n| n.complex() == fill.complex()) {
                 return Ok(());
             }
-            let mut error = inherited * amplification(rhs);
-            for table in tables {
-                if let Some(entry) = table.get(&env.vars) {
-                    let terms = f64::from(entry.terms) + 16.0;
-                    error += rounding * terms * entry.magnitude * amplification(rhs);
-                    error += entry.inherited * amplification(rhs);
-                    error *= 1.0 + scale_of(rhs, number);
-                }
-            }
-            error += rounding * 16.0 * plain_magnitude(rhs, number);
-            out.push((coordinate, number, error));
+            out.push(Element {
+                coordinate,
+                known,
+                sums: value.sums,
+            });
             Ok(())
         };
         match plan {
@@ -702,7 +687,7 @@ impl<'f> Judge<'f> {
             tables,
         };
         let rest = eval(rhs, &mut leaves).ok()?;
-        let covered = rest.exact && rest.number.is_some_and(|n| n.complex() == fill.complex());
+        let covered = rest.is_exactly(|n| n.complex() == fill.complex());
         let inside = |key: &Vec<u64>| {
             stmt.lhs.iter().zip(key).all(|(var, c)| {
                 self.static_range(*var)
@@ -712,11 +697,7 @@ impl<'f> Judge<'f> {
         (covered && walkable).then(|| Keys(keys.into_iter().filter(|k| inside(k)).collect()))
     }
 
-    fn store(
-        &mut self,
-        stmt: &Statement,
-        computed: Vec<(Vec<u64>, Number, f64)>,
-    ) -> Result<(), EvalError> {
+    fn store(&mut self, stmt: &Statement, computed: Vec<Element>) -> Result<(), EvalError> {
         let tensor = self.function.tensor(stmt.tensor);
         let dims = self.dims(stmt.tensor)?;
         let ty = tensor.ty;
@@ -728,14 +709,15 @@ impl<'f> Judge<'f> {
                 values: Values::filled(ty, 0, fill),
             };
             let mut computed = computed;
-            computed.sort_by(|a, b| a.0.cmp(&b.0));
+            computed.sort_by(|a, b| a.coordinate.cmp(&b.coordinate));
             let mut errors = Vec::new();
-            for (coordinate, number, error) in computed {
-                for (column, c) in coo.coords.iter_mut().zip(coordinate) {
+            for element in computed {
+                for (column, c) in coo.coords.iter_mut().zip(element.coordinate) {
                     column.push(c);
                 }
-                coo.values.push(number);
-                errors.push(error);
+                let kept = stored(element.known, ty);
+                coo.values.push(kept.number);
+                errors.push(kept.error);
             }
             let operand = Operand::new(tensor, &Tensor::Sparse(coo), dims)?;
             self.operands.insert(stmt.tensor, operand);
@@ -755,27 +737,39 @@ impl<'f> Judge<'f> {
         };
         let errors = self.error.entry(stmt.tensor).or_default();
         errors.resize(operand.stored(), 0.0);
-        for (coordinate, number, error) in computed {
-            let at = operand.linear(&coordinate);
+        for element in computed {
+            let at = operand.linear(&element.coordinate);
             let Content::Dense(values) = &mut operand.content else {
                 continue;
             };
             if at >= values.len() {
                 continue;
             }
+            let compute = ty.compute();
             let new = match stmt.op {
-                None => number,
+                None => element.known,
                 Some(op) => {
-                    let old = wrap(values.get(at), ty.compute());
-                    reduce(op, old, number, ty.compute())
+                    let old = Bounded {
+                        number: wrap(values.get(at), compute),
+                        error: errors[at],
+                    };
+                    combine(op, old, element.known, compute, element.sums, epsilon(ty))
                 }
             };
-            let kept = if stmt.op.is_some() { errors[at] } else { 0.0 };
-            errors[at] = kept + error + epsilon(ty) * 4.0 * new.abs();
-            values.set(at, new);
+            let kept = stored(new, ty);
+            errors[at] = kept.error;
+            values.set(at, kept.number);
         }
         Ok(())
     }
+}
+
+/// An element that a statement writes.
+struct Element {
+    coordinate: Vec<u64>,
+    known: Bounded,
+    /// How many terms were summed for it.
+    sums: f64,
 }
 
 /// The coordinates of a sparse result.
@@ -818,7 +812,7 @@ impl Leaves for Untouched<'_, '_> {
     fn access(&mut self, node: &Node, id: usize) -> Result<Value, EvalError> {
         Ok(match &node.kind {
             Kind::Access { tensor, .. } if self.ids.contains(&id) => {
-                Value::exact(wrap(self.judge.operand(*tensor)?.fill, node.ty))
+                Value::exact(convert(self.judge.operand(*tensor)?.fill, node.ty))
             }
             Kind::Access { .. }
             | Kind::Literal(_)
@@ -897,84 +891,5 @@ fn collect(e: &Expr, found: &mut BTreeSet<VarId>) {
             found.extend(vars);
             collect(body, found);
         }
-    }
-}
-
-/// The distance from 1 to the next number of a type; 0 for integers.
-fn epsilon(ty: ScalarType) -> f64 {
-    match ty {
-        ScalarType::F16 => 1.0 / 1024.0,
-        ScalarType::BF16 => 1.0 / 128.0,
-        ScalarType::F32 | ScalarType::C64 => f64::from(f32::EPSILON),
-        ScalarType::F64 | ScalarType::C128 => f64::EPSILON,
-        ScalarType::Bool
-        | ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64 => 0.0,
-    }
-}
-
-/// The epsilon of the coarsest type that an expression computes in. Numbers that are only
-/// read are exact.
-fn coarsest(e: &Node) -> f64 {
-    let mut largest: f64 = 0.0;
-    walk(e, &mut |node| match &node.kind {
-        Kind::Table(_) | Kind::Binary(..) | Kind::Call(..) | Kind::Cast(_) => {
-            largest = largest.max(epsilon(node.ty));
-        }
-        Kind::Literal(_)
-        | Kind::Size(_)
-        | Kind::Index(_)
-        | Kind::Access { .. }
-        | Kind::Unary(..)
-        | Kind::Select(..) => {}
-    });
-    largest
-}
-
-/// How much an expression may enlarge an error of its operands: generous for
-/// functions, quotients and products, 1 for sums.
-fn amplification(e: &Node) -> f64 {
-    let mut factor: f64 = 1.0;
-    walk(e, &mut |node| match &node.kind {
-        Kind::Call(..) => factor *= 16.0,
-        Kind::Binary(crate::program::ir::BinaryOp::Mul | crate::program::ir::BinaryOp::Div, ..) => {
-            factor *= 4.0;
-        }
-        Kind::Literal(_)
-        | Kind::Size(_)
-        | Kind::Index(_)
-        | Kind::Access { .. }
-        | Kind::Table(_)
-        | Kind::Unary(..)
-        | Kind::Binary(..)
-        | Kind::Select(..)
-        | Kind::Cast(_) => {}
-    });
-    factor.min(1e6)
-}
-
-/// Non-linear expressions scale errors by their own size.
-fn scale_of(e: &Node, value: Number) -> f64 {
-    if amplification(e) > 1.0 {
-        value.abs().min(1e6)
-    } else {
-        0.0
-    }
-}
-
-/// The size of what is rounded outside of sums.
-fn plain_magnitude(e: &Node, value: Number) -> f64 {
-    let simple = matches!(e.kind, Kind::Table(_) | Kind::Access { .. });
-    let size = value.abs();
-    if simple {
-        size
-    } else {
-        (size + 1.0) * amplification(e)
     }
 }

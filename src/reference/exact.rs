@@ -4,8 +4,10 @@
 //! and an exact infinity stays what it is under addition and absorbs or vanishes in
 //! `min` and `max` (see `program::ir`).
 
+use super::functions::{call, cast};
 use super::node::{Kind, Node};
-use super::value::{binary, call, unary, wrap};
+use super::rounding::{Bounded, binary};
+use super::value::{unary, wrap};
 use crate::data::values::Number;
 use crate::program::ir::{BinaryOp, Func, VarId};
 use crate::scalar::ScalarType;
@@ -13,32 +15,44 @@ use crate::scalar::ScalarType;
 /// A value, if it is known, and whether it is exact.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
-    pub number: Option<Number>,
+    pub known: Option<Bounded>,
     pub exact: bool,
+    /// How many terms were summed for it.
+    pub sums: f64,
 }
 
 impl Value {
     pub fn exact(number: Number) -> Self {
         Value {
-            number: Some(number),
+            known: Some(Bounded::read(number)),
             exact: true,
+            sums: 0.0,
         }
     }
 
-    pub fn plain(number: Number) -> Self {
+    pub fn plain(known: Bounded) -> Self {
         Value {
-            number: Some(number),
+            known: Some(known),
             exact: false,
+            sums: 0.0,
         }
     }
 
     pub const UNKNOWN: Value = Value {
-        number: None,
+        known: None,
         exact: false,
+        sums: 0.0,
     };
 
-    fn is_exactly(self, test: impl Fn(Number) -> bool) -> bool {
-        self.exact && self.number.is_some_and(test)
+    pub fn is_exactly(self, test: impl Fn(Number) -> bool) -> bool {
+        self.exact && self.known.is_some_and(|b| test(b.number))
+    }
+
+    fn map(self, f: impl Fn(Bounded) -> Bounded) -> Self {
+        Value {
+            known: self.known.map(f),
+            ..self
+        }
     }
 }
 
@@ -50,6 +64,10 @@ pub(super) trait Leaves {
     fn index(&mut self, var: VarId) -> Value;
     /// The reduction with this number.
     fn table(&mut self, at: usize) -> Value;
+    /// The rounding of where a kernel may gather sums.
+    fn coarse(&self) -> f64 {
+        0.0
+    }
 }
 
 fn zero(n: Number) -> bool {
@@ -64,32 +82,29 @@ fn infinite(n: Number) -> bool {
 pub(super) fn eval<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Error> {
     Ok(match &e.kind {
         Kind::Literal(n) => Value::exact(*n),
-        Kind::Size(n) => Value::plain(*n),
+        Kind::Size(n) => Value::plain(Bounded::read(*n)),
         Kind::Access { id, .. } => leaves.access(e, *id)?,
         Kind::Index(var) => leaves.index(*var),
         Kind::Table(at) => leaves.table(*at),
-        Kind::Unary(op, a) => {
-            let a = eval(a, leaves)?;
-            Value {
-                number: a.number.map(|n| unary(*op, n, e.ty)),
-                exact: a.exact,
-            }
-        }
-        Kind::Cast(a) => {
-            let a = eval(a, leaves)?;
-            Value {
-                number: a.number.map(|n| wrap(n, e.ty)),
-                exact: a.exact,
-            }
-        }
+        Kind::Unary(op, a) => eval(a, leaves)?.map(|b| Bounded {
+            number: unary(*op, b.number, e.ty),
+            error: b.error,
+        }),
+        Kind::Cast(a) => eval(a, leaves)?.map(|b| cast(b, e.ty)),
         Kind::Select(c, a, b) => {
             let c = eval(c, leaves)?;
-            match c.number {
+            match c.known {
                 Some(n) => {
-                    let chosen = eval(if n.is_zero() { b } else { a }, leaves)?;
+                    let (taken, other) = if n.number.is_zero() { (b, a) } else { (a, b) };
+                    let chosen = eval(taken, leaves)?;
+                    let known = match chosen.known {
+                        Some(value) if n.error > 0.0 => Some(open(value, other, leaves)),
+                        Some(_) | None => chosen.known,
+                    };
                     Value {
-                        number: chosen.number,
+                        known,
                         exact: chosen.exact && c.exact,
+                        sums: chosen.sums,
                     }
                 }
                 None => Value::UNKNOWN,
@@ -98,7 +113,7 @@ pub(super) fn eval<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Erro
         Kind::Binary(op, a, b) => {
             let left = eval(a, leaves)?;
             let right = eval(b, leaves)?;
-            two(*op, left, right, a.ty, e.ty)
+            two(*op, left, right, (a.ty, e.ty), leaves.coarse())
         }
         Kind::Call(func, args) => {
             let mut values = Vec::with_capacity(args.len());
@@ -110,7 +125,26 @@ pub(super) fn eval<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Erro
     })
 }
 
-fn two(op: BinaryOp, a: Value, b: Value, of: ScalarType, ty: ScalarType) -> Value {
+/// A choice that rounding may turn: the other side may come out too.
+fn open<L: Leaves>(chosen: Bounded, other: &Node, leaves: &mut L) -> Bounded {
+    let error = match eval(other, leaves) {
+        Ok(Value {
+            known: Some(other), ..
+        }) => {
+            let apart = (chosen.number.complex() - other.number.complex()).norm();
+            chosen.error.max(if apart.is_nan() {
+                f64::INFINITY
+            } else {
+                apart + other.error
+            })
+        }
+        Ok(_) | Err(_) => f64::INFINITY,
+    };
+    Bounded { error, ..chosen }
+}
+
+/// `types` are those of the operands and of the result.
+fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coarse: f64) -> Value {
     let nothing = || Value::exact(wrap(Number::Int(0), ty));
     match op {
         BinaryOp::Mul if a.is_exactly(zero) || b.is_exactly(zero) => return nothing(),
@@ -135,10 +169,12 @@ fn two(op: BinaryOp, a: Value, b: Value, of: ScalarType, ty: ScalarType) -> Valu
         | BinaryOp::And
         | BinaryOp::Or => {}
     }
-    match (a.number, b.number) {
+    let sums = a.sums + b.sums;
+    match (a.known, b.known) {
         (Some(x), Some(y)) => Value {
-            number: Some(binary(op, x, y, of)),
+            known: Some(binary(op, x, y, of, sums, coarse)),
             exact: a.exact && b.exact,
+            sums,
         },
         _ => Value::UNKNOWN,
     }
@@ -163,11 +199,12 @@ fn function(func: Func, args: &[Value], ty: ScalarType) -> Value {
     {
         return *c;
     }
-    let numbers: Option<Vec<Number>> = args.iter().map(|v| v.number).collect();
-    match numbers {
-        Some(numbers) => Value {
-            number: Some(call(func, &numbers, ty)),
+    let known: Option<Vec<Bounded>> = args.iter().map(|v| v.known).collect();
+    match known {
+        Some(known) => Value {
+            known: Some(call(func, &known, ty)),
             exact: args.iter().all(|v| v.exact),
+            sums: args.iter().map(|v| v.sums).sum(),
         },
         None => Value::UNKNOWN,
     }

@@ -9,14 +9,18 @@
 //! operand absent ([`exact`]).
 //!
 //! Floats are computed in double precision whatever their type: the judge is the more
-//! exact side, and [`compare`] knows how much the kernel may differ.
+//! exact side. With each value goes a bound of what a kernel may differ by
+//! ([`rounding`]); numbers that a type cannot hold overflow as they do in a kernel.
 
 mod compare;
 mod enumerate;
 mod evaluate;
 mod exact;
+mod functions;
 mod load;
 mod node;
+mod partial;
+mod rounding;
 mod value;
 
 pub use compare::{Mismatch, compare};
@@ -44,8 +48,9 @@ pub struct Outputs {
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub tensor: Tensor,
-    /// For each stored element of `tensor`: what a kernel may differ by, given the number
-    /// and the size of the terms that were summed. 0 for integers.
+    /// For each stored element of `tensor`: what a kernel may differ by, given the size of
+    /// all that was rounded on the way. 0 for what was only read and for integers; infinite
+    /// where rounding leaves everything open.
     pub tolerance: Vec<f64>,
 }
 

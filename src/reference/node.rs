@@ -1,6 +1,6 @@
 //! Expressions with sizes evaluated, accesses numbered and reductions taken out.
 
-use super::value::wrap;
+use super::value::convert;
 use super::{EvalError, Inputs};
 use crate::data::values::{Number, literal};
 use crate::program::ir::{
@@ -63,7 +63,7 @@ impl<'i> Translator<'i> {
     pub fn node(&mut self, e: &Expr) -> Result<Node, EvalError> {
         let ty = e.ty.compute();
         let kind = match &e.kind {
-            ExprKind::Literal(l) => Kind::Literal(wrap(literal(*l), ty)),
+            ExprKind::Literal(l) => Kind::Literal(convert(literal(*l), ty)),
             ExprKind::Index(var) => Kind::Index(*var),
             ExprKind::Size(size) => {
                 Kind::Size(Number::Int(i128::from(eval_size(size, self.inputs)?)))

@@ -1,11 +1,12 @@
 //! Arithmetic on numbers of every type, as C does it (floats in double precision).
 
 use crate::data::values::Number;
-use crate::program::ir::{BinaryOp, Func, ReduceOp, UnaryOp};
+use crate::program::ir::{BinaryOp, Func, UnaryOp};
 use crate::scalar::ScalarType;
+use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Brings a result back to its type: integers wrap.
+/// Brings a result back to its type: integers wrap, floats keep their double precision.
 pub(super) fn wrap(n: Number, ty: ScalarType) -> Number {
     match ty {
         ScalarType::Bool => Number::Int(i128::from(!n.is_zero())),
@@ -29,25 +30,33 @@ pub(super) fn wrap(n: Number, ty: ScalarType) -> Number {
     }
 }
 
-/// Numbers are kept in double precision; what the type itself could not hold overflows
-/// as it does there, so that `exp(x) / exp(x)` is no number where a kernel has none.
-fn overflow(n: Number, ty: ScalarType) -> Number {
-    let part = |x: f64| {
-        if x.is_finite() && x.abs() > f64::from(f32::MAX) {
-            f64::INFINITY.copysign(x)
-        } else {
-            x
+/// Converts to a type as C does: integers wrap, narrow floats round.
+pub(super) fn convert(n: Number, ty: ScalarType) -> Number {
+    match ty {
+        ScalarType::F16 => Number::Real(f16::from_f64(n.real()).to_f64()),
+        ScalarType::BF16 => Number::Real(bf16::from_f64(n.real()).to_f64()),
+        ScalarType::F32 => Number::Real(single(n.real())),
+        ScalarType::C64 => {
+            let z = n.complex();
+            Number::Complex(Complex::new(single(z.re), single(z.im)))
         }
-    };
-    let narrow = matches!(
-        ty,
-        ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 | ScalarType::C64
-    );
-    match n {
-        Number::Real(x) if narrow => Number::Real(part(x)),
-        Number::Complex(z) if narrow => Number::Complex(Complex::new(part(z.re), part(z.im))),
-        Number::Int(_) | Number::Real(_) | Number::Complex(_) => n,
+        ScalarType::Bool
+        | ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::I32
+        | ScalarType::I64
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::F64
+        | ScalarType::C128 => wrap(n, ty),
     }
+}
+
+#[expect(clippy::cast_possible_truncation)]
+fn single(x: f64) -> f64 {
+    f64::from(x as f32)
 }
 
 fn truth(b: bool) -> Number {
@@ -66,11 +75,7 @@ pub(super) fn unary(op: UnaryOp, a: Number, ty: ScalarType) -> Number {
 }
 
 /// `ty` is the operands' type.
-pub(super) fn binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -> Number {
-    overflow(plain_binary(op, a, b, ty), ty)
-}
-
-fn plain_binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -> Number {
+pub(super) fn plain_binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -> Number {
     match op {
         BinaryOp::And => return truth(!a.is_zero() && !b.is_zero()),
         BinaryOp::Or => return truth(!a.is_zero() || !b.is_zero()),
@@ -151,20 +156,6 @@ fn less(a: Number, b: Number) -> bool {
     }
 }
 
-/// `a op b` of a reduction.
-pub(super) fn reduce(op: ReduceOp, a: Number, b: Number, ty: ScalarType) -> Number {
-    match op {
-        ReduceOp::Add if ty == ScalarType::Bool => truth(!a.is_zero() || !b.is_zero()),
-        ReduceOp::Mul if ty == ScalarType::Bool => truth(!a.is_zero() && !b.is_zero()),
-        ReduceOp::Add => binary(BinaryOp::Add, a, b, ty),
-        ReduceOp::Mul => binary(BinaryOp::Mul, a, b, ty),
-        ReduceOp::Min => smaller(a, b),
-        ReduceOp::Max => larger(a, b),
-        ReduceOp::And => truth(!a.is_zero() && !b.is_zero()),
-        ReduceOp::Or => truth(!a.is_zero() || !b.is_zero()),
-    }
-}
-
 /// As C's `fmin`: a number goes before what is none.
 fn smaller(a: Number, b: Number) -> Number {
     match (a, b) {
@@ -181,11 +172,7 @@ fn larger(a: Number, b: Number) -> Number {
 }
 
 /// `ty` is the result's type.
-pub(super) fn call(func: Func, args: &[Number], ty: ScalarType) -> Number {
-    overflow(plain_call(func, args, ty), ty)
-}
-
-fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number {
+pub(super) fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number {
     let a = args.first().copied().unwrap_or(Number::Int(0));
     let b = args.get(1).copied().unwrap_or(Number::Int(0));
     let c = args.get(2).copied().unwrap_or(Number::Int(0));
@@ -203,7 +190,7 @@ fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number {
         };
     }
     if func == Func::Mod && ty.is_integer() {
-        return binary(BinaryOp::Rem, a, b, ty);
+        return plain_binary(BinaryOp::Rem, a, b, ty);
     }
     if ty.is_complex() {
         return Number::Complex(complex_call(func, a.complex(), b.complex(), c.complex()));

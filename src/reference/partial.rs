@@ -1,0 +1,115 @@
+//! What a reduction has gathered so far, whatever the order a kernel gathers it in.
+
+use super::functions::call;
+use super::rounding::{Bounded, binary, epsilon, largest, least_normal, settle};
+use crate::data::values::Number;
+use crate::program::ir::{BinaryOp, Func, ReduceOp};
+use crate::scalar::ScalarType;
+
+/// `a op b` of a reduction; `rounded` and `coarse` as in [`binary`].
+pub(super) fn combine(
+    op: ReduceOp,
+    a: Bounded,
+    b: Bounded,
+    ty: ScalarType,
+    rounded: f64,
+    coarse: f64,
+) -> Bounded {
+    let bools = ty == ScalarType::Bool;
+    let op = match op {
+        ReduceOp::Add if !bools => BinaryOp::Add,
+        ReduceOp::Mul if !bools => BinaryOp::Mul,
+        ReduceOp::Add | ReduceOp::Or => BinaryOp::Or,
+        ReduceOp::Mul | ReduceOp::And => BinaryOp::And,
+        ReduceOp::Min => return call(Func::Min, &[a, b], ty),
+        ReduceOp::Max => return call(Func::Max, &[a, b], ty),
+    };
+    binary(op, a, b, ty, rounded, coarse)
+}
+
+/// The terms of one element of a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Partial {
+    value: Bounded,
+    /// Of a sum: the magnitudes of the finite terms. Of a product: of those above 1.
+    above: f64,
+    /// Of a product: the magnitudes below 1.
+    below: f64,
+    pub terms: f64,
+}
+
+impl Partial {
+    pub fn new(neutral: Number) -> Self {
+        Partial {
+            value: Bounded::read(neutral),
+            above: 0.0,
+            below: 1.0,
+            terms: 0.0,
+        }
+    }
+
+    /// Takes one more term, in which `sums` terms were summed.
+    pub fn add(&mut self, op: ReduceOp, term: Bounded, ty: ScalarType, sums: f64) {
+        self.terms += 1.0 + sums;
+        let rounds = epsilon(ty) > 0.0;
+        if rounds && op == ReduceOp::Add {
+            let number =
+                super::value::plain_binary(BinaryOp::Add, self.value.number, term.number, ty);
+            let error = self.value.error + term.error;
+            self.value = Bounded { number, error };
+            let size = term.size();
+            if size.is_finite() {
+                self.above += size;
+            }
+            return;
+        }
+        if rounds && op == ReduceOp::Mul {
+            let size = term.size();
+            if size > 1.0 {
+                self.above = self.above.max(1.0) * size;
+            } else if size > 0.0 {
+                self.below *= size;
+            }
+        }
+        self.value = combine(op, self.value, term, ty, 0.0, 0.0);
+    }
+
+    /// The reduction's value. `coarse` is the rounding of where a kernel may gather it.
+    pub fn finish(&self, op: ReduceOp, ty: ScalarType, coarse: f64) -> Bounded {
+        if epsilon(ty) == 0.0 {
+            return self.value;
+        }
+        let open = Bounded {
+            error: f64::INFINITY,
+            ..self.value
+        };
+        match op {
+            ReduceOp::Add => {
+                let rounding = epsilon(ty).max(coarse) * self.terms * self.above;
+                let error = self.value.error + rounding;
+                // Where terms cancel, some order may overflow on the way.
+                let cancels = self.value.size() < self.above * 0.999;
+                if self.above > largest(ty) && cancels {
+                    return open;
+                }
+                settle(
+                    Bounded {
+                        error,
+                        ..self.value
+                    },
+                    ty,
+                )
+            }
+            ReduceOp::Mul => {
+                let overflows = self.above > largest(ty);
+                let vanishes = self.below < least_normal(ty);
+                let only_grows = self.below == 1.0 && !self.value.number.is_zero();
+                if (overflows && !only_grows) || (vanishes && self.above > 1.0) {
+                    return open;
+                }
+                self.value
+            }
+            ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => self.value,
+        }
+    }
+}
