@@ -12,16 +12,20 @@
 //! exact side. With each value goes a bound of what a kernel may differ by
 //! ([`rounding`]); numbers that a type cannot hold overflow as they do in a kernel.
 
+mod assign;
 mod compare;
 mod enumerate;
 mod evaluate;
 mod exact;
 mod functions;
+mod leaves;
 mod load;
 mod node;
 mod partial;
 mod rounding;
+mod table;
 mod value;
+mod visit;
 
 pub use compare::{Mismatch, compare};
 pub use evaluate::evaluate;

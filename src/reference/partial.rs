@@ -2,9 +2,37 @@
 
 use super::functions::call;
 use super::rounding::{Bounded, binary, epsilon, largest, least_normal, settle};
+use super::value::convert;
 use crate::data::values::Number;
 use crate::program::ir::{BinaryOp, Func, ReduceOp};
 use crate::scalar::ScalarType;
+
+/// What a reduction over nothing gives: the identity of its operator.
+pub(super) fn neutral(op: ReduceOp, ty: ScalarType) -> Number {
+    let bits = 8 * u32::try_from(ty.size()).unwrap_or(8);
+    let largest = match (ty.is_integer(), ty.is_unsigned()) {
+        (true, true) => Number::Int((1 << bits) - 1),
+        (true, false) => Number::Int((1 << (bits - 1)) - 1),
+        (false, _) => Number::Real(f64::INFINITY),
+    };
+    let smallest = match (ty.is_integer(), ty.is_unsigned()) {
+        (true, true) => Number::Int(0),
+        (true, false) => Number::Int(-(1 << (bits - 1))),
+        (false, _) => Number::Real(f64::NEG_INFINITY),
+    };
+    let bools = ty == ScalarType::Bool;
+    convert(
+        match op {
+            ReduceOp::Add | ReduceOp::Or => Number::Int(0),
+            ReduceOp::Mul | ReduceOp::And => Number::Int(1),
+            ReduceOp::Min if bools => Number::Int(1),
+            ReduceOp::Max if bools => Number::Int(0),
+            ReduceOp::Min => largest,
+            ReduceOp::Max => smallest,
+        },
+        ty,
+    )
+}
 
 /// `a op b` of a reduction; `rounded` and `coarse` as in [`binary`].
 pub(super) fn combine(
