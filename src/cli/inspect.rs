@@ -26,9 +26,8 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     let mut request = request(args.file.as_ref(), &args.program, &mut reporter.sources)?;
     request.first_commands = args.after.or(args.before.map(|n| n.saturating_sub(1)));
     if args.stage == Stage::Tokens {
-        let file = compile::parse(&request, &mut reporter.sources, &mut Vec::new())?;
         expect_text(args, reporter)?;
-        return Ok(format!("{file:#?}\n"));
+        return compile::tokens(&request, &mut reporter.sources);
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if args.format == ShowFormat::Text {

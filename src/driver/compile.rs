@@ -204,6 +204,34 @@ pub fn parse(
     }
 }
 
+/// The tokens of the program's text.
+///
+/// # Errors
+/// The file cannot be read, its text does not parse, or there is no text but expressions.
+pub fn tokens(request: &Request, sources: &mut Sources) -> Result<String, Failure> {
+    match &request.source {
+        Source::File(path) => {
+            let (file, text) = read(sources, path, &mut Vec::new())?;
+            Ok(syntax::tokens(file, &text)?)
+        }
+        Source::Text { name, text } => {
+            let file = sources.add(name, text);
+            Ok(syntax::tokens(file, text)?)
+        }
+        Source::Taco(_) => {
+            let span = argument(sources, "--stage", "tokens");
+            Err(Diagnostic::error(
+                codes::NOT_SUPPORTED,
+                span,
+                "TACO notation is not a program's text",
+                "this stage",
+            )
+            .with_help("`--stage program` shows what `-e` stands for")
+            .into())
+        }
+    }
+}
+
 /// Reads a source file.
 ///
 /// # Errors

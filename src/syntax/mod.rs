@@ -6,5 +6,7 @@ pub mod expr;
 pub mod format;
 pub mod parse;
 pub mod taco;
+pub mod tokens;
 
 pub use parse::{parse, parse_schedule};
+pub use tokens::tokens;

@@ -116,7 +116,7 @@ fn code_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
 }
 
 /// Cuts a file before each line outside braces that begins with an item's keyword.
-fn cut(text: &str) -> Vec<(usize, &str)> {
+pub(super) fn cut(text: &str) -> Vec<(usize, &str)> {
     let mut starts = vec![0];
     let mut depth = 0i64;
     let mut line_start = true;
