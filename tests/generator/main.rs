@@ -97,14 +97,15 @@ fn fails(program: &Program, file: &Path) -> Option<String> {
     }
 }
 
-/// Shrinks a failure, writes it down and stops the test.
-fn report(seed: u64, program: &Program, folder: &Path) -> ! {
+/// Shrinks a failure, writes it down and stops the test. `batch` says what went wrong where
+/// alone it does not.
+fn report(seed: u64, program: &Program, folder: &Path, batch: &str) -> ! {
     let kept = root().join("target/generator");
     std::fs::create_dir_all(&kept).unwrap();
     let file = kept.join(format!("failure{seed}.tc"));
     let shrunk = shrink::shrink(program, |p| fails(p, &folder.join("shrink.tc")));
     let (small, reason) =
-        shrunk.unwrap_or_else(|| (program.clone(), "only in its batch".to_string()));
+        shrunk.unwrap_or_else(|| (program.clone(), format!("only in its batch: {batch}")));
     let text = small.corpus_file();
     std::fs::write(&file, &text).unwrap();
     panic!(
@@ -145,6 +146,8 @@ fn random_programs_agree_with_the_judge() {
         .env(INNER, folder.path())
         .env("SPARSEC_SEED", seed.to_string())
         .env("SPARSEC_CASES", cases.to_string())
+        // Waiting threads leave a busy machine alone.
+        .env("OMP_WAIT_POLICY", "passive")
         .status()
         .unwrap();
     // A failed assertion of the test itself has been reported.
@@ -163,7 +166,7 @@ fn find_crash(seed: u64, folder: &Path) {
     for n in 0..start + 4 * BATCH as u64 {
         let program = draw(&mut maker, &mut rates);
         if n >= start && fails(&program, &folder.join("case.tc")).is_some() {
-            report(seed, &program, folder);
+            report(seed, &program, folder, "the kernel crashes");
         }
     }
 }
@@ -199,7 +202,7 @@ fn run_cases(seed: u64, cases: u64, folder: &Path) {
                     batch.push(*case);
                     programs.push(program);
                 }
-                Outcome::Broken => report(seed, &program, folder),
+                Outcome::Broken => report(seed, &program, folder, "the compiler panics"),
                 Outcome::Refused(code) => *refused.entry(code).or_default() += 1,
             }
         }
@@ -214,7 +217,7 @@ fn run_cases(seed: u64, cases: u64, folder: &Path) {
             .iter()
             .find(|p| wrong.iter().any(|w| w.starts_with(&p.text())));
         match culprit {
-            Some(program) => report(seed, program, folder),
+            Some(program) => report(seed, program, folder, &wrong.join("\n")),
             None => panic!("seed {seed}: a batch fails: {}", wrong.join("\n")),
         }
     }
