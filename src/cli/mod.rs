@@ -4,6 +4,7 @@ pub mod args;
 mod compile;
 mod fmt;
 mod inspect;
+mod progress;
 mod run;
 
 use crate::diagnostic::codes::environment as codes;

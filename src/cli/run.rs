@@ -1,6 +1,7 @@
 //! `sparsec run`.
 
 use super::args::RunArgs;
+use super::progress::Progress;
 use super::{Reporter, print, request};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
@@ -121,7 +122,10 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         outputs.push(found);
     }
     let bindings: Vec<String> = bindings.into_iter().cloned().collect();
+    let progress = Progress::new(3 + u64::from(args.verify));
+    progress.step("reading data");
     let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
+    progress.step("compiling the kernel");
     let library = {
         let trust = if args.time.is_some() {
             Trust::Inputs
@@ -133,6 +137,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let Some(threads) = args.threads {
         library.set_threads(threads);
     }
+    progress.step("packing and running");
     let outcome = run::run(&library, 0, kernel, function, &bound, args.time)?;
     let mut results = Vec::new();
     for &id in &function.results {
@@ -149,10 +154,12 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         }
     }
     let differences = if args.verify {
+        progress.step("verifying");
         run::verify(function, &bound, &outcome.results)?
     } else {
         Vec::new()
     };
+    drop(progress);
     let report = Report {
         function: function.name.clone(),
         results,
