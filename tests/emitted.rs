@@ -104,3 +104,51 @@ int main() {
         .args(&objects));
     run(&mut Command::new(&program));
 }
+
+/// A debug build stops where a `bound` is not as promised, and runs where it is.
+#[test]
+fn a_debug_build_checks_promises() {
+    let out = tempfile::tempdir().unwrap();
+    let text = "def f(double(N) x, int(M) len) -> (y, z) {
+  y(i) = x(i)
+  z(k) = x(j) where k in 0:M, j in 0:len(k)
+}
+schedule f for c { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
+";
+    let file = out.path().join("promise.tc");
+    std::fs::write(&file, text).unwrap();
+    let sparsec = || Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    run(sparsec()
+        .current_dir(out.path())
+        .args(["promise.tc", "-o", "."]));
+    let program = out.path().join("test");
+    let mut build = Command::new("cc");
+    build.args(["-std=c11", "-O1", "-DSPARSEC_DEBUG", "-DSPARSEC_MAIN", "-o"]);
+    build.arg(&program).arg(out.path().join("promise.c"));
+    run(build.arg("-lm"));
+    // The smoke test's size is its argument.
+    run(Command::new(&program).arg("24"));
+    let broken = Command::new(&program).arg("23").output().unwrap();
+    assert!(!broken.status.success());
+    let reason = String::from_utf8_lossy(&broken.stderr).into_owned();
+    assert!(reason.contains("bound(i, ib, 24, MaxExact)"), "{reason}");
+    // 4 values, not 5, for the data-dependent range.
+    let data = |extent: usize, value: usize| {
+        let list = format!("{value}\n").repeat(extent);
+        let text = format!("%%MatrixMarket matrix array integer general\n{extent} 1\n{list}");
+        std::fs::write(out.path().join("len.mtx"), text).unwrap();
+        sparsec()
+            .current_dir(out.path())
+            .args(["run", "promise.tc", "x=ones", "--size", "N=24", "--verify"])
+            .arg("len=len.mtx")
+            .env("SPARSEC_CFLAGS", "-O1 -DSPARSEC_DEBUG")
+            .output()
+            .unwrap()
+    };
+    assert!(data(3, 4).status.success());
+    let broken = String::from_utf8_lossy(&data(3, 5).stderr).into_owned();
+    assert!(
+        broken.contains("bound(j, jb, 4, MaxConstraint)"),
+        "{broken}"
+    );
+}

@@ -21,6 +21,7 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = self.prepare(var, &mut scope)?;
+        self.dynamic_promises(&mut scope, &mut out)?;
         let after = self.enter_race(var, tag, body, &mut scope, &mut out)?;
         let prologue = std::mem::take(&mut scope.prologue);
         let mut loops = self.loop_of(var, tag, body, &scope)?;

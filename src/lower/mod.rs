@@ -15,6 +15,7 @@ pub mod iterate;
 pub mod lattice;
 pub mod locate;
 pub mod positions;
+mod promises;
 pub mod race;
 pub mod recover;
 pub mod signature;
@@ -58,6 +59,10 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     let mut lowerer = Lowerer::new(graph, tree.tensors);
     let mut errors = Vec::new();
     let mut body = Vec::new();
+    match lowerer.static_promises() {
+        Ok(promises) => body = promises,
+        Err(error) => errors.push(error),
+    }
     let mut checks = Vec::new();
     let mut checked = None;
     for (nests, stmt) in groups(graph).into_iter().zip(&tree.stmts) {
@@ -132,6 +137,8 @@ pub(crate) struct Scope {
     reductions: Vec<(ReduceOp, ir::VarId)>,
     /// Each thread's own copies of results.
     copies: BTreeMap<TensorId, ArrayId>,
+    /// Bounded variables whose promises have been stated.
+    promised: BTreeSet<VarId>,
     /// Statements with which the body of the next parallel loop begins.
     prologue: Vec<ir::Stmt>,
 }

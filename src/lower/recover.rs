@@ -237,7 +237,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the loops outside determine what the bounds of a variable read.
-    fn range_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
+    pub(super) fn range_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
         self.graph.provenance.roots(var).into_iter().all(|root| {
             let range = self.graph.var(root).range.clone();
             [range.lo, range.hi].iter().all(|bound| match bound {
@@ -276,6 +276,7 @@ impl Lowerer<'_> {
             let value = self.named(&self.graph.var(var).name.clone(), b::add(lo, offset), out);
             scope.coords.insert(var, value);
         }
+        self.dynamic_promises(scope, out)?;
         Ok(guards)
     }
 

@@ -25,7 +25,7 @@ const BATCH: usize = 100;
 
 /// Flags of the batches, in turn. Overflow of signed integers is the C compiler's affair.
 const FLAGS: [&str; 3] = [
-    "-O1 -fwrapv -fsanitize=undefined -fno-sanitize=signed-integer-overflow \
+    "-O1 -fwrapv -DSPARSEC_DEBUG -fsanitize=undefined -fno-sanitize=signed-integer-overflow \
      -fno-sanitize-recover=all",
     "-O0 -fwrapv",
     "-O2 -fwrapv",

@@ -51,10 +51,8 @@ typedef double _Complex sparsec_complex128;
 #if defined(SPARSEC_DEBUG)
 #define SPARSEC_ASSUME(cond, text) \
     do { if (!(cond)) { fprintf(stderr, "sparsec: promised but not so: %s\n", text); abort(); } } while (0)
-#elif defined(__GNUC__) || defined(__clang__)
-#define SPARSEC_ASSUME(cond, text) do { if (!(cond)) __builtin_unreachable(); } while (0)
 #else
-#define SPARSEC_ASSUME(cond, text) ((void)0)
+#define SPARSEC_ASSUME(cond, text) ((void)sizeof(cond))
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -1,0 +1,122 @@
+//! What `bound` promises of ranges, stated where they become known: a debug build of the
+//! kernel checks it.
+
+use super::{Lower, Lowerer, Scope};
+use crate::graph::{BoundKind, Relation};
+use crate::loops::build as b;
+use crate::loops::ir::{self, BinaryOp};
+use crate::program::ir::VarId;
+
+impl Lowerer<'_> {
+    /// The promises about ranges that the sizes fix: at the kernel's beginning.
+    pub(super) fn static_promises(&mut self) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        for relation in self.graph.provenance.relations.clone() {
+            let Relation::Bound { parent, .. } = relation else {
+                continue;
+            };
+            let dynamic = self.has_dynamic_range(parent);
+            let derived = self.graph.provenance.producer(parent).is_some();
+            if dynamic || (derived && self.graph.extent(parent).is_none()) {
+                continue;
+            }
+            self.promise(&relation, &Scope::default(), &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The promises about data-dependent ranges that have just become known.
+    pub(super) fn dynamic_promises(
+        &mut self,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        for relation in self.graph.provenance.relations.clone() {
+            let Relation::Bound { parent, child, .. } = relation else {
+                continue;
+            };
+            let stmt = self.graph.var(parent).stmt;
+            let ours = self.nests.iter().any(|nest| nest.stmt == stmt);
+            let root = self.graph.provenance.producer(parent).is_none();
+            if !ours || !root || !self.has_dynamic_range(parent) || scope.promised.contains(&child)
+            {
+                continue;
+            }
+            if self.range_is_known(parent, scope) {
+                scope.promised.insert(child);
+                self.promise(&relation, scope, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn promise(
+        &mut self,
+        relation: &Relation,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        let Relation::Bound {
+            parent,
+            child,
+            value,
+            kind,
+            ..
+        } = relation
+        else {
+            return Ok(());
+        };
+        let (lo, hi) = self.promised_range(*parent, scope)?;
+        let data = self.has_dynamic_range(*parent);
+        let (op, left) = match kind {
+            BoundKind::MinExact => (BinaryOp::Eq, lo),
+            BoundKind::MinConstraint => (BinaryOp::Ge, lo),
+            // Of a range that data decide, a static bound on the number of values.
+            BoundKind::MaxExact | BoundKind::MaxConstraint if data => {
+                (BinaryOp::Le, b::sub(hi, lo))
+            }
+            BoundKind::MaxExact => (BinaryOp::Eq, hi),
+            BoundKind::MaxConstraint => (BinaryOp::Le, hi),
+            BoundKind::Multiple => {
+                let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), b::int(*value));
+                out.push(self.assume(b::eq(rest, b::int(0)), *parent, *child, *value, *kind));
+                return Ok(());
+            }
+        };
+        let cond = b::binary(op, left, b::int(*value));
+        out.push(self.assume(cond, *parent, *child, *value, *kind));
+        Ok(())
+    }
+
+    /// Where a variable's values begin and end.
+    fn promised_range(&mut self, var: VarId, scope: &Scope) -> Lower<(ir::Expr, ir::Expr)> {
+        if self.graph.provenance.producer(var).is_none() {
+            return self.range(var, scope);
+        }
+        let extent = match self.graph.extent(var) {
+            Some(extent) => self.size_expr(&extent),
+            None => self.own_extent(var, scope)?,
+        };
+        Ok((b::int(0), extent))
+    }
+
+    fn assume(
+        &self,
+        cond: ir::Expr,
+        parent: VarId,
+        child: VarId,
+        value: i64,
+        kind: BoundKind,
+    ) -> ir::Stmt {
+        let name = |var| &self.graph.var(var).name;
+        ir::Stmt::Assume {
+            cond,
+            text: format!(
+                "bound({}, {}, {value}, {})",
+                name(parent),
+                name(child),
+                kind.name()
+            ),
+        }
+    }
+}
