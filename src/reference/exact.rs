@@ -146,6 +146,22 @@ fn open<L: Leaves>(chosen: Bounded, other: &Node, leaves: &mut L) -> Bounded {
 /// `types` are those of the operands and of the result.
 fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coarse: f64) -> Value {
     let nothing = || Value::exact(wrap(Number::Int(0), ty));
+    // Where the dense computation gives no number, what is skipped gives nothing: both are
+    // right.
+    let undefined = || {
+        let bad = |v: Value| v.known.is_some_and(|b| !b.size().is_finite());
+        let none = |v: Value| v.known.is_some_and(|b| b.number.is_zero());
+        let mul = op == BinaryOp::Mul && (bad(a) || bad(b));
+        let div = matches!(op, BinaryOp::Div | BinaryOp::Rem) && (none(b) || bad(b));
+        let touches = a.is_exactly(zero) || (mul && b.is_exactly(zero));
+        touches && (mul || div) && !ty.is_integer()
+    };
+    if undefined() {
+        return Value::plain(Bounded {
+            number: wrap(Number::Int(0), ty),
+            error: f64::INFINITY,
+        });
+    }
     match op {
         BinaryOp::Mul if a.is_exactly(zero) || b.is_exactly(zero) => return nothing(),
         BinaryOp::Div | BinaryOp::Rem if a.is_exactly(zero) => return nothing(),

@@ -52,6 +52,17 @@ impl Maker {
         out
     }
 
+    /// Whether two expressions are of whole numbers for sure.
+    fn whole(&self, a: &Expr, b: &Expr) -> bool {
+        let whole = |ty: &str| ty.contains("int");
+        let cast = |e: &Expr| e.to_string().contains("double");
+        whole(self.ty)
+            && self.params.iter().all(|p| whole(p.ty))
+            && self.computed.is_empty()
+            && !cast(a)
+            && !cast(b)
+    }
+
     fn float(&self) -> bool {
         matches!(self.ty, "double" | "float" | "half" | "bfloat16")
     }
@@ -355,9 +366,8 @@ impl Maker {
             }
             20 => Expr::Binary(self.pick(&["<", ">", "<=", ">=", "==", "!="]), a, b),
             21 => Expr::Binary(self.pick(&["&&", "||"]), a, b),
-            22 if matches!(self.ty, "int" | "int64" | "uint8" | "int16") => {
-                Expr::Binary(self.pick(&["%", "/"]), a, b)
-            }
+            // Integers have a quotient by zero; of floats it depends on what is skipped.
+            22 if self.whole(&a, &b) => Expr::Binary(self.pick(&["%", "/"]), a, b),
             _ => Expr::Binary("*", a, b),
         }
     }
