@@ -170,9 +170,6 @@ fn check_levels(
         .with_help("fuse the variables of neighbouring levels, outer one first"));
     }
     let last = levels.last().copied().unwrap_or(0);
-    if levels.len() > 1 && levels[0] > 0 {
-        // Below unfused levels, positions follow the parent's.
-    }
     let level = &tensor.format.levels[last];
     if !level.unique && !level.is_full() {
         return Err(Diagnostic::error(
@@ -206,7 +203,7 @@ fn check_cover(
 ) -> Result<(), Diagnostic> {
     let tensor = graph.tensor(access.tensor);
     if !tensor.is_sparse() {
-        return Ok(());
+        return check_shared(graph, nest, access, roots, arguments);
     }
     let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
     let is_neutral =
@@ -251,6 +248,37 @@ fn check_cover(
     )
     .with_label(nest.span, "this statement")
     .with_help("keep the loop in coordinate space"))
+}
+
+/// Positions of a dense access cover every iteration, but each sum over the roots must read
+/// it: one that does not has no position to tell which part of a split it belongs to.
+/// (For a sparse access the sums would not be neutral where nothing is stored.)
+fn check_shared(
+    graph: &Graph,
+    nest: &Nest,
+    access: &Access,
+    roots: &[VarId],
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    for sum in reduces(&nest.rhs) {
+        let ExprKind::Reduce { vars, .. } = &sum.kind else {
+            continue;
+        };
+        if vars.iter().any(|v| roots.contains(v)) && !reads_access(&sum, access) {
+            return Err(Diagnostic::error(
+                codes::POSITION_SPACE,
+                arguments.span,
+                format!(
+                    "a sum of the statement does not read `{}`",
+                    graph.tensor(access.tensor).name
+                ),
+                "has no positions in it",
+            )
+            .with_label(sum.span, "this sum")
+            .with_help("keep the loop in coordinate space"));
+        }
+    }
+    Ok(())
 }
 
 fn reads_access(e: &Expr, access: &Access) -> bool {
