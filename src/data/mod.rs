@@ -194,6 +194,12 @@ mod tests {
     }
 
     #[test]
+    fn columns_without_rows_take_no_time() {
+        let text = b"%%MatrixMarket matrix array integer general\n0 9000000000000000000\n";
+        assert!(parse(FileKind::MatrixMarket, text).is_ok());
+    }
+
+    #[test]
     fn symmetries_are_expanded() {
         let text = b"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 1 5\n";
         let skew = parse(FileKind::MatrixMarket, text).unwrap();

@@ -297,7 +297,8 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
     let room = usize::try_from(stored).unwrap_or(0);
     let mut values = Column::new(banner.field, room);
     let (mut is, mut js) = (Vec::with_capacity(room), Vec::with_capacity(room));
-    for j in 0..cols {
+    // Columns without rows hold nothing, however many are announced.
+    for j in 0..if rows == 0 { 0 } else { cols } {
         let first = match banner.symmetry {
             Symmetry::General => 0,
             Symmetry::Symmetric | Symmetry::Hermitian => j,
