@@ -126,6 +126,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             Ok((mut lowered, graph)) => {
                 remarks.append(&mut lowered.remarks);
                 let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
+                let kernel = loops::divide_plainly(kernel);
                 debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
                 kernels.push(kernel);
                 lattices.push(std::mem::take(&mut lowered.lattices));

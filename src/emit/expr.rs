@@ -124,7 +124,7 @@ impl Printer<'_> {
             BinaryOp::Add => self.narrow(ty, infix("+", SUM)),
             BinaryOp::Sub => self.narrow(ty, infix("-", SUM)),
             BinaryOp::Mul => self.narrow(ty, infix("*", PRODUCT)),
-            BinaryOp::Div if ty.is_integer() => helper("div"),
+            BinaryOp::Div if ty.is_integer() && !is_positive(b) => helper("div"),
             BinaryOp::Div => infix("/", PRODUCT),
             BinaryOp::Rem if ty.is_integer() => helper("rem"),
             BinaryOp::Rem => math("fmod"),
@@ -307,4 +307,9 @@ fn float(value: f64, single: bool) -> String {
     } else {
         format!("{value:?}")
     }
+}
+
+/// A divisor that needs no care.
+fn is_positive(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(Literal::Int(n)) if n > 0)
 }

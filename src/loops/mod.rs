@@ -4,11 +4,12 @@
 pub mod build;
 pub mod interface;
 pub mod ir;
+pub mod linear;
 pub mod print;
 pub mod simplify;
 pub mod tiles;
 pub mod verify;
 pub mod visit;
 
-pub use simplify::simplify;
+pub use simplify::{divide_plainly, simplify};
 pub use tiles::split_full_tiles;

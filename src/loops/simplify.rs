@@ -4,7 +4,7 @@
 //! Index arithmetic is folded where it is built ([`super::build`]); the C compiler
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
-use super::ir::{ExprKind, Kernel, Stmt, VarId};
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, Literal, Stmt, VarId};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -22,6 +22,79 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
         }
     }
     kernel
+}
+
+/// Divisions that round down become C's own, which round towards zero, where a quotient
+/// below zero is as good as zero: in the bound of a loop that starts there.
+#[must_use]
+pub fn divide_plainly(mut kernel: Kernel) -> Kernel {
+    plain_bounds(&mut kernel.body);
+    kernel
+}
+
+fn plain_bounds(body: &mut [Stmt]) {
+    for stmt in body {
+        match stmt {
+            Stmt::For { lo, hi, .. } if is_natural(lo) => plain(hi),
+            Stmt::Let { init, .. } => {
+                if let ExprKind::Binary(BinaryOp::Max, lo, hi) = &mut init.kind
+                    && is_natural(lo)
+                {
+                    plain(hi);
+                }
+            }
+            Stmt::For { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Search { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Comment(_) => {}
+        }
+        for inner in visit::bodies_mut(stmt) {
+            plain_bounds(inner);
+        }
+    }
+}
+
+fn plain(e: &mut Expr) {
+    let ExprKind::Binary(op, x, y) = &mut e.kind else {
+        return;
+    };
+    match op {
+        BinaryOp::Min => {
+            plain(x);
+            plain(y);
+        }
+        BinaryOp::FloorDiv if is_natural(y) && **y != super::build::int(0) => *op = BinaryOp::Div,
+        BinaryOp::FloorDiv
+        | BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::Max
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => {}
+    }
+}
+
+fn is_natural(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(Literal::Int(n)) if n >= 0)
 }
 
 fn used_vars(body: &[Stmt]) -> BTreeSet<VarId> {

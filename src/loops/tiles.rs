@@ -4,12 +4,14 @@
 //! unrolls or vectorises it, the loop around it gets two bodies: in the first the tile is
 //! full and the loop has a constant number of iterations, so that it unrolls wholly and
 //! its workspace lives in registers; the second takes what is left. The test stands as
-//! far out as what it depends on allows.
+//! far out as what it depends on allows. Where the loop around it is serial and full
+//! tiles come first, it becomes two loops instead, and nothing is tested: what lives
+//! through both is never indexed by a variable in the first, and stays in registers there.
 
 use super::build as b;
-use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, Var, VarId};
+use super::linear::{self, Linear};
 use super::visit;
-use crate::scalar::Literal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Splits off full tiles, outermost tests first.
@@ -36,12 +38,15 @@ struct Bound {
 
 impl Splitter<'_> {
     fn list(&mut self, body: &mut Vec<Stmt>) {
-        let mut inner = BTreeSet::new();
-        visit::stmts(body, &mut |s| declared(s, &mut inner));
         let mut conditions: Vec<Expr> = Vec::new();
         let mut first = None;
         let mut last = 0;
         for (at, stmt) in body.iter().enumerate() {
+            // Not yet known where the test would stand.
+            let mut inner = BTreeSet::new();
+            visit::stmts(&body[first.unwrap_or(at)..], &mut |s| {
+                declared(s, &mut inner)
+            });
             let mut here = Vec::new();
             tiles(std::slice::from_ref(stmt), &inner, &mut here);
             if here.is_empty() {
@@ -56,11 +61,12 @@ impl Splitter<'_> {
             }
         }
         let Some(mut first) = first else {
-            for stmt in body {
+            for stmt in body.iter_mut() {
                 for inner in visit::bodies_mut(stmt) {
                     self.list(inner);
                 }
             }
+            self.part_loops(body);
             return;
         };
         // Workspaces go along: each body has its own.
@@ -83,6 +89,94 @@ impl Splitter<'_> {
                 otherwise: rest,
             },
         );
+    }
+
+    /// Loops that test whether a tile is full become two: over the full ones, over the rest.
+    fn part_loops(&mut self, body: &mut Vec<Stmt>) {
+        let mut at = 0;
+        while at < body.len() {
+            if let Some((end, full, rest)) = self.parted(&body[at]) {
+                body.splice(at..=at, [end, full, rest]);
+                at += 2;
+            }
+            at += 1;
+        }
+    }
+
+    fn parted(&mut self, stmt: &Stmt) -> Option<(Stmt, Stmt, Stmt)> {
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            step: 1,
+            tag,
+            body,
+        } = stmt
+        else {
+            return None;
+        };
+        let serial = tag.parallel.is_none() && !tag.vector && tag.unroll.is_none();
+        let (last, before) = body.split_last()?;
+        let Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } = last
+        else {
+            return None;
+        };
+        let lets = before.iter().all(|s| matches!(s, Stmt::Let { .. }));
+        if !serial || !lets || otherwise.is_empty() {
+            return None;
+        }
+        let full = full_iterations(cond, *var, before)?;
+        let full = full_end(full, hi);
+        let name = format!("{}_full", self.kernel.vars[var.0 as usize].name);
+        let ty = self.kernel.vars[var.0 as usize].ty;
+        self.kernel.vars.push(Var {
+            name,
+            ty,
+            mutable: false,
+        });
+        let id = VarId(u32::try_from(self.kernel.vars.len() - 1).unwrap_or(u32::MAX));
+        let end = b::var(id, ty);
+        let with = |inner: &[Stmt]| [before, inner].concat();
+        let first = Stmt::For {
+            var: *var,
+            lo: lo.clone(),
+            hi: end.clone(),
+            step: 1,
+            tag: tag.clone(),
+            body: with(then),
+        };
+        let second = match once(&full, hi) {
+            Some((step, count)) => Stmt::If {
+                cond: b::lt(b::mul(end.clone(), step), count),
+                then: [
+                    vec![Stmt::Let {
+                        var: *var,
+                        init: end,
+                    }],
+                    with(otherwise),
+                ]
+                .concat(),
+                otherwise: vec![],
+            },
+            None => Stmt::For {
+                var: *var,
+                lo: end,
+                hi: hi.clone(),
+                step: 1,
+                tag: tag.clone(),
+                body: with(otherwise),
+            },
+        };
+        let second = self.copy(&[second]).into_iter().next()?;
+        let end = Stmt::Let {
+            var: id,
+            init: b::max(lo.clone(), full),
+        };
+        Some((end, first, second))
     }
 
     /// The statements with variables and arrays of their own.
@@ -170,37 +264,91 @@ fn wanted(tag: &LoopTag) -> bool {
     tag.vector || tag.unroll.is_some()
 }
 
-/// The bound of a loop that runs to a constant, or to less at the end of a range.
+/// The bound of a loop that makes a constant number of iterations, or fewer at the end of
+/// a range.
 fn bound(lo: &Expr, hi: &Expr, tag: &LoopTag) -> Option<Bound> {
-    if !wanted(tag) || *lo != b::int(0) {
+    if !wanted(tag) {
         return None;
     }
     let mut bound = Bound {
         count: i64::MAX,
         rests: Vec::new(),
     };
-    flatten(hi, &mut bound);
+    flatten(lo, hi, &mut bound);
     (bound.count < i64::MAX && !bound.rests.is_empty()).then_some(bound)
 }
 
-fn flatten(e: &Expr, bound: &mut Bound) {
-    match &e.kind {
-        ExprKind::Binary(BinaryOp::Min, x, y) => {
-            flatten(x, bound);
-            flatten(y, bound);
-        }
-        ExprKind::Literal(Literal::Int(n)) => bound.count = bound.count.min(*n),
-        ExprKind::Literal(_)
-        | ExprKind::Var(_)
-        | ExprKind::Load { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Select(..)
-        | ExprKind::Thread
-        | ExprKind::Threads => bound.rests.push(e.clone()),
+fn flatten(lo: &Expr, hi: &Expr, bound: &mut Bound) {
+    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
+        flatten(lo, x, bound);
+        flatten(lo, y, bound);
+        return;
     }
+    match Linear::of(&linear::sub(hi, lo)).and_then(|count| count.as_constant()) {
+        Some(n) => bound.count = bound.count.min(n),
+        None => bound.rests.push(hi.clone()),
+    }
+}
+
+/// How many iterations come before the first in which `cond`, conditions `x >= y` that
+/// hold for small values of `var`, does not; `lets` are declared before it.
+fn full_iterations(cond: &Expr, var: VarId, lets: &[Stmt]) -> Option<Expr> {
+    if let ExprKind::Binary(BinaryOp::And, x, y) = &cond.kind {
+        let (x, y) = (
+            full_iterations(x, var, lets)?,
+            full_iterations(y, var, lets)?,
+        );
+        return Some(if x == y { x } else { b::min(x, y) });
+    }
+    let ExprKind::Binary(BinaryOp::Ge, x, y) = &cond.kind else {
+        return None;
+    };
+    // The condition is a - c * var >= 0.
+    let mut difference = Linear::of(&linear::sub(x, y))?;
+    for stmt in lets.iter().rev() {
+        if let Stmt::Let { var, init } = stmt {
+            difference = difference.substitute(*var, init)?;
+        }
+    }
+    let (factor, rest) = difference.split(var)?;
+    let mut loads = false;
+    visit::expr(&rest, &mut |node| {
+        loads |= matches!(node.kind, ExprKind::Load { .. })
+    });
+    let step = factor.checked_neg().filter(|&step| step > 0)?;
+    let end = linear::add(&rest, &b::int(step));
+    (!loads).then(|| b::binary(BinaryOp::FloorDiv, end, b::int(step)))
+}
+
+/// The size of a tile and the number of elements, where at most one iteration is left
+/// after the full ones: they end at `n / 4`, all at `(n + 3) / 4`.
+fn once(full: &Expr, hi: &Expr) -> Option<(Expr, Expr)> {
+    let (
+        ExprKind::Binary(BinaryOp::FloorDiv, n, by),
+        ExprKind::Binary(BinaryOp::FloorDiv, up, same),
+    ) = (&full.kind, &hi.kind)
+    else {
+        return None;
+    };
+    let missing = Linear::of(&linear::sub(&b::add((**n).clone(), (**by).clone()), up))?;
+    (by == same && missing.as_constant()? == 1).then(|| ((**by).clone(), (**n).clone()))
+}
+
+/// The end of the full iterations, at most `hi`.
+fn full_end(full: Expr, hi: &Expr) -> Expr {
+    // `n / 4` is at most `(n + 3) / 4`.
+    if let (
+        ExprKind::Binary(BinaryOp::FloorDiv, n, by),
+        ExprKind::Binary(BinaryOp::FloorDiv, other, same),
+    ) = (&full.kind, &hi.kind)
+        && by == same
+        && Linear::of(&linear::sub(other, n))
+            .and_then(|d| d.as_constant())
+            .is_some_and(|d| d >= 0)
+    {
+        return full;
+    }
+    b::min(full, hi.clone())
 }
 
 /// The conditions under which tiles below are full, as far as they depend on nothing
@@ -214,8 +362,9 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
             return;
         };
         for rest in bound.rests {
+            let condition = full(lo, &rest, bound.count);
             let mut known = true;
-            visit::expr(&rest, &mut |node| match &node.kind {
+            visit::expr(&condition, &mut |node| match &node.kind {
                 ExprKind::Var(v) => known &= !inner.contains(v),
                 ExprKind::Load { .. } => known = false,
                 ExprKind::Literal(_)
@@ -228,25 +377,49 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
                 | ExprKind::Threads => {}
             });
             if known {
-                found.push(full(&rest, bound.count));
+                found.push(condition);
             }
         }
     });
 }
 
-/// `rest >= count`
-fn full(rest: &Expr, count: i64) -> Expr {
-    b::binary(BinaryOp::Ge, rest.clone(), b::int(count))
+/// `rest >= lo + count`
+fn full(lo: &Expr, rest: &Expr, count: i64) -> Expr {
+    let end = b::add(lo.clone(), b::int(count));
+    b::binary(BinaryOp::Ge, rest.clone(), end)
 }
 
-/// What is left of a tile is not worth unrolling as far as the tile is wide.
+/// The widest tile whose rest is taken element by element.
+const SHORT: i64 = 8;
+
+/// What is left of a tile is not worth unrolling as far as the tile is wide. Of a short
+/// one each element is tested, so that the workspaces it is kept in stay in registers.
 fn keep_short(body: &mut [Stmt]) {
     for stmt in body {
-        if let Stmt::For { lo, hi, tag, .. } = stmt
+        if let Stmt::For {
+            var,
+            lo,
+            hi,
+            tag,
+            body,
+            ..
+        } = stmt
             && let Some(bound) = bound(lo, hi, tag)
             && tag.unroll.is_some_and(|n| i64::from(n) >= bound.count)
         {
-            tag.unroll = None;
+            let leaf = body.iter().all(|s| visit::bodies(s).is_empty());
+            if leaf && bound.count <= SHORT && !tag.vector {
+                let at = b::var(*var, lo.ty);
+                let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
+                *hi = b::add(lo.clone(), b::int(bound.count));
+                *body = vec![Stmt::If {
+                    cond: b::all(inside),
+                    then: std::mem::take(body),
+                    otherwise: vec![],
+                }];
+            } else {
+                tag.unroll = None;
+            }
         }
         for inner in visit::bodies_mut(stmt) {
             keep_short(inner);
@@ -263,8 +436,8 @@ fn fix_bounds(body: &mut [Stmt], conditions: &[Expr]) {
             *hi = bound
                 .rests
                 .into_iter()
-                .filter(|rest| !conditions.contains(&full(rest, bound.count)))
-                .fold(b::int(bound.count), b::min);
+                .filter(|rest| !conditions.contains(&full(lo, rest, bound.count)))
+                .fold(b::add(lo.clone(), b::int(bound.count)), b::min);
         }
         for inner in visit::bodies_mut(stmt) {
             fix_bounds(inner, conditions);

@@ -257,6 +257,11 @@ impl Lowerer<'_> {
                 "read here",
             ));
         };
+        if let Some(clip) = scope.windows.get(&(id, level)).filter(|clip| clip.absolute) {
+            segment.begin = clip.lo.clone();
+            segment.end = clip.hi.clone();
+            return Ok((segment, crd));
+        }
         let name = self.level_name(id, scope);
         let whole_lo = window.whole
             && self
@@ -292,18 +297,11 @@ impl Lowerer<'_> {
             });
             segment.end = end_value;
         }
-        match scope.windows.get(&(id, level)) {
-            Some(clip) if clip.absolute => {
-                segment.begin = clip.lo.clone();
-                segment.end = clip.hi.clone();
-            }
-            Some(clip) => {
-                let begin = b::max(segment.begin, clip.lo.clone());
-                let end = b::min(segment.end, clip.hi.clone());
-                segment.begin = self.named(&format!("p{name}_begin"), begin, out);
-                segment.end = self.named(&format!("p{name}_end"), end, out);
-            }
-            None => {}
+        if let Some(clip) = scope.windows.get(&(id, level)) {
+            let begin = b::max(segment.begin, clip.lo.clone());
+            let end = b::min(segment.end, clip.hi.clone());
+            segment.begin = self.named(&format!("p{name}_begin"), begin, out);
+            segment.end = self.named(&format!("p{name}_end"), end, out);
         }
         Ok((segment, crd))
     }

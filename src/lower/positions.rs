@@ -10,6 +10,7 @@ use crate::format::LevelKind;
 use crate::graph::{BoundKind, Relation, Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::loops::linear;
 use crate::program::ir::VarId;
 
 /// Positions that a walk of a level must not leave.
@@ -32,6 +33,25 @@ struct Counted {
 impl Counted {
     fn last(&self) -> usize {
         self.first + self.roots.len() - 1
+    }
+}
+
+/// `start + hi`, where what is constant counts from `begin`, the name of `start`.
+fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
+    match &hi.kind {
+        ir::ExprKind::Binary(BinaryOp::Min, x, y) => {
+            b::min(tile_end(start, x, begin), tile_end(start, y, begin))
+        }
+        ir::ExprKind::Literal(_) => b::add(begin.unwrap_or(start).clone(), hi.clone()),
+        ir::ExprKind::Var(_)
+        | ir::ExprKind::Load { .. }
+        | ir::ExprKind::Unary(..)
+        | ir::ExprKind::Binary(..)
+        | ir::ExprKind::Call(..)
+        | ir::ExprKind::Cast(_)
+        | ir::ExprKind::Select(..)
+        | ir::ExprKind::Thread
+        | ir::ExprKind::Threads => linear::add(start, hi),
     }
 }
 
@@ -204,12 +224,18 @@ impl Lowerer<'_> {
                 if whole {
                     self.enter(pos, skipped, None, &mut scope, &mut out);
                 } else {
-                    let lo = self.named(
-                        &format!("{name}_begin"),
-                        b::add(start.clone(), lo),
-                        &mut out,
-                    );
-                    let hi = self.named(&format!("{name}_end"), b::add(start, hi), &mut out);
+                    let full = lo == b::int(0);
+                    let named =
+                        self.named(&format!("{name}_begin"), linear::add(&start, &lo), &mut out);
+                    // Of one level, the loop itself ends at `min(begin + 32, end)`.
+                    let single = self.counted(pos).is_some_and(|c| c.roots.len() == 1);
+                    let hi = tile_end(&start, &hi, full.then_some(&named));
+                    let hi = if single {
+                        hi
+                    } else {
+                        self.named(&format!("{name}_end"), hi, &mut out)
+                    };
+                    let lo = named;
                     if let Some(counted) = self.counted(pos) {
                         let span = (counted.id, counted.last(), lo.clone());
                         scope.spans.insert(var, span);
@@ -255,12 +281,12 @@ impl Lowerer<'_> {
             cursor.end = None;
             cursor.present = None;
         }
+        let last = counted.last();
         let clip = |lo: Expr, hi: Expr, level: usize| Clip {
             lo,
             hi,
-            absolute: skipped > 0 && level == from,
+            absolute: level == from && (skipped > 0 || from == last),
         };
-        let last = counted.last();
         let Some((mut lo, mut hi)) = window else {
             if skipped > 0 {
                 let (lo, hi) = segments[skipped].clone();

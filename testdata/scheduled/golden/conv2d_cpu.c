@@ -19,79 +19,80 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 #ifdef _OPENMP
         #pragma omp parallel for
 #endif
-        for (int64_t op0 = 0; op0 < sparsec_floordiv(OP + 2, 3); op0++) {
+        for (int64_t op0 = 0; op0 < (OP + 2) / 3; op0++) {
             if (OP - op0 * 3 >= 3) {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
-                    for (int64_t w0 = 0; w0 < sparsec_floordiv(W - KW + 16, 16); w0++) {
-                        if (W - KW + 1 - w0 * 16 >= 16) {
-                            double tile_vals[48];
-                            SPARSEC_UNROLL(3)
-                            for (int64_t op1 = 0; op1 < 3; op1++) {
-                                SPARSEC_UNROLL(16)
-                                for (int64_t w1 = 0; w1 < 16; w1++) {
-                                    tile_vals[op1 * 16 + w1] = 0.0;
-                                }
+                    int64_t w0_full = sparsec_max_int64(0, (W - KW + 1) / 16);
+                    for (int64_t w0 = 0; w0 < w0_full; w0++) {
+                        double tile_vals[48];
+                        SPARSEC_UNROLL(3)
+                        for (int64_t op1 = 0; op1 < 3; op1++) {
+                            SPARSEC_UNROLL(16)
+                            for (int64_t w1 = 0; w1 < 16; w1++) {
+                                tile_vals[op1 * 16 + w1] = 0.0;
                             }
-                            for (int64_t ip = 0; ip < IP; ip++) {
-                                for (int64_t kh = 0; kh < KH; kh++) {
-                                    for (int64_t kw = 0; kw < KW; kw++) {
-                                        SPARSEC_UNROLL(3)
-                                        for (int64_t op1 = 0; op1 < 3; op1++) {
-                                            int64_t op = op0 * 3 + op1;
-                                            SPARSEC_UNROLL(16)
-                                            for (int64_t w1 = 0; w1 < 16; w1++) {
-                                                int64_t w = w0 * 16 + w1;
-                                                tile_vals[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                                            }
+                        }
+                        for (int64_t ip = 0; ip < IP; ip++) {
+                            for (int64_t kh = 0; kh < KH; kh++) {
+                                for (int64_t kw = 0; kw < KW; kw++) {
+                                    SPARSEC_UNROLL(3)
+                                    for (int64_t op1 = 0; op1 < 3; op1++) {
+                                        int64_t op = op0 * 3 + op1;
+                                        SPARSEC_UNROLL(16)
+                                        for (int64_t w1 = 0; w1 < 16; w1++) {
+                                            int64_t w = w0 * 16 + w1;
+                                            tile_vals[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
                             }
-                            SPARSEC_UNROLL(3)
-                            for (int64_t op1 = 0; op1 < 3; op1++) {
-                                int64_t op = op0 * 3 + op1;
-                                SPARSEC_UNROLL(16)
-                                for (int64_t w1 = 0; w1 < 16; w1++) {
-                                    int64_t w = w0 * 16 + w1;
-                                    out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals[op1 * 16 + w1];
-                                }
+                        }
+                        SPARSEC_UNROLL(3)
+                        for (int64_t op1 = 0; op1 < 3; op1++) {
+                            int64_t op = op0 * 3 + op1;
+                            SPARSEC_UNROLL(16)
+                            for (int64_t w1 = 0; w1 < 16; w1++) {
+                                int64_t w = w0 * 16 + w1;
+                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals[op1 * 16 + w1];
                             }
-                        } else {
-                            double tile_vals3[48];
-                            SPARSEC_UNROLL(3)
-                            for (int64_t op1 = 0; op1 < 3; op1++) {
-                                for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
-                                    tile_vals3[op1 * 16 + w1] = 0.0;
-                                }
+                        }
+                    }
+                    if (w0_full * 16 < W - KW + 1) {
+                        int64_t w0 = w0_full;
+                        double tile_vals4[48];
+                        SPARSEC_UNROLL(3)
+                        for (int64_t op1 = 0; op1 < 3; op1++) {
+                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                tile_vals4[op1 * 16 + w1] = 0.0;
                             }
-                            for (int64_t ip = 0; ip < IP; ip++) {
-                                for (int64_t kh = 0; kh < KH; kh++) {
-                                    for (int64_t kw = 0; kw < KW; kw++) {
-                                        SPARSEC_UNROLL(3)
-                                        for (int64_t op1 = 0; op1 < 3; op1++) {
-                                            int64_t op = op0 * 3 + op1;
-                                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
-                                                int64_t w = w0 * 16 + w1;
-                                                tile_vals3[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                                            }
+                        }
+                        for (int64_t ip = 0; ip < IP; ip++) {
+                            for (int64_t kh = 0; kh < KH; kh++) {
+                                for (int64_t kw = 0; kw < KW; kw++) {
+                                    SPARSEC_UNROLL(3)
+                                    for (int64_t op1 = 0; op1 < 3; op1++) {
+                                        int64_t op = op0 * 3 + op1;
+                                        for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                            int64_t w = w0 * 16 + w1;
+                                            tile_vals4[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
                             }
-                            SPARSEC_UNROLL(3)
-                            for (int64_t op1 = 0; op1 < 3; op1++) {
-                                int64_t op = op0 * 3 + op1;
-                                for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
-                                    int64_t w = w0 * 16 + w1;
-                                    out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals3[op1 * 16 + w1];
-                                }
+                        }
+                        SPARSEC_UNROLL(3)
+                        for (int64_t op1 = 0; op1 < 3; op1++) {
+                            int64_t op = op0 * 3 + op1;
+                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                int64_t w = w0 * 16 + w1;
+                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals4[op1 * 16 + w1];
                             }
                         }
                     }
                 }
             } else {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
-                    for (int64_t w0 = 0; w0 < sparsec_floordiv(W - KW + 16, 16); w0++) {
+                    for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
                         double tile_vals2[48];
                         for (int64_t op1 = 0; op1 < sparsec_min_int64(3, OP - op0 * 3); op1++) {
                             for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {

@@ -14,7 +14,7 @@ int equake_raw(int64_t N, int64_t E, int64_t M, const int32_t *SPARSEC_RESTRICT 
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(N + 30, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (N + 30) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, N - 1 - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             for (int64_t a = 0; a < 3; a++) {

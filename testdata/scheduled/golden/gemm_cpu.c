@@ -22,7 +22,7 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t j0 = 0; j0 < sparsec_floordiv(N + 15, 16); j0++) {
+    for (int64_t j0 = 0; j0 < (N + 15) / 16; j0++) {
         double *SPARSEC_RESTRICT panel_vals = panel_all + sparsec_thread_index() * (K * 16);
         for (int64_t k2 = 0; k2 < K; k2++) {
             int64_t k = k2;
@@ -32,64 +32,65 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
             }
         }
         if (N - j0 * 16 >= 16) {
-            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 5, 6); i0++) {
-                if (M - i0 * 6 >= 6) {
-                    double tile_vals[96];
-                    SPARSEC_UNROLL(6)
-                    for (int64_t i1 = 0; i1 < 6; i1++) {
-                        SPARSEC_UNROLL(16)
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            tile_vals[i1 * 16 + j1] = 0.0;
-                        }
+            int64_t i0_full = sparsec_max_int64(0, M / 6);
+            for (int64_t i0 = 0; i0 < i0_full; i0++) {
+                double tile_vals[96];
+                SPARSEC_UNROLL(6)
+                for (int64_t i1 = 0; i1 < 6; i1++) {
+                    SPARSEC_UNROLL(16)
+                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                        tile_vals[i1 * 16 + j1] = 0.0;
                     }
-                    for (int64_t k = 0; k < K; k++) {
-                        SPARSEC_UNROLL(6)
-                        for (int64_t i1 = 0; i1 < 6; i1++) {
-                            int64_t i = i0 * 6 + i1;
-                            SPARSEC_UNROLL(16)
-                            for (int64_t j1 = 0; j1 < 16; j1++) {
-                                tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
-                            }
-                        }
-                    }
+                }
+                for (int64_t k = 0; k < K; k++) {
                     SPARSEC_UNROLL(6)
                     for (int64_t i1 = 0; i1 < 6; i1++) {
                         int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
-                            int64_t j = j0 * 16 + j1;
-                            C_vals[i * N + j] = tile_vals[i1 * 16 + j1];
+                            tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
                     }
-                } else {
-                    double tile_vals3[96];
-                    for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                        SPARSEC_UNROLL(16)
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            tile_vals3[i1 * 16 + j1] = 0.0;
-                        }
+                }
+                SPARSEC_UNROLL(6)
+                for (int64_t i1 = 0; i1 < 6; i1++) {
+                    int64_t i = i0 * 6 + i1;
+                    SPARSEC_UNROLL(16)
+                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                        int64_t j = j0 * 16 + j1;
+                        C_vals[i * N + j] = tile_vals[i1 * 16 + j1];
                     }
-                    for (int64_t k = 0; k < K; k++) {
-                        for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                            int64_t i = i0 * 6 + i1;
-                            SPARSEC_UNROLL(16)
-                            for (int64_t j1 = 0; j1 < 16; j1++) {
-                                tile_vals3[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
-                            }
-                        }
+                }
+            }
+            if (i0_full * 6 < M) {
+                int64_t i0 = i0_full;
+                double tile_vals4[96];
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    SPARSEC_UNROLL(16)
+                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                        tile_vals4[i1 * 16 + j1] = 0.0;
                     }
+                }
+                for (int64_t k = 0; k < K; k++) {
                     for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(16)
                         for (int64_t j1 = 0; j1 < 16; j1++) {
-                            int64_t j = j0 * 16 + j1;
-                            C_vals[i * N + j] = tile_vals3[i1 * 16 + j1];
+                            tile_vals4[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
+                    }
+                }
+                for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+                    int64_t i = i0 * 6 + i1;
+                    SPARSEC_UNROLL(16)
+                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                        int64_t j = j0 * 16 + j1;
+                        C_vals[i * N + j] = tile_vals4[i1 * 16 + j1];
                     }
                 }
             }
         } else {
-            for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 5, 6); i0++) {
+            for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
                 double tile_vals2[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {

@@ -37,8 +37,8 @@ int hog_raw(int64_t BX, int64_t BY, int64_t H, int64_t W, const int32_t *SPARSEC
     for (int64_t x = 0; x < BX; x++) {
         for (int64_t y = 0; y < BY; y++) {
             double sum = 0.0;
-            for (int64_t r0 = 0; r0 < sparsec_floordiv(rows_most + 7, 8); r0++) {
-                for (int64_t c0 = 0; c0 < sparsec_floordiv(cols_most + 7, 8); c0++) {
+            for (int64_t r0 = 0; r0 < (rows_most + 7) / 8; r0++) {
+                for (int64_t c0 = 0; c0 < (cols_most + 7) / 8; c0++) {
                     for (int64_t r1 = 0; r1 < sparsec_min_int64(sparsec_min_int64(8, rows_most - r0 * 8), rows_vals[x * BY + y] - r0 * 8); r1++) {
                         int64_t r = r0 * 8 + r1;
                         for (int64_t c1 = 0; c1 < sparsec_min_int64(sparsec_min_int64(8, cols_most - c0 * 8), cols_vals[x * BY + y] - c0 * 8); c1++) {

@@ -30,7 +30,7 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i1 = 0; i1 < sparsec_floordiv(I + 31, 32); i1++) {
+    for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
         int64_t pB1 = pB1_begin;

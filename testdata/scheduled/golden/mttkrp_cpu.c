@@ -24,71 +24,72 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(I + 3, 4); i0++) {
+    for (int64_t i0 = 0; i0 < (I + 3) / 4; i0++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 4);
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             int64_t i = B1_crd[pB1];
-            for (int64_t j0 = 0; j0 < sparsec_floordiv(J + 31, 32); j0++) {
-                if (J - j0 * 32 >= 32) {
-                    double row_vals[32];
+            int64_t j0_full = sparsec_max_int64(0, J / 32);
+            for (int64_t j0 = 0; j0 < j0_full; j0++) {
+                double row_vals[32];
+                SPARSEC_UNROLL(32)
+                for (int64_t j1 = 0; j1 < 32; j1++) {
+                    row_vals[j1] = 0.0;
+                }
+                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                    int64_t k = B2_crd[pB2];
+                    double fibre_vals[32];
                     SPARSEC_UNROLL(32)
                     for (int64_t j1 = 0; j1 < 32; j1++) {
-                        row_vals[j1] = 0.0;
+                        fibre_vals[j1] = 0.0;
                     }
-                    for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                        int64_t k = B2_crd[pB2];
-                        double fibre_vals[32];
-                        SPARSEC_UNROLL(32)
-                        for (int64_t j1 = 0; j1 < 32; j1++) {
-                            fibre_vals[j1] = 0.0;
-                        }
-                        for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                            int64_t l = B3_crd[pB3];
-                            SPARSEC_UNROLL(32)
-                            for (int64_t j1 = 0; j1 < 32; j1++) {
-                                int64_t j = j0 * 32 + j1;
-                                fibre_vals[j1] += B_vals[pB3] * D_vals[l * J + j];
-                            }
-                        }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t l = B3_crd[pB3];
                         SPARSEC_UNROLL(32)
                         for (int64_t j1 = 0; j1 < 32; j1++) {
                             int64_t j = j0 * 32 + j1;
-                            row_vals[j1] += C_vals[k * J + j] * fibre_vals[j1];
+                            fibre_vals[j1] += B_vals[pB3] * D_vals[l * J + j];
                         }
                     }
                     SPARSEC_UNROLL(32)
                     for (int64_t j1 = 0; j1 < 32; j1++) {
                         int64_t j = j0 * 32 + j1;
-                        A_vals[i * J + j] = row_vals[j1];
+                        row_vals[j1] += C_vals[k * J + j] * fibre_vals[j1];
                     }
-                } else {
-                    double row_vals2[32];
+                }
+                SPARSEC_UNROLL(32)
+                for (int64_t j1 = 0; j1 < 32; j1++) {
+                    int64_t j = j0 * 32 + j1;
+                    A_vals[i * J + j] = row_vals[j1];
+                }
+            }
+            if (j0_full * 32 < J) {
+                int64_t j0 = j0_full;
+                double row_vals3[32];
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                    row_vals3[j1] = 0.0;
+                }
+                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                    int64_t k = B2_crd[pB2];
+                    double fibre_vals3[32];
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                        row_vals2[j1] = 0.0;
+                        fibre_vals3[j1] = 0.0;
                     }
-                    for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                        int64_t k = B2_crd[pB2];
-                        double fibre_vals2[32];
-                        for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                            fibre_vals2[j1] = 0.0;
-                        }
-                        for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                            int64_t l = B3_crd[pB3];
-                            for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                                int64_t j = j0 * 32 + j1;
-                                fibre_vals2[j1] += B_vals[pB3] * D_vals[l * J + j];
-                            }
-                        }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t l = B3_crd[pB3];
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                             int64_t j = j0 * 32 + j1;
-                            row_vals2[j1] += C_vals[k * J + j] * fibre_vals2[j1];
+                            fibre_vals3[j1] += B_vals[pB3] * D_vals[l * J + j];
                         }
                     }
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                         int64_t j = j0 * 32 + j1;
-                        A_vals[i * J + j] = row_vals2[j1];
+                        row_vals3[j1] += C_vals[k * J + j] * fibre_vals3[j1];
                     }
+                }
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                    int64_t j = j0 * 32 + j1;
+                    A_vals[i * J + j] = row_vals3[j1];
                 }
             }
         }

@@ -17,7 +17,7 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 7, 8); i0++) {
+    for (int64_t i0 = 0; i0 < (M + 7) / 8; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
             int64_t i = i0 * 8 + i1;
             for (int64_t j = 0; j < N; j++) {

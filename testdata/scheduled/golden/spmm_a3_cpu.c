@@ -19,7 +19,7 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 7, 8); i0++) {
+    for (int64_t i0 = 0; i0 < (M + 7) / 8; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(8, M - i0 * 8); i1++) {
             int64_t i = i0 * 8 + i1;
 #ifdef _OPENMP
@@ -30,17 +30,14 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
             }
             int64_t jpos_begin = A2_pos[i];
             int64_t jpos_end = A2_pos[i + 1];
-            for (int64_t jpos0 = 0; jpos0 < sparsec_floordiv(jpos_end - jpos_begin + 7, 8); jpos0++) {
+            for (int64_t jpos0 = 0; jpos0 < (jpos_end - jpos_begin + 7) / 8; jpos0++) {
 #ifdef _OPENMP
                 #pragma omp simd
 #endif
                 for (int64_t k = 0; k < K; k++) {
                     double sum = 0.0;
                     int64_t jpos1_begin = jpos_begin + jpos0 * 8;
-                    int64_t jpos1_end = jpos_begin + jpos0 * 8 + sparsec_min_int64(8, jpos_end - jpos_begin - jpos0 * 8);
-                    int64_t pA2_begin = sparsec_max_int64(A2_pos[i], jpos1_begin);
-                    int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], jpos1_end);
-                    for (int64_t jpos = pA2_begin; jpos < pA2_end; jpos++) {
+                    for (int64_t jpos = jpos1_begin; jpos < sparsec_min_int64(jpos1_begin + 8, jpos_end); jpos++) {
                         int64_t j = A2_crd[jpos];
                         sum += A_vals[jpos] * B_vals[j * K + k];
                     }

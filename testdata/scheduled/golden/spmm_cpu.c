@@ -19,45 +19,46 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 31, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
-            for (int64_t k0 = 0; k0 < sparsec_floordiv(K + 31, 32); k0++) {
-                if (K - k0 * 32 >= 32) {
-                    double tile_vals[32];
-                    SPARSEC_UNROLL(32)
-                    for (int64_t k1 = 0; k1 < 32; k1++) {
-                        tile_vals[k1] = 0.0;
-                    }
-                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                        int64_t j = A2_crd[pA2];
-                        SPARSEC_UNROLL(32)
-                        for (int64_t k1 = 0; k1 < 32; k1++) {
-                            int64_t k = k0 * 32 + k1;
-                            tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
-                        }
-                    }
+            int64_t k0_full = sparsec_max_int64(0, K / 32);
+            for (int64_t k0 = 0; k0 < k0_full; k0++) {
+                double tile_vals[32];
+                SPARSEC_UNROLL(32)
+                for (int64_t k1 = 0; k1 < 32; k1++) {
+                    tile_vals[k1] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    int64_t j = A2_crd[pA2];
                     SPARSEC_UNROLL(32)
                     for (int64_t k1 = 0; k1 < 32; k1++) {
                         int64_t k = k0 * 32 + k1;
-                        C_vals[i * K + k] = tile_vals[k1];
+                        tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
                     }
-                } else {
-                    double tile_vals2[32];
-                    for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                        tile_vals2[k1] = 0.0;
-                    }
-                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                        int64_t j = A2_crd[pA2];
-                        for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                            int64_t k = k0 * 32 + k1;
-                            tile_vals2[k1] += A_vals[pA2] * B_vals[j * K + k];
-                        }
-                    }
+                }
+                SPARSEC_UNROLL(32)
+                for (int64_t k1 = 0; k1 < 32; k1++) {
+                    int64_t k = k0 * 32 + k1;
+                    C_vals[i * K + k] = tile_vals[k1];
+                }
+            }
+            if (k0_full * 32 < K) {
+                int64_t k0 = k0_full;
+                double tile_vals3[32];
+                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                    tile_vals3[k1] = 0.0;
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    int64_t j = A2_crd[pA2];
                     for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
                         int64_t k = k0 * 32 + k1;
-                        C_vals[i * K + k] = tile_vals2[k1];
+                        tile_vals3[k1] += A_vals[pA2] * B_vals[j * K + k];
                     }
+                }
+                for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
+                    int64_t k = k0 * 32 + k1;
+                    C_vals[i * K + k] = tile_vals3[k1];
                 }
             }
         }

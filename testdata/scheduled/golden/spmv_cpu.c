@@ -16,7 +16,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(M + 31, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             double sum = 0.0;

@@ -23,12 +23,12 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(R + 30, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (R + 30) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             y_vals[i] = 0.0;
         }
-        for (int64_t p0 = 0; p0 < sparsec_floordiv(longest + 15, 16); p0++) {
+        for (int64_t p0 = 0; p0 < (longest + 15) / 16; p0++) {
             for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
                 int64_t i = i0 * 32 + i1;
                 double sum = 0.0;

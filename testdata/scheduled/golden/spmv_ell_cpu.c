@@ -22,7 +22,7 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(R + 31, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (R + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             y_vals[i] = 0.0;

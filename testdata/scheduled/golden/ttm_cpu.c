@@ -60,44 +60,45 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
             }
             memset(A_vals + pA2 * L, 0, (size_t)(L) * sizeof *A_vals);
             bool any_A = false;
-            for (int64_t l0 = 0; l0 < sparsec_floordiv(L + 31, 32); l0++) {
-                if (L - l0 * 32 >= 32) {
-                    double tile_vals[32];
-                    SPARSEC_UNROLL(32)
-                    for (int64_t l1 = 0; l1 < 32; l1++) {
-                        tile_vals[l1] = 0.0;
-                    }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        int64_t k = B3_crd[pB3];
-                        any_A = true;
-                        SPARSEC_UNROLL(32)
-                        for (int64_t l1 = 0; l1 < 32; l1++) {
-                            int64_t l = l0 * 32 + l1;
-                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
-                        }
-                    }
+            int64_t l0_full = sparsec_max_int64(0, L / 32);
+            for (int64_t l0 = 0; l0 < l0_full; l0++) {
+                double tile_vals[32];
+                SPARSEC_UNROLL(32)
+                for (int64_t l1 = 0; l1 < 32; l1++) {
+                    tile_vals[l1] = 0.0;
+                }
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    int64_t k = B3_crd[pB3];
+                    any_A = true;
                     SPARSEC_UNROLL(32)
                     for (int64_t l1 = 0; l1 < 32; l1++) {
                         int64_t l = l0 * 32 + l1;
-                        A_vals[pA2 * L + l] = tile_vals[l1];
+                        tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
                     }
-                } else {
-                    double tile_vals2[32];
-                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                        tile_vals2[l1] = 0.0;
-                    }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        int64_t k = B3_crd[pB3];
-                        any_A = true;
-                        for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                            int64_t l = l0 * 32 + l1;
-                            tile_vals2[l1] += B_vals[pB3] * C_vals[k * L + l];
-                        }
-                    }
+                }
+                SPARSEC_UNROLL(32)
+                for (int64_t l1 = 0; l1 < 32; l1++) {
+                    int64_t l = l0 * 32 + l1;
+                    A_vals[pA2 * L + l] = tile_vals[l1];
+                }
+            }
+            if (l0_full * 32 < L) {
+                int64_t l0 = l0_full;
+                double tile_vals3[32];
+                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                    tile_vals3[l1] = 0.0;
+                }
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    int64_t k = B3_crd[pB3];
+                    any_A = true;
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                         int64_t l = l0 * 32 + l1;
-                        A_vals[pA2 * L + l] = tile_vals2[l1];
+                        tile_vals3[l1] += B_vals[pB3] * C_vals[k * L + l];
                     }
+                }
+                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                    int64_t l = l0 * 32 + l1;
+                    A_vals[pA2 * L + l] = tile_vals3[l1];
                 }
             }
             if (any_A) {

@@ -18,7 +18,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < sparsec_floordiv(I + 31, 32); i0++) {
+    for (int64_t i0 = 0; i0 < (I + 31) / 32; i0++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 32);
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 32 + sparsec_min_int64(32, I - i0 * 32));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
