@@ -385,16 +385,19 @@ impl<'a> Concretizer<'a> {
     }
 
     fn is_reduced(&self, item: &Item) -> bool {
-        if matches!(item, Item::Within { .. }) {
-            return false;
-        }
         let mut reduced = Vec::new();
         for sum in reduces(&self.nest.rhs) {
             if let ExprKind::Reduce { vars, .. } = &sum.kind {
                 reduced.extend(vars.iter().copied());
             }
         }
-        self.derives(item, &reduced)
+        match item {
+            Item::Loop { .. } => self.derives(item, &reduced),
+            // The loops that follow count, and those that are left out.
+            Item::Within { var, skipped } => self.graph.provenance.roots(*var)[..*skipped]
+                .iter()
+                .any(|root| reduced.contains(root)),
+        }
     }
 
     fn write(&self, op: Option<ReduceOp>, rhs: Expr) -> Stmt {

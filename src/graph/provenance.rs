@@ -216,6 +216,17 @@ impl Provenance {
             .unwrap_or_default()
     }
 
+    /// Whether `loops` tell the value of `var`: it has one, or each of the parts has
+    /// that it was taken apart into in one way or another.
+    #[must_use]
+    pub fn is_complete(&self, var: VarId, loops: &[VarId]) -> bool {
+        loops.contains(&var)
+            || self.consumers(var).any(|relation| {
+                let mut parts = relation.children().into_iter();
+                parts.all(|part| self.is_complete(part, loops))
+            })
+    }
+
     /// The `pos` relation that `var` stands below, if it counts positions or a part of
     /// them.
     #[must_use]

@@ -26,13 +26,12 @@ pub fn opened(
         Some(Unit::CpuThread(_))
     );
     let (top, made) = top_of(graph, l.var)?;
-    let before: Vec<VarId> = nest.loops[..at].iter().map(|l| l.var).collect();
-    let all: Vec<VarId> = outer.iter().copied().chain(nest.loop_vars()).collect();
-    let completes = graph
-        .provenance
-        .leaves(top, &all)
+    let around: Vec<VarId> = outer
         .iter()
-        .all(|v| *v == l.var || outer.contains(v) || before.contains(v));
+        .copied()
+        .chain(nest.loops[..=at].iter().map(|l| l.var))
+        .collect();
+    let completes = graph.provenance.is_complete(top, &around);
     if threads || !completes || !is_innermost_part(graph, l.var, top) {
         return None;
     }

@@ -6,6 +6,9 @@
 //! Several variables stand in braces. A reduction whose variables only e uses moves
 //! into the workspace: `C(i,j) = A(i,k) * B(k,j)` with `precompute(A(i,k) * B(k,j), j, jw, w)`
 //! becomes `where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw))))`.
+//! Of a sum that was split, the parts that stand inside i move: after `split(j, j0, j1, 4)
+//! reorder(j1, j0)`, `precompute(A(i,j) * x(j), j1, lane, w)` keeps four partial sums, each
+//! over j0, and adds them up behind (`reorder(j0, lane)` then takes four elements at a time).
 //! The workspace stands as far out as what e reads allows. iw may be i itself: then
 //! later commands on i apply to both loops. Refused: e does not occur; i is no loop
 //! around it; the range of i has no size that is known before it runs.
@@ -18,6 +21,7 @@ use crate::format::TensorFormat;
 use crate::graph::build::{reads, reduces};
 use crate::graph::concretize::around;
 use crate::graph::order::vars_in;
+use crate::graph::provenance::Provenance;
 use crate::graph::{Graph, Loop, Nest, Relation, equal};
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
@@ -330,23 +334,32 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
         }
     }
     let loops = nest.loop_vars();
-    reduced
-        .iter()
-        .copied()
-        .filter(|var| {
-            let leaves = graph.provenance.leaves(*var, &loops);
-            let own = leaves.iter().all(|&leaf| {
-                graph
-                    .provenance
-                    .roots(leaf)
-                    .iter()
-                    .all(|root| reduced.contains(root) && !outside.contains(root))
-            });
-            own && !leaves.is_empty()
-                && !outside.contains(var)
-                && !leaves.iter().any(|leaf| vars.contains(leaf))
-        })
-        .collect()
+    let first = loops.iter().position(|v| vars.contains(v)).unwrap_or(0);
+    let mut moved = Vec::new();
+    for &var in reduced {
+        let leaves = graph.provenance.leaves(var, &loops);
+        let own = leaves.iter().all(|&leaf| {
+            graph
+                .provenance
+                .roots(leaf)
+                .iter()
+                .all(|root| reduced.contains(root) && !outside.contains(root))
+        });
+        if !own || leaves.is_empty() || outside.contains(&var) {
+            continue;
+        }
+        if !leaves.iter().any(|leaf| vars.contains(leaf)) {
+            moved.push(var);
+            continue;
+        }
+        // Partial sums: the workspace is kept over a part of the sum, and the parts that
+        // stand inside it are summed where it is computed.
+        let inside = leaves.into_iter().filter(|leaf| {
+            !vars.contains(leaf) && loops[first..].contains(leaf) && !moved.contains(leaf)
+        });
+        moved.extend(inside.collect::<Vec<_>>());
+    }
+    moved
 }
 
 /// The variables that an expression depends on: its own, and those of the nest's that the
@@ -414,6 +427,7 @@ fn check_inside(
             .provenance
             .leaves(var, &loops)
             .into_iter()
+            .filter(|leaf| !moved.contains(leaf))
             .find(|leaf| !vars.contains(leaf) && loops[first..].contains(leaf));
         if let Some(leaf) = inside {
             return Err(Diagnostic::error(
@@ -552,6 +566,29 @@ fn hoist(graph: &mut Graph, at: &Place) {
     nest.producers.push(new);
 }
 
+/// The variables of a sum without those that moved: of one whose parts moved, the others.
+fn remaining(
+    provenance: &Provenance,
+    loops: &[VarId],
+    vars: &[VarId],
+    moved: &[VarId],
+) -> Vec<VarId> {
+    let mut left = Vec::new();
+    for &var in vars.iter().filter(|v| !moved.contains(v)) {
+        let leaves = provenance.leaves(var, loops);
+        if !leaves.iter().any(|leaf| moved.contains(leaf)) {
+            left.push(var);
+            continue;
+        }
+        for leaf in leaves {
+            if !moved.contains(&leaf) && !left.contains(&leaf) {
+                left.push(leaf);
+            }
+        }
+    }
+    left
+}
+
 fn rewrite(
     graph: &mut Graph,
     at: &Place,
@@ -610,11 +647,7 @@ fn rewrite(
     let (from, to) = match (&found.sum, left) {
         (_, None) => return,
         (Some((op, vars, whole)), Some(body)) => {
-            let vars: Vec<VarId> = vars
-                .iter()
-                .copied()
-                .filter(|v| !moved.contains(v))
-                .collect();
+            let vars = remaining(&provenance, &loops, vars, moved);
             let to = if vars.is_empty() {
                 body
             } else {
