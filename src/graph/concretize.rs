@@ -235,6 +235,10 @@ impl<'a> Concretizer<'a> {
             // Each step would be rounded, or be read by the next one.
             return None;
         }
+        if in_place && result.is_sparse() && super::pattern::source(self.graph, nest).is_some() {
+            // Its elements would have to be walked once more to be set up.
+            return None;
+        }
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {

@@ -14,6 +14,7 @@ pub mod concretize;
 pub mod equal;
 pub mod fold;
 pub mod order;
+pub mod pattern;
 pub mod print;
 pub mod provenance;
 pub mod race;

@@ -149,6 +149,9 @@ impl Lowerer<'_> {
 
     /// Where the left side stands among its tensor's values.
     fn result_index(&mut self, assign: &Assign, scope: &Scope) -> Lower<Expr> {
+        if let Some(pattern) = self.pattern.filter(|p| p.tensor == assign.tensor) {
+            return self.pattern_index(pattern, scope);
+        }
         let format = self.tensor(assign.tensor).format.clone();
         let (mut level, mut pos) = match &scope.result {
             Some(cursor) if cursor.tensor == assign.tensor => (cursor.level, cursor.pos.clone()),

@@ -14,6 +14,7 @@ pub mod emit;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
+pub mod pattern;
 pub mod positions;
 mod promises;
 pub mod race;
@@ -173,6 +174,7 @@ pub(crate) struct Lowerer<'g> {
     droppable: BTreeSet<TensorId>,
     nests: Vec<Nest>,
     assembly: Option<assemble::Assembly>,
+    pattern: Option<pattern::Pattern>,
 }
 
 impl<'g> Lowerer<'g> {
@@ -197,6 +199,7 @@ impl<'g> Lowerer<'g> {
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
             assembly: None,
+            pattern: None,
         };
         lowerer.declare();
         lowerer
@@ -353,14 +356,22 @@ impl<'g> Lowerer<'g> {
         };
         self.droppable.extend(&self.graph.workspaces);
         self.assembly = None;
+        self.pattern = None;
+        let mut out = Vec::new();
         let mut scope = Scope {
             cursors: self.table.start(),
             ..Scope::default()
         };
         if self.tensor(nest.tensor).is_sparse() {
-            let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
-            scope.result = Some(assembly.start());
-            self.assembly = Some(assembly);
+            let source = crate::graph::pattern::source(self.graph, nest);
+            if let (Some(access), [_]) = (source, nests) {
+                self.pattern = self.begin_pattern(nest.tensor, &access, &mut out);
+            }
+            if self.pattern.is_none() {
+                let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
+                scope.result = Some(assembly.start());
+                self.assembly = Some(assembly);
+            }
         }
         // With nothing absent, only constants fold.
         let mut dropped = BTreeSet::new();
@@ -369,7 +380,6 @@ impl<'g> Lowerer<'g> {
             None => Vec::new(),
         };
         self.prefill.append(&mut dropped);
-        let mut out = Vec::new();
         for tensor in self.prefill.clone() {
             if self.graph.workspaces.contains(&tensor) {
                 continue;

@@ -112,7 +112,15 @@ impl Lowerer<'_> {
         if arrays.is_empty() {
             return Ok(Vec::new());
         }
-        if let Some(&sparse) = arrays.iter().find(|&&t| self.tensor(t).is_sparse()) {
+        let appended = |t: TensorId| {
+            let in_place = matches!(
+                parallel.race,
+                Race::NoRaces | Race::IgnoreRaces | Race::Atomics
+            );
+            let fixed = in_place && self.pattern.is_some_and(|p| p.tensor == t);
+            self.tensor(t).is_sparse() && !fixed
+        };
+        if let Some(&sparse) = arrays.iter().find(|&&t| appended(t)) {
             let name = &self.tensor(sparse).name;
             return Err(Diagnostic::error(
                 crate::diagnostic::codes::lower::PARALLEL_APPEND,

@@ -108,6 +108,18 @@ const SPMV: &str =
     "def f(double(M,N) A, double(N) x) -> (y) { y(i) = A(i,j) * x(j) }\nformat f { A: csr }";
 
 snapshot!(
+    a_result_with_the_pattern_of_an_operand_has_its_arrays_at_once,
+    "def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }\n\
+     format f { A: csr, C: csr }",
+    "split(i, a, b, 8) parallelize(a, CPUThread, NoRaces)"
+);
+snapshot!(
+    partial_sums_are_kept_over_a_part_of_a_sum,
+    SPMV,
+    "pos(j, p, A(i,j)) split(p, p0, p1, 4) reorder(p1, p0) \
+     precompute(A(i,j) * x(j), p1, lane, w) reorder(p0, lane)"
+);
+snapshot!(
     tiles_of_positions_are_walked_row_by_row,
     SPMV,
     "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, Atomics)"

@@ -10,7 +10,8 @@
 use super::arguments::{Arguments, new_var};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::order::{appended_vars, is_sparse_driven, sparse_accesses};
+use crate::graph::order::{is_sparse_driven, sparse_accesses};
+use crate::graph::pattern;
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::{Expr, VarId};
 
@@ -109,7 +110,7 @@ fn nested(
         return Err(not_nested(graph, outer, inner, arguments));
     }
     let result = graph.tensor(nest.tensor);
-    let appended = appended_vars(&result.format, &nest.lhs);
+    let appended = pattern::appended(graph, nest);
     let roots = [graph.provenance.roots(outer), graph.provenance.roots(inner)];
     if roots.iter().flatten().any(|root| appended.contains(root)) {
         return Err(Diagnostic::error(

@@ -16,7 +16,7 @@ use super::arguments::Arguments;
 use super::join::dependence;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::order::appended_vars;
+use crate::graph::pattern;
 use crate::graph::race::races;
 use crate::graph::{Graph, Nest, Parallel, Race, Unit};
 use crate::loops::ir::OmpSchedule;
@@ -104,7 +104,7 @@ fn check(
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let result = graph.tensor(nest.tensor);
-    let appended: Vec<VarId> = appended_vars(&result.format, &nest.lhs)
+    let appended: Vec<VarId> = pattern::appended(graph, nest)
         .into_iter()
         .flat_map(|v| graph.provenance.leaves(v, &nest.loop_vars()))
         .collect();

@@ -17,7 +17,7 @@ use crate::format::TensorFormat;
 use crate::graph::build::{reduces, replace};
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::{Graph, Nest, Relation, equal};
-use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, VarId};
 
 const USAGE: &str = "pos(j, jpos, A(i,j))";
 
@@ -168,6 +168,23 @@ fn check_levels(
             format!("it stores {}", stored.join(" above ")),
         )
         .with_help("fuse the variables of neighbouring levels, outer one first"));
+    }
+    // Of the first level a part may be walked; below it the positions are all there are.
+    for (&root, &level) in roots.iter().zip(&levels).skip(1) {
+        let dim = &tensor.dims[tensor.format.modes[level]];
+        let whole = graph
+            .static_range(root)
+            .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim);
+        if !whole {
+            let name = &graph.var(root).name;
+            return Err(Diagnostic::error(
+                codes::POSITION_SPACE,
+                arguments.span,
+                format!("`{name}` runs over a part of what `{}` stores", tensor.name),
+                format!("its positions are not those of `{name}` alone"),
+            )
+            .with_help(format!("take positions of `{name}` without fusing it")));
+        }
     }
     let last = levels.last().copied().unwrap_or(0);
     let level = &tensor.format.levels[last];

@@ -12,7 +12,8 @@ use super::arguments::{Arguments, loop_var};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::concretize::{accumulates, around};
-use crate::graph::order::{appended_vars, is_concordant, range_vars, sparse_accesses, vars_in};
+use crate::graph::order::{is_concordant, range_vars, sparse_accesses, vars_in};
+use crate::graph::pattern;
 use crate::graph::{BoundKind, Graph, Nest, Relation};
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Arg, Expr};
@@ -251,7 +252,7 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
         }
     }
     let result = graph.tensor(nest.tensor);
-    let appended = appended_vars(&result.format, &nest.lhs);
+    let appended = pattern::appended(graph, nest);
     // Coordinates must come in ascending order, so the parts of each of its variables
     // stand together, outer ones first.
     let ascending: Vec<VarId> = appended

@@ -23,6 +23,11 @@ const CHAIN: &str = "def f(double(N) x) -> (t, y) {\n\
     S1: t(i) = x(i) * 2 where i in 0:8  S2: y(i) = t(7 - i) where i in 0:8 }";
 const FCRELU: &str = "def f(double(B,M) I, double(N,M) W) -> (O) {\n\
     S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }";
+const PART: &str = "def f(double(M,N) A) -> (y) { y = A(i,j) where j in 0:2 }\nformat f { A: csr }";
+const TERMS: &str =
+    "def f(double(M,N) A, double(M,N,K) B) -> (y) { y(k) = B(i,j,k) - A(i,j) where k in 0:4 }";
+const SCALED: &str = "def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }\n\
+    format f { A: csr, C: csr }";
 const ROOT: &str =
     "def f(double(M,N) A) -> (y) { y(i) = sqrt(A(i,j) * A(i,j)) }\nformat f { A: csr }";
 
@@ -112,6 +117,14 @@ fn accepted() {
         ),
         (COUNTED, "inspect(p, u) reorder(p, i)"),
         (
+            SPMV,
+            "split(j, j0, j1, 4) reorder(j1, j0) precompute(A(i,j) * x(j), j1, lane, w)",
+        ),
+        (
+            SCALED,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, NoRaces)",
+        ),
+        (
             FCRELU,
             "join(S1, S2, b, n) parallelize(b, CPUThread, NoRaces)",
         ),
@@ -185,6 +198,8 @@ fn refused() {
         (TWO, "join(S2, S1, i)"),
         (TWO, "join(S1, S3, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
+        (PART, "fuse(i, j, f) pos(f, p, A(i,j))"),
+        (TERMS, "fuse(i, j, f) pos(f, p, B(i,j,k))"),
         (SPMV, "promote(A, shared, i)"),
     ];
     let text: Vec<String> = cases

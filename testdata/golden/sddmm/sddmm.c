@@ -15,35 +15,28 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     int32_t *D2_crd = NULL;
     double *D_vals = NULL;
     int error;
-    D2_pos = sparsec_zeroed(M + 1, sizeof *D2_pos);
+    D2_pos = sparsec_resize(NULL, M + 1, sizeof *D2_pos);
     SPARSEC_NEED(D2_pos);
-    int64_t pD2 = 0;
-    int64_t D2_capacity = 16;
-    D2_crd = sparsec_resize(NULL, D2_capacity, sizeof *D2_crd);
+    for (int64_t k = 0; k < M + 1; k++) {
+        D2_pos[k] = A2_pos[k];
+    }
+    int64_t D_stored = A2_pos[M];
+    D2_crd = sparsec_resize(NULL, D_stored, sizeof *D2_crd);
     SPARSEC_NEED(D2_crd);
-    D_vals = sparsec_resize(NULL, D2_capacity, sizeof *D_vals);
+    for (int64_t k = 0; k < D_stored; k++) {
+        D2_crd[k] = A2_crd[k];
+    }
+    D_vals = sparsec_resize(NULL, D_stored, sizeof *D_vals);
     SPARSEC_NEED(D_vals);
     for (int64_t i = 0; i < M; i++) {
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
-            if (pD2 >= D2_capacity) {
-                D2_capacity = sparsec_next_capacity(D2_capacity, pD2 + 1);
-                SPARSEC_RESIZE(D2_crd, D2_capacity);
-                SPARSEC_RESIZE(D_vals, D2_capacity);
-            }
             double sum = 0.0;
             for (int64_t k = 0; k < K; k++) {
                 sum += A_vals[pA2] * B_vals[i * K + k] * C_vals[k * N + j];
             }
-            D_vals[pD2] = sum;
-            D2_crd[pD2] = (int32_t)j;
-            pD2++;
+            D_vals[pA2] = sum;
         }
-        D2_pos[i + 1] = (int32_t)pD2;
-    }
-    if (2147483647 < pD2) {
-        error = SPARSEC_INDEX_OVERFLOW;
-        goto fail;
     }
     *D2_pos_out = D2_pos;
     *D2_crd_out = D2_crd;

@@ -6,6 +6,8 @@
  *   C(i, j) +=! A(i, j) * B(i, k) * D(j, k)
  *   A: {dense, compressed}
  *   C: {dense, compressed}
+ *   split(i, i0, i1, 32)
+ *   parallelize(i0, CPUThread(dynamic), NoRaces)
  *   parallelize(k, CPUVector, ParallelReduction)
  */
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
@@ -17,38 +19,37 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
     int error;
-    C2_pos = sparsec_zeroed(M + 1, sizeof *C2_pos);
+    C2_pos = sparsec_resize(NULL, M + 1, sizeof *C2_pos);
     SPARSEC_NEED(C2_pos);
-    int64_t pC2 = 0;
-    int64_t C2_capacity = 16;
-    C2_crd = sparsec_resize(NULL, C2_capacity, sizeof *C2_crd);
-    SPARSEC_NEED(C2_crd);
-    C_vals = sparsec_resize(NULL, C2_capacity, sizeof *C_vals);
-    SPARSEC_NEED(C_vals);
-    for (int64_t i = 0; i < M; i++) {
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            int64_t j = A2_crd[pA2];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
-            double sum = 0.0;
-#ifdef _OPENMP
-            #pragma omp simd reduction(+:sum)
-#endif
-            for (int64_t k = 0; k < K; k++) {
-                sum += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
-            }
-            C_vals[pC2] = sum;
-            C2_crd[pC2] = (int32_t)j;
-            pC2++;
-        }
-        C2_pos[i + 1] = (int32_t)pC2;
+    for (int64_t k = 0; k < M + 1; k++) {
+        C2_pos[k] = A2_pos[k];
     }
-    if (2147483647 < pC2) {
-        error = SPARSEC_INDEX_OVERFLOW;
-        goto fail;
+    int64_t C_stored = A2_pos[M];
+    C2_crd = sparsec_resize(NULL, C_stored, sizeof *C2_crd);
+    SPARSEC_NEED(C2_crd);
+    for (int64_t k = 0; k < C_stored; k++) {
+        C2_crd[k] = A2_crd[k];
+    }
+    C_vals = sparsec_resize(NULL, C_stored, sizeof *C_vals);
+    SPARSEC_NEED(C_vals);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic)
+#endif
+    for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
+        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
+            int64_t i = i0 * 32 + i1;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                int64_t j = A2_crd[pA2];
+                double sum = 0.0;
+#ifdef _OPENMP
+                #pragma omp simd reduction(+:sum)
+#endif
+                for (int64_t k = 0; k < K; k++) {
+                    sum += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                }
+                C_vals[pA2] = sum;
+            }
+        }
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
