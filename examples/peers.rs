@@ -143,8 +143,9 @@ fn main() {
     }
     for count in &threads {
         println!("### {count} thread(s)\n");
-        for operation in operations() {
-            table(&operation, &folder, mkl.as_deref(), count.parse().unwrap());
+        let only = std::env::var("ONLY").unwrap_or_default();
+        for operation in operations().iter().filter(|o| o.name.contains(&only)) {
+            table(operation, &folder, mkl.as_deref(), count.parse().unwrap());
         }
     }
 }
@@ -254,7 +255,7 @@ double measure(int64_t *d, void **a, void *result, int64_t n, int rounds, int co
     return worst;
 }}
 ",
-        operation.ours, operation.plain
+        operation.ours, std::env::var("PLAIN").unwrap_or(operation.plain.to_string())
     );
     std::fs::write(folder.join("harness.c"), harness).unwrap();
     let mut cc = Command::new("cc");

@@ -105,11 +105,12 @@ pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Resu
 /// What must hold of every nest after a command, whatever it was before.
 ///
 /// # Errors
-/// Positions would be counted before the row they lie in is known; a reduction could
-/// not accumulate.
+/// Positions would be counted before the row they lie in is known, or a range before the
+/// data it depends on; a reduction could not accumulate.
 pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
     for nest in &graph.nests {
         check_positions(graph, nest, &[], arguments)?;
+        check_extents(graph, nest, arguments)?;
         let order = nest.loop_vars();
         if !accumulates(graph, nest, &order) {
             return Err(Diagnostic::error(
@@ -291,6 +292,12 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
             return Err(unknown_range(graph, *var, arguments));
         }
     }
+    Ok(())
+}
+
+/// How often a loop runs must be known where it begins.
+fn check_extents(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let order = nest.loop_vars();
     for (at, &var) in order.iter().enumerate() {
         let unknown = extent_needs(graph, var).into_iter().any(|needed| {
             let leaves = graph.provenance.leaves(needed, &order);
@@ -300,7 +307,9 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
             return Err(unknown_range(graph, var, arguments));
         }
     }
-    Ok(())
+    nest.producers
+        .iter()
+        .try_for_each(|producer| check_extents(graph, producer, arguments))
 }
 
 fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
@@ -309,7 +318,7 @@ fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic
         codes::LEVEL_ORDER,
         arguments.span,
         format!("the range of `{name}` would not be known yet"),
-        "it depends on data at a variable that would come inside",
+        "it depends on data at a variable that would not come outside",
     )
     .with_help(format!(
         "keep `{name}` inside the variables its range names, or give it a static upper \

@@ -201,8 +201,9 @@ impl Maker {
         let other = self.below(others.len());
         if self.chance(65) && others[other] != variable {
             let name = self.index_tensor("bool", &others[other]);
-            // A count of 0 or 1.
-            return format!("0:{name}({})", others[other]);
+            // A count from 0 to 3; data that leaves a dimension is refused.
+            let most = 1 + self.below(3);
+            return format!("0:{most} * {name}({})", others[other]);
         }
         format!("{}:{}", self.below(2), 1 + self.below(2))
     }

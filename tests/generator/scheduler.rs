@@ -186,9 +186,21 @@ impl Maker {
                 let a = access(self);
                 ("pos", format!("pos({i}, p{n}, {a})"))
             }
-            54 => ("coord", format!("coord({i}, c{n})")),
-            55 => ("inspect", format!("inspect({i}, u{n})")),
-            56..=59 => {
+            54..=56 => {
+                // Positions are named p and a number.
+                let counts = |name: &&String| {
+                    let rest = name.rsplit('.').next().and_then(|n| n.strip_prefix('p'));
+                    rest.is_some_and(|n| n.parse::<usize>().is_ok())
+                };
+                let found: Vec<&String> = loops.iter().filter(counts).collect();
+                let p = match found.len() {
+                    0 => &i,
+                    count => found[self.below(count)],
+                };
+                ("coord", format!("coord({p}, c{n})"))
+            }
+            57 => ("inspect", format!("inspect({i}, u{n})")),
+            58..=61 => {
                 // Promises must be true: no variable of a program has more than 64 values.
                 let root = !i.ends_with(|c: char| c.is_ascii_digit());
                 let (value, kind) = match self.below(3) {
@@ -198,7 +210,7 @@ impl Maker {
                 };
                 ("bound", format!("bound({i}, d{n}, {value}, {kind})"))
             }
-            60..=73 => {
+            62..=73 => {
                 let count = 2.min(loops.len()) + self.below(loops.len().saturating_sub(1));
                 let order = self.subset(loops, count);
                 ("reorder", format!("reorder({})", order.join(", ")))
@@ -224,7 +236,10 @@ impl Maker {
             }
             90..=91 if program.stmts.len() > 1 => {
                 let at = self.below(program.stmts.len() - 1);
-                let var = i.rsplit('.').next().unwrap_or(&i);
+                let (first, second) = (&program.stmts[at], &program.stmts[at + 1]);
+                let common = first.left.iter().find(|v| second.left.contains(v));
+                let any = i.rsplit('.').next().unwrap_or(&i).to_string();
+                let var = common.cloned().unwrap_or(any);
                 ("join", format!("join(S{at}, S{}, {var})", at + 1))
             }
             90..=95 => ("unroll", format!("unroll({i}, {factor})")),
