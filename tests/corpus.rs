@@ -35,6 +35,16 @@ fn program_cases(path: &Path) -> Vec<Case> {
         cases.push(case(&args, |bindings| vec![bindings]));
     }
     assert!(!cases.is_empty(), "{} has no run line", path.display());
+    let several = text.contains("# run: --def ");
+    for def in text.lines().filter_map(|l| l.strip_prefix("def ")) {
+        let name = def.split('(').next().unwrap_or(def);
+        let called = text.matches(&format!("{name}(")).count() > 1;
+        assert!(
+            !several || called || text.contains(&format!("# run: --def {name} ")),
+            "{}: `{name}` has no run line",
+            path.display()
+        );
+    }
     cases
 }
 

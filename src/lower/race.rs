@@ -12,6 +12,7 @@ use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag};
+use crate::loops::visit;
 use crate::program::ir::{ReduceOp, TensorId, VarId};
 use std::collections::BTreeSet;
 
@@ -306,21 +307,45 @@ impl Lowerer<'_> {
         let Some(contest) = contested else {
             return Ok(vec![plain]);
         };
-        let atomic = ir::Stmt::Store {
+        let var = contest.var;
+        let mut before = Vec::new();
+        let value = self.unconditional("value", value, &mut before);
+        let index = self.unconditional("at", index, &mut before);
+        before.push(ir::Stmt::Store {
             array,
             index,
             op,
             value,
             atomic: true,
-        };
-        Ok(match self.row_is_whole(contest.var, tensor, scope)? {
+        });
+        Ok(match self.row_is_whole(var, tensor, scope)? {
             Some(whole) => vec![ir::Stmt::If {
                 cond: whole,
                 then: vec![plain],
-                otherwise: vec![atomic],
+                otherwise: before,
             }],
-            None => vec![atomic],
+            None => before,
         })
+    }
+
+    /// The expression under a name if it evaluates some parts only on a condition: gcc 12
+    /// evaluates all of what stands in `#pragma omp atomic`, loads of absent elements too.
+    fn unconditional(&mut self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+        let mut conditional = false;
+        visit::expr(&e, &mut |node| {
+            conditional |= matches!(
+                node.kind,
+                ir::ExprKind::Select(..)
+                    | ir::ExprKind::Binary(ir::BinaryOp::And | ir::BinaryOp::Or, ..)
+            );
+        });
+        if !conditional {
+            return e;
+        }
+        let var = self.fresh(name, e.ty, false);
+        let named = b::var(var, e.ty);
+        out.push(ir::Stmt::Let { var, init: e });
+        named
     }
 
     /// Where the loop over `var` shares out tiles of positions and a row of them is at
