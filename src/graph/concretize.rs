@@ -17,6 +17,7 @@
 
 use super::build::{reads, reduces, replace, root_reduction};
 use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
+use super::pattern;
 use super::within::opened;
 use super::{Assign, Graph, Loop, Nest, Relation, Stmt, Tag, Unit};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};
@@ -235,10 +236,8 @@ impl<'a> Concretizer<'a> {
             // Each step would be rounded, or be read by the next one.
             return None;
         }
-        if in_place && result.is_sparse() && super::pattern::source(self.graph, nest).is_some() {
-            // Its elements would have to be walked once more to be set up.
-            return None;
-        }
+        // The elements of such a result are set up where its arrays are made.
+        let patterned = result.is_sparse() && pattern::source(self.graph, nest).is_some();
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {
@@ -260,7 +259,7 @@ impl<'a> Concretizer<'a> {
                 init: Some(op),
             }
         };
-        if !in_place || nest.op.is_some() {
+        if !in_place || nest.op.is_some() || patterned {
             return self.foralls_outer(prefix, core);
         }
         let depth = self.init_depth(prefix);

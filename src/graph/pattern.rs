@@ -11,50 +11,84 @@ use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::{Graph, Nest};
 use crate::format::LevelKind;
-use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
+use crate::scalar::Literal;
 
-/// The operand whose stored elements are exactly those of the nest's sparse result, in the
-/// same levels; `None` if there is none, or the result is dense.
+/// The operand that a sparse result follows.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub access: Access,
+    /// How many levels of the operand, outermost first, are the result's first levels;
+    /// dense ones follow them.
+    pub levels: usize,
+}
+
+/// The operand whose outer levels are those of the nest's sparse result, position for
+/// position; `None` if there is none, or the result is dense.
 #[must_use]
-pub fn source(graph: &Graph, nest: &Nest) -> Option<Access> {
+pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     let result = graph.tensor(nest.tensor);
     if !result.is_sparse() || nest.op.is_some() || nest.joined > 0 {
         return None;
     }
-    let mut accesses = sparse_accesses(graph, &nest.rhs);
-    let computed = nest
-        .producers
-        .iter()
-        .any(|p| !sparse_below(graph, p).is_empty());
-    let (Some(access), true, false) = (accesses.pop(), accesses.is_empty(), computed) else {
-        return None;
-    };
+    let mut accesses: Vec<Access> = Vec::new();
+    nest.visit(&mut |part| {
+        for access in sparse_accesses(graph, &part.rhs) {
+            if !accesses.iter().any(|known| same_access(known, &access)) {
+                accesses.push(access);
+            }
+        }
+    });
+    let access = accesses.pop()?;
     let operand = graph.tensor(access.tensor);
-    let same_levels = operand.format.levels == result.format.levels
+    let levels = &result.format.levels;
+    let last = levels.iter().rposition(|level| !level.is_full())?;
+    let only = accesses.is_empty();
+    let same_levels = operand.format.levels.get(..=last) == Some(&levels[..=last])
         && operand.format.index_bits == result.format.index_bits
         && access.tensor != nest.tensor
-        && operand
-            .format
-            .modes
+        && operand.format.modes[..=last]
             .iter()
             .zip(&result.format.modes)
             .all(|(&own, &mode)| {
                 let var = nest.lhs[mode];
                 access.subscripts[own].as_var() == Some(var)
                     && operand.dims[own] == result.dims[mode]
-                    && is_whole(graph, var, &result.dims[mode])
             });
-    let elements = result
-        .format
-        .levels
-        .last()
-        .is_some_and(|last| last.unique && !last.is_full());
+    let whole = nest
+        .lhs
+        .iter()
+        .zip(&result.dims)
+        .all(|(&var, dim)| is_whole(graph, var, dim));
     // A run of equal coordinates belongs to the level below.
-    let runs = result.format.levels.windows(2);
-    let plain = runs
-        .into_iter()
-        .all(|pair| pair[0].unique || pair[1].kind == LevelKind::Singleton);
-    (same_levels && elements && plain && vanishes_without(graph, nest, &access)).then_some(access)
+    let plain = levels[..=last]
+        .windows(2)
+        .all(|pair| pair[0].unique || pair[1].kind == LevelKind::Singleton)
+        && levels[last].unique;
+    let outer: Vec<VarId> = result.format.modes[..=last]
+        .iter()
+        .map(|&mode| nest.lhs[mode])
+        .collect();
+    (only
+        && same_levels
+        && whole
+        && plain
+        && stands_inside(graph, nest, &outer)
+        && vanishes_without(graph, nest, &access))
+    .then_some(Source {
+        access,
+        levels: last + 1,
+    })
+}
+
+/// Whether workspaces are computed where the coordinates in `vars` are known.
+fn stands_inside(graph: &Graph, nest: &Nest, vars: &[VarId]) -> bool {
+    nest.producers.iter().all(|producer| {
+        let mut own = Vec::new();
+        producer.visit(&mut |part| own.extend(part.loop_vars()));
+        let roots = own.iter().flat_map(|&v| graph.provenance.roots(v));
+        !roots.into_iter().any(|root| vars.contains(&root))
+    })
 }
 
 /// The variables whose loops must be outermost and in this order, because coordinates of
@@ -67,12 +101,6 @@ pub fn appended(graph: &Graph, nest: &Nest) -> Vec<VarId> {
     }
 }
 
-fn sparse_below(graph: &Graph, nest: &Nest) -> Vec<Access> {
-    let mut found = Vec::new();
-    nest.visit(&mut |part| found.extend(sparse_accesses(graph, &part.rhs)));
-    found
-}
-
 fn is_whole(graph: &Graph, var: VarId, dim: &SizeExpr) -> bool {
     graph
         .static_range(var)
@@ -81,8 +109,25 @@ fn is_whole(graph: &Graph, var: VarId, dim: &SizeExpr) -> bool {
 
 /// Whether the statement would store the fill wherever `access` stores nothing.
 fn vanishes_without(graph: &Graph, nest: &Nest, access: &Access) -> bool {
+    let own = graph.tensor(nest.tensor).fill;
+    without(graph, nest, access).is_some_and(|l| l.same_value(own))
+}
+
+/// What a nest stores where `access` stores nothing, if it is the same everywhere.
+fn without(graph: &Graph, nest: &Nest, access: &Access) -> Option<Literal> {
     let fill = graph.tensor(access.tensor).fill;
-    let absent = |a: &Access| same_access(a, access).then_some(fill);
+    let workspaces: Vec<(TensorId, Literal)> = nest
+        .producers
+        .iter()
+        .filter_map(|p| Some((p.tensor, without(graph, p, access)?)))
+        .collect();
+    let absent = |a: &Access| {
+        let workspace = workspaces.iter().find(|(tensor, _)| *tensor == a.tensor);
+        match workspace {
+            Some((_, value)) => Some(*value),
+            None => same_access(a, access).then_some(fill),
+        }
+    };
     let mut rhs = nest.rhs.clone();
     for sum in reduces(&nest.rhs) {
         let ExprKind::Reduce { op, body, .. } = &sum.kind else {
@@ -97,6 +142,5 @@ fn vanishes_without(graph: &Graph, nest: &Nest, access: &Access) -> bool {
             replace(&mut rhs, &sum, &left);
         }
     }
-    let own = graph.tensor(nest.tensor).fill;
-    as_literal(&fold(&rhs, &absent)).is_some_and(|l| l.same_value(own))
+    as_literal(&fold(&rhs, &absent))
 }

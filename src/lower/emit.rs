@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     /// Where the left side stands among its tensor's values.
     fn result_index(&mut self, assign: &Assign, scope: &Scope) -> Lower<Expr> {
         if let Some(pattern) = self.pattern.filter(|p| p.tensor == assign.tensor) {
-            return self.pattern_index(pattern, scope);
+            return self.pattern_index(pattern, &assign.lhs, scope);
         }
         let format = self.tensor(assign.tensor).format.clone();
         let (mut level, mut pos) = match &scope.result {

@@ -364,8 +364,8 @@ impl<'g> Lowerer<'g> {
         };
         if self.tensor(nest.tensor).is_sparse() {
             let source = crate::graph::pattern::source(self.graph, nest);
-            if let (Some(access), [_]) = (source, nests) {
-                self.pattern = self.begin_pattern(nest.tensor, &access, &mut out);
+            if let (Some(source), [_]) = (source, nests) {
+                self.pattern = self.begin_pattern(nest, &source, stmt, &mut out);
             }
             if self.pattern.is_none() {
                 let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;

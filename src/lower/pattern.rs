@@ -5,29 +5,39 @@ use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::format::LevelKind;
+use crate::graph::pattern::Source;
+use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
-use crate::program::ir::{Access, TensorId};
+use crate::program::ir::{ReduceOp, TensorId, VarId};
 
 /// The result of the nest at hand and the access that it follows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern {
     pub tensor: TensorId,
     source: AccessId,
+    levels: usize,
 }
 
 impl Lowerer<'_> {
     /// Makes the result's arrays; `None` if nothing reads the access.
     pub(super) fn begin_pattern(
         &mut self,
-        tensor: TensorId,
-        access: &Access,
+        nest: &Nest,
+        source: &Source,
+        stmt: &Stmt,
         out: &mut Vec<ir::Stmt>,
     ) -> Option<Pattern> {
+        let Source { access, levels } = source;
+        let tensor = nest.tensor;
         let source = self.table.find(access)?;
         let format = self.tensor(tensor).format.clone();
         let mut count = b::int(1);
         for (level, kind) in format.levels.iter().map(|l| l.kind).enumerate() {
+            if level >= *levels {
+                count = b::mul(count, self.extent(tensor, level));
+                continue;
+            }
             let (own_pos, own_crd) = self.storage[&tensor].levels[level];
             let (pos, crd) = self.storage[&access.tensor].levels[level];
             if let (Some(own), Some(pos)) = (own_pos, pos) {
@@ -53,12 +63,27 @@ impl Lowerer<'_> {
                 self.copy_index(own, crd, &count, out);
             }
         }
+        let values = self.storage[&tensor].values;
         out.push(ir::Stmt::Alloc {
-            array: self.storage[&tensor].values,
-            count,
+            array: values,
+            count: count.clone(),
             zeroed: false,
         });
-        Some(Pattern { tensor, source })
+        // Where sums add to the elements themselves, they start from nothing.
+        if let Some(op) = accumulates(stmt, tensor) {
+            let ty = self.tensor(tensor).ty.compute();
+            out.push(ir::Stmt::Fill {
+                array: values,
+                start: b::int(0),
+                count,
+                value: b::literal(op.neutral(ty), ty),
+            });
+        }
+        Some(Pattern {
+            tensor,
+            source,
+            levels: *levels,
+        })
     }
 
     fn copy_index(&mut self, to: ArrayId, from: ArrayId, count: &Expr, out: &mut Vec<ir::Stmt>) {
@@ -87,12 +112,25 @@ impl Lowerer<'_> {
     }
 
     /// Where the element at hand stands: where the operand's does.
-    pub(super) fn pattern_index(&self, pattern: Pattern, scope: &Scope) -> Lower<Expr> {
+    pub(super) fn pattern_index(
+        &mut self,
+        pattern: Pattern,
+        lhs: &[VarId],
+        scope: &Scope,
+    ) -> Lower<Expr> {
         let cursor = self.cursor(scope, pattern.source);
-        let result = self.tensor(pattern.tensor);
-        if cursor.level == result.format.order() && cursor.present.is_none() {
-            return Ok(cursor.pos.clone());
+        let modes = self.tensor(pattern.tensor).format.modes.clone();
+        let at = cursor.passed.get(&(pattern.levels - 1)).cloned();
+        if let (Some(mut at), None) = (at, &cursor.present) {
+            for (level, &mode) in modes.iter().enumerate().skip(pattern.levels) {
+                let coordinate = self
+                    .coordinate(lhs[mode], scope)
+                    .unwrap_or_else(|| b::int(0));
+                at = b::add(b::mul(at, self.extent(pattern.tensor, level)), coordinate);
+            }
+            return Ok(at);
         }
+        let result = self.tensor(pattern.tensor);
         let operand = &self
             .tensor(self.table.get(pattern.source).access.tensor)
             .name;
@@ -109,5 +147,17 @@ impl Lowerer<'_> {
                 "leave the loops in the order of `{operand}`, or store `{}` dense",
                 result.name
             )))
+    }
+}
+
+/// The operation with which some assignment adds to the tensor's elements.
+fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => accumulates(body, tensor),
+        Stmt::Where {
+            consumer, producer, ..
+        } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
+        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| accumulates(s, tensor)),
+        Stmt::Assign(assign) => assign.op.filter(|_| assign.tensor == tensor),
     }
 }

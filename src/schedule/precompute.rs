@@ -469,9 +469,22 @@ fn dims(graph: &Graph, arguments: &Arguments, vars: &[VarId]) -> Result<Vec<Size
                 "`split` it and use the inner part, or `bound` it (`bound({name}, b, 64, MaxConstraint)`)"
             )));
         };
-        dims.push(extent);
+        dims.push(natural(extent));
     }
     Ok(dims)
+}
+
+/// An empty range may count below zero; a workspace has no fewer than no elements.
+fn natural(extent: SizeExpr) -> SizeExpr {
+    match extent {
+        SizeExpr::Const(c) => SizeExpr::Const(c.max(0)),
+        SizeExpr::Size(_) | SizeExpr::Param(_) | SizeExpr::Max(..) => extent,
+        SizeExpr::Add(..)
+        | SizeExpr::Sub(..)
+        | SizeExpr::Mul(..)
+        | SizeExpr::FloorDiv(..)
+        | SizeExpr::Min(..) => SizeExpr::Max(Box::new(SizeExpr::Const(0)), Box::new(extent)),
+    }
 }
 
 fn workspace(

@@ -6,10 +6,12 @@
  *   A(i, j, l) +=! B(i, j, k) * C(k, l)
  *   B: {compressed, compressed, compressed}
  *   A: {compressed, compressed, dense}
+ *   split(i, i0, i1, 4)
  *   split(l, l0, l1, 32)
- *   reorder(i, j, l0, k, l1)
+ *   reorder(i0, i1, j, l0, k, l1)
  *   precompute(B(i,j,k) * C(k,l), l1, l1, tile)
  *   unroll(l1, 32)
+ *   parallelize(i0, CPUThread(dynamic), NoRaces)
  */
 int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -17,113 +19,86 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, int32_t **A1_pos_out, int32_t **A1_crd_out,
     int32_t **A2_pos_out, int32_t **A2_crd_out, double **A_vals_out) {
-    (void)I; (void)J; (void)K;
+    (void)J; (void)K;
     int32_t *A1_pos = NULL;
     int32_t *A1_crd = NULL;
     int32_t *A2_pos = NULL;
     int32_t *A2_crd = NULL;
     double *A_vals = NULL;
     int error;
-    A1_pos = sparsec_zeroed(2, sizeof *A1_pos);
+    A1_pos = sparsec_resize(NULL, 2, sizeof *A1_pos);
     SPARSEC_NEED(A1_pos);
-    int64_t pA1 = 0;
-    int64_t A1_capacity = 16;
-    A1_crd = sparsec_resize(NULL, A1_capacity, sizeof *A1_crd);
+    for (int64_t k = 0; k < 2; k++) {
+        A1_pos[k] = B1_pos[k];
+    }
+    int64_t A_stored = B1_pos[1];
+    A1_crd = sparsec_resize(NULL, A_stored, sizeof *A1_crd);
     SPARSEC_NEED(A1_crd);
-    int64_t A2_pos_capacity = 16;
-    A2_pos = sparsec_resize(NULL, A2_pos_capacity, sizeof *A2_pos);
+    for (int64_t k = 0; k < A_stored; k++) {
+        A1_crd[k] = B1_crd[k];
+    }
+    A2_pos = sparsec_resize(NULL, A_stored + 1, sizeof *A2_pos);
     SPARSEC_NEED(A2_pos);
-    A2_pos[0] = (int32_t)0;
-    int64_t pA2 = 0;
-    int64_t A_vals_capacity = 16;
-    A_vals = sparsec_resize(NULL, A_vals_capacity, sizeof *A_vals);
-    SPARSEC_NEED(A_vals);
-    int64_t A2_capacity = 16;
-    A2_crd = sparsec_resize(NULL, A2_capacity, sizeof *A2_crd);
+    for (int64_t k = 0; k < A_stored + 1; k++) {
+        A2_pos[k] = B2_pos[k];
+    }
+    int64_t A_stored2 = B2_pos[A_stored];
+    A2_crd = sparsec_resize(NULL, A_stored2, sizeof *A2_crd);
     SPARSEC_NEED(A2_crd);
-    for (int64_t pB1 = B1_pos[0]; pB1 < B1_pos[1]; pB1++) {
-        int64_t i = B1_crd[pB1];
-        if (pA1 + 2 > A2_pos_capacity) {
-            A2_pos_capacity = sparsec_next_capacity(A2_pos_capacity, pA1 + 2);
-            SPARSEC_RESIZE(A2_pos, A2_pos_capacity);
-        }
-        int64_t pA2_begin = pA2;
-        for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-            int64_t j = B2_crd[pB2];
-            if (pA2 >= A2_capacity) {
-                A2_capacity = sparsec_next_capacity(A2_capacity, pA2 + 1);
-                SPARSEC_RESIZE(A2_crd, A2_capacity);
-            }
-            if ((pA2 + 1) * L > A_vals_capacity) {
-                A_vals_capacity = sparsec_next_capacity(A_vals_capacity, (pA2 + 1) * L);
-                SPARSEC_RESIZE(A_vals, A_vals_capacity);
-            }
-            memset(A_vals + pA2 * L, 0, (size_t)(L) * sizeof *A_vals);
-            bool any_A = false;
-            int64_t l0_full = sparsec_max_int64(0, L / 32);
-            for (int64_t l0 = 0; l0 < l0_full; l0++) {
-                double tile_vals[32];
-                SPARSEC_UNROLL(32)
-                for (int64_t l1 = 0; l1 < 32; l1++) {
-                    tile_vals[l1] = 0.0;
-                }
-                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                    int64_t k = B3_crd[pB3];
-                    any_A = true;
+    for (int64_t k = 0; k < A_stored2; k++) {
+        A2_crd[k] = B2_crd[k];
+    }
+    A_vals = sparsec_resize(NULL, A_stored2 * L, sizeof *A_vals);
+    SPARSEC_NEED(A_vals);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic)
+#endif
+    for (int64_t i0 = 0; i0 < (I + 3) / 4; i0++) {
+        int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 4);
+        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
+        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                int64_t l0_full = sparsec_max_int64(0, L / 32);
+                for (int64_t l0 = 0; l0 < l0_full; l0++) {
+                    double tile_vals[32];
+                    SPARSEC_UNROLL(32)
+                    for (int64_t l1 = 0; l1 < 32; l1++) {
+                        tile_vals[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t k = B3_crd[pB3];
+                        SPARSEC_UNROLL(32)
+                        for (int64_t l1 = 0; l1 < 32; l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
                     SPARSEC_UNROLL(32)
                     for (int64_t l1 = 0; l1 < 32; l1++) {
                         int64_t l = l0 * 32 + l1;
-                        tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        A_vals[pB2 * L + l] = tile_vals[l1];
                     }
                 }
-                SPARSEC_UNROLL(32)
-                for (int64_t l1 = 0; l1 < 32; l1++) {
-                    int64_t l = l0 * 32 + l1;
-                    A_vals[pA2 * L + l] = tile_vals[l1];
-                }
-            }
-            if (l0_full * 32 < L) {
-                int64_t l0 = l0_full;
-                double tile_vals3[32];
-                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                    tile_vals3[l1] = 0.0;
-                }
-                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                    int64_t k = B3_crd[pB3];
-                    any_A = true;
+                if (l0_full * 32 < L) {
+                    int64_t l0 = l0_full;
+                    double tile_vals3[32];
+                    for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                        tile_vals3[l1] = 0.0;
+                    }
+                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                        int64_t k = B3_crd[pB3];
+                        for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
+                            int64_t l = l0 * 32 + l1;
+                            tile_vals3[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        }
+                    }
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                         int64_t l = l0 * 32 + l1;
-                        tile_vals3[l1] += B_vals[pB3] * C_vals[k * L + l];
+                        A_vals[pB2 * L + l] = tile_vals3[l1];
                     }
                 }
-                for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                    int64_t l = l0 * 32 + l1;
-                    A_vals[pA2 * L + l] = tile_vals3[l1];
-                }
-            }
-            if (any_A) {
-                A2_crd[pA2] = (int32_t)j;
-                pA2++;
             }
         }
-        A2_pos[pA1 + 1] = (int32_t)pA2;
-        if (pA2_begin < pA2) {
-            if (pA1 >= A1_capacity) {
-                A1_capacity = sparsec_next_capacity(A1_capacity, pA1 + 1);
-                SPARSEC_RESIZE(A1_crd, A1_capacity);
-            }
-            A1_crd[pA1] = (int32_t)i;
-            pA1++;
-        }
-    }
-    A1_pos[1] = (int32_t)pA1;
-    if (2147483647 < pA1) {
-        error = SPARSEC_INDEX_OVERFLOW;
-        goto fail;
-    }
-    if (2147483647 < pA2) {
-        error = SPARSEC_INDEX_OVERFLOW;
-        goto fail;
     }
     *A1_pos_out = A1_pos;
     *A1_crd_out = A1_crd;
