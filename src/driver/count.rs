@@ -8,7 +8,7 @@
 use super::bind::Bound;
 use crate::data::{IndexArray, LevelData, Packed};
 use crate::graph::visit;
-use crate::program::ir::{Access, Bound as RangeBound, ExprKind, Function, TensorId, VarId};
+use crate::program::ir::{Access, Bound as RangeBound, Expr, ExprKind, Function, TensorId, VarId};
 use std::collections::BTreeMap;
 
 /// Operations of one run.
@@ -17,11 +17,9 @@ use std::collections::BTreeMap;
 pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId, usize>) -> f64 {
     let mut total = 0.0;
     for stmt in &function.stmts {
-        let mut ops = 0u32;
+        let ops = arithmetic(&stmt.rhs);
         let mut largest: Option<(usize, Access)> = None;
         visit(&stmt.rhs, &mut |e| match &e.kind {
-            ExprKind::Binary(..) | ExprKind::Unary(..) | ExprKind::Call(..) => ops += 1,
-            ExprKind::Reduce { .. } => ops += 1,
             ExprKind::Access(access) if function.tensor(access.tensor).is_sparse() => {
                 let count = stored.get(&access.tensor).copied().unwrap_or(0);
                 if largest.as_ref().is_none_or(|(n, _)| *n < count) {
@@ -29,6 +27,10 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
                 }
             }
             ExprKind::Access(_)
+            | ExprKind::Binary(..)
+            | ExprKind::Unary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Reduce { .. }
             | ExprKind::Literal(_)
             | ExprKind::Index(_)
             | ExprKind::Size(_)
@@ -60,6 +62,19 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
         total += iterations * f64::from(ops);
     }
     total
+}
+
+/// Operations of one evaluation, those of subscripts apart.
+fn arithmetic(e: &Expr) -> u32 {
+    match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) | ExprKind::Access(_) => 0,
+        ExprKind::Binary(_, a, b) => 1 + arithmetic(a) + arithmetic(b),
+        ExprKind::Unary(_, a) => 1 + arithmetic(a),
+        ExprKind::Reduce { body, .. } => 1 + arithmetic(body),
+        ExprKind::Call(_, args) => 1 + args.iter().map(arithmetic).sum::<u32>(),
+        ExprKind::Select(c, a, b) => arithmetic(c) + arithmetic(a).max(arithmetic(b)),
+        ExprKind::Cast(a) => arithmetic(a),
+    }
 }
 
 /// Bytes of a packed tensor's arrays.

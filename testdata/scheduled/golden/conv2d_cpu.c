@@ -4,12 +4,12 @@
 
 /* conv2d
  *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
- *   split(op, op0, op1, 3)
+ *   split(op, op0, op1, 8)
  *   split(w, w0, w1, 16)
  *   reorder(b, op0, h, w0, ip, kh, kw, op1, w1)
  *   precompute(in(b,ip,h + kh,w + kw) * weight(op,ip,kh,kw), {op1, w1}, {op1, w1}, tile)
- *   unroll(op1, 3)
- *   unroll(w1, 16)
+ *   unroll(op1, 8)
+ *   parallelize(w1, CPUVector, NoRaces)
  *   parallelize(op0, CPUThread, NoRaces)
  */
 int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH, int64_t KW,
@@ -19,15 +19,17 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 #ifdef _OPENMP
         #pragma omp parallel for
 #endif
-        for (int64_t op0 = 0; op0 < (OP + 2) / 3; op0++) {
-            if (OP - op0 * 3 >= 3) {
+        for (int64_t op0 = 0; op0 < (OP + 7) / 8; op0++) {
+            if (OP - op0 * 8 >= 8) {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
                     int64_t w0_full = sparsec_max_int64(0, (W - KW + 1) / 16);
                     for (int64_t w0 = 0; w0 < w0_full; w0++) {
-                        double tile_vals[48];
-                        SPARSEC_UNROLL(3)
-                        for (int64_t op1 = 0; op1 < 3; op1++) {
-                            SPARSEC_UNROLL(16)
+                        double tile_vals[128];
+                        SPARSEC_UNROLL(8)
+                        for (int64_t op1 = 0; op1 < 8; op1++) {
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < 16; w1++) {
                                 tile_vals[op1 * 16 + w1] = 0.0;
                             }
@@ -35,10 +37,12 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         for (int64_t ip = 0; ip < IP; ip++) {
                             for (int64_t kh = 0; kh < KH; kh++) {
                                 for (int64_t kw = 0; kw < KW; kw++) {
-                                    SPARSEC_UNROLL(3)
-                                    for (int64_t op1 = 0; op1 < 3; op1++) {
-                                        int64_t op = op0 * 3 + op1;
-                                        SPARSEC_UNROLL(16)
+                                    SPARSEC_UNROLL(8)
+                                    for (int64_t op1 = 0; op1 < 8; op1++) {
+                                        int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                                        #pragma omp simd
+#endif
                                         for (int64_t w1 = 0; w1 < 16; w1++) {
                                             int64_t w = w0 * 16 + w1;
                                             tile_vals[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
@@ -47,10 +51,12 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                                 }
                             }
                         }
-                        SPARSEC_UNROLL(3)
-                        for (int64_t op1 = 0; op1 < 3; op1++) {
-                            int64_t op = op0 * 3 + op1;
-                            SPARSEC_UNROLL(16)
+                        SPARSEC_UNROLL(8)
+                        for (int64_t op1 = 0; op1 < 8; op1++) {
+                            int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < 16; w1++) {
                                 int64_t w = w0 * 16 + w1;
                                 out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals[op1 * 16 + w1];
@@ -59,9 +65,12 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                     }
                     if (w0_full * 16 < W - KW + 1) {
                         int64_t w0 = w0_full;
-                        double tile_vals4[48];
-                        SPARSEC_UNROLL(3)
-                        for (int64_t op1 = 0; op1 < 3; op1++) {
+                        double tile_vals4[128];
+                        SPARSEC_UNROLL(8)
+                        for (int64_t op1 = 0; op1 < 8; op1++) {
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 tile_vals4[op1 * 16 + w1] = 0.0;
                             }
@@ -69,9 +78,12 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         for (int64_t ip = 0; ip < IP; ip++) {
                             for (int64_t kh = 0; kh < KH; kh++) {
                                 for (int64_t kw = 0; kw < KW; kw++) {
-                                    SPARSEC_UNROLL(3)
-                                    for (int64_t op1 = 0; op1 < 3; op1++) {
-                                        int64_t op = op0 * 3 + op1;
+                                    SPARSEC_UNROLL(8)
+                                    for (int64_t op1 = 0; op1 < 8; op1++) {
+                                        int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                                        #pragma omp simd
+#endif
                                         for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                             int64_t w = w0 * 16 + w1;
                                             tile_vals4[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
@@ -80,9 +92,12 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                                 }
                             }
                         }
-                        SPARSEC_UNROLL(3)
-                        for (int64_t op1 = 0; op1 < 3; op1++) {
-                            int64_t op = op0 * 3 + op1;
+                        SPARSEC_UNROLL(8)
+                        for (int64_t op1 = 0; op1 < 8; op1++) {
+                            int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 int64_t w = w0 * 16 + w1;
                                 out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals4[op1 * 16 + w1];
@@ -93,8 +108,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
             } else {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
                     for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
-                        double tile_vals2[48];
-                        for (int64_t op1 = 0; op1 < sparsec_min_int64(3, OP - op0 * 3); op1++) {
+                        double tile_vals2[128];
+                        for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 tile_vals2[op1 * 16 + w1] = 0.0;
                             }
@@ -102,8 +120,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         for (int64_t ip = 0; ip < IP; ip++) {
                             for (int64_t kh = 0; kh < KH; kh++) {
                                 for (int64_t kw = 0; kw < KW; kw++) {
-                                    for (int64_t op1 = 0; op1 < sparsec_min_int64(3, OP - op0 * 3); op1++) {
-                                        int64_t op = op0 * 3 + op1;
+                                    for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                        int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                                        #pragma omp simd
+#endif
                                         for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                             int64_t w = w0 * 16 + w1;
                                             tile_vals2[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
@@ -112,8 +133,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                                 }
                             }
                         }
-                        for (int64_t op1 = 0; op1 < sparsec_min_int64(3, OP - op0 * 3); op1++) {
-                            int64_t op = op0 * 3 + op1;
+                        for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                            int64_t op = op0 * 8 + op1;
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 int64_t w = w0 * 16 + w1;
                                 out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals2[op1 * 16 + w1];

@@ -10,7 +10,7 @@
  *   precompute(B(k,j), {k, j1}, {k2, j2}, panel)
  *   precompute(A(i,k) * panel(k,j1), {i1, j1}, {i1, j1}, tile)
  *   unroll(i1, 6)
- *   unroll(j1, 16)
+ *   parallelize(j1, CPUVector, NoRaces)
  *   parallelize(j0, CPUThread, NoRaces)
  */
 int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_vals,
@@ -37,7 +37,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 double tile_vals[96];
                 SPARSEC_UNROLL(6)
                 for (int64_t i1 = 0; i1 < 6; i1++) {
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         tile_vals[i1 * 16 + j1] = 0.0;
                     }
@@ -46,7 +48,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                     SPARSEC_UNROLL(6)
                     for (int64_t i1 = 0; i1 < 6; i1++) {
                         int64_t i = i0 * 6 + i1;
-                        SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
@@ -55,7 +59,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 SPARSEC_UNROLL(6)
                 for (int64_t i1 = 0; i1 < 6; i1++) {
                     int64_t i = i0 * 6 + i1;
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         int64_t j = j0 * 16 + j1;
                         C_vals[i * N + j] = tile_vals[i1 * 16 + j1];
@@ -66,7 +72,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 int64_t i0 = i0_full;
                 double tile_vals4[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         tile_vals4[i1 * 16 + j1] = 0.0;
                     }
@@ -74,7 +82,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 for (int64_t k = 0; k < K; k++) {
                     for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         int64_t i = i0 * 6 + i1;
-                        SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             tile_vals4[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
@@ -82,7 +92,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 }
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     int64_t i = i0 * 6 + i1;
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         int64_t j = j0 * 16 + j1;
                         C_vals[i * N + j] = tile_vals4[i1 * 16 + j1];
@@ -93,6 +105,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
             for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
                 double tile_vals2[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                         tile_vals2[i1 * 16 + j1] = 0.0;
                     }
@@ -100,6 +115,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 for (int64_t k = 0; k < K; k++) {
                     for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         int64_t i = i0 * 6 + i1;
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                             tile_vals2[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
@@ -107,6 +125,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 }
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     int64_t i = i0 * 6 + i1;
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                         int64_t j = j0 * 16 + j1;
                         C_vals[i * N + j] = tile_vals2[i1 * 16 + j1];

@@ -11,7 +11,7 @@
  *   precompute(B(i,k,l,m) * E(m,j) * D(l,j) * C(k,j), j1, j1, row)
  *   precompute(B(i,k,l,m) * E(m,j) * D(l,j), j1, j1, slice)
  *   precompute(B(i,k,l,m) * E(m,j), j1, j1, fibre)
- *   unroll(j1, 16)
+ *   parallelize(j1, CPUVector, NoRaces)
  *   parallelize(i0, CPUThread(dynamic), NoRaces)
  */
 int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
@@ -35,45 +35,59 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
             int64_t j0_full = sparsec_max_int64(0, J / 16);
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 double row_vals[16];
-                SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < 16; j1++) {
                     row_vals[j1] = 0.0;
                 }
                 for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
                     double slice_vals[16];
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         slice_vals[j1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
                         double fibre_vals[16];
-                        SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             fibre_vals[j1] = 0.0;
                         }
                         for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
                             int64_t m = B4_crd[pB4];
-                            SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t j1 = 0; j1 < 16; j1++) {
                                 int64_t j = j0 * 16 + j1;
                                 fibre_vals[j1] += B_vals[pB4] * E_vals[m * J + j];
                             }
                         }
-                        SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < 16; j1++) {
                             int64_t j = j0 * 16 + j1;
                             slice_vals[j1] += D_vals[l * J + j] * fibre_vals[j1];
                         }
                     }
-                    SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < 16; j1++) {
                         int64_t j = j0 * 16 + j1;
                         row_vals[j1] += C_vals[k * J + j] * slice_vals[j1];
                     }
                 }
-                SPARSEC_UNROLL(16)
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < 16; j1++) {
                     int64_t j = j0 * 16 + j1;
                     A_vals[i * J + j] = row_vals[j1];
@@ -82,38 +96,59 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
             if (j0_full * 16 < J) {
                 int64_t j0 = j0_full;
                 double row_vals3[16];
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                     row_vals3[j1] = 0.0;
                 }
                 for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
                     double slice_vals3[16];
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                         slice_vals3[j1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
                         double fibre_vals3[16];
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                             fibre_vals3[j1] = 0.0;
                         }
                         for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
                             int64_t m = B4_crd[pB4];
+#ifdef _OPENMP
+                            #pragma omp simd
+#endif
                             for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                                 int64_t j = j0 * 16 + j1;
                                 fibre_vals3[j1] += B_vals[pB4] * E_vals[m * J + j];
                             }
                         }
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                             int64_t j = j0 * 16 + j1;
                             slice_vals3[j1] += D_vals[l * J + j] * fibre_vals3[j1];
                         }
                     }
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                         int64_t j = j0 * 16 + j1;
                         row_vals3[j1] += C_vals[k * J + j] * slice_vals3[j1];
                     }
                 }
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
                     int64_t j = j0 * 16 + j1;
                     A_vals[i * J + j] = row_vals3[j1];

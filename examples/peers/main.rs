@@ -1,0 +1,394 @@
+//! Scheduled kernels against peers: MKL (inspector-executor, and without inspection), Eigen,
+//! OpenBLAS, oneDNN and the plain OpenMP loop (`peers.cpp`). `scripts/bench-peers` gets the
+//! libraries and runs it; those that are not there are left out of the tables.
+//!
+//! Everybody works on the same arrays with the same number of threads, in turn, in one
+//! process; results are compared before times are. Where two schedules are named, a rule
+//! written beside the table says which one an input gets.
+
+mod operations;
+
+use operations::{Operation, Shape, operations};
+use sparsec::data::{self, LevelData, Packed, Tensor};
+use sparsec::diagnostic::Sources;
+use sparsec::driver::{self, Request, Source, compile::ScheduleChoice};
+use sparsec::emit::{Unit, c};
+use sparsec::format::{Level, TensorFormat};
+use sparsec::scalar::{Literal, ScalarType};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROUNDS: usize = 15;
+
+type Ours = unsafe extern "C" fn(*const i64, *const *mut c_void, *mut *mut c_void);
+type Measure = unsafe extern "C" fn(
+    *const c_char,
+    Ours,
+    *const i64,
+    *const *mut c_void,
+    *mut c_void,
+    i64,
+    i32,
+    i32,
+    *mut f64,
+) -> f64;
+
+fn main() {
+    let threads: Vec<i32> = std::env::args()
+        .skip(1)
+        .filter_map(|a| a.parse().ok())
+        .collect();
+    let only: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a.parse::<i32>().is_err())
+        .collect();
+    let folder = std::env::var_os("SPARSEC_DATA")
+        .map_or_else(|| PathBuf::from("../shared/data"), PathBuf::from);
+    let peers = Peers::build();
+    for count in if threads.is_empty() { vec![1] } else { threads } {
+        println!("### {count} thread(s)\n");
+        for operation in operations() {
+            if only.is_empty() || only.iter().any(|o| operation.name.contains(o.as_str())) {
+                table(&operation, &folder, &peers, count);
+            }
+        }
+    }
+}
+
+/// The library of peers.
+struct Peers {
+    library: libloading::Library,
+}
+
+impl Peers {
+    fn build() -> Peers {
+        let folder = tempfile::tempdir().unwrap().keep();
+        let out = folder.join("peers.so");
+        let mut cxx = Command::new("g++");
+        cxx.args([
+            "-std=c++17",
+            "-O3",
+            "-march=native",
+            "-fopenmp",
+            "-shared",
+            "-fPIC",
+            "-w",
+            "examples/peers/peers.cpp",
+        ]);
+        // What `scripts/bench-peers` found: `-D`, `-I` and libraries.
+        if let Ok(flags) = std::env::var("PEER_FLAGS") {
+            cxx.args(flags.split_whitespace());
+        }
+        assert!(cxx.arg("-o").arg(&out).status().unwrap().success());
+        // SAFETY: our own text.
+        let library = unsafe { libloading::Library::new(out).unwrap() };
+        Peers { library }
+    }
+
+    fn names(&self, key: &str) -> Vec<String> {
+        type Name = unsafe extern "C" fn(*const c_char, i32) -> *const c_char;
+        let key = CString::new(key).unwrap();
+        // SAFETY: the library's signature.
+        let name = |k: i32| unsafe {
+            let f = self.library.get::<Name>(b"peer_name").unwrap();
+            CStr::from_ptr(f(key.as_ptr(), k))
+                .to_string_lossy()
+                .into_owned()
+        };
+        (0..)
+            .map(name)
+            .take_while(|name| !name.is_empty())
+            .collect()
+    }
+
+    /// Bytes a second for a working set.
+    fn bandwidth(&self, bytes: i64, threads: i32) -> f64 {
+        type Bandwidth = unsafe extern "C" fn(i64, i32) -> f64;
+        // SAFETY: the library's signature.
+        unsafe { self.library.get::<Bandwidth>(b"bandwidth").unwrap()(bytes, threads) }
+    }
+}
+
+fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
+    let names = peers.names(operation.key);
+    println!(
+        "| {} | stored | sparsec ms | {} ms | best peer / sparsec | bound / sparsec |",
+        operation.name,
+        names.join(" ms | ")
+    );
+    println!("|---|{}", "---:|".repeat(names.len() + 4));
+    let compile_all = |shape: Option<&Shape>| -> Vec<libloading::Library> {
+        let schedules = operation.schedules.iter();
+        schedules.map(|s| compile(operation, s, shape)).collect()
+    };
+    let shared = if operation.sized {
+        Vec::new()
+    } else {
+        compile_all(None)
+    };
+    let (mut product, mut count) = (1.0f64, 0);
+    for input in &operation.inputs {
+        let Some(mut bench) = Bench::load(operation, folder, input) else {
+            println!("| {input} | skipped: no such file |");
+            continue;
+        };
+        let own = operation.sized.then(|| compile_all(Some(&bench.shape)));
+        let kernel = &own.as_ref().unwrap_or(&shared)[(operation.choose)(&bench.shape)];
+        let times = bench.measure(operation, kernel, peers, names.len() + 1, threads);
+        let best = times[1..].iter().copied().fold(f64::INFINITY, f64::min);
+        let bound = bench.bytes as f64 / peers.bandwidth(bench.bytes, threads);
+        product *= best / times[0];
+        count += 1;
+        let cells: Vec<String> = times.iter().map(|t| format!("{:.3}", 1e3 * t)).collect();
+        println!(
+            "| {input} | {} | {} | {:.2} | {:.2} |",
+            bench.shape.stored,
+            cells.join(" | "),
+            best / times[0],
+            bound / times[0]
+        );
+    }
+    println!(
+        "| **geometric mean** (target {}) | {}| **{:.2}** | |\n",
+        operation.target,
+        "| ".repeat(names.len() + 2),
+        product.powf(1.0 / f64::from(count.max(1)))
+    );
+    if !operation.rule.is_empty() {
+        println!("{}\n", operation.rule);
+    }
+}
+
+/// The kernel as a library with one function `ours`.
+fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libloading::Library {
+    let folder = tempfile::tempdir().unwrap().keep();
+    let mut text = std::fs::read_to_string(operation.program).unwrap();
+    if operation.single {
+        text = text.replace("double", "float");
+    }
+    if let Some(shape) = shape {
+        let e = &shape.extents;
+        let (rows, cols, k) = (e[3] + e[5] - 1, e[4] + e[5] - 1, e[5]);
+        text = text
+            .replace("(B,IP,H,W)", &format!("({},{},{rows},{cols})", e[0], e[1]))
+            .replace("(OP,IP,KH,KW)", &format!("({},{},{k},{k})", e[2], e[1]));
+    }
+    let program = folder.join("ours.tc");
+    std::fs::write(&program, text).unwrap();
+    let mut sources = Sources::default();
+    let mut request = Request::new(Source::File(program));
+    request.schedule = ScheduleChoice::Named(format!("schedules/{schedule}.sched"));
+    request.defines.clone_from(&operation.defines);
+    let compiled = match driver::compile(&request, &mut sources) {
+        Ok(compiled) => compiled,
+        Err(failure) => panic!("{failure:?}"),
+    };
+    let unit = Unit {
+        name: "ours".to_string(),
+        kernels: compiled.kernels,
+    };
+    for file in c::emit(&unit) {
+        std::fs::write(folder.join(file.name), file.content).unwrap();
+    }
+    let wrapper = format!(
+        "#include \"ours.h\"\nvoid ours(const int64_t *d, void *const *a, void **out) {{\n    {};\n}}\n",
+        operation.ours
+    );
+    std::fs::write(folder.join("wrapper.c"), wrapper).unwrap();
+    let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w";
+    let status = Command::new("cc")
+        .current_dir(&folder)
+        .args(flags.split(' '))
+        .args(["-o", "ours.so", "ours.c", "wrapper.c", "-lm"])
+        .status();
+    assert!(status.unwrap().success());
+    // SAFETY: our own text.
+    unsafe { libloading::Library::new(folder.join("ours.so")).unwrap() }
+}
+
+/// One input with its operands.
+struct Bench {
+    shape: Shape,
+    /// The extents as `ours` and the peers take them.
+    extents: Vec<i64>,
+    packed: Option<Packed>,
+    operands: Vec<data::Values>,
+    result: data::Values,
+    /// What must be read and written at least.
+    bytes: i64,
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap()
+}
+
+fn values(n: u64, ty: ScalarType) -> data::Values {
+    match data::random(1, 1.0, &[n], ty) {
+        Tensor::Dense(d) => d.values,
+        Tensor::Sparse(_) => unreachable!("density 1 is dense"),
+    }
+}
+
+impl Bench {
+    fn load(operation: &Operation, folder: &Path, input: &str) -> Option<Bench> {
+        let ty = if operation.single {
+            ScalarType::F32
+        } else {
+            ScalarType::F64
+        };
+        let (packed, mut extents): (Option<Packed>, Vec<i64>) = if operation.order == 0 {
+            (
+                None,
+                input
+                    .split('x')
+                    .map(|n| n.trim().parse().unwrap())
+                    .collect(),
+            )
+        } else {
+            let path = folder.join(input);
+            if !path.is_file() {
+                return None;
+            }
+            let packed = pack(&data::read(&path).unwrap(), operation.order);
+            let dims = packed
+                .1
+                .iter()
+                .map(|&d| i64::try_from(d).unwrap())
+                .collect();
+            (Some(packed.0), dims)
+        };
+        if operation.columns > 0 {
+            extents.push(operation.columns);
+        }
+        let mut shape = Shape {
+            extents: extents.clone(),
+            ..Shape::default()
+        };
+        if let Some(packed) = &packed {
+            shape.stored = count(packed.values.len());
+            // Positions of each level above the last.
+            shape.positions = positions(packed, &extents);
+        }
+        let sizes = (operation.operands)(&shape);
+        let length = (operation.result)(&shape);
+        let operands: Vec<data::Values> = sizes
+            .iter()
+            .map(|&n| values(u64::try_from(n).unwrap(), ty))
+            .collect();
+        let index: i64 = packed.as_ref().map_or(0, |p| {
+            p.levels
+                .iter()
+                .map(|level| match level {
+                    LevelData::Dense => 0,
+                    LevelData::Compressed { pos, crd } => 4 * count(pos.len() + crd.len()),
+                    LevelData::Singleton { crd } => 4 * count(crd.len()),
+                })
+                .sum()
+        });
+        let width = if operation.single { 4 } else { 8 };
+        Some(Bench {
+            bytes: index + width * (shape.stored + sizes.iter().sum::<i64>() + length),
+            result: values(u64::try_from(length).unwrap(), ty),
+            shape,
+            extents,
+            packed,
+            operands,
+        })
+    }
+
+    /// The median of each contestant.
+    fn measure(
+        &mut self,
+        operation: &Operation,
+        ours: &libloading::Library,
+        peers: &Peers,
+        contestants: usize,
+        threads: i32,
+    ) -> Vec<f64> {
+        let mut args = self.packed.as_mut().map_or_else(Vec::new, arrays);
+        args.extend(self.operands.iter_mut().map(data::Values::as_mut_ptr));
+        let mut times = vec![f64::INFINITY; contestants * ROUNDS];
+        let key = CString::new(operation.key).unwrap();
+        let length = count(self.result.len());
+        // SAFETY: the signatures of our own text.
+        let worst = unsafe {
+            let measure = peers.library.get::<Measure>(b"measure").unwrap();
+            let kernel = ours.get::<Ours>(b"ours").unwrap();
+            measure(
+                key.as_ptr(),
+                *kernel,
+                self.extents.as_ptr(),
+                args.as_ptr(),
+                self.result.as_mut_ptr(),
+                if operation.single { 0 } else { length },
+                i32::try_from(ROUNDS).unwrap(),
+                threads,
+                times.as_mut_ptr(),
+            )
+        };
+        assert!(
+            worst < 1e-9,
+            "{}: results differ by {worst:e}",
+            operation.name
+        );
+        times
+            .chunks_mut(ROUNDS)
+            .map(|own| {
+                own.sort_by(f64::total_cmp);
+                own[ROUNDS / 2]
+            })
+            .collect()
+    }
+}
+
+/// CSR, or compressed levels for tensors.
+fn pack(tensor: &Tensor, order: usize) -> (Packed, Vec<u64>) {
+    let dims = tensor.dims().to_vec();
+    let level = |l: usize| {
+        if order == 2 && l == 0 {
+            Level::DENSE
+        } else {
+            Level::COMPRESSED
+        }
+    };
+    let format = TensorFormat {
+        levels: (0..order).map(level).collect(),
+        modes: (0..order).collect(),
+        index_bits: 32,
+    };
+    let packed = data::pack(tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+    (packed, dims)
+}
+
+fn positions(packed: &Packed, extents: &[i64]) -> Vec<i64> {
+    packed
+        .levels
+        .iter()
+        .zip(extents)
+        .map(|(level, &extent)| match level {
+            LevelData::Dense => extent,
+            LevelData::Compressed { crd, .. } | LevelData::Singleton { crd } => count(crd.len()),
+        })
+        .collect()
+}
+
+fn arrays(packed: &mut Packed) -> Vec<*mut c_void> {
+    let pointer = |a: &mut data::IndexArray| match a {
+        data::IndexArray::I32(v) => v.as_mut_ptr().cast(),
+        data::IndexArray::I64(v) => v.as_mut_ptr().cast(),
+    };
+    let mut out = Vec::new();
+    for level in &mut packed.levels {
+        match level {
+            LevelData::Dense => {}
+            LevelData::Compressed { pos, crd } => {
+                out.push(pointer(pos));
+                out.push(pointer(crd));
+            }
+            LevelData::Singleton { crd } => out.push(pointer(crd)),
+        }
+    }
+    out.push(packed.values.as_mut_ptr());
+    out
+}
