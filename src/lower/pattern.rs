@@ -5,6 +5,7 @@ use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::format::LevelKind;
+use crate::graph::order::is_sparse_driven;
 use crate::graph::pattern::Source;
 use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
@@ -69,14 +70,22 @@ impl Lowerer<'_> {
             count: count.clone(),
             zeroed: false,
         });
-        // Where sums add to the elements themselves, they start from nothing.
-        if let Some(op) = accumulates(stmt, tensor) {
-            let ty = self.tensor(tensor).ty.compute();
+        // Where sums add to the elements themselves, they start from nothing; of a block of
+        // which the operand stores a part, the rest holds the fill.
+        let ty = self.tensor(tensor).ty.compute();
+        let partial = format.modes[*levels..]
+            .iter()
+            .any(|&mode| is_sparse_driven(self.graph, &nest.rhs, nest.lhs[mode]));
+        let first = match accumulates(stmt, tensor) {
+            Some(op) => Some(op.neutral(ty)),
+            None => partial.then_some(self.tensor(tensor).fill),
+        };
+        if let Some(first) = first {
             out.push(ir::Stmt::Fill {
                 array: values,
                 start: b::int(0),
                 count,
-                value: b::literal(op.neutral(ty), ty),
+                value: b::literal(first, ty),
             });
         }
         Some(Pattern {
