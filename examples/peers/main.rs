@@ -6,6 +6,7 @@
 //! process; results are compared before times are. Where two schedules are named, a rule
 //! written beside the table says which one an input gets.
 
+mod effects;
 mod operations;
 
 use operations::{Operation, Shape, operations};
@@ -39,15 +40,21 @@ fn main() {
         .skip(1)
         .filter_map(|a| a.parse().ok())
         .collect();
-    let only: Vec<String> = std::env::args()
+    let mut only: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| a.parse::<i32>().is_err())
         .collect();
+    let effects = only.first().is_some_and(|a| a == "effects");
+    only.drain(..usize::from(effects));
     let folder = std::env::var_os("SPARSEC_DATA")
         .map_or_else(|| PathBuf::from("../shared/data"), PathBuf::from);
     let peers = Peers::build();
     for count in if threads.is_empty() { vec![1] } else { threads } {
         println!("### {count} thread(s)\n");
+        if effects {
+            effects::tables(&folder, &peers, count, &only);
+            continue;
+        }
         for operation in operations() {
             if only.is_empty() || only.iter().any(|o| operation.name.contains(o.as_str())) {
                 table(&operation, &folder, &peers, count);
@@ -100,6 +107,12 @@ impl Peers {
             .map(name)
             .take_while(|name| !name.is_empty())
             .collect()
+    }
+
+    fn use_threads(&self, threads: i32) {
+        type Use = unsafe extern "C" fn(i32);
+        // SAFETY: the library's signature.
+        unsafe { self.library.get::<Use>(b"use_threads").unwrap()(threads) }
     }
 
     /// Bytes a second for a working set.
@@ -178,7 +191,10 @@ fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libl
     std::fs::write(&program, text).unwrap();
     let mut sources = Sources::default();
     let mut request = Request::new(Source::File(program));
-    request.schedule = ScheduleChoice::Named(format!("schedules/{schedule}.sched"));
+    request.schedule = match schedule {
+        "none" => ScheduleChoice::None,
+        _ => ScheduleChoice::Named(format!("schedules/{schedule}.sched")),
+    };
     request.defines.clone_from(&operation.defines);
     let compiled = match driver::compile(&request, &mut sources) {
         Ok(compiled) => compiled,
@@ -232,32 +248,30 @@ fn values(n: u64, ty: ScalarType) -> data::Values {
 
 impl Bench {
     fn load(operation: &Operation, folder: &Path, input: &str) -> Option<Bench> {
+        if operation.order == 0 {
+            let extents = input
+                .split('x')
+                .map(|n| n.trim().parse().unwrap())
+                .collect();
+            return Some(Bench::new(operation, None, extents));
+        }
+        let path = folder.join(input);
+        let tensor = path.is_file().then(|| data::read(&path).unwrap())?;
+        Some(Bench::new(operation, Some(&tensor), vec![]))
+    }
+
+    /// With operands for a sparse one, or for extents.
+    fn new(operation: &Operation, tensor: Option<&Tensor>, mut extents: Vec<i64>) -> Bench {
         let ty = if operation.single {
             ScalarType::F32
         } else {
             ScalarType::F64
         };
-        let (packed, mut extents): (Option<Packed>, Vec<i64>) = if operation.order == 0 {
-            (
-                None,
-                input
-                    .split('x')
-                    .map(|n| n.trim().parse().unwrap())
-                    .collect(),
-            )
-        } else {
-            let path = folder.join(input);
-            if !path.is_file() {
-                return None;
-            }
-            let packed = pack(&data::read(&path).unwrap(), operation.order);
-            let dims = packed
-                .1
-                .iter()
-                .map(|&d| i64::try_from(d).unwrap())
-                .collect();
-            (Some(packed.0), dims)
-        };
+        let packed = tensor.map(|tensor| {
+            let dims = tensor.dims().iter();
+            extents = dims.map(|&d| i64::try_from(d).unwrap()).collect();
+            pack(tensor, operation.order)
+        });
         if operation.columns > 0 {
             extents.push(operation.columns);
         }
@@ -287,14 +301,20 @@ impl Bench {
                 .sum()
         });
         let width = if operation.single { 4 } else { 8 };
-        Some(Bench {
+        Bench {
             bytes: index + width * (shape.stored + sizes.iter().sum::<i64>() + length),
             result: values(u64::try_from(length).unwrap(), ty),
             shape,
             extents,
             packed,
             operands,
-        })
+        }
+    }
+
+    fn args(&mut self) -> Vec<*mut c_void> {
+        let mut args = self.packed.as_mut().map_or_else(Vec::new, arrays);
+        args.extend(self.operands.iter_mut().map(data::Values::as_mut_ptr));
+        args
     }
 
     /// The median of each contestant.
@@ -306,8 +326,7 @@ impl Bench {
         contestants: usize,
         threads: i32,
     ) -> Vec<f64> {
-        let mut args = self.packed.as_mut().map_or_else(Vec::new, arrays);
-        args.extend(self.operands.iter_mut().map(data::Values::as_mut_ptr));
+        let args = self.args();
         let mut times = vec![f64::INFINITY; contestants * ROUNDS];
         let key = CString::new(operation.key).unwrap();
         let length = count(self.result.len());
@@ -343,7 +362,7 @@ impl Bench {
 }
 
 /// CSR, or compressed levels for tensors.
-fn pack(tensor: &Tensor, order: usize) -> (Packed, Vec<u64>) {
+fn pack(tensor: &Tensor, order: usize) -> Packed {
     let dims = tensor.dims().to_vec();
     let level = |l: usize| {
         if order == 2 && l == 0 {
@@ -357,8 +376,7 @@ fn pack(tensor: &Tensor, order: usize) -> (Packed, Vec<u64>) {
         modes: (0..order).collect(),
         index_bits: 32,
     };
-    let packed = data::pack(tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
-    (packed, dims)
+    data::pack(tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap()
 }
 
 fn positions(packed: &Packed, extents: &[i64]) -> Vec<i64> {

@@ -376,6 +376,8 @@ extern "C" double measure(const char *op, void (*ours)(const int64_t *, void *co
     return worst;
 }
 
+extern "C" void use_threads(int threads) { omp_set_num_threads(threads); }
+
 // Bytes a second that the threads read from a working set of that size, best of ten.
 extern "C" double bandwidth(int64_t bytes, int threads) {
     omp_set_num_threads(threads);

@@ -653,6 +653,16 @@ impl Lowerer<'_> {
                 let Some(&parent) = relation.parents().first() else {
                     break;
                 };
+                let parent = match relation {
+                    Relation::Coord { .. } => self.stored_parent(parent),
+                    Relation::Split { .. }
+                    | Relation::Divide { .. }
+                    | Relation::Fuse { .. }
+                    | Relation::Pos { .. }
+                    | Relation::Bound { .. }
+                    | Relation::Inspect { .. }
+                    | Relation::Precompute { .. } => parent,
+                };
                 if let Relation::Fuse { fused, .. } = relation {
                     if let Some(offset) = self.offset_down(fused, scope) {
                         self.unfuse(fused, offset, scope, out, guards)?;

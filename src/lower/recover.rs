@@ -289,7 +289,7 @@ impl Lowerer<'_> {
     }
 
     /// The variable whose positions `pos` counts.
-    fn stored_parent(&self, pos: VarId) -> VarId {
+    pub(super) fn stored_parent(&self, pos: VarId) -> VarId {
         match self.graph.provenance.producer(pos) {
             Some(Relation::Pos { parent, .. }) => *parent,
             Some(
