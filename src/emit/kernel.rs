@@ -415,10 +415,12 @@ impl<'k> Printer<'k> {
                 lo,
                 hi,
                 key,
+                gallop,
             } => {
                 let width = self.kernel.array(*array).elem.name();
+                let how = if *gallop { "gallop" } else { "lower_bound" };
                 let call = format!(
-                    "sparsec_lower_bound_{width}({}, {}, {}, {})",
+                    "sparsec_{how}_{width}({}, {}, {}, {})",
                     self.array(*array),
                     self.expr(lo),
                     self.expr(hi),

@@ -116,6 +116,8 @@ pub struct Tag {
     pub parallel: Option<Parallel>,
     /// `unroll(v, n)`
     pub unroll: Option<u32>,
+    /// `mergeby(v, gallop)`
+    pub gallop: bool,
 }
 
 /// `parallelize(v, unit, race)`

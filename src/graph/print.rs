@@ -289,10 +289,13 @@ pub fn tag_text(tag: &Tag) -> String {
             race_text(parallel.race)
         );
     }
-    match tag.unroll {
-        Some(n) => text + &format!(", Unroll({n})"),
-        None => text,
+    if let Some(n) = tag.unroll {
+        text += &format!(", Unroll({n})");
     }
+    if tag.gallop {
+        text += ", Gallop";
+    }
+    text
 }
 
 /// An operator and how tightly it binds.

@@ -223,6 +223,8 @@ pub enum Stmt {
         lo: Expr,
         hi: Expr,
         key: Expr,
+        /// In steps that double, for what is expected near lo.
+        gallop: bool,
     },
     /// Returns the error code if the condition holds (checks of data-dependent
     /// subscripts; never inside a parallel loop).

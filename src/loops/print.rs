@@ -145,9 +145,11 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             lo,
             hi,
             key,
+            gallop,
         } => format!(
-            "let {} = search {}[{}..{}] for {}",
+            "let {} = {} {}[{}..{}] for {}",
             var(*v),
+            if *gallop { "gallop" } else { "search" },
             array(*a),
             e(lo),
             e(hi),

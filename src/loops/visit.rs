@@ -204,6 +204,7 @@ pub fn rename(
                 lo,
                 hi,
                 key,
+                ..
             } => {
                 *v = var(*v);
                 *a = array(*a);

@@ -146,6 +146,74 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
+    /// An intersection that leaps: where coordinates differ, each operand goes on to the
+    /// largest of them in steps that double.
+    pub(super) fn gallop(
+        &mut self,
+        point: &Point,
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let ids: Vec<AccessId> = point.present.iter().copied().collect();
+        let mut out = Vec::new();
+        let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
+        let var_name = self.graph.var(root.var).name.clone();
+        let mut body = Vec::new();
+        let mut at = Vec::new();
+        for w in &walkers {
+            let (c, value) = self.fresh_index(&format!("{var_name}{}", w.name), false);
+            body.push(ir::Stmt::Let {
+                var: c,
+                init: self.load_index(w.crd, w.pos.clone()),
+            });
+            at.push(value);
+        }
+        let most = at.iter().cloned().reduce(b::max);
+        let (c, coordinate) = self.fresh_index(&var_name, false);
+        body.push(ir::Stmt::Let {
+            var: c,
+            init: most.unwrap_or_else(|| b::int(0)),
+        });
+        let mut inner = scope.clone();
+        inner.coords.insert(root.var, coordinate.clone());
+        for w in &walkers {
+            self.advance(&mut inner, w.id, w.pos.clone(), None);
+        }
+        let mut meet = self.inside(&point.stmt, inner, Some(root.var))?;
+        meet.extend(walkers.iter().map(|w| self.move_on(w, None)));
+        let mut leap = Vec::new();
+        for w in &walkers {
+            let (next, found) =
+                self.fresh_index(&format!("p{}{}_next", w.name, w.level + 1), false);
+            leap.push(ir::Stmt::Search {
+                var: next,
+                array: w.crd,
+                lo: w.pos.clone(),
+                hi: w.end.clone(),
+                key: coordinate.clone(),
+                gallop: true,
+            });
+            leap.push(ir::Stmt::Assign {
+                var: w.p,
+                op: None,
+                value: found,
+            });
+        }
+        let here = at.iter().map(|c| b::eq(c.clone(), coordinate.clone()));
+        body.push(ir::Stmt::If {
+            cond: b::all(here),
+            then: meet,
+            otherwise: leap,
+        });
+        let ends = walkers.iter().map(|w| b::lt(w.pos.clone(), w.end.clone()));
+        out.push(ir::Stmt::While {
+            cond: b::all(ends),
+            body,
+        });
+        Ok(out)
+    }
+
     fn point_loop(
         &mut self,
         active: &[&Walker],

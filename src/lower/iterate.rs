@@ -68,6 +68,7 @@ impl Lowerer<'_> {
             return self.range_loop(var, &step, tag, body, scope);
         };
         self.refuse_parallel(tag, &lattice, scope)?;
+        self.refuse_gallop(var, tag, &lattice, scope)?;
         let counted = match &lattice.shape {
             Shape::Nothing => true,
             Shape::Sparse(points) => self.single_walk(points, scope).is_some(),
@@ -88,6 +89,9 @@ impl Lowerer<'_> {
                     let stmt = points[0].stmt.clone();
                     let name = format!("p{}", self.level_name(id, scope));
                     self.position_loop((id, &name), &stmt, &root, &window, tag, scope)?
+                } else if tag.gallop {
+                    let point = points[0].clone();
+                    self.gallop(&point, &root, &window, scope)?
                 } else {
                     let points = points.clone();
                     self.coiterate(&points, &root, &window, scope)?
@@ -125,6 +129,32 @@ impl Lowerer<'_> {
         format.levels[self.cursor(scope, id).level]
             .unique
             .then_some(id)
+    }
+
+    /// Leaping needs an intersection of levels without repeated coordinates.
+    fn refuse_gallop(&self, var: VarId, tag: &Tag, lattice: &Lattice, scope: &Scope) -> Lower<()> {
+        let leaps = match &lattice.shape {
+            Shape::Sparse(points) => match points.as_slice() {
+                [point] => point.present.iter().all(|&id| {
+                    let format = &self.tensor(self.table.get(id).access.tensor).format;
+                    format.levels[self.cursor(scope, id).level].unique
+                }),
+                _ => false,
+            },
+            Shape::Nothing => true,
+            Shape::Full { .. } | Shape::Wide { .. } => false,
+        };
+        if !tag.gallop || leaps {
+            return Ok(());
+        }
+        let name = &self.graph.var(var).name;
+        Err(self
+            .error(
+                crate::diagnostic::codes::schedule::MERGE,
+                format!("the operands at `{name}` are not intersected alone"),
+                "does something where one of them stores nothing, or meets repeated coordinates",
+            )
+            .with_help(format!("leave out `mergeby({name}, gallop)`")))
     }
 
     fn refuse_parallel(&self, tag: &Tag, lattice: &Lattice, scope: &Scope) -> Lower<()> {
@@ -283,6 +313,7 @@ impl Lowerer<'_> {
                 lo: segment.begin,
                 hi: segment.end.clone(),
                 key: window.lo.clone(),
+                gallop: false,
             });
             segment.begin = begin_value;
         }
@@ -294,6 +325,7 @@ impl Lowerer<'_> {
                 lo: segment.begin.clone(),
                 hi: segment.end,
                 key: window.hi.clone(),
+                gallop: false,
             });
             segment.end = end_value;
         }

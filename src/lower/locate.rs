@@ -212,6 +212,7 @@ impl Lowerer<'_> {
             lo: segment.begin,
             hi: end.clone(),
             key: key.clone(),
+            gallop: false,
         });
         let found = self.fresh(&found_name, ScalarType::Bool, false);
         out.push(ir::Stmt::Let {
@@ -231,6 +232,7 @@ impl Lowerer<'_> {
                 lo: pos.clone(),
                 hi: end,
                 key: b::add(key, b::int(1)),
+                gallop: false,
             });
             Some(last_value)
         };

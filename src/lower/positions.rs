@@ -327,6 +327,7 @@ impl Lowerer<'_> {
                     lo: all.0.clone(),
                     hi: all.1.clone(),
                     key: b::add(lo, b::int(1)),
+                    gallop: false,
                 });
                 let (last, end) = self.fresh_index(&format!("{name}_last"), false);
                 out.push(ir::Stmt::Search {
@@ -335,6 +336,7 @@ impl Lowerer<'_> {
                     lo: all.0.clone(),
                     hi: all.1,
                     key: hi,
+                    gallop: false,
                 });
                 (b::max(b::sub(after, b::int(1)), all.0), end)
             }
@@ -531,6 +533,7 @@ impl Lowerer<'_> {
                         lo: segments[n - 1].0.clone(),
                         hi: segments[n - 1].1.clone(),
                         key: b::add(position.clone(), b::int(1)),
+                        gallop: false,
                     });
                     let (row, value) = self.fresh_index(&name, false);
                     out.push(ir::Stmt::Let {

@@ -120,6 +120,18 @@ snapshot!(
      precompute(A(i,j) * x(j), p1, lane, w) reorder(p0, lane)"
 );
 snapshot!(
+    an_intersection_may_leap,
+    "def f(double(N) a, double(N) b, double(N) c) -> (s) { s = a(i) * b(i) * c(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector, c: sparse_vector }",
+    "mergeby(i, gallop)"
+);
+snapshot!(
+    a_union_may_not_leap,
+    "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) + b(i) }\n\
+     format f { a: sparse_vector, b: sparse_vector }",
+    "mergeby(i, gallop)"
+);
+snapshot!(
     tiles_of_positions_are_walked_row_by_row,
     SPMV,
     "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, Atomics)"

@@ -12,6 +12,7 @@ pub mod fuse;
 pub mod inspect;
 pub mod join;
 pub mod matching;
+pub mod mergeby;
 pub mod parallelize;
 pub mod pos;
 pub mod precompute;
@@ -45,7 +46,7 @@ pub struct Settings {
 }
 
 /// Commands of the language that are not built yet.
-const NOT_YET: [&str; 3] = ["promote", "mergeby", "assemble"];
+const NOT_YET: [&str; 2] = ["promote", "assemble"];
 
 /// Applies the commands one after another.
 ///
@@ -109,6 +110,7 @@ fn call(
         "tile" => tile::apply(graph, &arguments),
         "inspect" => inspect::apply(graph, &arguments),
         "join" => join::apply(graph, &arguments),
+        "mergeby" => mergeby::apply(graph, &arguments),
         known if NOT_YET.contains(&known) => Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             span,

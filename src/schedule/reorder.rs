@@ -111,6 +111,7 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
     for nest in &graph.nests {
         check_positions(graph, nest, &[], arguments)?;
         check_extents(graph, nest, arguments)?;
+        check_appended(graph, nest, arguments)?;
         let order = nest.loop_vars();
         if !accumulates(graph, nest, &order) {
             return Err(Diagnostic::error(
@@ -252,23 +253,6 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
             )));
         }
     }
-    let result = graph.tensor(nest.tensor);
-    let appended = pattern::appended(graph, nest);
-    // Coordinates must come in ascending order, so the parts of each of its variables
-    // stand together, outer ones first.
-    let ascending: Vec<VarId> = appended
-        .iter()
-        .flat_map(|&var| graph.provenance.leaves(var, &order))
-        .collect();
-    if !order.starts_with(&ascending) {
-        return Err(Diagnostic::error(
-            codes::LEVEL_ORDER,
-            arguments.span,
-            format!("`{}` could not be appended in order any more", result.name),
-            "its levels must be the outermost loops, in their order",
-        )
-        .with_help(format!("store `{}` dense, or leave the loops", result.name)));
-    }
     for (at, var) in known.iter().enumerate() {
         // With an upper bound the loop may run before its end is known, and be left
         // where it is.
@@ -291,6 +275,29 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
         {
             return Err(unknown_range(graph, *var, arguments));
         }
+    }
+    Ok(())
+}
+
+/// Coordinates of an appended result come in ascending order.
+fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let order = nest.loop_vars();
+    let result = graph.tensor(nest.tensor);
+    let appended = pattern::appended(graph, nest);
+    // Coordinates must come in ascending order, so the parts of each of its variables
+    // stand together, outer ones first.
+    let ascending: Vec<VarId> = appended
+        .iter()
+        .flat_map(|&var| graph.provenance.leaves(var, &order))
+        .collect();
+    if !order.starts_with(&ascending) {
+        return Err(Diagnostic::error(
+            codes::LEVEL_ORDER,
+            arguments.span,
+            format!("`{}` could not be appended in order any more", result.name),
+            "its levels must be the outermost loops, in their order",
+        )
+        .with_help(format!("store `{}` dense, or leave the loops", result.name)));
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ const CHAIN: &str = "def f(double(N) x) -> (t, y) {\n\
     S1: t(i) = x(i) * 2 where i in 0:8  S2: y(i) = t(7 - i) where i in 0:8 }";
 const FCRELU: &str = "def f(double(B,M) I, double(N,M) W) -> (O) {\n\
     S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }";
+const INNER: &str = "def f(double(N) a, double(N) b) -> (s) { s = a(i) * b(i) }\n\
+    format f { a: sparse_vector, b: sparse_vector }";
 const PART: &str = "def f(double(M,N) A) -> (y) { y = A(i,j) where j in 0:2 }\nformat f { A: csr }";
 const TERMS: &str =
     "def f(double(M,N) A, double(M,N,K) B) -> (y) { y(k) = B(i,j,k) - A(i,j) where k in 0:4 }";
@@ -116,6 +118,8 @@ fn accepted() {
             "bound(p, b, 8, MaxConstraint) split(b, p0, p1, 2) reorder(p0, i, p1)",
         ),
         (COUNTED, "inspect(p, u) reorder(p, i)"),
+        (INNER, "mergeby(i, two_finger)"),
+        (INNER, "split(i, i0, i1, 8) mergeby(i1, gallop)"),
         (
             SPMV,
             "split(j, j0, j1, 4) reorder(j1, j0) precompute(A(i,j) * x(j), j1, lane, w)",
@@ -200,6 +204,8 @@ fn refused() {
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (PART, "fuse(i, j, f) pos(f, p, A(i,j))"),
         (TERMS, "fuse(i, j, f) pos(f, p, B(i,j,k))"),
+        (SPMV, "mergeby(j, gallop)"),
+        (INNER, "mergeby(i, sometimes)"),
         (SPMV, "promote(A, shared, i)"),
     ];
     let text: Vec<String> = cases

@@ -215,7 +215,7 @@ impl Maker {
                 let order = self.subset(loops, count);
                 ("reorder", format!("reorder({})", order.join(", ")))
             }
-            74..=87 => {
+            74..=84 => {
                 let mut e = access(self);
                 if self.chance(50) {
                     e = format!("{e} * {}", access(self));
@@ -230,7 +230,8 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
             }
-            88..=89 => {
+            85..=88 => ("mergeby", format!("mergeby({i}, gallop)")),
+            89 => {
                 let (i, j) = neighbours(self);
                 ("tile", format!("tile({i}, {j}, {factor}, 2)"))
             }

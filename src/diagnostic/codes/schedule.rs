@@ -10,7 +10,7 @@ join, promote, mergeby, assemble, inspect, and the declarations let and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join and inspect, with let and param.";
+join, inspect and mergeby, with let and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -93,4 +93,11 @@ the inner part, or bound it.
 what S1 writes later, nor S1 what S2 has overwritten:
 
     S1: t(i) = x(i)    S2: y(i) = t(i) + t(i+1)           # t(i+1) is not there yet";
+    MERGE = "E0421", "operands that are not intersected",
+"`mergeby(i, gallop)` leaps through the sparse operands that meet at i to the largest of
+their coordinates. Every one of them must be needed (a product, not a sum), and none may
+store a coordinate twice:
+
+    a = b(i) * c(i)           # may gallop
+    a(i) = b(i) + c(i)        # may not";
 }

@@ -349,6 +349,28 @@ static inline int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, 
     return lo;
 }
 
+/* The same, in steps that double: quick where the position is near lo. */
+static inline int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    int64_t step = 1;
+    if (lo >= hi || crd[lo] >= key) return lo;
+    while (step < hi - lo && crd[lo + step] < key) {
+        lo += step;
+        step *= 2;
+    }
+    return sparsec_lower_bound_int32(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
+}
+
+/* The same, in steps that double: quick where the position is near lo. */
+static inline int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    int64_t step = 1;
+    if (lo >= hi || crd[lo] >= key) return lo;
+    while (step < hi - lo && crd[lo + step] < key) {
+        lo += step;
+        step *= 2;
+    }
+    return sparsec_lower_bound_int64(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
+}
+
 /* ---- checks of arguments -------------------------------------------------- */
 
 static inline int64_t sparsec_index_at(const sparsec_tensor *t, const void *array, int64_t at) {
