@@ -23,7 +23,10 @@ struct Effect {
 /// A matrix whose row i holds k * c^i elements, rows shuffled (000, figure 8-7).
 fn skewed(rows: u64, columns: u64, stored: f64, c: f64) -> Tensor {
     let mut random = data::generate::Random::new(7);
-    let exponents: Vec<f64> = (0..rows).map(|i| c.powf(i as f64)).collect();
+    // Relative to the fullest row, which c^i would overflow for.
+    let exponents: Vec<f64> = (0..rows)
+        .map(|i| c.powf(i as f64 + 1.0 - rows as f64))
+        .collect();
     let k = stored / exponents.iter().sum::<f64>();
     let mut order: Vec<u64> = (0..rows).collect();
     for at in (1..order.len()).rev() {

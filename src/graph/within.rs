@@ -7,6 +7,7 @@
 //! in a register and is flushed where the row ends (000, 6.2 and 6.4).
 
 use super::order::{range_vars, vars_in};
+use super::pattern;
 use super::{Graph, Nest, Relation, Unit};
 use crate::program::ir::{Access, ExprKind, VarId};
 
@@ -142,11 +143,16 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
 /// Whether anything but the walked access itself needs the coordinate `root`.
 fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
     let mut needed = false;
+    // A result that follows the access stands where the access does.
+    let follows = pattern::source(graph, nest)
+        .is_some_and(|source| super::equal::same_access(&source.access, walked));
     nest.visit(&mut |part| {
-        needed |= part.lhs.iter().any(|&v| {
-            graph.provenance.ancestors(v).contains(&root)
-                && graph.provenance.position_of(v).is_none()
-        });
+        let placed = follows && part.tensor == nest.tensor;
+        needed |= !placed
+            && part.lhs.iter().any(|&v| {
+                graph.provenance.ancestors(v).contains(&root)
+                    && graph.provenance.position_of(v).is_none()
+            });
         needed |= !part.producers.is_empty();
         super::visit(&part.rhs, &mut |node| match &node.kind {
             ExprKind::Access(access) => {

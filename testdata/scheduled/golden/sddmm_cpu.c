@@ -7,8 +7,13 @@
  *   A: {dense, compressed}
  *   C: {dense, compressed}
  *   split(i, i0, i1, 32)
+ *   split(k, k0, k1, 16)
+ *   reorder(i0, i1, j, k1, k0)
+ *   precompute(A(i,j) * B(i,k) * D(j,k), k1, lane, partial)
+ *   reorder(k0, lane)
+ *   unroll(lane, 16)
  *   parallelize(i0, CPUThread(dynamic), NoRaces)
- *   parallelize(k, CPUVector, ParallelReduction)
+ *   parallelize(k1, CPUVector, ParallelReduction)
  */
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
@@ -41,11 +46,30 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
             for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                 int64_t j = A2_crd[pA2];
                 double sum = 0.0;
+                double partial_vals[16];
+                for (int64_t k1 = 0; k1 < 16; k1++) {
+                    partial_vals[k1] = 0.0;
+                }
+                int64_t k0_full = sparsec_max_int64(0, K / 16);
+                for (int64_t k0 = 0; k0 < k0_full; k0++) {
+                    SPARSEC_UNROLL(16)
+                    for (int64_t lane = 0; lane < 16; lane++) {
+                        int64_t k = k0 * 16 + lane;
+                        partial_vals[lane] += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                    }
+                }
+                if (k0_full * 16 < K) {
+                    int64_t k0 = k0_full;
+                    for (int64_t lane = 0; lane < sparsec_min_int64(16, K - k0 * 16); lane++) {
+                        int64_t k = k0 * 16 + lane;
+                        partial_vals[lane] += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                    }
+                }
 #ifdef _OPENMP
                 #pragma omp simd reduction(+:sum)
 #endif
-                for (int64_t k = 0; k < K; k++) {
-                    sum += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                for (int64_t k1 = 0; k1 < 16; k1++) {
+                    sum += partial_vals[k1];
                 }
                 C_vals[pA2] = sum;
             }

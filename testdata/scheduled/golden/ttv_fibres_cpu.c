@@ -56,21 +56,13 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
         int64_t p1_begin = p_begin + p0 * 256;
         int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
-        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
-        int64_t B1_last = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_end);
-        int64_t pB1_begin = sparsec_max_int64(B1_pos[0], sparsec_max_int64(B1_first - 1, B1_pos[0]));
-        int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
-        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-            int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], p1_begin);
-            int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], p1_end);
-            for (int64_t p = pB2_begin; p < pB2_end; p++) {
-                double sum = 0.0;
-                for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
-                    int64_t k = B3_crd[pB3];
-                    sum += B_vals[pB3] * c_vals[k];
-                }
-                A_vals[p] = sum;
+        for (int64_t p = p1_begin; p < p1_end; p++) {
+            double sum = 0.0;
+            for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+                int64_t k = B3_crd[pB3];
+                sum += B_vals[pB3] * c_vals[k];
             }
+            A_vals[p] = sum;
         }
     }
     *A1_pos_out = A1_pos;
