@@ -5,7 +5,6 @@ use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::format::LevelKind;
-use crate::graph::order::is_sparse_driven;
 use crate::graph::pattern::Source;
 use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
@@ -70,12 +69,15 @@ impl Lowerer<'_> {
             count: count.clone(),
             zeroed: false,
         });
-        // Where sums add to the elements themselves, they start from nothing; of a block of
-        // which the operand stores a part, the rest holds the fill.
+        // Where sums add to the elements themselves, they start from nothing. Where what the
+        // operand stores below is not summed over, it may be absent: elements for which it is
+        // hold the fill.
         let ty = self.tensor(tensor).ty.compute();
-        let partial = format.modes[*levels..]
-            .iter()
-            .any(|&mode| is_sparse_driven(self.graph, &nest.rhs, nest.lhs[mode]));
+        let modes = &self.tensor(access.tensor).format.modes;
+        let partial = modes[*levels..].iter().any(|&mode| {
+            let var = access.subscripts[mode].as_var();
+            var.is_none_or(|v| nest.lhs.contains(&v))
+        });
         let first = match accumulates(stmt, tensor) {
             Some(op) => Some(op.neutral(ty)),
             None => partial.then_some(self.tensor(tensor).fill),
