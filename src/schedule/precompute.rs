@@ -20,7 +20,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
 use crate::graph::build::{reads, reduces};
 use crate::graph::concretize::around;
-use crate::graph::order::vars_in;
+use crate::graph::order::{range_vars, vars_in};
 use crate::graph::provenance::Provenance;
 use crate::graph::{Graph, Loop, Nest, Relation, equal};
 use crate::program::ir::{
@@ -333,6 +333,8 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
             outside.extend(vars);
         }
     }
+    // What a range reads must stay around the loop that has it.
+    outside.extend(reduced.iter().flat_map(|&v| range_vars(graph, v)));
     let loops = nest.loop_vars();
     let first = loops.iter().position(|v| vars.contains(v)).unwrap_or(0);
     let mut moved = Vec::new();
