@@ -495,6 +495,7 @@ impl Lowerer<'_> {
             &mut stmts,
         );
         self.resolve(&counted, &segments, at, &mut inner, &mut stmts);
+        self.refuse_pending(var, &inner)?;
         stmts.extend(self.inside(&stmt, inner, None)?);
         Ok(vec![ir::Stmt::For {
             var: v,
@@ -504,6 +505,25 @@ impl Lowerer<'_> {
             tag: self.loop_tag(tag, scope),
             body: stmts,
         }])
+    }
+
+    /// A loop over single fused values or positions has no place for the test that ends a
+    /// dynamic counted loop outside it.
+    fn refuse_pending(&mut self, var: VarId, scope: &Scope) -> Lower<()> {
+        let ended = self.complete_pending(&mut scope.clone(), &mut Vec::new())?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let name = self.graph.var(var).name.clone();
+        Err(self
+            .error(
+                crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
+                format!("`{name}` decides where a loop outside it ends: not supported yet"),
+                "its range depends on data that only the inner loop knows",
+            )
+            .with_help(format!(
+                "leave `{name}` unfused, or the other loop inside it"
+            )))
     }
 
     /// The coordinates of a position and of the levels above it.
@@ -595,6 +615,7 @@ impl Lowerer<'_> {
         let mut guards = Vec::new();
         let offset = self.offset(fused, &inner).unwrap_or_else(|| b::int(0));
         self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
+        self.refuse_pending(var, &inner)?;
         let body = self.inside(body, inner, None)?;
         if guards.is_empty() {
             stmts.extend(body);
