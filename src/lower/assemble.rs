@@ -177,11 +177,7 @@ impl Lowerer<'_> {
         if cursor.level > last_group || assembly.lhs[format.modes[cursor.level]] != root {
             return self.stmt(stmt, &scope);
         }
-        let coordinate = scope
-            .coords
-            .get(&root)
-            .cloned()
-            .unwrap_or_else(|| b::int(0));
+        let coordinate = self.known(root, &scope)?;
         let Some(g) = assembly.group_of(cursor.level) else {
             let extent = self.extent(assembly.tensor, cursor.level);
             if !self.covers(root, assembly.tensor, cursor.level) {

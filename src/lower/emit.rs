@@ -162,8 +162,10 @@ impl Lowerer<'_> {
             // With the coordinate in a variable gcc 12 proves the nest affine and applies
             // its unroll-and-jam, which costs a quarter on short segments (MTTKRP).
             let load = scope.loads.get(&var).filter(|_| assign.op.is_some());
-            let known = load.cloned().or_else(|| self.coordinate(var, scope));
-            let coordinate = known.unwrap_or_else(|| b::int(0));
+            let coordinate = match load {
+                Some(load) => load.clone(),
+                None => self.known(var, scope)?,
+            };
             pos = b::add(b::mul(pos, self.extent(assign.tensor, level)), coordinate);
             level += 1;
         }
@@ -187,7 +189,7 @@ impl Lowerer<'_> {
         Ok(match &e.kind {
             ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
             ExprKind::Access(access) => self.read(access, scope, before)?,
-            ExprKind::Index(var) => self.coordinate(*var, scope).unwrap_or_else(|| b::int(0)),
+            ExprKind::Index(var) => self.known(*var, scope)?,
             ExprKind::Size(size) => self.size_expr(size),
             ExprKind::Unary(op, a) => {
                 let a = self.expr(a, scope, before)?;

@@ -134,9 +134,7 @@ impl Lowerer<'_> {
         let at = cursor.passed.get(&(pattern.levels - 1)).cloned();
         if let (Some(mut at), None) = (at, &cursor.present) {
             for (level, &mode) in modes.iter().enumerate().skip(pattern.levels) {
-                let coordinate = self
-                    .coordinate(lhs[mode], scope)
-                    .unwrap_or_else(|| b::int(0));
+                let coordinate = self.known(lhs[mode], scope)?;
                 at = b::add(b::mul(at, self.extent(pattern.tensor, level)), coordinate);
             }
             return Ok(at);

@@ -567,6 +567,26 @@ impl Lowerer<'_> {
         let (lo, _) = self.range(var, scope).ok()?;
         Some(b::add(lo, offset))
     }
+
+    /// The value of a variable that the place at hand needs.
+    ///
+    /// # Errors
+    /// The loops around do not give it in this order of commands.
+    pub(super) fn known(&mut self, var: VarId, scope: &Scope) -> super::Lower<Expr> {
+        match self.coordinate(var, scope) {
+            Some(value) => Ok(value),
+            None => {
+                let name = self.graph.var(var).name.clone();
+                Err(self
+                    .error(
+                        crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,
+                        format!("the value of `{name}` cannot be recovered here: not supported yet"),
+                        "in this statement",
+                    )
+                    .with_help(format!("leave out the command that made `{name}`")))
+            }
+        }
+    }
 }
 
 /// `ceil(e / n)`; n is at least 1.

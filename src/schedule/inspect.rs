@@ -12,6 +12,7 @@ use super::arguments::{Arguments, replace_loops, taken};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
+use crate::graph::build::reads;
 use crate::graph::order::range_vars;
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::{
@@ -62,7 +63,22 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         fill: Literal::ZERO,
     });
     let inspector = inspector(&mut graph, at, parent, &var, &name.name, bound);
-    graph.nests.insert(at, inspector);
+    // Before the loops that the statement shares with others.
+    let first = (0..=at).rev().find(|&k| graph.nests[k].joined == 0).unwrap_or(at);
+    let written = graph.nests[first..at]
+        .iter()
+        .find(|nest| reads(&inspector.rhs, nest.tensor));
+    if let Some(written) = written {
+        let other = &graph.tensor(written.tensor).name;
+        return Err(Diagnostic::error(
+            codes::BAD_BOUND,
+            here,
+            format!("`{}` depends on `{other}`, which the loops it shares write", graph.var(parent).name),
+            "cannot be inspected before them",
+        )
+        .with_help("leave the statements apart"));
+    }
+    graph.nests.insert(first, inspector);
     let child = graph.add_var(var);
     replace_loops(&mut graph, parent, &[child]);
     graph.relate(Relation::Inspect {
@@ -108,7 +124,13 @@ fn inspector(
         }
         next += 1;
     }
-    let order = graph.statement(&graph.nests[at]).vars.clone();
+    // After `join` it may run over variables of another statement.
+    let mut order = graph.statement(&graph.nests[at]).vars.clone();
+    for &var in &needed {
+        if !order.contains(&var) {
+            order.push(var);
+        }
+    }
     let mut pairs: Vec<(VarId, VarId)> = Vec::new();
     for outer in order.into_iter().filter(|v| needed.contains(v)) {
         let mut copy = graph.var(outer).clone();

@@ -46,4 +46,12 @@ parallelize the outer part.";
 "A sparse result is appended in order, which several threads cannot do at once.
 `assemble(C, two_phase)`, which counts first, is not supported yet. Leave the loop
 serial or store the result dense.";
+    UNKNOWN_COORDINATE = "E0508", "a coordinate that the loops do not give",
+"A statement needs the value of a variable that the loops around it do not give in this
+schedule, as when a workspace is indexed by coordinates of fused positions:
+
+    fuse(i, j, f)  pos(f, p, A(i,j))  coord(p, c)  precompute(A(i,j), c, cw, w)
+
+Recovering it is not supported yet: leave out the command that made the variable, or
+apply it after the one that needs it.";
 }
