@@ -580,7 +580,9 @@ impl Lowerer<'_> {
                 Err(self
                     .error(
                         crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,
-                        format!("the value of `{name}` cannot be recovered here: not supported yet"),
+                        format!(
+                            "the value of `{name}` cannot be recovered here: not supported yet"
+                        ),
                         "in this statement",
                     )
                     .with_help(format!("leave out the command that made `{name}`")))

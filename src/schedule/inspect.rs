@@ -64,7 +64,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     });
     let inspector = inspector(&mut graph, at, parent, &var, &name.name, bound);
     // Before the loops that the statement shares with others.
-    let first = (0..=at).rev().find(|&k| graph.nests[k].joined == 0).unwrap_or(at);
+    let first = (0..=at)
+        .rev()
+        .find(|&k| graph.nests[k].joined == 0)
+        .unwrap_or(at);
     let written = graph.nests[first..at]
         .iter()
         .find(|nest| reads(&inspector.rhs, nest.tensor));
@@ -73,7 +76,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         return Err(Diagnostic::error(
             codes::BAD_BOUND,
             here,
-            format!("`{}` depends on `{other}`, which the loops it shares write", graph.var(parent).name),
+            format!(
+                "`{}` depends on `{other}`, which the loops it shares write",
+                graph.var(parent).name
+            ),
             "cannot be inspected before them",
         )
         .with_help("leave the statements apart"));

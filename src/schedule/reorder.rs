@@ -299,6 +299,39 @@ fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(
         )
         .with_help(format!("store `{}` dense, or leave the loops", result.name)));
     }
+    // A tile of a fused variable may end within a row: the row would be appended once in
+    // each of the tiles that it meets.
+    let format = &result.format;
+    let appends_at = |root: VarId| {
+        (0..format.order())
+            .any(|l| nest.lhs[format.modes[l]] == root && !format.levels[l].is_full())
+    };
+    for leaf in &ascending {
+        let roots = graph.provenance.roots(*leaf);
+        let parts = ascending
+            .iter()
+            .filter(|other| graph.provenance.roots(**other) == roots)
+            .count();
+        let Some((last, outer)) = roots.split_last() else {
+            continue;
+        };
+        let cut = !appended.contains(last) || outer.iter().any(|&root| appends_at(root));
+        if parts > 1 && !outer.is_empty() && cut {
+            return Err(Diagnostic::error(
+                codes::LEVEL_ORDER,
+                arguments.span,
+                format!(
+                    "tiles would cut rows that are appended to `{}` whole",
+                    result.name
+                ),
+                "its loops are fused and split",
+            )
+            .with_help(format!(
+                "store `{}` dense, or leave the loops unfused",
+                result.name
+            )));
+        }
+    }
     Ok(())
 }
 
