@@ -232,8 +232,7 @@ impl Entry<'_> {
                     | ExprKind::Call(..)
                     | ExprKind::Cast(_)
                     | ExprKind::Select(..)
-                    | ExprKind::Thread
-                    | ExprKind::Threads => (
+                    | ExprKind::Place(_) => (
                         format!("of dimension {mode}"),
                         self.dim_text(dim),
                         "the program".to_string(),

@@ -2,7 +2,7 @@
 
 use super::kernel::Printer;
 use super::types::{c_type, helper_suffix};
-use crate::loops::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, UnaryOp};
+use crate::loops::ir::{Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp};
 
 /// How tightly C's operators bind.
 const TERNARY: u8 = 1;
@@ -40,8 +40,7 @@ impl Printer<'_> {
         match &e.kind {
             ExprKind::Literal(l) => literal(*l, e.ty),
             ExprKind::Var(v) => (self.var(*v).to_string(), PRIMARY),
-            ExprKind::Thread => ("sparsec_thread_index()".to_string(), PRIMARY),
-            ExprKind::Threads => ("sparsec_thread_count()".to_string(), PRIMARY),
+            ExprKind::Place(place) => (place_text(*place), PRIMARY),
             ExprKind::Load { array, index } => {
                 let element = format!("{}[{}]", self.array(*array), self.expr(index));
                 let text = match self.kernel.array(*array).elem {
@@ -234,6 +233,21 @@ impl Printer<'_> {
             format!("{prefix}{name}{suffix}({})", list.join(", ")),
             PRIMARY,
         )
+    }
+}
+
+fn place_text(place: Place) -> String {
+    let axis = |axis: Axis| match axis {
+        Axis::X => "x",
+        Axis::Y => "y",
+        Axis::Z => "z",
+    };
+    match place {
+        Place::Thread => "sparsec_thread_index()".to_string(),
+        Place::Threads => "sparsec_thread_count()".to_string(),
+        Place::BlockIndex(a) => format!("blockIdx.{}", axis(a)),
+        Place::ThreadIndex(a) => format!("threadIdx.{}", axis(a)),
+        Place::Blocks(a) => format!("gridDim.{}", axis(a)),
     }
 }
 

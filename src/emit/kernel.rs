@@ -567,8 +567,7 @@ impl<'k> Printer<'k> {
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
             | ExprKind::Select(..)
-            | ExprKind::Thread
-            | ExprKind::Threads => format!("{} > {room}", self.compared(needed)),
+            | ExprKind::Place(_) => format!("{} > {room}", self.compared(needed)),
         };
         let needed = self.expr(needed);
         self.line(&format!("if ({full}) {{"));
@@ -726,8 +725,7 @@ fn used_names(kernel: &Kernel, part: Part) -> (BTreeSet<VarId>, BTreeSet<ArrayId
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
                 | ExprKind::Select(..)
-                | ExprKind::Thread
-                | ExprKind::Threads => {}
+                | ExprKind::Place(_) => {}
             });
         });
         match stmt {

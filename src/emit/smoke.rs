@@ -120,8 +120,7 @@ fn extent(kernel: &Kernel, dim: &Expr) -> String {
         | ExprKind::Load { .. }
         | ExprKind::Unary(..)
         | ExprKind::Call(..)
-        | ExprKind::Thread
-        | ExprKind::Threads
+        | ExprKind::Place(_)
         | ExprKind::Select(..) => "1".to_string(),
     }
 }

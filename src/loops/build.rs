@@ -1,7 +1,9 @@
 //! Constructors that fold as they build, so that emitted index arithmetic reads
 //! as a person would write it (`i * N + j`, never `(0 * M + i) * N + (j + 0)`).
 
-use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, UnaryOp, VarId};
+use super::ir::{
+    ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp, VarId,
+};
 
 const INDEX: ScalarType = ScalarType::I64;
 
@@ -294,20 +296,23 @@ pub fn ceil_div(e: Expr, n: i64) -> Expr {
     binary(BinaryOp::FloorDiv, add(e, int(n - 1)), int(n))
 }
 
+/// A number that says where a statement runs.
+#[must_use]
+pub fn place(place: Place) -> Expr {
+    Expr {
+        kind: ExprKind::Place(place),
+        ty: ScalarType::I64,
+    }
+}
+
 /// The number of the thread at hand.
 #[must_use]
 pub fn thread() -> Expr {
-    Expr {
-        kind: ExprKind::Thread,
-        ty: ScalarType::I64,
-    }
+    place(Place::Thread)
 }
 
 /// How many threads there may be.
 #[must_use]
 pub fn threads() -> Expr {
-    Expr {
-        kind: ExprKind::Threads,
-        ty: ScalarType::I64,
-    }
+    place(Place::Threads)
 }

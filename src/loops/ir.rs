@@ -98,10 +98,33 @@ pub enum ExprKind {
     Call(Func, Vec<Expr>),
     Cast(Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// The number of the thread that runs a parallel loop's iteration, from 0 (`I64`).
+    /// Where in the machine the statement runs (`I64`).
+    Place(Place),
+}
+
+/// A number that says where a statement runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The thread, block or lane that runs a parallel loop's iteration, from 0.
     Thread,
-    /// How many threads a parallel loop may have (`I64`).
+    /// How many of them the parallel loop may have.
     Threads,
+    /// CUDA's `blockIdx`, `threadIdx`, `gridDim`.
+    BlockIndex(Axis),
+    ThreadIndex(Axis),
+    Blocks(Axis),
+}
+
+/// A dimension of a grid or block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    pub const ALL: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

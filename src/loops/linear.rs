@@ -55,8 +55,7 @@ impl Linear {
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
             | ExprKind::Select(..)
-            | ExprKind::Thread
-            | ExprKind::Threads => self.term(e, factor)?,
+            | ExprKind::Place(_) => self.term(e, factor)?,
         }
         Some(())
     }

@@ -168,8 +168,7 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         ExprKind::Load { array, index } => {
             format!("{}[{}]", k.array(*array).name, expr(k, index))
         }
-        ExprKind::Thread => "thread".to_string(),
-        ExprKind::Threads => "threads".to_string(),
+        ExprKind::Place(place) => format!("{place:?}"),
         ExprKind::Unary(op, a) => format!("{op:?}({})", expr(k, a)),
         ExprKind::Binary(op, a, b) => format!("{op:?}({}, {})", expr(k, a), expr(k, b)),
         ExprKind::Call(func, args) => {

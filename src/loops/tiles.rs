@@ -246,8 +246,7 @@ fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
                 | ExprKind::Select(..)
-                | ExprKind::Thread
-                | ExprKind::Threads => {}
+                | ExprKind::Place(_) => {}
             });
         });
         if let Stmt::Assign { var, .. } = s {
@@ -373,8 +372,7 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
                 | ExprKind::Select(..)
-                | ExprKind::Thread
-                | ExprKind::Threads => {}
+                | ExprKind::Place(_) => {}
             });
             if known {
                 found.push(condition);

@@ -184,7 +184,7 @@ impl Verifier<'_> {
 
     fn expr(&mut self, e: &Expr) {
         match &e.kind {
-            ExprKind::Literal(_) | ExprKind::Thread | ExprKind::Threads => {}
+            ExprKind::Literal(_) | ExprKind::Place(_) => {}
             ExprKind::Var(var) => {
                 self.used(*var);
                 let (want, got) = (self.kernel.var(*var).ty, e.ty);

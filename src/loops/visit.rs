@@ -6,7 +6,7 @@ use super::ir::{ArrayId, Expr, ExprKind, Stmt, VarId};
 pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
     f(e);
     match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Thread | ExprKind::Threads => {}
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Place(_) => {}
         ExprKind::Load { index, .. } => expr(index, f),
         ExprKind::Unary(_, a) | ExprKind::Cast(a) => expr(a, f),
         ExprKind::Binary(_, a, b) => {
@@ -222,7 +222,7 @@ pub fn rename(
 
 fn rename_expr(e: &mut Expr, var: &impl Fn(VarId) -> VarId, array: &impl Fn(ArrayId) -> ArrayId) {
     match &mut e.kind {
-        ExprKind::Literal(_) | ExprKind::Thread | ExprKind::Threads => {}
+        ExprKind::Literal(_) | ExprKind::Place(_) => {}
         ExprKind::Var(v) => *v = var(*v),
         ExprKind::Load { array: a, index } => {
             *a = array(*a);

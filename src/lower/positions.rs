@@ -50,8 +50,7 @@ fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
         | ir::ExprKind::Call(..)
         | ir::ExprKind::Cast(_)
         | ir::ExprKind::Select(..)
-        | ir::ExprKind::Thread
-        | ir::ExprKind::Threads => linear::add(start, hi),
+        | ir::ExprKind::Place(_) => linear::add(start, hi),
     }
 }
 

@@ -330,8 +330,7 @@ impl Lowerer<'_> {
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
             | ExprKind::Select(..)
-            | ExprKind::Thread
-            | ExprKind::Threads => false,
+            | ExprKind::Place(_) => false,
         })
     }
 

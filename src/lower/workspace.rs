@@ -38,8 +38,7 @@ impl Lowerer<'_> {
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
             | ExprKind::Select(..)
-            | ExprKind::Thread
-            | ExprKind::Threads => None,
+            | ExprKind::Place(_) => None,
         };
         let mut array = self.storage[&temp].values;
         if constant.is_some() || scope.threaded {

@@ -122,6 +122,24 @@ fn nested(
         .with_help(format!("store `{}` dense, or leave the loops", result.name)));
     }
     let [outer_roots, inner_roots] = &roots;
+    // Of a sum in parts, a workspace may keep some and add up others.
+    let (above, below) = (
+        graph.provenance.ancestors(outer),
+        graph.provenance.ancestors(inner),
+    );
+    let kept = |vars: &[VarId]| nest.lhs.iter().any(|v| vars.contains(v));
+    if outer_roots.iter().any(|root| inner_roots.contains(root)) && kept(&above) != kept(&below) {
+        return Err(Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            arguments.span,
+            format!(
+                "fusing a part of `{}` that `{}` keeps with one that it adds up is not supported yet",
+                graph.var(outer_roots[0]).name, result.name
+            ),
+            "parts of one variable",
+        )
+        .with_help("leave the two loops apart"));
+    }
     for &sparse in outer_roots {
         if !is_sparse_driven(graph, &nest.rhs, sparse) {
             continue;
