@@ -17,3 +17,4 @@ pub mod reference;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;
+pub mod target;

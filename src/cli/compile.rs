@@ -3,7 +3,7 @@
 use super::args::{CheckArgs, CompileCommand};
 use super::{Reporter, print, request};
 use crate::driver::{self, Source, write};
-use crate::emit::{Unit, c};
+use crate::emit::{self, Unit};
 use crate::syntax::taco;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.out")));
     if args.list_outputs {
-        for file in c::file_names(&name) {
+        for file in emit::file_names(&name, request.target) {
             print(&format!("{}\n", folder.join(file).display()));
         }
         return 0;
@@ -47,10 +47,10 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         kernels: compiled.kernels,
     };
     if args.stdout {
-        print(&c::kernel_text(&unit));
+        print(&emit::kernel_text(&unit, request.target));
         return 0;
     }
-    let files = c::emit(&unit);
+    let files = emit::emit(&unit, request.target);
     if args.check {
         let diff = write::diff(&folder, &files);
         if diff.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         return reporter.io_error(&folder, &error);
     }
     if let Some(depfile) = &args.depfile {
-        let outputs: Vec<PathBuf> = c::file_names(&name)
+        let outputs: Vec<PathBuf> = emit::file_names(&name, request.target)
             .iter()
             .map(|f| folder.join(Path::new(f)))
             .collect();

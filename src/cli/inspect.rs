@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagram;
 use crate::driver::{self, Failure, argument, compile};
-use crate::emit::{Unit, c};
+use crate::emit::{self, Unit};
 use crate::format::builtin;
 use crate::graph::print as graph_print;
 use crate::loops::print as loops_print;
@@ -112,10 +112,13 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> String {
             .iter()
             .for_each(|k| out += &loops_print::print(k)),
         Stage::Kernel => {
-            out = c::kernel_text(&Unit {
-                name: "kernel".to_string(),
-                kernels: compiled.kernels,
-            });
+            out = emit::kernel_text(
+                &Unit {
+                    name: "kernel".to_string(),
+                    kernels: compiled.kernels,
+                },
+                compiled.target,
+            );
         }
         Stage::Tokens => {}
     }

@@ -239,17 +239,6 @@ pub fn request(
             ));
         }
     };
-    if program.target == TargetName::Cuda {
-        let span = argument(sources, "--target", "cuda");
-        return Err(Diagnostic::error(
-            codes::NOT_SUPPORTED,
-            span,
-            "the target cuda is not supported yet",
-            "only c is",
-        )
-        .with_help("leave `--target` out")
-        .into());
-    }
     let mut defines = Vec::new();
     for text in &program.defines {
         defines.push(pair::<i64>(text, "-D", sources)?);
@@ -274,7 +263,10 @@ pub fn request(
         sizes,
         index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
         def: program.def.clone(),
-        target: Target::C,
+        target: match program.target {
+            TargetName::C => Target::C,
+            TargetName::Cuda => Target::Cuda,
+        },
         first_commands: None,
     })
 }

@@ -6,12 +6,15 @@ use super::{Reporter, print, request};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
+use crate::driver::build::Backend;
+use crate::driver::device;
 use crate::driver::{
     self, Failure, argument, bind, binding,
     build::{Library, Trust},
     run,
 };
 use crate::program::ir::TensorId;
+use crate::target::Target;
 use std::path::PathBuf;
 
 pub(super) fn run(args: &RunArgs) -> u8 {
@@ -132,7 +135,19 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         } else {
             Trust::Nothing
         };
-        Library::build(std::slice::from_ref(kernel), trust, &mut reporter.sources)?
+        let backend = match compiled.target {
+            Target::C => Backend::C,
+            Target::Cuda => device::backend(args.time.is_none()),
+        };
+        if let Backend::Emulator { .. } = backend {
+            eprintln!("sparsec: no GPU with nvcc found: running on the emulator");
+        }
+        Library::build(
+            std::slice::from_ref(kernel),
+            backend,
+            trust,
+            &mut reporter.sources,
+        )?
     };
     if let Some(threads) = args.threads {
         library.set_threads(threads);

@@ -5,9 +5,10 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::emit::names::function;
 use crate::emit::types::c_type;
-use crate::emit::{Unit, c};
+use crate::emit::{self, Unit};
 use crate::loops::interface::Arg;
 use crate::loops::ir::Kernel;
+use crate::target::Target;
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::fmt::Write as _;
 use std::process::Command;
@@ -31,6 +32,26 @@ pub enum Trust {
     Inputs,
 }
 
+/// What runs the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The processor, by the C compiler.
+    C,
+    /// The processor, by the emulator of CUDA; with all accesses checked, or fast.
+    Emulator { checked: bool },
+    /// A GPU, by nvcc.
+    Gpu,
+}
+
+impl Backend {
+    fn target(self) -> Target {
+        match self {
+            Backend::C => Target::C,
+            Backend::Emulator { .. } | Backend::Gpu => Target::Cuda,
+        }
+    }
+}
+
 type Call = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 
 impl Library {
@@ -38,7 +59,12 @@ impl Library {
     ///
     /// # Errors
     /// No compiler, or it refuses the text.
-    pub fn build(kernels: &[Kernel], trust: Trust, sources: &mut Sources) -> Result<Self, Failure> {
+    pub fn build(
+        kernels: &[Kernel],
+        backend: Backend,
+        trust: Trust,
+        sources: &mut Sources,
+    ) -> Result<Self, Failure> {
         let unit = Unit {
             name: "kernels".to_string(),
             kernels: kernels.to_vec(),
@@ -47,14 +73,22 @@ impl Library {
             .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
         let mut written = Ok(());
-        for file in c::emit(&unit) {
+        for file in emit::emit(&unit, backend.target()) {
+            if let Some(inside) = folder.path().join(&file.name).parent() {
+                written = written.and_then(|()| std::fs::create_dir_all(inside));
+            }
             written = written.and_then(|()| put(&file.name, &file.content));
         }
         written
             .and_then(|()| put("calls.c", &trampolines(kernels)))
             .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
         let library = folder.path().join("kernels.so");
-        compile(folder.path(), trust, sources)?;
+        match backend {
+            Backend::C => compile(folder.path(), trust, sources)?,
+            Backend::Emulator { .. } | Backend::Gpu => {
+                super::device::compile(folder.path(), backend, trust, sources)?;
+            }
+        }
         // SAFETY: the library was just built from our own text and runs no initialisers
         // beyond those of the C runtime.
         let library = unsafe { libloading::Library::new(&library) }
@@ -158,7 +192,11 @@ fn trampolines(kernels: &[Kernel]) -> String {
     out
 }
 
-fn environment(sources: &mut Sources, code: crate::diagnostic::Code, reason: &str) -> Failure {
+pub(super) fn environment(
+    sources: &mut Sources,
+    code: crate::diagnostic::Code,
+    reason: &str,
+) -> Failure {
     let span = super::argument(sources, "environment", &compiler().to_string_lossy());
     Failure::Environment(
         Diagnostic::error(code, span, reason.to_string(), "the C compiler")
@@ -166,7 +204,7 @@ fn environment(sources: &mut Sources, code: crate::diagnostic::Code, reason: &st
     )
 }
 
-fn compiler() -> OsString {
+pub(super) fn compiler() -> OsString {
     std::env::var_os("CC")
         .filter(|cc| !cc.is_empty())
         .unwrap_or_else(|| OsString::from("cc"))

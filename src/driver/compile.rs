@@ -71,6 +71,7 @@ pub enum ScheduleChoice {
 /// The outcome of every stage.
 #[derive(Clone, Debug)]
 pub struct Compiled {
+    pub target: Target,
     pub program: Program,
     pub graphs: Vec<Graph>,
     pub kernels: Vec<Kernel>,
@@ -126,7 +127,17 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             Ok((mut lowered, graph)) => {
                 remarks.append(&mut lowered.remarks);
                 let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
-                let kernel = loops::divide_plainly(kernel);
+                let kernel = match request.target {
+                    Target::C => Ok(kernel),
+                    Target::Cuda => loops::device::place(kernel),
+                };
+                let kernel = match kernel {
+                    Ok(kernel) => loops::divide_plainly(kernel),
+                    Err(refusal) => {
+                        errors.push(not_placed(function, refusal));
+                        continue;
+                    }
+                };
                 debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
                 kernels.push(kernel);
                 lattices.push(std::mem::take(&mut lowered.lattices));
@@ -159,6 +170,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         return Err(Failure::Program(errors));
     }
     Ok(Compiled {
+        target: request.target,
         program: resolved.program,
         graphs,
         kernels,
@@ -166,6 +178,17 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         remarks,
         inputs,
     })
+}
+
+/// The diagnostic of what cannot be placed on a GPU.
+fn not_placed(function: &Function, refusal: loops::device::Refusal) -> Diagnostic {
+    Diagnostic::error(
+        crate::diagnostic::codes::lower::DEVICE,
+        function.span,
+        refusal.message,
+        "with this schedule",
+    )
+    .with_help(refusal.help)
 }
 
 /// The first commands of a schedule, with all its constants.

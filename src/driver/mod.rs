@@ -6,6 +6,7 @@ pub mod binding;
 pub mod build;
 pub mod compile;
 pub mod count;
+pub mod device;
 pub mod memory;
 pub mod number;
 pub mod run;

@@ -10,7 +10,11 @@ use std::path::{Path, PathBuf};
 pub fn write(folder: &Path, files: &[File]) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for file in files {
-        write_if_changed(&folder.join(&file.name), &file.content)?;
+        let path = folder.join(&file.name);
+        if let Some(inside) = path.parent() {
+            std::fs::create_dir_all(inside)?;
+        }
+        write_if_changed(&path, &file.content)?;
     }
     Ok(())
 }

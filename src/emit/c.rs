@@ -5,6 +5,7 @@ use super::names::function;
 use super::{File, RUNTIME_HEADER, Unit, entry, makefile, smoke};
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
+use crate::target::Target;
 use std::fmt::Write as _;
 
 /// The names of the files that [`emit`] gives, in its order.
@@ -63,11 +64,11 @@ pub fn kernel_text(unit: &Unit) -> String {
         out.push('\n');
         out.push_str(&entry::definition(kernel));
     }
-    out.push_str(&smoke::text(unit));
+    out.push_str(&smoke::text(unit, Target::C));
     out
 }
 
-fn comment(kernel: &Kernel) -> String {
+pub(super) fn comment(kernel: &Kernel) -> String {
     let mut out = format!("/* {}\n", kernel.name);
     for line in kernel.comment.iter().flat_map(|c| c.lines()) {
         let line = line.trim().replace("*/", "* /");
@@ -80,6 +81,17 @@ fn comment(kernel: &Kernel) -> String {
 /// The text of `NAME.h`.
 #[must_use]
 pub fn header(unit: &Unit) -> String {
+    header_with(unit, "", |kernel| {
+        let name = function(&kernel.name);
+        let raw = Printer::new(kernel).signature(&format!("{name}_raw"), Part::Body);
+        format!(
+            "/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */\n{raw};\n"
+        )
+    })
+}
+
+/// A header with the checked functions and others.
+pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> String) -> String {
     let guard: String = unit
         .name
         .chars()
@@ -96,8 +108,10 @@ pub fn header(unit: &Unit) -> String {
          * reason in sparsec_error(). */\n#ifndef SPARSEC_KERNELS_{guard}_H\n#define SPARSEC_KERNELS_{guard}_H\n\n\
          #include \"sparsec.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n"
     );
+    if !types.is_empty() {
+        let _ = write!(out, "\n{types}");
+    }
     for kernel in &unit.kernels {
-        let name = function(&kernel.name);
         out.push('\n');
         out.push_str(&comment(kernel));
         let results: Vec<&str> = kernel
@@ -117,9 +131,7 @@ pub fn header(unit: &Unit) -> String {
             );
         }
         let _ = writeln!(out, "{};\n", entry::signature(kernel));
-        out.push_str("/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */\n");
-        let raw = Printer::new(kernel).signature(&format!("{name}_raw"), Part::Body);
-        let _ = writeln!(out, "{raw};");
+        out.push_str(&others(kernel));
     }
     out.push_str("\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     out

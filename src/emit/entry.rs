@@ -116,6 +116,21 @@ pub fn definition(kernel: &Kernel) -> String {
     .run()
 }
 
+/// The definition of the checked function of a GPU's kernel: copies to the device and back.
+#[must_use]
+pub fn cuda_definition(kernel: &Kernel) -> String {
+    let mut entry = Entry {
+        kernel,
+        name: function(&kernel.name),
+        out: String::new(),
+    };
+    entry.begin();
+    entry.device_call();
+    entry.line("return SPARSEC_OK;");
+    entry.out.push_str("}\n");
+    entry.out
+}
+
 struct Entry<'k> {
     kernel: &'k Kernel,
     name: String,
@@ -133,6 +148,15 @@ impl Entry<'_> {
     }
 
     fn run(mut self) -> String {
+        self.begin();
+        self.host_call();
+        self.line("return SPARSEC_OK;");
+        self.out.push_str("}\n");
+        self.out
+    }
+
+    /// Checks and sizes, up to the results' shapes.
+    fn begin(&mut self) {
         let kernel = self.kernel;
         let head = signature(kernel);
         let _ = writeln!(self.out, "{head} {{");
@@ -160,6 +184,11 @@ impl Entry<'_> {
             let args = self.raw_args(Part::Checks);
             self.call_raw(&format!("{}_check", self.name), &args);
         }
+    }
+
+    /// The call of the raw function, and what it gave.
+    fn host_call(&mut self) {
+        let kernel = self.kernel;
         let args = self.raw_args(Part::Body);
         let raw = format!("{}_raw", self.name);
         self.call_raw(&raw, &args);
@@ -168,9 +197,6 @@ impl Entry<'_> {
                 self.hand_over(tensor);
             }
         }
-        self.line("return SPARSEC_OK;");
-        self.out.push_str("}\n");
-        self.out
     }
 
     fn call_raw(&mut self, function: &str, args: &[String]) {
@@ -281,6 +307,9 @@ impl Entry<'_> {
         for size in &self.kernel.interface.sizes {
             printer.set_name(size.var, self.size_name(&size.name));
         }
+        for count in &self.kernel.interface.counts {
+            printer.set_name(count.var, self.size_name(&count.name));
+        }
         for arg in &self.kernel.interface.args {
             match arg {
                 Arg::Scalar { name, var, .. } => printer.set_name(*var, identifier(name)),
@@ -359,6 +388,128 @@ impl Entry<'_> {
             }
         }
         args
+    }
+
+    /// Copies what the device needs, launches, and fetches the results.
+    fn device_call(&mut self) {
+        let kernel = self.kernel;
+        let host = super::cuda::Host::new(kernel);
+        let grown = host.grown();
+        let counts = super::cuda::returned_counts(kernel);
+        let mut args = Vec::new();
+        let mut scalars = Vec::new();
+        for size in &kernel.interface.sizes {
+            if size.fixed.is_none() {
+                scalars.push(self.size_name(&size.name));
+            }
+        }
+        for count in &kernel.interface.counts {
+            if let Some(Arg::Tensor(t)) = kernel.interface.args.get(count.arg) {
+                let own = identifier(&t.name);
+                let name = self.size_name(&count.name);
+                self.line(&format!(
+                    "int64_t {name} = sparsec_parents({own}, {});",
+                    count.level + 1
+                ));
+                scalars.push(name);
+            }
+        }
+        self.line("sparsec_memory memory;");
+        for arg in &kernel.interface.args {
+            let tensor = match arg {
+                Arg::Scalar { name, .. } => {
+                    args.push(identifier(name));
+                    scalars.push(identifier(name));
+                    continue;
+                }
+                Arg::Tensor(t) => t,
+            };
+            let own = identifier(&tensor.name);
+            let given_back = returned(kernel, tensor);
+            let constant = if tensor.direction == Direction::In {
+                "const "
+            } else {
+                ""
+            };
+            let mut arrays = Vec::new();
+            for (l, level) in tensor.levels.iter().enumerate() {
+                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
+                    if let Some(id) = id {
+                        arrays.push((
+                            id,
+                            format!("{own}{}_{what}", l + 1),
+                            format!("sparsec_upload_{what}(&memory, {own}, {l})"),
+                        ));
+                    }
+                }
+            }
+            let upload = if tensor.direction == Direction::Out {
+                format!("sparsec_room_vals(&memory, {own})")
+            } else {
+                format!("sparsec_upload_vals(&memory, {own})")
+            };
+            arrays.push((tensor.values, format!("{own}_vals"), upload));
+            for (id, name, upload) in arrays {
+                let ty = c_type(kernel.array(id).elem);
+                let room = counts.iter().find(|(array, _)| *array == id);
+                if grown.contains(&id) {
+                    self.line(&format!("{ty} *{name} = NULL;"));
+                    args.push(format!("&{name}"));
+                    continue;
+                }
+                let from = match (given_back, room) {
+                    (true, Some((_, count))) => {
+                        format!("memory.room({}, sizeof({ty}))", self.dim_text(count))
+                    }
+                    (true, None) | (false, _) => upload,
+                };
+                self.line(&format!(
+                    "{constant}{ty} *{name} = ({constant}{ty} *){from};"
+                ));
+                args.push(name);
+            }
+        }
+        let sizes: Vec<String> = scalars
+            .iter()
+            .filter(|s| !args.contains(s))
+            .cloned()
+            .collect();
+        let mut all = sizes;
+        all.append(&mut args);
+        if grown.is_empty() {
+            let call = format!("{}_workspace({})", self.name, scalars.join(", "));
+            self.line(&format!(
+                "void *workspace = memory.room((int64_t){call}, 1);"
+            ));
+            all.push("workspace".to_string());
+        } else {
+            all.push("&memory".to_string());
+        }
+        all.push("0".to_string());
+        self.line("if (memory.error) return memory.error;");
+        let function = if grown.is_empty() { "device" } else { "run" };
+        self.call_raw(&format!("{}_{function}", self.name), &all);
+        for tensor in tensors(kernel) {
+            if tensor.direction == Direction::In {
+                continue;
+            }
+            let own = identifier(&tensor.name);
+            if !returned(kernel, tensor) {
+                self.try_call(&format!("sparsec_download_vals({own}, {own}_vals)"));
+                continue;
+            }
+            for (l, level) in tensor.levels.iter().enumerate() {
+                let array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
+                    Some(_) => format!("{own}{}_{what}", l + 1),
+                    None => "NULL".to_string(),
+                };
+                if level.pos.is_some() || level.crd.is_some() {
+                    let (pos, crd) = (array("pos", level.pos), array("crd", level.crd));
+                    self.try_call(&format!("sparsec_download_level({own}, {l}, {pos}, {crd})"));
+                }
+            }
+            self.try_call(&format!("sparsec_download_result({own}, {own}_vals)"));
+        }
     }
 
     fn hand_over(&mut self, tensor: &TensorArg) {

@@ -1,6 +1,6 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
-use super::kernel::Printer;
+use super::kernel::{Dialect, Printer};
 use super::types::{c_type, helper_suffix};
 use crate::loops::ir::{Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp};
 
@@ -125,7 +125,8 @@ impl Printer<'_> {
             BinaryOp::Mul => self.narrow(ty, infix("*", PRODUCT)),
             BinaryOp::Div if ty.is_integer() && !is_positive(b) => helper("div"),
             BinaryOp::Div => infix("/", PRODUCT),
-            BinaryOp::Rem if ty.is_integer() => helper("rem"),
+            BinaryOp::Rem if ty.is_integer() && !is_positive(b) => helper("rem"),
+            BinaryOp::Rem if ty.is_integer() => infix("%", PRODUCT),
             BinaryOp::Rem => math("fmod"),
             BinaryOp::FloorDiv => (
                 format!("sparsec_floordiv({}, {})", self.expr(a), self.expr(b)),
@@ -166,6 +167,9 @@ impl Printer<'_> {
             return (format!("{} != {zero}", self.at(a, EQUALITY + 1)), EQUALITY);
         }
         if a.ty.is_complex() && !ty.is_complex() {
+            if self.dialect == Dialect::Device {
+                return (format!("({})({}).re", c_type(ty), self.expr(a)), PREFIX);
+            }
             let part = if a.ty == ScalarType::C64 {
                 "crealf"
             } else {
@@ -192,47 +196,76 @@ impl Printer<'_> {
         if func == Func::Abs && of == ScalarType::Bool {
             return (list.join(", "), TERNARY);
         }
+        if of.is_complex() && self.dialect == Dialect::Device {
+            let name = complex_name(func);
+            return (format!("sparsec_c{name}({})", list.join(", ")), PRIMARY);
+        }
         let narrow = of == ScalarType::F32 || of == ScalarType::C64;
         let suffix = if narrow { "f" } else { "" };
         let prefix = if of.is_complex() { "c" } else { "" };
-        let name = match func {
-            Func::Abs if of.is_complex() => "abs",
-            Func::Abs => "fabs",
-            Func::Sqrt => "sqrt",
-            Func::Cbrt => "cbrt",
-            Func::Exp => "exp",
-            Func::Expm1 => "expm1",
-            Func::Log => "log",
-            Func::Log1p => "log1p",
-            Func::Log10 => "log10",
-            Func::Sin => "sin",
-            Func::Cos => "cos",
-            Func::Tan => "tan",
-            Func::Asin => "asin",
-            Func::Acos => "acos",
-            Func::Atan => "atan",
-            Func::Atan2 => "atan2",
-            Func::Sinh => "sinh",
-            Func::Cosh => "cosh",
-            Func::Tanh => "tanh",
-            Func::Asinh => "asinh",
-            Func::Acosh => "acosh",
-            Func::Atanh => "atanh",
-            Func::Sigmoid => "sparsec_sigmoid",
-            Func::Pow => "pow",
-            Func::Floor => "floor",
-            Func::Ceil => "ceil",
-            Func::Round => "round",
-            Func::Mod => "fmod",
-            Func::Min => "fmin",
-            Func::Max => "fmax",
-            Func::Fma => "fma",
-            Func::Heaviside => "sparsec_heaviside",
+        let name = if of.is_complex() {
+            complex_name(func)
+        } else {
+            real_name(func)
         };
         (
             format!("{prefix}{name}{suffix}({})", list.join(", ")),
             PRIMARY,
         )
+    }
+}
+
+/// The name of a function of real numbers.
+fn real_name(func: Func) -> &'static str {
+    if func == Func::Abs {
+        return "fabs";
+    }
+    let own = [
+        (Func::Sigmoid, "sparsec_sigmoid"),
+        (Func::Mod, "fmod"),
+        (Func::Min, "fmin"),
+        (Func::Max, "fmax"),
+        (Func::Heaviside, "sparsec_heaviside"),
+    ];
+    own.iter()
+        .find(|(f, _)| *f == func)
+        .map_or_else(|| complex_name(func), |(_, name)| name)
+}
+
+/// The name of a function that complex numbers have too, without its prefix.
+fn complex_name(func: Func) -> &'static str {
+    match func {
+        Func::Abs => "abs",
+        Func::Sqrt => "sqrt",
+        Func::Cbrt => "cbrt",
+        Func::Exp => "exp",
+        Func::Expm1 => "expm1",
+        Func::Log => "log",
+        Func::Log1p => "log1p",
+        Func::Log10 => "log10",
+        Func::Sin => "sin",
+        Func::Cos => "cos",
+        Func::Tan => "tan",
+        Func::Asin => "asin",
+        Func::Acos => "acos",
+        Func::Atan => "atan",
+        Func::Atan2 => "atan2",
+        Func::Sinh => "sinh",
+        Func::Cosh => "cosh",
+        Func::Tanh => "tanh",
+        Func::Asinh => "asinh",
+        Func::Acosh => "acosh",
+        Func::Atanh => "atanh",
+        Func::Sigmoid => "sigmoid",
+        Func::Pow => "pow",
+        Func::Floor => "floor",
+        Func::Ceil => "ceil",
+        Func::Round => "round",
+        Func::Mod => "mod",
+        Func::Min => "min",
+        Func::Max => "max",
+        Func::Fma => "fma",
+        Func::Heaviside => "heaviside",
     }
 }
 

@@ -3,24 +3,31 @@
 use super::names::Scopes;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::{
-    ArrayId, ErrorCode, Expr, ExprKind, Kernel, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt,
-    Storage, VarId,
-};
+use crate::loops::ir::{ArrayId, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Prints one kernel. Names are given as declarations are met.
 pub(super) struct Printer<'k> {
     pub kernel: &'k Kernel,
-    names: Vec<String>,
-    arrays: Vec<String>,
-    scopes: Scopes,
-    out: String,
-    indent: usize,
+    pub(super) names: Vec<String>,
+    pub(super) arrays: Vec<String>,
+    pub(super) scopes: Scopes,
+    pub(super) out: String,
+    pub(super) indent: usize,
+    pub(super) dialect: Dialect,
+    pub(super) part: Part,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
+}
+
+/// What the text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// C with OpenMP.
+    C,
+    /// A kernel of a GPU.
+    Device,
 }
 
 /// Which statements a function runs.
@@ -32,10 +39,10 @@ pub(super) enum Part {
 }
 
 /// A parameter of the raw function.
-struct Param {
-    text: String,
-    name: String,
-    used: bool,
+pub(super) struct Param {
+    pub text: String,
+    pub name: String,
+    pub used: bool,
 }
 
 impl<'k> Printer<'k> {
@@ -47,6 +54,8 @@ impl<'k> Printer<'k> {
             scopes: Scopes::default(),
             out: String::new(),
             indent: 0,
+            dialect: Dialect::C,
+            part: Part::Body,
             fallible: false,
         }
     }
@@ -99,6 +108,7 @@ impl<'k> Printer<'k> {
             self.line(&unused.join(" "));
         }
         self.fallible = false;
+        self.part = part;
         visit::stmts(body, &mut |s| {
             self.fallible |= matches!(
                 s,
@@ -114,7 +124,8 @@ impl<'k> Printer<'k> {
                 self.line(&text);
             }
         }
-        if self.fallible {
+        let frees = self.fallible && part == Part::Body;
+        if frees {
             self.line("int error;");
         }
         self.stmts(body);
@@ -127,7 +138,7 @@ impl<'k> Printer<'k> {
             }
         }
         self.line("return SPARSEC_OK;");
-        if self.fallible {
+        if frees {
             self.indent = 0;
             self.out.push_str("fail:\n");
             self.indent = 1;
@@ -161,6 +172,7 @@ impl<'k> Printer<'k> {
             | Stmt::Slice { .. }
             | Stmt::Assume { .. }
             | Stmt::FailIf { .. }
+            | Stmt::Device(_)
             | Stmt::Comment(_) => {}
         });
         used.into_iter().collect()
@@ -168,7 +180,10 @@ impl<'k> Printer<'k> {
 
     fn params(&mut self, part: Part) -> Vec<Param> {
         let kernel = self.kernel;
-        let (vars, arrays) = used_names(kernel, part);
+        let (vars, arrays) = used_names(match part {
+            Part::Body => &kernel.body,
+            Part::Checks => &kernel.checks,
+        });
         let mut params = Vec::new();
         for size in &kernel.interface.sizes {
             let name = self.scopes.fresh(&size.name);
@@ -212,7 +227,7 @@ impl<'k> Printer<'k> {
         params
     }
 
-    fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
+    pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
         let array = self.kernel.array(id);
         let name = self.scopes.fresh(&array.name);
         self.arrays[id.0 as usize].clone_from(&name);
@@ -223,7 +238,7 @@ impl<'k> Printer<'k> {
                 used: used.contains(&id),
                 name,
             },
-            Storage::Output | Storage::Local => Param {
+            Storage::Output | Storage::Local | Storage::Shared => Param {
                 text: format!("{ty} *SPARSEC_RESTRICT {name}"),
                 used: used.contains(&id),
                 name,
@@ -235,519 +250,21 @@ impl<'k> Printer<'k> {
             },
         }
     }
-
-    fn line(&mut self, text: &str) {
-        for _ in 0..self.indent {
-            self.out.push_str("    ");
-        }
-        self.out.push_str(text);
-        self.out.push('\n');
-    }
-
-    fn block(&mut self, body: &[Stmt]) {
-        self.scopes.open();
-        self.indent += 1;
-        self.stmts(body);
-        self.indent -= 1;
-        self.scopes.close();
-    }
-
-    fn stmts(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            self.stmt(stmt);
-        }
-    }
-
-    fn declare(&mut self, var: VarId) -> String {
-        let kernel = self.kernel;
-        let name = self.scopes.fresh(&kernel.var(var).name);
-        self.names[var.0 as usize].clone_from(&name);
-        name
-    }
-
-    fn stmt(&mut self, stmt: &Stmt) {
-        match stmt {
-            Stmt::Let { var, init } => {
-                let init = self.expr(init);
-                let name = self.declare(*var);
-                let ty = c_type(self.kernel.var(*var).ty);
-                self.line(&format!("{ty} {name} = {init};"));
-            }
-            Stmt::Assign { var, op, value } => {
-                let target = self.var(*var).to_string();
-                let ty = self.kernel.var(*var).ty;
-                let text = self.update(&target, ty, *op, value, Some(*var));
-                self.line(&text);
-            }
-            Stmt::Store {
-                array,
-                index,
-                op,
-                value,
-                atomic,
-            } => {
-                if *atomic {
-                    let elem = self.kernel.array(*array).elem;
-                    self.pragma(atomic_pragma(elem, *op));
-                    if let (Some(ReduceOp::Add), true) = (op, elem.is_integer() && elem.size() < 4)
-                    {
-                        let text = format!(
-                            "{}[{}] += {};",
-                            self.array(*array),
-                            self.expr(index),
-                            self.expr(value)
-                        );
-                        return self.line(&text);
-                    }
-                }
-                let target = format!("{}[{}]", self.array(*array), self.expr(index));
-                let elem = self.kernel.array(*array).elem;
-                let text = match elem {
-                    ScalarType::F16 => {
-                        format!("{target} = sparsec_float_to_half({});", self.expr(value))
-                    }
-                    ScalarType::BF16 => {
-                        format!(
-                            "{target} = sparsec_float_to_bfloat16({});",
-                            self.expr(value)
-                        )
-                    }
-                    ScalarType::Bool
-                    | ScalarType::I8
-                    | ScalarType::I16
-                    | ScalarType::I32
-                    | ScalarType::I64
-                    | ScalarType::U8
-                    | ScalarType::U16
-                    | ScalarType::U32
-                    | ScalarType::U64
-                    | ScalarType::F32
-                    | ScalarType::F64
-                    | ScalarType::C64
-                    | ScalarType::C128 => self.update(&target, elem, *op, value, None),
-                };
-                self.line(&text);
-            }
-            Stmt::For {
-                var,
-                lo,
-                hi,
-                step,
-                tag,
-                body,
-            } => {
-                let (lo, hi) = (self.expr(lo), self.compared(hi));
-                self.scopes.open();
-                let name = self.declare(*var);
-                self.loop_pragmas(tag);
-                let next = if *step == 1 {
-                    format!("{name}++")
-                } else {
-                    format!("{name} += {step}")
-                };
-                self.line(&format!(
-                    "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
-                ));
-                self.block(body);
-                self.scopes.close();
-                self.line("}");
-            }
-            Stmt::While { cond, body } => {
-                let cond = self.expr(cond);
-                self.line(&format!("while ({cond}) {{"));
-                self.block(body);
-                self.line("}");
-            }
-            Stmt::If { .. } => self.if_chain(stmt),
-            Stmt::Alloc {
-                array,
-                count,
-                zeroed,
-            } => {
-                let name = self.array(*array).to_string();
-                let count = self.expr(count);
-                let call = if *zeroed {
-                    format!("sparsec_zeroed({count}, sizeof *{name})")
-                } else {
-                    format!("sparsec_resize(NULL, {count}, sizeof *{name})")
-                };
-                self.line(&format!("{name} = {call};"));
-                self.line(&format!("SPARSEC_NEED({name});"));
-            }
-            Stmt::Grow {
-                arrays,
-                capacity,
-                needed,
-            } => self.grow(arrays, *capacity, needed),
-            Stmt::Declare { array, count } => {
-                let ty = c_type(self.kernel.array(*array).elem);
-                let text = format!("{ty} {}[{count}];", self.array(*array));
-                self.line(&text);
-            }
-            Stmt::Slice { array, of, offset } => {
-                let ty = c_type(self.kernel.array(*array).elem);
-                let text = format!(
-                    "{ty} *SPARSEC_RESTRICT {} = {} + {};",
-                    self.array(*array),
-                    self.array(*of),
-                    self.compared(offset)
-                );
-                self.line(&text);
-            }
-            Stmt::Assume { cond, text } => {
-                let text = format!("SPARSEC_ASSUME({}, \"{text}\");", self.expr(cond));
-                self.line(&text);
-            }
-            Stmt::Free { array } => {
-                let name = self.array(*array).to_string();
-                self.line(&format!("sparsec_release({name});"));
-                self.line(&format!("{name} = NULL;"));
-            }
-            Stmt::Fill {
-                array,
-                start,
-                count,
-                value,
-            } => self.fill(*array, start, count, value),
-            Stmt::Search {
-                var,
-                array,
-                lo,
-                hi,
-                key,
-                gallop,
-            } => {
-                let width = self.kernel.array(*array).elem.name();
-                let how = if *gallop { "gallop" } else { "lower_bound" };
-                let call = format!(
-                    "sparsec_{how}_{width}({}, {}, {}, {})",
-                    self.array(*array),
-                    self.expr(lo),
-                    self.expr(hi),
-                    self.expr(key)
-                );
-                let name = self.declare(*var);
-                self.line(&format!("int64_t {name} = {call};"));
-            }
-            Stmt::FailIf { cond, code } => {
-                let code = match code {
-                    ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",
-                    ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
-                    ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
-                };
-                let cond = self.expr(cond);
-                self.fail_if(&cond, code);
-            }
-            Stmt::Comment(text) => self.line(&format!("/* {} */", text.replace("*/", "* /"))),
-        }
-    }
-
-    fn fail_if(&mut self, cond: &str, code: &str) {
-        self.line(&format!("if ({cond}) {{"));
-        self.indent += 1;
-        self.line(&format!("error = {code};"));
-        self.line("goto fail;");
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    /// `target op= value;` in the shortest form that C has.
-    fn update(
-        &self,
-        target: &str,
-        ty: ScalarType,
-        op: Option<ReduceOp>,
-        value: &Expr,
-        var: Option<VarId>,
-    ) -> String {
-        let text = self.expr(value);
-        let narrow = ty.is_integer() && ty.size() < 4;
-        match op {
-            None => {
-                if let (Some(var), ExprKind::Binary(crate::loops::ir::BinaryOp::Add, a, b)) =
-                    (var, &value.kind)
-                    && a.kind == ExprKind::Var(var)
-                {
-                    let one =
-                        matches!(b.kind, ExprKind::Literal(crate::loops::ir::Literal::Int(1)));
-                    return if one {
-                        format!("{target}++;")
-                    } else {
-                        format!("{target} += {};", self.expr(b))
-                    };
-                }
-                format!("{target} = {text};")
-            }
-            Some(ReduceOp::Add) if !narrow && ty != ScalarType::Bool => {
-                if let ExprKind::Unary(crate::loops::ir::UnaryOp::Neg, a) = &value.kind {
-                    return format!("{target} -= {};", self.expr(a));
-                }
-                format!("{target} += {text};")
-            }
-            Some(ReduceOp::Mul) if !narrow && ty != ScalarType::Bool => {
-                format!("{target} *= {text};")
-            }
-            Some(ReduceOp::Add) if ty == ScalarType::Bool => {
-                format!("{target} = {target} || ({text});")
-            }
-            Some(ReduceOp::Mul) if ty == ScalarType::Bool => {
-                format!("{target} = {target} && ({text});")
-            }
-            Some(ReduceOp::Add) => {
-                format!("{target} = ({})({target} + ({text}));", c_type(ty))
-            }
-            Some(ReduceOp::Mul) => {
-                format!("{target} = ({})({target} * ({text}));", c_type(ty))
-            }
-            Some(op @ (ReduceOp::Min | ReduceOp::Max)) => {
-                let min = op == ReduceOp::Min;
-                let call = if ty == ScalarType::Bool {
-                    let symbol = if min { "&&" } else { "||" };
-                    return format!("{target} = {target} {symbol} ({text});");
-                } else if ty.is_integer() {
-                    let name = if min { "min" } else { "max" };
-                    format!("sparsec_{name}_{}", ty.name())
-                } else {
-                    let name = if min { "fmin" } else { "fmax" };
-                    let suffix = if ty == ScalarType::F32 { "f" } else { "" };
-                    format!("{name}{suffix}")
-                };
-                format!("{target} = {call}({target}, {text});")
-            }
-            Some(ReduceOp::And) => format!("{target} = {target} && ({text});"),
-            Some(ReduceOp::Or) => format!("{target} = {target} || ({text});"),
-        }
-    }
-
-    fn if_chain(&mut self, stmt: &Stmt) {
-        let mut at = stmt;
-        let mut head = String::new();
-        loop {
-            let Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } = at
-            else {
-                return;
-            };
-            let cond = self.expr(cond);
-            self.line(&format!("{head}if ({cond}) {{"));
-            self.block(then);
-            match otherwise.as_slice() {
-                [] => break,
-                [next @ Stmt::If { .. }] => {
-                    head = "} else ".to_string();
-                    at = next;
-                }
-                other => {
-                    self.line("} else {");
-                    self.block(other);
-                    break;
-                }
-            }
-        }
-        self.line("}");
-    }
-
-    fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
-        let room = self.var(capacity).to_string();
-        let full = match &needed.kind {
-            // `p + 1 > capacity` as one writes it.
-            ExprKind::Binary(crate::loops::ir::BinaryOp::Add, p, one)
-                if one.kind == ExprKind::Literal(crate::loops::ir::Literal::Int(1)) =>
-            {
-                format!("{} >= {room}", self.compared(p))
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => format!("{} > {room}", self.compared(needed)),
-        };
-        let needed = self.expr(needed);
-        self.line(&format!("if ({full}) {{"));
-        self.indent += 1;
-        self.line(&format!(
-            "{room} = sparsec_next_capacity({room}, {needed});"
-        ));
-        for &array in arrays {
-            let name = self.array(array).to_string();
-            self.line(&format!("SPARSEC_RESIZE({name}, {room});"));
-        }
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    fn fill(&mut self, array: ArrayId, start: &Expr, count: &Expr, value: &Expr) {
-        let name = self.array(array).to_string();
-        let zero = |e: &Expr| matches!(e.kind, ExprKind::Literal(l) if l.is_zero());
-        if zero(value) {
-            let from = if zero(start) {
-                name.clone()
-            } else {
-                format!("{name} + {}", self.expr(start))
-            };
-            let count = self.expr(count);
-            self.line(&format!(
-                "memset({from}, 0, (size_t)({count}) * sizeof *{name});"
-            ));
-            return;
-        }
-        self.scopes.open();
-        let k = self.scopes.fresh("k");
-        let (start_text, count_text) = (self.compared(start), self.compared(count));
-        let stored = match self.kernel.array(array).elem {
-            ScalarType::F16 => format!("sparsec_float_to_half({})", self.expr(value)),
-            ScalarType::BF16 => format!("sparsec_float_to_bfloat16({})", self.expr(value)),
-            ScalarType::Bool
-            | ScalarType::I8
-            | ScalarType::I16
-            | ScalarType::I32
-            | ScalarType::I64
-            | ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::F32
-            | ScalarType::F64
-            | ScalarType::C64
-            | ScalarType::C128 => self.expr(value),
-        };
-        let at = if zero(start) {
-            k.clone()
-        } else {
-            format!("{start_text} + {k}")
-        };
-        self.line(&format!(
-            "for (int64_t {k} = 0; {k} < {count_text}; {k}++) {{"
-        ));
-        self.indent += 1;
-        self.line(&format!("{name}[{at}] = {stored};"));
-        self.indent -= 1;
-        self.line("}");
-        self.scopes.close();
-    }
-
-    /// A pragma that compilers without OpenMP do not see.
-    fn pragma(&mut self, text: &str) {
-        let _ = writeln!(self.out, "#ifdef _OPENMP");
-        self.line(&format!("#pragma {text}"));
-        let _ = writeln!(self.out, "#endif");
-    }
-
-    fn loop_pragmas(&mut self, tag: &LoopTag) {
-        let mut clauses = String::new();
-        for (op, var) in &tag.reductions {
-            let ty = self.kernel.var(*var).ty;
-            clauses += &format!(" reduction({}:{})", reduction(*op, ty), self.var(*var));
-        }
-        let clause = |kind: &str, chunk: Option<u32>| match chunk {
-            Some(chunk) => format!(" schedule({kind}, {chunk})"),
-            None => format!(" schedule({kind})"),
-        };
-        if let Some(parallel) = tag.parallel {
-            let schedule = match parallel.schedule {
-                OmpSchedule::Default => String::new(),
-                OmpSchedule::Static(chunk) => clause("static", chunk),
-                OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
-                OmpSchedule::Guided(chunk) => clause("guided", chunk),
-            };
-            self.pragma(&format!("omp parallel for{schedule}{clauses}"));
-        } else if tag.vector {
-            self.pragma(&format!("omp simd{clauses}"));
-        } else if let Some(n) = tag.unroll {
-            self.line(&format!("SPARSEC_UNROLL({n})"));
-        }
-    }
 }
 
-/// The pragma that makes an update atomic: OpenMP's `atomic` knows sums and products of
-/// numbers; whatever else there is takes turns.
-fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static str {
-    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
-    let narrow = elem.is_integer() && elem.size() < 4;
-    match op {
-        Some(ReduceOp::Add) if number => "omp atomic",
-        Some(ReduceOp::Mul) if number && !narrow => "omp atomic",
-        Some(
-            ReduceOp::Add
-            | ReduceOp::Mul
-            | ReduceOp::Min
-            | ReduceOp::Max
-            | ReduceOp::And
-            | ReduceOp::Or,
-        )
-        | None => "omp critical",
-    }
-}
-
-/// OpenMP's name of a reduction.
-fn reduction(op: ReduceOp, ty: ScalarType) -> &'static str {
-    let logical = ty == ScalarType::Bool;
-    match op {
-        ReduceOp::Add if logical => "||",
-        ReduceOp::Mul | ReduceOp::Min if logical => "&&",
-        ReduceOp::Max if logical => "||",
-        ReduceOp::Add => "+",
-        ReduceOp::Mul => "*",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
-        ReduceOp::And => "&&",
-        ReduceOp::Or => "||",
-    }
-}
-
-/// The variables and arrays that a part mentions.
-fn used_names(kernel: &Kernel, part: Part) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
-    let body = match part {
-        Part::Body => &kernel.body,
-        Part::Checks => &kernel.checks,
-    };
+/// The variables and arrays that statements mention.
+pub(super) fn used_names(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
     let mut vars = BTreeSet::new();
     let mut arrays = BTreeSet::new();
     visit::stmts(body, &mut |stmt| {
         visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| match &node.kind {
-                ExprKind::Var(v) => {
-                    vars.insert(*v);
+            visit::expr(e, &mut |node| {
+                if let ExprKind::Var(v) = node.kind {
+                    vars.insert(v);
                 }
-                ExprKind::Load { array, .. } => {
-                    arrays.insert(*array);
-                }
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
             });
         });
-        match stmt {
-            Stmt::Store { array, .. }
-            | Stmt::Fill { array, .. }
-            | Stmt::Search { array, .. }
-            | Stmt::Alloc { array, .. }
-            | Stmt::Declare { array, .. }
-            | Stmt::Free { array } => {
-                arrays.insert(*array);
-            }
-            Stmt::Slice { array, of, .. } => arrays.extend([*array, *of]),
-            Stmt::Grow { arrays: grown, .. } => arrays.extend(grown),
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Assume { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Comment(_) => {}
-        }
+        arrays.extend(visit::arrays(stmt));
     });
     (vars, arrays)
 }

@@ -6,3 +6,10 @@ pub fn text(stem: &str) -> String {
     const TEMPLATE: &str = include_str!("runtime/Makefile.template");
     TEMPLATE.replace("@NAME@", stem)
 }
+
+/// The makefile of files for CUDA.
+#[must_use]
+pub fn cuda_text(stem: &str) -> String {
+    const TEMPLATE: &str = include_str!("runtime/Makefile.cuda");
+    TEMPLATE.replace("@NAME@", stem)
+}

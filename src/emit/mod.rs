@@ -4,15 +4,19 @@
 //! stands in the IR. Knows of tensors only what a kernel's interface says.
 
 pub mod c;
+pub mod cuda;
+mod device;
 pub mod entry;
 pub mod expr;
 pub mod kernel;
 pub mod makefile;
 pub mod names;
 pub mod smoke;
+mod stmt;
 pub mod types;
 
 use crate::loops::ir::Kernel;
+use crate::target::Target;
 
 /// What goes into one set of files.
 #[derive(Clone, Debug)]
@@ -29,5 +33,32 @@ pub struct File {
     pub content: String,
 }
 
-/// The runtime header, as it is emitted.
+/// The runtime header, as it is emitted for C.
 pub const RUNTIME_HEADER: &str = include_str!("runtime/sparsec.h");
+
+/// The names of the files of a target.
+#[must_use]
+pub fn file_names(stem: &str, target: Target) -> Vec<String> {
+    match target {
+        Target::C => c::file_names(stem),
+        Target::Cuda => cuda::file_names(stem),
+    }
+}
+
+/// All files of a unit.
+#[must_use]
+pub fn emit(unit: &Unit, target: Target) -> Vec<File> {
+    match target {
+        Target::C => c::emit(unit),
+        Target::Cuda => cuda::emit(unit),
+    }
+}
+
+/// The kernels' text alone.
+#[must_use]
+pub fn kernel_text(unit: &Unit, target: Target) -> String {
+    match target {
+        Target::C => c::kernel_text(unit),
+        Target::Cuda => cuda::kernel_text(unit),
+    }
+}

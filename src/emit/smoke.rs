@@ -6,16 +6,17 @@ use super::names::{function, identifier};
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{Expr, ExprKind, Kernel, Literal};
+use crate::target::Target;
 use std::fmt::Write as _;
 
 /// The section, with its `#ifdef`.
 #[must_use]
-pub fn text(unit: &Unit) -> String {
+pub fn text(unit: &Unit, target: Target) -> String {
     let mut out = String::from("\n#ifdef SPARSEC_MAIN\n");
     out.push_str(include_str!("runtime/smoke.c"));
     for kernel in &unit.kernels {
         out.push('\n');
-        out.push_str(&one(kernel));
+        out.push_str(&one(kernel, target));
     }
     out.push_str("\nint main(int argc, char **argv) {\n");
     out.push_str("    int64_t n = argc > 1 ? atoll(argv[1]) : 24;\n");
@@ -31,7 +32,11 @@ pub fn text(unit: &Unit) -> String {
     out
 }
 
-fn one(kernel: &Kernel) -> String {
+fn one(kernel: &Kernel, target: Target) -> String {
+    let zero = match target {
+        Target::C => "{0}",
+        Target::Cuda => "{}",
+    };
     let name = function(&kernel.name);
     let mut out = format!("static int smoke_{name}(int64_t n, int rounds) {{\n");
     let mut free = String::new();
@@ -47,7 +52,7 @@ fn one(kernel: &Kernel) -> String {
             }
             Arg::Tensor(t) => {
                 let own = identifier(&t.name);
-                let _ = writeln!(out, "    sparsec_tensor {own} = {{0}};");
+                let _ = writeln!(out, "    sparsec_tensor {own} = {zero};");
                 let _ = writeln!(free, "    sparsec_free_tensor(&{own});");
                 call.push(format!("&{own}"));
                 if t.direction == Direction::Out {
@@ -57,7 +62,12 @@ fn one(kernel: &Kernel) -> String {
                 let dims = if dims.is_empty() {
                     "NULL".to_string()
                 } else {
-                    format!("(const int64_t[]){{{}}}", dims.join(", "))
+                    let _ = writeln!(
+                        out,
+                        "    const int64_t {own}_dims[] = {{{}}};",
+                        dims.join(", ")
+                    );
+                    format!("{own}_dims")
                 };
                 let _ = writeln!(
                     reset,

@@ -23,7 +23,7 @@ pub mod within;
 pub use provenance::{BoundKind, Provenance, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::loops::ir::OmpSchedule;
+use crate::loops::ir::{GpuUnit, OmpSchedule};
 use crate::program::ir::{
     Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
@@ -134,6 +134,7 @@ pub enum Unit {
     CpuThread(OmpSchedule),
     /// The lanes of a vector register.
     CpuVector,
+    Gpu(GpuUnit),
 }
 
 /// What the user says of writes by several units (000, figure 7-2).
@@ -149,6 +150,8 @@ pub enum Race {
     Temporary,
     /// A reduction across the unit's lanes or threads.
     ParallelReduction,
+    /// As the unit's segment group says (001, 5.1).
+    Group,
 }
 
 /// The tree that lowering walks.

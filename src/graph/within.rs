@@ -24,7 +24,7 @@ pub fn opened(
     let l = &nest.loops[at];
     let threads = matches!(
         l.tag.parallel.as_ref().map(|p| p.unit),
-        Some(Unit::CpuThread(_))
+        Some(Unit::CpuThread(_) | Unit::Gpu(_))
     );
     let (top, made) = top_of(graph, l.var)?;
     let around: Vec<VarId> = outer

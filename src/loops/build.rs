@@ -2,7 +2,7 @@
 //! as a person would write it (`i * N + j`, never `(0 * M + i) * N + (j + 0)`).
 
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, Place, ReduceOp, ScalarType, UnaryOp, VarId,
 };
 
 const INDEX: ScalarType = ScalarType::I64;
@@ -205,6 +205,20 @@ fn fold_int(op: BinaryOp, x: i64, y: i64) -> Option<Folded> {
         BinaryOp::Ge => Folded::Bool(x >= y),
         BinaryOp::And | BinaryOp::Or => return None,
     })
+}
+
+/// `a op b` for the operator of a reduction.
+#[must_use]
+pub fn combine(op: ReduceOp, a: Expr, b: Expr) -> Expr {
+    let op = match op {
+        ReduceOp::Add => BinaryOp::Add,
+        ReduceOp::Mul => BinaryOp::Mul,
+        ReduceOp::Min => BinaryOp::Min,
+        ReduceOp::Max => BinaryOp::Max,
+        ReduceOp::And => BinaryOp::And,
+        ReduceOp::Or => BinaryOp::Or,
+    };
+    binary(op, a, b)
 }
 
 #[must_use]

@@ -19,6 +19,18 @@ pub struct Interface {
     pub args: Vec<Arg>,
     /// What the checked function refuses before it calls the raw one.
     pub requirements: Vec<Requirement>,
+    /// Numbers of stored elements that device functions take, behind the sizes.
+    pub counts: Vec<CountArg>,
+}
+
+/// How many positions a compressed level of an input has.
+#[derive(Clone, Debug)]
+pub struct CountArg {
+    pub name: String,
+    pub var: VarId,
+    /// Which of the arguments, and which of its levels.
+    pub arg: usize,
+    pub level: usize,
 }
 
 /// A condition on sizes and scalar parameters.

@@ -5,8 +5,9 @@
 //! store to an array they load from is passed; a variable is declared once
 //! (`Let` or `For`) before its uses and only changes when it is `mutable`; arrays
 //! do not alias. `F16` and `BF16` occur only as element types of arrays: a load
-//! has the type `F32`, a store rounds.
+//! has the type `F32`, a store rounds what it combined in `F32`.
 
+pub use super::device::ir::{Device, GpuLevel, GpuUnit, Group, Strategy};
 pub use super::interface::Interface;
 pub use crate::program::ir::Func;
 pub use crate::scalar::{Literal, ScalarType};
@@ -64,6 +65,8 @@ pub enum Storage {
     Returned,
     /// Allocated and freed by the kernel: temporaries and workspaces.
     Local,
+    /// Declared in a launch and shared by the threads of a block.
+    Shared,
 }
 
 impl Kernel {
@@ -255,6 +258,8 @@ pub enum Stmt {
         cond: Expr,
         code: ErrorCode,
     },
+    /// What only a GPU's program has.
+    Device(Device),
     Comment(String),
 }
 
@@ -268,10 +273,24 @@ pub enum ErrorCode {
     IndexOverflow,
 }
 
+impl ErrorCode {
+    /// Its number in the runtime header.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            ErrorCode::OutOfMemory => 1,
+            ErrorCode::IndexOutOfRange => 2,
+            ErrorCode::IndexOverflow => 3,
+        }
+    }
+}
+
 /// How a loop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopTag {
     pub parallel: Option<Parallel>,
+    /// Iterations are shared out to units of a GPU; placed by [`super::device`].
+    pub gpu: Option<GpuUnit>,
     /// Iterations may run in the lanes of a vector.
     pub vector: bool,
     pub unroll: Option<u32>,

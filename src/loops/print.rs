@@ -1,6 +1,6 @@
 //! The loop IR as text (`sparsec show --stage loops`).
 
-use super::ir::{Expr, ExprKind, Kernel, Stmt};
+use super::ir::{Device, Expr, ExprKind, Kernel, Place, Stmt};
 use std::fmt::Write as _;
 
 /// The kernel's statements, indented.
@@ -61,6 +61,12 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
                 Some(parallel) => format!(" {:?}", parallel.schedule),
                 None => String::new(),
             };
+            if let Some(unit) = tag.gpu {
+                kind += &format!(" {:?}{:?}", unit.level, unit.axis);
+                if let Some(group) = unit.group {
+                    kind += &format!(" {:?} of {}", group.strategy, group.size);
+                }
+            }
             if tag.vector {
                 kind += " vector";
             }
@@ -156,6 +162,50 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             e(key)
         ),
         Stmt::FailIf { cond, code } => format!("fail {code:?} if {}", e(cond)),
+        Stmt::Device(device) => {
+            let (text, body) = match device {
+                Device::Launch { grid, block, body } => {
+                    let grid: Vec<String> = grid.iter().map(e).collect();
+                    let text = format!("launch ({}) blocks of {block:?}", grid.join(", "));
+                    (text, Some(body))
+                }
+                Device::Retry(retry) => {
+                    let groups: Vec<String> = retry
+                        .groups
+                        .iter()
+                        .map(|(capacity, arrays)| {
+                            let names: Vec<String> = arrays.iter().map(|a| array(*a)).collect();
+                            format!("{} ({})", names.join(", "), var(*capacity))
+                        })
+                        .collect();
+                    let text = format!("retry until there is room in {}", groups.join("; "));
+                    (text, Some(&retry.body))
+                }
+                Device::Barrier(scope) => (format!("barrier {scope:?}"), None),
+                Device::Reduce { var: v, op, scope } => {
+                    (format!("{} = {op:?} over {scope:?}", var(*v)), None)
+                }
+                Device::SegmentStore {
+                    array: a,
+                    index,
+                    op,
+                    value,
+                    lanes,
+                } => {
+                    let (index, value) = (e(index), e(value));
+                    let text = format!(
+                        "{}[{index}] {op:?}= {value} by segments of {lanes}",
+                        array(*a)
+                    );
+                    (text, None)
+                }
+            };
+            let _ = writeln!(out, "{pad}{text}");
+            if let Some(body) = body {
+                stmts(k, body, depth + 1, out);
+            }
+            return;
+        }
         Stmt::Comment(text) => format!("# {text}"),
     };
     let _ = writeln!(out, "{pad}{text}");
@@ -168,6 +218,8 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         ExprKind::Load { array, index } => {
             format!("{}[{}]", k.array(*array).name, expr(k, index))
         }
+        ExprKind::Place(Place::Thread) => "thread".to_string(),
+        ExprKind::Place(Place::Threads) => "threads".to_string(),
         ExprKind::Place(place) => format!("{place:?}"),
         ExprKind::Unary(op, a) => format!("{op:?}({})", expr(k, a)),
         ExprKind::Binary(op, a, b) => format!("{op:?}({}, {})", expr(k, a), expr(k, b)),

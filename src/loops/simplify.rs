@@ -57,6 +57,7 @@ fn plain_bounds(body: &mut [Stmt]) {
             | Stmt::Free { .. }
             | Stmt::Fill { .. }
             | Stmt::FailIf { .. }
+            | Stmt::Device(_)
             | Stmt::Comment(_) => {}
         }
         for inner in visit::bodies_mut(stmt) {
@@ -160,6 +161,7 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
         | Stmt::Free { .. }
         | Stmt::Fill { .. }
         | Stmt::FailIf { .. }
+        | Stmt::Device(_)
         | Stmt::Comment(_) => true,
     });
 }

@@ -115,7 +115,8 @@ impl Splitter<'_> {
         else {
             return None;
         };
-        let serial = tag.parallel.is_none() && !tag.vector && tag.unroll.is_none();
+        let serial =
+            tag.parallel.is_none() && tag.gpu.is_none() && !tag.vector && tag.unroll.is_none();
         let (last, before) = body.split_last()?;
         let Stmt::If {
             cond,

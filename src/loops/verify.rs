@@ -7,7 +7,7 @@
 //! * nothing fails or grows inside a parallel loop.
 
 use super::interface::Arg;
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
 use std::collections::BTreeSet;
 
 /// Every violation, in the order of the statements. Empty for a good kernel.
@@ -24,6 +24,9 @@ pub fn verify(kernel: &Kernel) -> Vec<String> {
         verifier
             .visible
             .extend(kernel.interface.sizes.iter().map(|s| s.var));
+        verifier
+            .visible
+            .extend(kernel.interface.counts.iter().map(|c| c.var));
         verifier
             .visible
             .extend(kernel.interface.args.iter().filter_map(|arg| match arg {
@@ -118,7 +121,7 @@ impl Verifier<'_> {
                 self.check(*step > 0, || "a loop does not advance".to_string());
                 let outer = (self.visible.clone(), self.parallel);
                 self.declare(*var);
-                self.parallel |= tag.parallel.is_some();
+                self.parallel |= tag.parallel.is_some() || tag.gpu.is_some();
                 self.stmts(body);
                 (self.visible, self.parallel) = outer;
             }
@@ -170,6 +173,17 @@ impl Verifier<'_> {
             }
             Stmt::Slice { offset, .. } => self.index(offset),
             Stmt::Assume { cond, .. } => self.condition(cond),
+            Stmt::Device(device) => {
+                for e in device.exprs() {
+                    self.expr(e);
+                }
+                if let Device::Reduce { var, .. } = device {
+                    self.used(*var);
+                }
+                if let Some(body) = device.body() {
+                    self.stmts(body);
+                }
+            }
             Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
         }
     }

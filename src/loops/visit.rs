@@ -57,7 +57,102 @@ pub fn own_exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
             f(hi);
             f(key);
         }
+        Stmt::Device(device) => device.exprs().into_iter().for_each(f),
         Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
+    }
+}
+
+/// The arrays that `stmt` names itself, not in nested statements.
+#[must_use]
+pub fn arrays(stmt: &Stmt) -> Vec<ArrayId> {
+    let mut found = match stmt {
+        Stmt::Store { array, .. }
+        | Stmt::Fill { array, .. }
+        | Stmt::Search { array, .. }
+        | Stmt::Alloc { array, .. }
+        | Stmt::Declare { array, .. }
+        | Stmt::Free { array } => vec![*array],
+        Stmt::Slice { array, of, .. } => vec![*array, *of],
+        Stmt::Grow { arrays, .. } => arrays.clone(),
+        Stmt::Device(device) => device.arrays(),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Assume { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Comment(_) => Vec::new(),
+    };
+    own_exprs(stmt, &mut |e| {
+        expr(e, &mut |node| {
+            if let ExprKind::Load { array, .. } = node.kind {
+                found.push(array);
+            }
+        });
+    });
+    found
+}
+
+/// The expressions that stand directly in `stmt`, to be changed.
+pub fn own_exprs_mut(stmt: &mut Stmt) -> Vec<&mut Expr> {
+    match stmt {
+        Stmt::Let { init: e, .. }
+        | Stmt::Assign { value: e, .. }
+        | Stmt::While { cond: e, .. }
+        | Stmt::If { cond: e, .. }
+        | Stmt::Alloc { count: e, .. }
+        | Stmt::Grow { needed: e, .. }
+        | Stmt::Slice { offset: e, .. }
+        | Stmt::Assume { cond: e, .. }
+        | Stmt::FailIf { cond: e, .. } => vec![e],
+        Stmt::Store { index, value, .. } => vec![index, value],
+        Stmt::For { lo, hi, .. } => vec![lo, hi],
+        Stmt::Fill {
+            start,
+            count,
+            value,
+            ..
+        } => vec![start, count, value],
+        Stmt::Search { lo, hi, key, .. } => vec![lo, hi, key],
+        Stmt::Device(device) => device.exprs_mut(),
+        Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => Vec::new(),
+    }
+}
+
+/// Replaces every expression of `body` for which `f` gives another, outer nodes first.
+pub fn replace_exprs(body: &mut [Stmt], f: &mut impl FnMut(&Expr) -> Option<Expr>) {
+    for stmt in body {
+        for e in own_exprs_mut(stmt) {
+            replace_expr(e, f);
+        }
+        for inner in bodies_mut(stmt) {
+            replace_exprs(inner, f);
+        }
+    }
+}
+
+/// As [`replace_exprs`], in one expression.
+pub fn replace_expr(e: &mut Expr, f: &mut impl FnMut(&Expr) -> Option<Expr>) {
+    if let Some(other) = f(e) {
+        *e = other;
+        return;
+    }
+    match &mut e.kind {
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Place(_) => {}
+        ExprKind::Load { index: a, .. } | ExprKind::Unary(_, a) | ExprKind::Cast(a) => {
+            replace_expr(a, f);
+        }
+        ExprKind::Binary(_, a, b) => {
+            replace_expr(a, f);
+            replace_expr(b, f);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace_expr(a, f)),
+        ExprKind::Select(c, a, b) => {
+            replace_expr(c, f);
+            replace_expr(a, f);
+            replace_expr(b, f);
+        }
     }
 }
 
@@ -79,6 +174,7 @@ pub fn bodies(stmt: &Stmt) -> Vec<&[Stmt]> {
         Stmt::If {
             then, otherwise, ..
         } => vec![then, otherwise],
+        Stmt::Device(device) => device.body().into_iter().collect(),
         Stmt::Let { .. }
         | Stmt::Assign { .. }
         | Stmt::Store { .. }
@@ -102,6 +198,7 @@ pub fn bodies_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
         Stmt::If {
             then, otherwise, ..
         } => vec![then, otherwise],
+        Stmt::Device(device) => device.body_mut().into_iter().collect(),
         Stmt::Let { .. }
         | Stmt::Assign { .. }
         | Stmt::Store { .. }
@@ -212,7 +309,8 @@ pub fn rename(
                 rename_expr(hi, var, array);
                 rename_expr(key, var, array);
             }
-            Stmt::Comment(_) => {}
+            // Made after the last pass that renames.
+            Stmt::Device(_) | Stmt::Comment(_) => {}
         }
         for inner in bodies_mut(stmt) {
             rename(inner, var, array);

@@ -135,15 +135,7 @@ impl Lowerer<'_> {
         let array = scope.copies.get(&assign.tensor).copied().unwrap_or(values);
         let elem = self.arrays[array.0 as usize].elem;
         let value = b::cast(elem.compute(), value);
-        // A half-width element is read, combined in float and rounded.
-        let (op, value) = match assign.op {
-            Some(op) if elem.compute() != elem => {
-                let old = self.load(array, index.clone());
-                (None, combine(op, old, value))
-            }
-            op => (op, value),
-        };
-        out.extend(self.store(assign.tensor, array, (index, op, value), scope)?);
+        out.extend(self.store(assign.tensor, array, (index, assign.op, value), scope)?);
         Ok(out)
     }
 
@@ -303,19 +295,6 @@ fn call(func: Func, mut args: Vec<Expr>, ty: ScalarType) -> Expr {
         }
         _ => b::call(func, args, ty),
     }
-}
-
-/// `old op value`
-pub(super) fn combine(op: ReduceOp, old: Expr, value: Expr) -> Expr {
-    let op = match op {
-        ReduceOp::Add => ir::BinaryOp::Add,
-        ReduceOp::Mul => ir::BinaryOp::Mul,
-        ReduceOp::Min => ir::BinaryOp::Min,
-        ReduceOp::Max => ir::BinaryOp::Max,
-        ReduceOp::And => ir::BinaryOp::And,
-        ReduceOp::Or => ir::BinaryOp::Or,
-    };
-    b::binary(op, old, value)
 }
 
 fn binary_op(op: BinaryOp) -> ir::BinaryOp {

@@ -134,6 +134,10 @@ pub(crate) struct Scope {
     race: Option<race::Contest>,
     /// Inside a loop that is shared out to threads.
     threaded: bool,
+    /// The loops around that are shared out, outermost first.
+    units: Vec<VarId>,
+    /// Workspaces, and how many of those loops they stand inside.
+    owned: BTreeMap<TensorId, usize>,
     /// Scalars that the innermost parallel loop reduces.
     reductions: Vec<(ReduceOp, ir::VarId)>,
     /// Each thread's own copies of results.

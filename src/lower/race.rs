@@ -11,7 +11,7 @@ use crate::diagnostic::codes::{performance, schedule as codes};
 use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag};
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, Strategy};
 use crate::loops::visit;
 use crate::program::ir::{ReduceOp, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -19,9 +19,11 @@ use std::collections::BTreeSet;
 /// What the iterations of an enclosing loop compete for, to be written atomically.
 #[derive(Clone, Debug)]
 pub(crate) struct Contest {
-    /// The loop.
-    var: VarId,
+    /// The loops whose iterations compete.
+    vars: Vec<VarId>,
     results: BTreeSet<TensorId>,
+    /// Threads of a segment group add up first.
+    segment: Option<u32>,
     /// Workspaces of the loop's own body: no other iteration writes them.
     own: BTreeSet<TensorId>,
 }
@@ -32,6 +34,7 @@ impl Scope {
         if let Some(contest) = &mut self.race {
             contest.own.insert(temp);
         }
+        self.owned.insert(temp, self.units.len());
     }
 }
 
@@ -84,14 +87,23 @@ impl Lowerer<'_> {
             return Ok(Vec::new());
         };
         self.note_unroll(var, tag, "its iterations are shared out already");
-        let threads = match parallel.unit {
-            Unit::CpuThread(_) => true,
-            Unit::CpuVector => false,
+        let (threads, gpu) = match parallel.unit {
+            Unit::CpuThread(_) => (true, None),
+            Unit::CpuVector => (false, None),
+            Unit::Gpu(unit) => (true, Some(unit)),
         };
         scope.threaded |= threads;
         scope.reductions.clear();
+        scope.units.push(var);
+        // Blocks and threads are all there at once: what one of them writes atomically
+        // must be so against the units around it too.
+        let rivals = match (gpu, parallel.race) {
+            (Some(_), Race::Atomics | Race::Group) => scope.units.clone(),
+            (Some(_) | None, _) => vec![var],
+        };
         let writes = Writes::of(body);
         let mut arrays: BTreeSet<TensorId> = BTreeSet::new();
+        let mut competing: BTreeSet<VarId> = BTreeSet::new();
         for assign in &writes.assigns {
             if writes.own.contains(&assign.tensor) {
                 continue;
@@ -104,9 +116,19 @@ impl Lowerer<'_> {
                     }
                 }
                 None => {
-                    if self.competed(assign, var) {
+                    let from = scope.owned.get(&assign.tensor).copied().unwrap_or(0);
+                    let inside = rivals.iter().filter(|r| {
+                        let at = scope.units.iter().position(|u| u == *r);
+                        at.is_none_or(|at| at >= from)
+                    });
+                    let own: Vec<VarId> = inside
+                        .copied()
+                        .filter(|&rival| self.competed(assign, rival))
+                        .collect();
+                    if !own.is_empty() {
                         arrays.insert(assign.tensor);
                     }
+                    competing.extend(own);
                 }
             }
         }
@@ -116,7 +138,7 @@ impl Lowerer<'_> {
         let appended = |t: TensorId| {
             let in_place = matches!(
                 parallel.race,
-                Race::NoRaces | Race::IgnoreRaces | Race::Atomics
+                Race::NoRaces | Race::IgnoreRaces | Race::Atomics | Race::Group
             );
             let fixed = in_place && self.pattern.is_some_and(|p| p.tensor == t);
             self.tensor(t).is_sparse() && !fixed
@@ -133,13 +155,20 @@ impl Lowerer<'_> {
         }
         match (parallel.race, threads) {
             (Race::NoRaces | Race::IgnoreRaces, _) => Ok(Vec::new()),
-            (Race::Atomics, _) => {
+            (Race::Atomics | Race::Group, _) => {
+                let segment = gpu
+                    .and_then(|unit| unit.group)
+                    .filter(|group| group.strategy == Strategy::Segment);
                 scope.race = Some(Contest {
-                    var,
+                    vars: competing.into_iter().collect(),
                     results: arrays,
+                    segment: segment.map(|group| group.size),
                     own: BTreeSet::new(),
                 });
                 Ok(Vec::new())
+            }
+            (Race::Temporary | Race::ParallelReduction, true) if gpu.is_some() => {
+                Err(self.copies_refused(&arrays, parallel))
             }
             (Race::Temporary | Race::ParallelReduction, true) => {
                 Ok(self.copies(&writes, &arrays, scope, out))
@@ -170,6 +199,17 @@ impl Lowerer<'_> {
             "only a single sum can be reduced across lanes",
         )
         .with_help("bring the loop innermost, so that it sums into a scalar")
+    }
+
+    fn copies_refused(&self, arrays: &BTreeSet<TensorId>, parallel: &Parallel) -> Diagnostic {
+        let name = arrays.first().map_or("", |&t| self.tensor(t).name.as_str());
+        Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            parallel.span,
+            format!("a copy of `{name}` for each unit of a GPU is not supported yet"),
+            "many units add to the same elements",
+        )
+        .with_help("use Atomics, or bring the loop innermost, so that it sums into a scalar")
     }
 
     /// A copy of each array for each thread, which the loop writes instead.
@@ -223,13 +263,6 @@ impl Lowerer<'_> {
         let (t, thread) = self.fresh_index("t", false);
         let (e, at) = self.fresh_index("e", false);
         let own = self.load(all, b::add(b::mul(thread, count.clone()), at.clone()));
-        let elem = self.arrays[values.0 as usize].elem;
-        let (op, value) = if elem.compute() == elem {
-            (Some(op), own)
-        } else {
-            let old = self.load(values, at.clone());
-            (None, super::emit::combine(op, old, own))
-        };
         ir::Stmt::For {
             var: t,
             lo: b::int(0),
@@ -245,8 +278,8 @@ impl Lowerer<'_> {
                 body: vec![ir::Stmt::Store {
                     array: values,
                     index: at,
-                    op,
-                    value,
+                    op: Some(op),
+                    value: own,
                     atomic: false,
                 }],
             }],
@@ -280,6 +313,7 @@ impl Lowerer<'_> {
             match parallel.unit {
                 Unit::CpuThread(schedule) => loop_tag.parallel = Some(ir::Parallel { schedule }),
                 Unit::CpuVector => loop_tag.vector = true,
+                Unit::Gpu(unit) => loop_tag.gpu = Some(unit),
             }
         }
         loop_tag
@@ -307,7 +341,16 @@ impl Lowerer<'_> {
         let Some(contest) = contested else {
             return Ok(vec![plain]);
         };
-        let var = contest.var;
+        let vars = contest.vars.clone();
+        if let (Some(lanes), Some(op)) = (contest.segment, op) {
+            return Ok(vec![ir::Stmt::Device(ir::Device::SegmentStore {
+                array,
+                index,
+                op,
+                value,
+                lanes,
+            })]);
+        }
         let mut before = Vec::new();
         let value = self.unconditional("value", value, &mut before);
         let index = self.unconditional("at", index, &mut before);
@@ -318,7 +361,7 @@ impl Lowerer<'_> {
             value,
             atomic: true,
         });
-        Ok(match self.row_is_whole(var, tensor, scope)? {
+        Ok(match self.row_is_whole(&vars, tensor, scope)? {
             Some(whole) => vec![ir::Stmt::If {
                 cond: whole,
                 then: vec![plain],
@@ -348,14 +391,27 @@ impl Lowerer<'_> {
         named
     }
 
-    /// Where the loop over `var` shares out tiles of positions and a row of them is at
+    /// Where the loops over `vars` share out tiles of positions and a row of them is at
     /// hand: whether the row lies wholly in the tile.
-    fn row_is_whole(&mut self, var: VarId, tensor: TensorId, scope: &Scope) -> Lower<Option<Expr>> {
-        let Some(Relation::Pos { parent, access, .. }) = self.graph.provenance.position_of(var)
-        else {
+    fn row_is_whole(
+        &mut self,
+        vars: &[VarId],
+        tensor: TensorId,
+        scope: &Scope,
+    ) -> Lower<Option<Expr>> {
+        let graph = self.graph;
+        let position = |var: &VarId| match graph.provenance.position_of(*var) {
+            Some(Relation::Pos { parent, access, .. }) => Some((*parent, access)),
+            _ => None,
+        };
+        let Some((parent, access)) = vars.first().and_then(position) else {
             return Ok(None);
         };
-        let roots = self.graph.provenance.roots(*parent);
+        let same = |var: &VarId| position(var).is_some_and(|(p, _)| p == parent);
+        if !vars.iter().all(same) {
+            return Ok(None);
+        }
+        let roots = self.graph.provenance.roots(parent);
         let Some(id) = self.table.find(access) else {
             return Ok(None);
         };

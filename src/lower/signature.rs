@@ -46,6 +46,7 @@ impl Lowerer<'_> {
             sizes,
             args,
             requirements,
+            counts: Vec::new(),
         }
     }
 

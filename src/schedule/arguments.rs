@@ -13,6 +13,7 @@ pub struct Arguments<'a> {
     pub args: &'a [Arg],
     pub span: Span,
     pub constants: &'a Constants,
+    pub target: super::Target,
 }
 
 impl Arguments<'_> {

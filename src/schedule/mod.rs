@@ -27,15 +27,9 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::Graph;
 use crate::syntax::ast::{Arg, Command, Ident};
+pub use crate::target::Target;
 use arguments::Arguments;
 use constants::Constants;
-
-/// The target a schedule is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    C,
-    Cuda,
-}
 
 /// What the command line says about schedules.
 #[derive(Clone, Debug)]
@@ -57,13 +51,19 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
     let mut graph = graph;
     let mut constants = Constants::new(&settings.defines);
     for command in commands {
-        graph = one(graph, command, &mut constants).map_err(|error| vec![error])?;
+        graph =
+            one(graph, command, &mut constants, settings.target).map_err(|error| vec![error])?;
     }
     constants.finish(graph.function.span).map_err(|e| vec![e])?;
     Ok(graph)
 }
 
-fn one(graph: Graph, command: &Command, constants: &mut Constants) -> Result<Graph, Diagnostic> {
+fn one(
+    graph: Graph,
+    command: &Command,
+    constants: &mut Constants,
+    target: Target,
+) -> Result<Graph, Diagnostic> {
     match command {
         Command::Let { name, value, .. } => {
             constants.define(name, value)?;
@@ -78,22 +78,22 @@ fn one(graph: Graph, command: &Command, constants: &mut Constants) -> Result<Gra
             constants.parameter(name, values, default)?;
             Ok(graph)
         }
-        Command::Call { name, args, span } => call(graph, name, args, *span, constants),
+        Command::Call { name, args, span } => call(graph, (name, args, *span), constants, target),
     }
 }
 
 fn call(
     graph: Graph,
-    name: &Ident,
-    args: &[Arg],
-    span: Span,
+    (name, args, span): (&Ident, &[Arg], Span),
     constants: &Constants,
+    target: Target,
 ) -> Result<Graph, Diagnostic> {
     let arguments = Arguments {
         command: name,
         args,
         span,
         constants,
+        target,
     };
     let lower = name.name.to_ascii_lowercase();
     match lower.as_str() {

@@ -2,15 +2,19 @@
 
 #![allow(dead_code)]
 
+pub mod corpus;
+
 use clap::Parser;
 use sparsec::cli::args::{Cli, Command, RunArgs};
 use sparsec::diagnostic::{Diagnostic, Sources, render};
+use sparsec::driver::build::Backend;
 use sparsec::driver::{
     self, Compiled, Failure, bind,
     build::{Library, Trust},
     run,
 };
 use sparsec::loops::ir::Kernel;
+use sparsec::target::Target;
 use std::path::{Path, PathBuf};
 
 /// The repository.
@@ -137,7 +141,11 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
             })
             .collect();
         let mut sources = Sources::default();
-        let library = match Library::build(&kernels, Trust::Nothing, &mut sources) {
+        let backend = match batch[0].compiled.target {
+            Target::C => Backend::C,
+            Target::Cuda => Backend::Emulator { checked: true },
+        };
+        let library = match Library::build(&kernels, backend, Trust::Nothing, &mut sources) {
             Ok(library) => library,
             Err(failure) => {
                 wrong.push(describe(&failure, &sources));

@@ -54,4 +54,9 @@ schedule, as when a workspace is indexed by coordinates of fused positions:
 
 Recovering it is not supported yet: leave out the command that made the variable, or
 apply it after the one that needs it.";
+    DEVICE = "E0509", "a schedule that a GPU cannot run",
+"Blocks and threads of a GPU cannot allocate, and cannot wait for threads that never come;
+shared memory is small, and the host must know how often it launches a kernel. Bring loops
+over blocks outside of loops that data end, keep workspaces inside a tile, and share out
+what several threads fill by the outermost loop over threads.";
 }

@@ -59,7 +59,11 @@ the other commands first.";
 "`parallelize(v, UNIT, RACE)` takes for the C target the units CPUThread, optionally
 with a loop schedule: CPUThread(static|dynamic|guided[, chunk]), and CPUVector. Threads
 stand outside vector lanes, each once. The race strategies are NoRaces, IgnoreRaces,
-Atomics (threads only), Temporary and ParallelReduction.";
+Atomics (threads only), Temporary and ParallelReduction.
+
+For the CUDA target the units are GPUBlock, GPUWarp and GPUThread, outer ones first and
+each axis once (GPUBlockY, GPUThreadZ), and GPUGroup(r) with Segment or ParallelReduction
+for threads that reduce in groups.";
     REDEFINED = "E0415", "a constant that is defined twice, or not at all",
 "`let` and `param` names are defined once, before their use; `-D NAME=VALUE` may only
 set names that the schedule declares.";
@@ -100,4 +104,13 @@ store a coordinate twice:
 
     a = b(i) * c(i)           # may gallop
     a(i) = b(i) + c(i)        # may not";
+    GROUP = "E0422", "a segment group that cannot reduce",
+"`parallelize(v, GPUGroup(r), Segment | ParallelReduction)` reduces what the iterations of v
+add to in groups of r threads, r in 2, 4, 8, 16, 32. The loop must be part of a sum; with
+ParallelReduction, where one thread of the group writes, it must have r iterations:
+
+    pos(j, jpos, A(i,j))
+    split(jpos, jpos0, jpos1, 8)
+    reorder(i, jpos1, jpos0)
+    parallelize(jpos1, GPUGroup(8), ParallelReduction)";
 }

@@ -134,12 +134,14 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_conv2d(int64_t n, int rounds) {
     sparsec_tensor in = {0};
+    const int64_t in_dims[] = {n, n, n, n};
     sparsec_tensor weight = {0};
+    const int64_t weight_dims[] = {n, n, n, n};
     sparsec_tensor out = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&in, &conv2d_in_spec, (const int64_t[]){n, n, n, n}, 1);
-    error |= smoke_fill(&weight, &conv2d_weight_spec, (const int64_t[]){n, n, n, n}, 2);
+    error |= smoke_fill(&in, &conv2d_in_spec, in_dims, 1);
+    error |= smoke_fill(&weight, &conv2d_weight_spec, weight_dims, 2);
     if (!error) error = conv2d(&in, &weight, &out);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

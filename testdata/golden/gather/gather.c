@@ -20,20 +20,14 @@ int gather_raw(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RESTRICT X_
 static int gather_check(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RESTRICT X_vals,
     const int32_t *SPARSEC_RESTRICT I_vals) {
     (void)X_vals;
-    int error;
     bool out_of_range = false;
     for (int64_t i = 0; i < A; i++) {
         for (int64_t j = 0; j < B; j++) {
             out_of_range = out_of_range || (I_vals[i * B + j] < 0 || I_vals[i * B + j] >= N);
         }
     }
-    if (out_of_range) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
-fail:
-    return error;
 }
 
 static const sparsec_level_spec gather_X_levels[] = {{SPARSEC_DENSE, 0, 0}};
@@ -135,12 +129,14 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_gather(int64_t n, int rounds) {
     sparsec_tensor X = {0};
+    const int64_t X_dims[] = {n};
     sparsec_tensor I = {0};
+    const int64_t I_dims[] = {n, n};
     sparsec_tensor Z = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&X, &gather_X_spec, (const int64_t[]){n}, 1);
-    error |= smoke_fill(&I, &gather_I_spec, (const int64_t[]){n, n}, 2);
+    error |= smoke_fill(&X, &gather_X_spec, X_dims, 1);
+    error |= smoke_fill(&I, &gather_I_spec, I_dims, 2);
     if (!error) error = gather(&X, &I, &Z);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -22,9 +22,9 @@
 #endif
 
 #ifdef __cplusplus
-#include <complex>
 #define SPARSEC_RESTRICT __restrict
 #define SPARSEC_THREAD_LOCAL thread_local
+#include <complex>
 typedef std::complex<float> sparsec_complex64;
 typedef std::complex<double> sparsec_complex128;
 extern "C" {
@@ -37,9 +37,16 @@ typedef float _Complex sparsec_complex64;
 typedef double _Complex sparsec_complex128;
 #endif
 
+/* Small functions that kernels call. */
+#ifndef SPARSEC_FN
+#define SPARSEC_FN static inline
+#endif
+
 /* Unrolls the loop that follows. */
 #define SPARSEC_PRAGMA(text) _Pragma(#text)
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(unroll n)
+#elif defined(__clang__)
 #define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(clang loop unroll_count(n))
 #elif defined(__GNUC__) && __GNUC__ >= 8
 #define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(GCC unroll n)
@@ -48,7 +55,9 @@ typedef double _Complex sparsec_complex128;
 #endif
 
 /* What a schedule promises of its input; a debug build checks it. */
-#if defined(SPARSEC_DEBUG)
+#if defined(SPARSEC_DEBUG) && defined(__CUDA_ARCH__)
+#define SPARSEC_ASSUME(cond, text) assert((cond) && text)
+#elif defined(SPARSEC_DEBUG)
 #define SPARSEC_ASSUME(cond, text) \
     do { if (!(cond)) { fprintf(stderr, "sparsec: promised but not so: %s\n", text); abort(); } } while (0)
 #else
@@ -72,7 +81,8 @@ enum sparsec_status {
     SPARSEC_OUT_OF_MEMORY = 1,
     SPARSEC_INDEX_OUT_OF_RANGE = 2, /* a data-dependent subscript or bound */
     SPARSEC_INDEX_OVERFLOW = 3,     /* a count does not fit the index width */
-    SPARSEC_BAD_ARGUMENT = 4        /* an argument is not as the kernel expects it */
+    SPARSEC_BAD_ARGUMENT = 4,       /* an argument is not as the kernel expects it */
+    SPARSEC_DEVICE_FAILED = 5       /* a GPU is missing or refuses */
 };
 
 enum sparsec_type {
@@ -244,16 +254,16 @@ static inline int64_t sparsec_thread_count(void) {
 #endif
 }
 
-static inline int64_t sparsec_floordiv(int64_t a, int64_t b) {
+SPARSEC_FN int64_t sparsec_floordiv(int64_t a, int64_t b) {
     int64_t q = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
 #define SPARSEC_INTEGER_HELPERS(T, S)                                     \
-    static inline T sparsec_min_##S(T a, T b) { return a < b ? a : b; }   \
-    static inline T sparsec_max_##S(T a, T b) { return a > b ? a : b; }   \
-    static inline T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; } \
-    static inline T sparsec_rem_##S(T a, T b) { return b ? (T)(a % b) : (T)0; }
+    SPARSEC_FN T sparsec_min_##S(T a, T b) { return a < b ? a : b; }   \
+    SPARSEC_FN T sparsec_max_##S(T a, T b) { return a > b ? a : b; }   \
+    SPARSEC_FN T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; } \
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b ? (T)(a % b) : (T)0; }
 SPARSEC_INTEGER_HELPERS(int8_t, int8)
 SPARSEC_INTEGER_HELPERS(int16_t, int16)
 SPARSEC_INTEGER_HELPERS(int32_t, int32)
@@ -264,13 +274,13 @@ SPARSEC_INTEGER_HELPERS(uint32_t, uint32)
 SPARSEC_INTEGER_HELPERS(uint64_t, uint64)
 #undef SPARSEC_INTEGER_HELPERS
 
-static inline int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? -a : a; }
-static inline double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-static inline float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
-static inline double sparsec_heaviside(double x, double at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
-static inline float sparsec_heavisidef(float x, float at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
+SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? -a : a; }
+SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+SPARSEC_FN float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
+SPARSEC_FN double sparsec_heaviside(double x, double at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
+SPARSEC_FN float sparsec_heavisidef(float x, float at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
 
-static inline float sparsec_half_to_float(sparsec_half h) {
+SPARSEC_FN float sparsec_half_to_float(sparsec_half h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
     uint32_t bits;
     float value;
@@ -285,7 +295,7 @@ static inline float sparsec_half_to_float(sparsec_half h) {
 }
 
 /* Rounds to nearest, ties to even. */
-static inline sparsec_half sparsec_float_to_half(float value) {
+SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
     uint32_t bits, sign, mantissa;
     int32_t exponent;
     memcpy(&bits, &value, sizeof bits);
@@ -312,7 +322,7 @@ static inline sparsec_half sparsec_float_to_half(float value) {
     }
 }
 
-static inline float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
+SPARSEC_FN float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
     uint32_t bits = (uint32_t)h << 16;
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -320,7 +330,7 @@ static inline float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
 }
 
 /* Rounds to nearest, ties to even. */
-static inline sparsec_bfloat16 sparsec_float_to_bfloat16(float value) {
+SPARSEC_FN sparsec_bfloat16 sparsec_float_to_bfloat16(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (sparsec_bfloat16)(bits >> 16 | 0x40u);
@@ -331,7 +341,7 @@ static inline sparsec_bfloat16 sparsec_float_to_bfloat16(float value) {
 /* ---- searches ------------------------------------------------------------ */
 
 /* The first p in lo..hi with crd[p] >= key, or hi. */
-static inline int64_t sparsec_lower_bound_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
+SPARSEC_FN int64_t sparsec_lower_bound_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
     while (lo < hi) {
         int64_t middle = lo + (hi - lo) / 2;
         if (crd[middle] < key) lo = middle + 1;
@@ -340,7 +350,7 @@ static inline int64_t sparsec_lower_bound_int32(const int32_t *crd, int64_t lo, 
     return lo;
 }
 
-static inline int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
+SPARSEC_FN int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
     while (lo < hi) {
         int64_t middle = lo + (hi - lo) / 2;
         if (crd[middle] < key) lo = middle + 1;
@@ -350,7 +360,7 @@ static inline int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, 
 }
 
 /* The same, in steps that double: quick where the position is near lo. */
-static inline int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
+SPARSEC_FN int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
     int64_t step = 1;
     if (lo >= hi || crd[lo] >= key) return lo;
     while (step < hi - lo && crd[lo + step] < key) {
@@ -361,7 +371,7 @@ static inline int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64
 }
 
 /* The same, in steps that double: quick where the position is near lo. */
-static inline int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
+SPARSEC_FN int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
     int64_t step = 1;
     if (lo >= hi || crd[lo] >= key) return lo;
     while (step < hi - lo && crd[lo + step] < key) {

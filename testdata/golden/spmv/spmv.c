@@ -128,12 +128,14 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_spmv(int64_t n, int rounds) {
     sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
     sparsec_tensor x = {0};
+    const int64_t x_dims[] = {n};
     sparsec_tensor y = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&A, &spmv_A_spec, (const int64_t[]){n, n}, 1);
-    error |= smoke_fill(&x, &spmv_x_spec, (const int64_t[]){n}, 2);
+    error |= smoke_fill(&A, &spmv_A_spec, A_dims, 1);
+    error |= smoke_fill(&x, &spmv_x_spec, x_dims, 2);
     if (!error) error = spmv(&A, &x, &y);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -24,28 +24,19 @@ static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSE
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals) {
     (void)val_vals; (void)x_vals;
-    int error;
     bool out_of_range = false;
     for (int64_t i = 0; i < R - 1; i++) {
         out_of_range = out_of_range || (pos_vals[i] < pos_vals[i + 1] && (pos_vals[i] < 0 || Z < pos_vals[i + 1]));
     }
-    if (out_of_range) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range2 = false;
     for (int64_t i = 0; i < R - 1; i++) {
         for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
             out_of_range2 = out_of_range2 || (crd_vals[p] < 0 || crd_vals[p] >= N);
         }
     }
-    if (out_of_range2) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
-fail:
-    return error;
 }
 
 static const sparsec_level_spec spmv_csr_pos_levels[] = {{SPARSEC_DENSE, 0, 0}};
@@ -161,16 +152,20 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_spmv_csr(int64_t n, int rounds) {
     sparsec_tensor pos = {0};
+    const int64_t pos_dims[] = {n};
     sparsec_tensor crd = {0};
+    const int64_t crd_dims[] = {n};
     sparsec_tensor val = {0};
+    const int64_t val_dims[] = {n};
     sparsec_tensor x = {0};
+    const int64_t x_dims[] = {n};
     sparsec_tensor y = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&pos, &spmv_csr_pos_spec, (const int64_t[]){n}, 1);
-    error |= smoke_fill(&crd, &spmv_csr_crd_spec, (const int64_t[]){n}, 2);
-    error |= smoke_fill(&val, &spmv_csr_val_spec, (const int64_t[]){n}, 3);
-    error |= smoke_fill(&x, &spmv_csr_x_spec, (const int64_t[]){n}, 4);
+    error |= smoke_fill(&pos, &spmv_csr_pos_spec, pos_dims, 1);
+    error |= smoke_fill(&crd, &spmv_csr_crd_spec, crd_dims, 2);
+    error |= smoke_fill(&val, &spmv_csr_val_spec, val_dims, 3);
+    error |= smoke_fill(&x, &spmv_csr_x_spec, x_dims, 4);
     if (!error) error = spmv_csr(&pos, &crd, &val, &x, &y);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -36,28 +36,19 @@ static int equake_check(int64_t N, int64_t E, int64_t M, const int32_t *SPARSEC_
     const int32_t *SPARSEC_RESTRICT col_vals, const double *SPARSEC_RESTRICT K_vals,
     const double *SPARSEC_RESTRICT v_vals) {
     (void)K_vals; (void)v_vals;
-    int error;
     bool out_of_range = false;
     for (int64_t i = 0; i < N - 1; i++) {
         out_of_range = out_of_range || (first_vals[i] < first_vals[i + 1] && (first_vals[i] < 0 || E < first_vals[i + 1]));
     }
-    if (out_of_range) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range2 = false;
     for (int64_t i = 0; i < N - 1; i++) {
         for (int64_t e = first_vals[i]; e < first_vals[i + 1]; e++) {
             out_of_range2 = out_of_range2 || (col_vals[e] < 0 || col_vals[e] >= M);
         }
     }
-    if (out_of_range2) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
-fail:
-    return error;
 }
 
 static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0}};
@@ -179,16 +170,20 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_equake(int64_t n, int rounds) {
     sparsec_tensor first = {0};
+    const int64_t first_dims[] = {n};
     sparsec_tensor col = {0};
+    const int64_t col_dims[] = {n};
     sparsec_tensor K = {0};
+    const int64_t K_dims[] = {n, 3, 3};
     sparsec_tensor v = {0};
+    const int64_t v_dims[] = {n, 3};
     sparsec_tensor w = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&first, &equake_first_spec, (const int64_t[]){n}, 1);
-    error |= smoke_fill(&col, &equake_col_spec, (const int64_t[]){n}, 2);
-    error |= smoke_fill(&K, &equake_K_spec, (const int64_t[]){n, 3, 3}, 3);
-    error |= smoke_fill(&v, &equake_v_spec, (const int64_t[]){n, 3}, 4);
+    error |= smoke_fill(&first, &equake_first_spec, first_dims, 1);
+    error |= smoke_fill(&col, &equake_col_spec, col_dims, 2);
+    error |= smoke_fill(&K, &equake_K_spec, K_dims, 3);
+    error |= smoke_fill(&v, &equake_v_spec, v_dims, 4);
     if (!error) error = equake(&first, &col, &K, &v, &w);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -59,30 +59,21 @@ static int hog_check(int64_t BX, int64_t BY, int64_t H, int64_t W,
     const int32_t *SPARSEC_RESTRICT rows_vals, const int32_t *SPARSEC_RESTRICT cols_vals,
     const double *SPARSEC_RESTRICT g_vals) {
     (void)g_vals;
-    int error;
     bool out_of_range = false;
     for (int64_t x = 0; x < BX; x++) {
         for (int64_t y = 0; y < BY; y++) {
             out_of_range = out_of_range || (0 < rows_vals[x * BY + y] && H < rows_vals[x * BY + y]);
         }
     }
-    if (out_of_range) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range2 = false;
     for (int64_t x = 0; x < BX; x++) {
         for (int64_t y = 0; y < BY; y++) {
             out_of_range2 = out_of_range2 || (0 < cols_vals[x * BY + y] && W < cols_vals[x * BY + y]);
         }
     }
-    if (out_of_range2) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
-fail:
-    return error;
 }
 
 static const sparsec_level_spec hog_rows_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
@@ -196,14 +187,17 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_hog(int64_t n, int rounds) {
     sparsec_tensor rows = {0};
+    const int64_t rows_dims[] = {n, n};
     sparsec_tensor cols = {0};
+    const int64_t cols_dims[] = {n, n};
     sparsec_tensor g = {0};
+    const int64_t g_dims[] = {n, n};
     sparsec_tensor sum = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&rows, &hog_rows_spec, (const int64_t[]){n, n}, 1);
-    error |= smoke_fill(&cols, &hog_cols_spec, (const int64_t[]){n, n}, 2);
-    error |= smoke_fill(&g, &hog_g_spec, (const int64_t[]){n, n}, 3);
+    error |= smoke_fill(&rows, &hog_rows_spec, rows_dims, 1);
+    error |= smoke_fill(&cols, &hog_cols_spec, cols_dims, 2);
+    error |= smoke_fill(&g, &hog_g_spec, g_dims, 3);
     if (!error) error = hog(&rows, &cols, &g, &sum);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

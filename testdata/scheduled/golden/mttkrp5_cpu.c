@@ -237,18 +237,23 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_mttkrp5(int64_t n, int rounds) {
     sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n, n, n, n};
     sparsec_tensor C = {0};
+    const int64_t C_dims[] = {n, n};
     sparsec_tensor D = {0};
+    const int64_t D_dims[] = {n, n};
     sparsec_tensor E = {0};
+    const int64_t E_dims[] = {n, n};
     sparsec_tensor F = {0};
+    const int64_t F_dims[] = {n, n};
     sparsec_tensor A = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&B, &mttkrp5_B_spec, (const int64_t[]){n, n, n, n, n}, 1);
-    error |= smoke_fill(&C, &mttkrp5_C_spec, (const int64_t[]){n, n}, 2);
-    error |= smoke_fill(&D, &mttkrp5_D_spec, (const int64_t[]){n, n}, 3);
-    error |= smoke_fill(&E, &mttkrp5_E_spec, (const int64_t[]){n, n}, 4);
-    error |= smoke_fill(&F, &mttkrp5_F_spec, (const int64_t[]){n, n}, 5);
+    error |= smoke_fill(&B, &mttkrp5_B_spec, B_dims, 1);
+    error |= smoke_fill(&C, &mttkrp5_C_spec, C_dims, 2);
+    error |= smoke_fill(&D, &mttkrp5_D_spec, D_dims, 3);
+    error |= smoke_fill(&E, &mttkrp5_E_spec, E_dims, 4);
+    error |= smoke_fill(&F, &mttkrp5_F_spec, F_dims, 5);
     if (!error) error = mttkrp5(&B, &C, &D, &E, &F, &A);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -191,14 +191,17 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_mttkrp3(int64_t n, int rounds) {
     sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n, n};
     sparsec_tensor C = {0};
+    const int64_t C_dims[] = {n, n};
     sparsec_tensor D = {0};
+    const int64_t D_dims[] = {n, n};
     sparsec_tensor A = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&B, &mttkrp3_B_spec, (const int64_t[]){n, n, n}, 1);
-    error |= smoke_fill(&C, &mttkrp3_C_spec, (const int64_t[]){n, n}, 2);
-    error |= smoke_fill(&D, &mttkrp3_D_spec, (const int64_t[]){n, n}, 3);
+    error |= smoke_fill(&B, &mttkrp3_B_spec, B_dims, 1);
+    error |= smoke_fill(&C, &mttkrp3_C_spec, C_dims, 2);
+    error |= smoke_fill(&D, &mttkrp3_D_spec, D_dims, 3);
     if (!error) error = mttkrp3(&B, &C, &D, &A);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -205,14 +205,17 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_sddmm(int64_t n, int rounds) {
     sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
     sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n};
     sparsec_tensor D = {0};
+    const int64_t D_dims[] = {n, n};
     sparsec_tensor C = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&A, &sddmm_A_spec, (const int64_t[]){n, n}, 1);
-    error |= smoke_fill(&B, &sddmm_B_spec, (const int64_t[]){n, n}, 2);
-    error |= smoke_fill(&D, &sddmm_D_spec, (const int64_t[]){n, n}, 3);
+    error |= smoke_fill(&A, &sddmm_A_spec, A_dims, 1);
+    error |= smoke_fill(&B, &sddmm_B_spec, B_dims, 2);
+    error |= smoke_fill(&D, &sddmm_D_spec, D_dims, 3);
     if (!error) error = sddmm(&A, &B, &D, &C);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

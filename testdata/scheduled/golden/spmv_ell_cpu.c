@@ -44,28 +44,19 @@ static int spmv_ell_check(int64_t R, int64_t K, int64_t N, const int32_t *SPARSE
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals) {
     (void)val_vals; (void)x_vals;
-    int error;
     bool out_of_range = false;
     for (int64_t i = 0; i < R; i++) {
         out_of_range = out_of_range || (0 < len_vals[i] && K < len_vals[i]);
     }
-    if (out_of_range) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range2 = false;
     for (int64_t i = 0; i < R; i++) {
         for (int64_t k = 0; k < len_vals[i]; k++) {
             out_of_range2 = out_of_range2 || (crd_vals[i * K + k] < 0 || crd_vals[i * K + k] >= N);
         }
     }
-    if (out_of_range2) {
-        error = SPARSEC_INDEX_OUT_OF_RANGE;
-        goto fail;
-    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
-fail:
-    return error;
 }
 
 static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0}};
@@ -184,16 +175,20 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_spmv_ell(int64_t n, int rounds) {
     sparsec_tensor len = {0};
+    const int64_t len_dims[] = {n};
     sparsec_tensor crd = {0};
+    const int64_t crd_dims[] = {n, n};
     sparsec_tensor val = {0};
+    const int64_t val_dims[] = {n, n};
     sparsec_tensor x = {0};
+    const int64_t x_dims[] = {n};
     sparsec_tensor y = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&len, &spmv_ell_len_spec, (const int64_t[]){n}, 1);
-    error |= smoke_fill(&crd, &spmv_ell_crd_spec, (const int64_t[]){n, n}, 2);
-    error |= smoke_fill(&val, &spmv_ell_val_spec, (const int64_t[]){n, n}, 3);
-    error |= smoke_fill(&x, &spmv_ell_x_spec, (const int64_t[]){n}, 4);
+    error |= smoke_fill(&len, &spmv_ell_len_spec, len_dims, 1);
+    error |= smoke_fill(&crd, &spmv_ell_crd_spec, crd_dims, 2);
+    error |= smoke_fill(&val, &spmv_ell_val_spec, val_dims, 3);
+    error |= smoke_fill(&x, &spmv_ell_x_spec, x_dims, 4);
     if (!error) error = spmv_ell(&len, &crd, &val, &x, &y);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

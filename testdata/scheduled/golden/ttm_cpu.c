@@ -231,12 +231,14 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_ttm(int64_t n, int rounds) {
     sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n, n};
     sparsec_tensor C = {0};
+    const int64_t C_dims[] = {n, n};
     sparsec_tensor A = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&B, &ttm_B_spec, (const int64_t[]){n, n, n}, 1);
-    error |= smoke_fill(&C, &ttm_C_spec, (const int64_t[]){n, n}, 2);
+    error |= smoke_fill(&B, &ttm_B_spec, B_dims, 1);
+    error |= smoke_fill(&C, &ttm_C_spec, C_dims, 2);
     if (!error) error = ttm(&B, &C, &A);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

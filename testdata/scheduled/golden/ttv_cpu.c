@@ -139,12 +139,14 @@ static void smoke_report(const char *name, int error, double best) {
 
 static int smoke_ttv(int64_t n, int rounds) {
     sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n, n};
     sparsec_tensor c = {0};
+    const int64_t c_dims[] = {n};
     sparsec_tensor A = {0};
     int error = 0;
     double best = INFINITY;
-    error |= smoke_fill(&B, &ttv_B_spec, (const int64_t[]){n, n, n}, 1);
-    error |= smoke_fill(&c, &ttv_c_spec, (const int64_t[]){n}, 2);
+    error |= smoke_fill(&B, &ttv_B_spec, B_dims, 1);
+    error |= smoke_fill(&c, &ttv_c_spec, c_dims, 2);
     if (!error) error = ttv(&B, &c, &A);
     for (int round = 0; !error && round < rounds; round++) {
         double start = smoke_seconds();

@@ -1,0 +1,203 @@
+//! The text of kernels: what runs on the device.
+
+use super::kernel::{Dialect, Printer, used_names, wrap_call};
+use super::types::c_type;
+use crate::loops::device::ir::{ReduceScope, Scope};
+use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, Storage, VarId};
+use crate::loops::visit;
+use std::collections::BTreeSet;
+
+/// A kernel's text and what it is launched with.
+pub(super) struct KernelText {
+    pub text: String,
+    /// In the order of its parameters.
+    pub vars: Vec<VarId>,
+    pub arrays: Vec<ArrayId>,
+}
+
+/// The `__global__` function that runs `body`.
+pub(super) fn kernel_function(
+    kernel: &Kernel,
+    name: &str,
+    body: &[Stmt],
+    threads: u32,
+) -> KernelText {
+    let (mut vars, mut arrays) = used_names(body);
+    let (own_vars, own_arrays) = declared(body);
+    vars.retain(|v| !own_vars.contains(v));
+    arrays.retain(|a| !own_arrays.contains(a));
+    let mut printer = Printer::new(kernel);
+    printer.dialect = Dialect::Device;
+    printer.scopes.open();
+    let mut params = Vec::new();
+    for &var in &vars {
+        let declared = kernel.var(var);
+        let own = printer.scopes.fresh(&declared.name);
+        printer.names[var.0 as usize].clone_from(&own);
+        params.push(format!("{} {own}", c_type(declared.ty)));
+    }
+    for &array in &arrays {
+        let declared = kernel.array(array);
+        let own = printer.scopes.fresh(&declared.name);
+        printer.arrays[array.0 as usize].clone_from(&own);
+        let constant = if declared.storage == Storage::Input {
+            "const "
+        } else {
+            ""
+        };
+        params.push(format!(
+            "{constant}{} *SPARSEC_RESTRICT {own}",
+            c_type(declared.elem)
+        ));
+    }
+    for &array in &own_arrays {
+        let own = printer.scopes.fresh(&kernel.array(array).name);
+        printer.arrays[array.0 as usize] = own;
+    }
+    let list: Vec<&str> = params.iter().map(String::as_str).collect();
+    let head = format!("static __global__ void __launch_bounds__({threads}) {name}(");
+    printer.out = wrap_call(&head, &list, ") {");
+    printer.out.push('\n');
+    printer.indent = 1;
+    printer.stmts(body);
+    printer.out.push_str("}\n");
+    KernelText {
+        text: printer.out,
+        vars: vars.into_iter().collect(),
+        arrays: arrays.into_iter().collect(),
+    }
+}
+
+/// The variables and arrays that statements declare.
+fn declared(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
+    let mut vars = BTreeSet::new();
+    let mut arrays = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| match stmt {
+        Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::For { var, .. } => {
+            vars.insert(*var);
+        }
+        Stmt::Declare { array, .. } | Stmt::Slice { array, .. } => {
+            arrays.insert(*array);
+        }
+        Stmt::Assign { .. }
+        | Stmt::Store { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Free { .. }
+        | Stmt::Fill { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Device(_)
+        | Stmt::Comment(_) => {}
+    });
+    (vars, arrays)
+}
+
+/// The runtime's name of a reduction's operator.
+fn operator(op: ReduceOp, ty: ScalarType) -> &'static str {
+    let logical = ty == ScalarType::Bool;
+    match op {
+        ReduceOp::Add | ReduceOp::Max if logical => "sparsec_or()",
+        ReduceOp::Mul | ReduceOp::Min if logical => "sparsec_and()",
+        ReduceOp::Add => "sparsec_add()",
+        ReduceOp::Mul => "sparsec_mul()",
+        ReduceOp::Min => "sparsec_min()",
+        ReduceOp::Max => "sparsec_max()",
+        ReduceOp::And => "sparsec_and()",
+        ReduceOp::Or => "sparsec_or()",
+    }
+}
+
+impl Printer<'_> {
+    /// `sparsec_atomic(&array[index], value, op)`
+    pub(super) fn atomic_update(
+        &self,
+        array: ArrayId,
+        index: &Expr,
+        op: Option<ReduceOp>,
+        value: &Expr,
+    ) -> String {
+        let elem = self.kernel.array(array).elem;
+        let target = format!("{}[{}]", self.array(array), self.expr(index));
+        match op {
+            None => format!("{target} = {};", self.expr(value)),
+            Some(op) => format!(
+                "sparsec_atomic{}(&{target}, {}, {});",
+                half(elem),
+                self.expr(value),
+                operator(op, elem)
+            ),
+        }
+    }
+
+    pub(super) fn device(&mut self, device: &Device) {
+        match device {
+            Device::Barrier(Scope::Block) => self.line("__syncthreads();"),
+            Device::Barrier(Scope::Lanes(lanes)) => {
+                self.line(&format!("sparsec_sync_lanes<{lanes}>();"));
+            }
+            Device::Reduce { var, op, scope } => {
+                let ty = self.kernel.var(*var).ty;
+                let name = self.var(*var).to_string();
+                let op = operator(*op, ty);
+                let text = match scope {
+                    ReduceScope::Lanes(lanes) => {
+                        format!("{name} = sparsec_reduce_lanes<{lanes}>({name}, {op});")
+                    }
+                    ReduceScope::Strided {
+                        scratch,
+                        count,
+                        stride,
+                    } => format!(
+                        "{name} = sparsec_reduce_strided<{count}, {stride}>({name}, {op}, {});",
+                        self.array(*scratch)
+                    ),
+                };
+                self.line(&text);
+            }
+            Device::SegmentStore {
+                array,
+                index,
+                op,
+                value,
+                lanes,
+            } => {
+                let elem = self.kernel.array(*array).elem;
+                let text = format!(
+                    "sparsec_segment{}<{lanes}>({}, {}, {}, {});",
+                    half(elem),
+                    self.array(*array),
+                    self.expr(index),
+                    self.expr(value),
+                    operator(*op, elem)
+                );
+                self.line(&text);
+            }
+            // Of the host; it prints them itself.
+            Device::Launch { .. } | Device::Retry(_) => {}
+        }
+    }
+}
+
+/// Half-width elements are stored as their bits.
+fn half(elem: ScalarType) -> &'static str {
+    match elem {
+        ScalarType::F16 => "_half",
+        ScalarType::BF16 => "_bfloat16",
+        ScalarType::Bool
+        | ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::I32
+        | ScalarType::I64
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::F32
+        | ScalarType::F64
+        | ScalarType::C64
+        | ScalarType::C128 => "",
+    }
+}

@@ -1,0 +1,360 @@
+/* ---- CUDA ------------------------------------------------------------------ */
+
+#ifdef SPARSEC_CUDA
+
+/* Reductions' operators. */
+struct sparsec_add { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a + b); } };
+struct sparsec_mul { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a * b); } };
+struct sparsec_and { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a && b); } };
+struct sparsec_or { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a || b); } };
+struct sparsec_min {
+    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return b < a ? b : a; }
+    SPARSEC_DEVICE float operator()(float a, float b) const { return fminf(a, b); }
+    SPARSEC_DEVICE double operator()(double a, double b) const { return fmin(a, b); }
+};
+struct sparsec_max {
+    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return a < b ? b : a; }
+    SPARSEC_DEVICE float operator()(float a, float b) const { return fmaxf(a, b); }
+    SPARSEC_DEVICE double operator()(double a, double b) const { return fmax(a, b); }
+};
+
+/* The number of the thread in its block. */
+static __device__ inline unsigned sparsec_rank() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+/* The lanes of the aligned group of W (a power of two, at most 32) that the thread is in. */
+template <unsigned W> static __device__ inline unsigned sparsec_lanes() {
+    return W == 32 ? 0xffffffffu : ((1u << (W & 31u)) - 1u) << (sparsec_rank() & 31u & ~(W - 1u));
+}
+
+template <unsigned W> static __device__ inline void sparsec_sync_lanes() {
+    __syncwarp(sparsec_lanes<W>());
+}
+
+/* The value that lane `from` of the warp has. */
+template <class T> static __device__ inline T sparsec_shuffle(unsigned mask, T value, unsigned from) {
+    unsigned words[(sizeof(T) + 3) / 4] = {0};
+    memcpy(words, &value, sizeof(T));
+    for (unsigned k = 0; k < sizeof words / sizeof *words; k++) words[k] = __shfl_sync(mask, words[k], (int)from);
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+/* Reduces over aligned groups of W threads; all of them get the result. */
+template <unsigned W, class T, class Op> static __device__ inline T sparsec_reduce_lanes(T value, Op op) {
+    const unsigned lane = sparsec_rank() & 31u, mask = sparsec_lanes<W>();
+    for (unsigned d = W / 2; d > 0; d /= 2) value = op(value, sparsec_shuffle(mask, value, lane ^ d));
+    return value;
+}
+
+/* Reduces over every STRIDEth thread, COUNT of them; all threads of the block call it. */
+template <unsigned COUNT, unsigned STRIDE, class T, class Op>
+static __device__ inline T sparsec_reduce_strided(T value, Op op, T *scratch) {
+    const unsigned rank = sparsec_rank(), first = rank - rank / STRIDE % COUNT * STRIDE;
+    scratch[rank] = value;
+    __syncthreads();
+    value = scratch[first];
+    for (unsigned k = 1; k < COUNT; k++) value = op(value, scratch[first + k * STRIDE]);
+    __syncthreads();
+    return value;
+}
+
+/* *at = op(*at, value), by comparing and swapping the word that holds it. */
+template <class T, class Op> static __device__ inline void sparsec_swap_in(T *at, T value, Op op) {
+    if (sizeof(T) == 8) {
+        unsigned long long *word = (unsigned long long *)(void *)at, old = atomicAdd(word, 0ull), seen;
+        do {
+            T now;
+            unsigned long long next;
+            seen = old;
+            memcpy(&now, &seen, sizeof(T) == 8 ? 8 : 0);
+            now = op(now, value);
+            memcpy(&next, &now, sizeof(T) == 8 ? 8 : 0);
+            old = next == seen ? seen : atomicCAS(word, seen, next);
+        } while (old != seen);
+    } else if (sizeof(T) <= 4) {
+        const size_t inside = (size_t)at % 4;
+        unsigned *word = (unsigned *)(void *)((char *)at - inside), old = atomicAdd(word, 0u), seen;
+        do {
+            T now;
+            unsigned next = seen = old;
+            memcpy(&now, (char *)&next + inside, sizeof(T) <= 4 ? sizeof(T) : 0);
+            now = op(now, value);
+            memcpy((char *)&next + inside, &now, sizeof(T) <= 4 ? sizeof(T) : 0);
+            old = next == seen ? seen : atomicCAS(word, seen, next);
+        } while (old != seen);
+    } else {
+        /* 16 bytes: one at a time, under a lock. */
+        unsigned long long *word = (unsigned long long *)(void *)at, half[2];
+        for (bool done = false; !done;) {
+            if (atomicCAS(&sparsec_lock, 0u, 1u) != 0u) continue;
+            T now;
+            __threadfence();
+            half[0] = atomicAdd(word, 0ull);
+            half[1] = atomicAdd(word + 1, 0ull);
+            memcpy((void *)&now, half, sizeof(T) == 16 ? 16 : 0);
+            now = op(now, value);
+            memcpy(half, (void *)&now, sizeof(T) == 16 ? 16 : 0);
+            atomicExch(word, half[0]);
+            atomicExch(word + 1, half[1]);
+            __threadfence();
+            atomicExch(&sparsec_lock, 0u);
+            done = true;
+        }
+    }
+}
+
+template <class T, class Op> struct sparsec_atomically {
+    static __device__ void update(T *at, T value, Op op) { sparsec_swap_in(at, value, op); }
+};
+#define SPARSEC_ATOMIC(T, OP, CALL, AS)                                                           \
+    template <> struct sparsec_atomically<T, OP> {                                                \
+        static __device__ void update(T *at, T value, OP) { CALL((AS *)at, (AS)value); }      \
+    };
+SPARSEC_ATOMIC(float, sparsec_add, atomicAdd, float)
+SPARSEC_ATOMIC(double, sparsec_add, atomicAdd, double)
+SPARSEC_ATOMIC(int32_t, sparsec_add, atomicAdd, int)
+SPARSEC_ATOMIC(uint32_t, sparsec_add, atomicAdd, unsigned)
+SPARSEC_ATOMIC(int64_t, sparsec_add, atomicAdd, unsigned long long)
+SPARSEC_ATOMIC(uint64_t, sparsec_add, atomicAdd, unsigned long long)
+SPARSEC_ATOMIC(int32_t, sparsec_min, atomicMin, int)
+SPARSEC_ATOMIC(uint32_t, sparsec_min, atomicMin, unsigned)
+SPARSEC_ATOMIC(int64_t, sparsec_min, atomicMin, long long)
+SPARSEC_ATOMIC(uint64_t, sparsec_min, atomicMin, unsigned long long)
+SPARSEC_ATOMIC(int32_t, sparsec_max, atomicMax, int)
+SPARSEC_ATOMIC(uint32_t, sparsec_max, atomicMax, unsigned)
+SPARSEC_ATOMIC(int64_t, sparsec_max, atomicMax, long long)
+SPARSEC_ATOMIC(uint64_t, sparsec_max, atomicMax, unsigned long long)
+#undef SPARSEC_ATOMIC
+template <class T> struct sparsec_atomically<sparsec_complex<T>, sparsec_add> {
+    static __device__ void update(sparsec_complex<T> *at, sparsec_complex<T> value, sparsec_add) {
+        atomicAdd(&at->re, value.re);
+        atomicAdd(&at->im, value.im);
+    }
+};
+
+/* *at = op(*at, value) while other threads do the same. */
+template <class T, class V, class Op> static __device__ inline void sparsec_atomic(T *at, V value, Op op) {
+    sparsec_atomically<T, Op>::update(at, (T)value, op);
+}
+
+/* Halves combine in float. */
+template <class Op> struct sparsec_half_op {
+    Op op;
+    __device__ sparsec_half operator()(sparsec_half a, float b) const {
+        return sparsec_float_to_half(op(sparsec_half_to_float(a), b));
+    }
+};
+template <class Op> struct sparsec_bfloat16_op {
+    Op op;
+    __device__ sparsec_bfloat16 operator()(sparsec_bfloat16 a, float b) const {
+        return sparsec_float_to_bfloat16(op(sparsec_bfloat16_to_float(a), b));
+    }
+};
+template <class Op> static __device__ inline void sparsec_swap_half(uint16_t *at, float value, Op op) {
+    const size_t inside = (size_t)at % 4;
+    unsigned *word = (unsigned *)(void *)((char *)at - inside), old = atomicAdd(word, 0u), seen;
+    do {
+        unsigned next = seen = old;
+        uint16_t now;
+        memcpy(&now, (char *)&next + inside, 2);
+        now = op(now, value);
+        memcpy((char *)&next + inside, &now, 2);
+        old = next == seen ? seen : atomicCAS(word, seen, next);
+    } while (old != seen);
+}
+template <class Op> static __device__ inline void sparsec_atomic_half(sparsec_half *at, float value, Op op) {
+    sparsec_swap_half(at, value, sparsec_half_op<Op>{op});
+}
+template <class Op> static __device__ inline void sparsec_atomic_bfloat16(sparsec_bfloat16 *at, float value, Op op) {
+    sparsec_swap_half(at, value, sparsec_bfloat16_op<Op>{op});
+}
+
+/* Reduces over runs of lanes with one index, in aligned groups of W threads; the first lane
+ * of each run gets the result. Returns whether the thread is such a lane. */
+template <unsigned W, class T, class Op>
+static __device__ inline bool sparsec_reduce_run(int64_t index, T *value, Op op) {
+    const unsigned warp_lane = sparsec_rank() & 31u, lane = warp_lane & (W - 1u), mask = sparsec_lanes<W>();
+    const int64_t before = sparsec_shuffle(mask, index, lane ? warp_lane - 1 : warp_lane);
+    const bool first = lane == 0 || before != index;
+    const unsigned later = __ballot_sync(mask, first) >> warp_lane >> 1;
+    /* Lanes to the end of the run. */
+    const unsigned left = later ? (unsigned)__ffs((int)later) - 1u : W - 1u - lane;
+    for (unsigned d = 1; d < W; d *= 2) {
+        const T other = sparsec_shuffle(mask, *value, lane + d < W ? warp_lane + d : warp_lane);
+        if (d <= left) *value = op(*value, other);
+    }
+    return first;
+}
+
+/* array[index] = op(array[index], value) for each thread of aligned groups of W. */
+template <unsigned W, class T, class V, class Op>
+static __device__ inline void sparsec_segment(T *array, int64_t index, V value, Op op) {
+    T sum = (T)value;
+    if (sparsec_reduce_run<W>(index, &sum, op)) sparsec_atomic(array + index, sum, op);
+}
+template <unsigned W, class Op>
+static __device__ inline void sparsec_segment_half(sparsec_half *array, int64_t index, float value, Op op) {
+    if (sparsec_reduce_run<W>(index, &value, op)) sparsec_atomic_half(array + index, value, op);
+}
+template <unsigned W, class Op>
+static __device__ inline void sparsec_segment_bfloat16(sparsec_bfloat16 *array, int64_t index, float value, Op op) {
+    if (sparsec_reduce_run<W>(index, &value, op)) sparsec_atomic_bfloat16(array + index, value, op);
+}
+
+/* ---- the host's side of CUDA ------------------------------------------------ */
+
+static inline int sparsec_cuda(cudaError_t status) {
+    if (status == cudaSuccess) return SPARSEC_OK;
+    if (status == cudaErrorMemoryAllocation) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    return SPARSEC_FAIL(SPARSEC_DEVICE_FAILED, "CUDA: %s", cudaGetErrorString(status));
+}
+
+#define SPARSEC_TRY(call)                    \
+    do {                                     \
+        const int sparsec_status = (call);   \
+        if (sparsec_status) return sparsec_status; \
+    } while (0)
+
+/* Launches a kernel of x * y * z blocks, none if one of them is 0. */
+template <class... P, class... A>
+static inline int sparsec_launch(void (*kernel)(P...), int64_t x, int64_t y, int64_t z, dim3 block,
+                                 cudaStream_t stream, A... args) {
+    if (x <= 0 || y <= 0 || z <= 0) return SPARSEC_OK;
+    if (x > 2147483647 || y > 65535 || z > 65535)
+        return SPARSEC_FAIL(SPARSEC_DEVICE_FAILED, "a launch of %lld x %lld x %lld blocks is too large",
+                            (long long)x, (long long)y, (long long)z);
+#ifdef SPARSEC_EMULATED
+    emu_launch(kernel, dim3((unsigned)x, (unsigned)y, (unsigned)z), block, stream, args...);
+#else
+    kernel<<<dim3((unsigned)x, (unsigned)y, (unsigned)z), block, 0, stream>>>(args...);
+#endif
+    return sparsec_cuda(cudaGetLastError());
+}
+
+/* Bytes of an array in a workspace: arrays begin at multiples of 256. */
+static inline size_t sparsec_bytes(int64_t count, size_t size) {
+    return count > 0 ? ((size_t)count * size + 255) / 256 * 256 : 0;
+}
+
+/* The next array of a workspace. */
+static inline void *sparsec_take(char **workspace, int64_t count, size_t size) {
+    void *array = *workspace;
+    *workspace += sparsec_bytes(count, size);
+    return array;
+}
+
+static inline int sparsec_clear(void *array, int64_t count, size_t size, cudaStream_t stream) {
+    if (count <= 0) return SPARSEC_OK;
+    return sparsec_cuda(cudaMemsetAsync(array, 0, (size_t)count * size, stream));
+}
+
+/* Memory of the device that is freed with this object. */
+struct sparsec_memory {
+    enum { most = 256 };
+    void *arrays[most];
+    int count;
+    int error;
+    sparsec_memory() : count(0), error(SPARSEC_OK) {}
+    ~sparsec_memory() {
+        for (int k = 0; k < count; k++) cudaFree(arrays[k]);
+    }
+    sparsec_memory(const sparsec_memory &) = delete;
+    sparsec_memory &operator=(const sparsec_memory &) = delete;
+
+    /* Room for count elements, or NULL and the error noted. */
+    void *room(int64_t elements, size_t size) {
+        void *array = NULL;
+        if (error) return NULL;
+        if (count == most) error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        if (!error) error = sparsec_cuda(cudaMalloc(&array, elements > 0 ? (size_t)elements * size : size));
+        if (error) return NULL;
+        arrays[count++] = array;
+        return array;
+    }
+    /* A copy of elements of the host. */
+    void *copy(const void *from, int64_t elements, size_t size) {
+        void *array = room(elements, size);
+        if (array && elements > 0)
+            error = sparsec_cuda(cudaMemcpy(array, from, (size_t)elements * size, cudaMemcpyHostToDevice));
+        return array;
+    }
+    /* More room in the place of an array; its content is lost. */
+    int resize(void **array, int64_t elements, size_t size) {
+        for (int k = 0; k < count; k++)
+            if (*array && arrays[k] == *array) {
+                cudaFree(*array);
+                arrays[k] = arrays[--count];
+            }
+        *array = room(elements, size);
+        return error;
+    }
+};
+
+static inline int sparsec_fetch(void *to, const void *from, int64_t elements, size_t size, cudaStream_t stream) {
+    if (elements <= 0) return SPARSEC_OK;
+    SPARSEC_TRY(sparsec_cuda(cudaStreamSynchronize(stream)));
+    return sparsec_cuda(cudaMemcpy(to, from, (size_t)elements * size, cudaMemcpyDeviceToHost));
+}
+
+/* Positions of the levels before `level` of a tensor of the host. */
+static inline int64_t sparsec_parents(const sparsec_tensor *t, int32_t level) {
+    int64_t n = 1;
+    for (int32_t l = 0; l < level; l++) {
+        const sparsec_level *own = &t->levels[l];
+        if (own->kind == SPARSEC_DENSE) n *= t->dims[own->mode];
+        else if (own->kind == SPARSEC_COMPRESSED) n = sparsec_index_at(t, own->pos, n);
+    }
+    return n;
+}
+
+static inline size_t sparsec_index_size(const sparsec_tensor *t) { return t->index_bits == 64 ? 8 : 4; }
+
+static inline void *sparsec_upload_pos(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
+    return memory->copy(t->levels[l].pos, sparsec_parents(t, l) + 1, sparsec_index_size(t));
+}
+static inline void *sparsec_upload_crd(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
+    return memory->copy(t->levels[l].crd, sparsec_parents(t, l + 1), sparsec_index_size(t));
+}
+static inline void *sparsec_upload_vals(sparsec_memory *memory, const sparsec_tensor *t) {
+    return memory->copy(t->vals, sparsec_parents(t, t->order), sparsec_type_size(t->type));
+}
+static inline void *sparsec_room_vals(sparsec_memory *memory, const sparsec_tensor *t) {
+    return memory->room(sparsec_parents(t, t->order), sparsec_type_size(t->type));
+}
+static inline int sparsec_download_vals(sparsec_tensor *t, const void *vals) {
+    return sparsec_fetch(t->vals, vals, sparsec_parents(t, t->order), sparsec_type_size(t->type), 0);
+}
+
+/* Fetches the arrays of a level that the device built. */
+static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const void *pos, const void *crd) {
+    const int64_t parents = sparsec_parents(t, l);
+    const size_t size = sparsec_index_size(t);
+    sparsec_level *level = &t->levels[l];
+    int64_t positions = parents;
+    if (pos) {
+        level->pos = sparsec_resize(NULL, parents + 1, size);
+        if (!level->pos) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        level->pos_len = level->pos_cap = parents + 1;
+        SPARSEC_TRY(sparsec_fetch(level->pos, pos, parents + 1, size, 0));
+        positions = sparsec_index_at(t, level->pos, parents);
+    }
+    if (crd) {
+        level->crd = sparsec_resize(NULL, positions, size);
+        if (!level->crd) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        level->crd_len = level->crd_cap = positions;
+        SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, size, 0));
+    }
+    return SPARSEC_OK;
+}
+
+/* Fetches the values that the device built. */
+static inline int sparsec_download_result(sparsec_tensor *t, const void *vals) {
+    t->vals_len = t->vals_cap = sparsec_parents(t, t->order);
+    t->vals = sparsec_resize(NULL, t->vals_len, sparsec_type_size(t->type));
+    if (!t->vals) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    return sparsec_download_vals(t, vals);
+}
+
+#endif /* SPARSEC_CUDA */

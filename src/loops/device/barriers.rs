@@ -1,0 +1,248 @@
+//! What threads wrote since the last barrier, and whether others read it.
+//!
+//! Two accesses of an array need no barrier between them if the same thread does both:
+//! because one thread stores for all, or because the same loop over threads, with the same
+//! index, leads to both.
+
+use super::ir::{Device, GpuLevel};
+use super::shape::Shape;
+use super::{Definitions, inlined};
+use crate::loops::ir::{ArrayId, Axis, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
+use crate::loops::{build as b, linear, visit};
+use std::collections::BTreeSet;
+
+/// An access of an array that several threads see.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    array: ArrayId,
+    index: Option<Expr>,
+    write: bool,
+    atomic: bool,
+    /// The loops over units around it.
+    units: Vec<(GpuLevel, Axis, Expr, VarId)>,
+    /// They tell all threads of the block apart.
+    apart: bool,
+}
+
+/// Accesses since the last barrier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    accesses: Vec<Access>,
+}
+
+impl Pending {
+    pub(super) fn clear(&mut self) {
+        self.accesses.clear();
+    }
+
+    pub(super) fn add(&mut self, accesses: Vec<Access>) {
+        for access in accesses {
+            let known = self.accesses.iter().any(|a| {
+                a.array == access.array
+                    && a.index == access.index
+                    && a.write == access.write
+                    && a.units == access.units
+            });
+            if !known {
+                self.accesses.push(access);
+            }
+        }
+    }
+
+    pub(super) fn join(&mut self, other: Pending) {
+        self.add(other.accesses);
+    }
+
+    /// The accesses of a statement.
+    pub(super) fn accesses(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        definitions: &Definitions,
+        stmt: &Stmt,
+    ) -> Vec<Access> {
+        let mut found = Vec::new();
+        let mut private = BTreeSet::new();
+        collect(
+            kernel,
+            definitions,
+            stmt,
+            &mut Vec::new(),
+            &mut private,
+            &mut found,
+        );
+        for access in &mut found {
+            access.apart = Axis::ALL.into_iter().all(|axis| {
+                let threads = access
+                    .units
+                    .iter()
+                    .any(|u| u.0 == GpuLevel::Thread && u.1 == axis);
+                let warps = access.units.iter().any(|u| u.0 == GpuLevel::Warp);
+                let single = warps && shape.warps.is_some_and(|(lanes, _)| lanes == 1);
+                threads || shape.threads[axis as usize] == 1 || (axis == Axis::X && single)
+            });
+        }
+        found
+    }
+
+    /// Whether one of the accesses meets another thread's.
+    pub(super) fn conflicts(&self, accesses: &[Access], definitions: &Definitions) -> bool {
+        accesses.iter().any(|new| {
+            self.accesses
+                .iter()
+                .any(|old| conflict(old, new, definitions))
+        })
+    }
+}
+
+fn collect(
+    kernel: &Kernel,
+    definitions: &Definitions,
+    stmt: &Stmt,
+    units: &mut Vec<(GpuLevel, Axis, Expr, VarId)>,
+    private: &mut BTreeSet<ArrayId>,
+    found: &mut Vec<Access>,
+) {
+    let shared = |array: ArrayId, private: &BTreeSet<ArrayId>| {
+        kernel.array(array).storage != Storage::Input && !private.contains(&array)
+    };
+    match stmt {
+        // Declared inside all loops over threads: nobody else sees it.
+        Stmt::Declare { array, .. } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
+            private.insert(*array);
+        }
+        Stmt::Slice { array, offset, .. } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
+            let mut own = false;
+            visit::expr(offset, &mut |e| {
+                own |= e.kind == ExprKind::Place(crate::loops::ir::Place::Thread);
+            });
+            if own {
+                private.insert(*array);
+            }
+        }
+        Stmt::Store {
+            array,
+            index,
+            atomic,
+            ..
+        } if shared(*array, private) => found.push(Access {
+            array: *array,
+            index: Some(index.clone()),
+            write: true,
+            atomic: *atomic,
+            units: units.clone(),
+            apart: false,
+        }),
+        Stmt::Device(Device::SegmentStore { array, index, .. }) => found.push(Access {
+            array: *array,
+            index: Some(index.clone()),
+            write: true,
+            atomic: true,
+            units: units.clone(),
+            apart: false,
+        }),
+        Stmt::Fill { array, .. } if shared(*array, private) => found.push(Access {
+            array: *array,
+            index: None,
+            write: true,
+            atomic: false,
+            units: units.clone(),
+            apart: false,
+        }),
+        Stmt::Search { array, .. } if shared(*array, private) => found.push(Access {
+            array: *array,
+            index: None,
+            write: false,
+            atomic: false,
+            units: units.clone(),
+            apart: false,
+        }),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::Store { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Free { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Search { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Device(_)
+        | Stmt::Comment(_) => {}
+    }
+    visit::own_exprs(stmt, &mut |e| {
+        visit::expr(e, &mut |node| {
+            if let ExprKind::Load { array, index } = &node.kind
+                && shared(*array, private)
+            {
+                found.push(Access {
+                    array: *array,
+                    index: Some((**index).clone()),
+                    write: false,
+                    atomic: false,
+                    units: units.clone(),
+                    apart: false,
+                });
+            }
+        });
+    });
+    let mut entered = false;
+    if let Stmt::For { var, lo, tag, .. } = stmt
+        && let Some(unit) = tag.gpu
+        && unit.level != GpuLevel::Block
+    {
+        units.push((unit.level, unit.axis, inlined(lo, definitions), *var));
+        entered = true;
+    }
+    for body in visit::bodies(stmt) {
+        for inner in body {
+            collect(kernel, definitions, inner, units, private, found);
+        }
+    }
+    if entered {
+        units.pop();
+    }
+}
+
+fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
+    if old.array != new.array || !(old.write || new.write) || (old.atomic && new.atomic) {
+        return false;
+    }
+    let same_units = old.units.len() == new.units.len()
+        && old
+            .units
+            .iter()
+            .zip(&new.units)
+            .all(|(a, b)| a.0 == b.0 && a.1 == b.1 && a.2 == b.2);
+    if !same_units {
+        return true;
+    }
+    // One thread stores for all that are alike; what it stored, all read.
+    let both = old.write && new.write;
+    if !new.apart && !both {
+        return true;
+    }
+    if new.units.is_empty() {
+        return false;
+    }
+    let (Some(a), Some(c)) = (&old.index, &new.index) else {
+        return true;
+    };
+    if a == c {
+        return false;
+    }
+    let mut before = inlined(a, definitions);
+    visit::replace_expr(&mut before, &mut |e| {
+        let ExprKind::Var(v) = e.kind else {
+            return None;
+        };
+        let at = old.units.iter().position(|u| u.3 == v)?;
+        Some(b::var(new.units[at].3, e.ty))
+    });
+    linear::sub(&before, &inlined(c, definitions)) != b::int(0)
+}

@@ -1,0 +1,107 @@
+//! Host and device: a kernel whose loops are tagged with units of a GPU becomes host
+//! statements and launches.
+//!
+//! The statements of the body are cut into segments ([`segments`]): what the host can
+//! compute from sizes stays with it; a loop over blocks is a launch of its own; what is
+//! between runs in one block, or in one thread where nothing is shared out. Scalars that
+//! live through several segments move to memory ([`scalars`]). In each launch loops over
+//! units become the numbers of blocks and threads ([`spmd`]) and barriers are put where
+//! threads read what others wrote ([`barriers`]). Arrays that grow are filled by launches
+//! that count what does not fit ([`growth`]).
+
+mod barriers;
+mod counts;
+mod growth;
+pub mod ir;
+mod scalars;
+mod segments;
+mod shape;
+mod spmd;
+
+use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};
+use std::collections::BTreeMap;
+
+/// What cannot be placed on a GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub message: String,
+    pub help: String,
+}
+
+impl Refusal {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Refusal {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+/// Definitions of immutable variables, to see through them.
+pub type Definitions = BTreeMap<VarId, Expr>;
+
+/// Cuts a kernel into host statements and launches.
+///
+/// # Errors
+/// Loops over blocks where only the device knows whether they run, workspaces whose size
+/// the host does not know or that are too large, threads that would wait for threads
+/// that never come.
+pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
+    counts::introduce(&mut kernel);
+    let body = std::mem::take(&mut kernel.body);
+    let mut segments = segments::cut(&kernel, body)?;
+    scalars::to_memory(&mut kernel, &mut segments);
+    let mut rooms = BTreeMap::new();
+    let mut placed = Vec::new();
+    for segment in segments {
+        segments::place(&mut kernel, segment, &mut rooms, &mut placed)?;
+    }
+    segments::size_rooms(&mut placed, &rooms)?;
+    kernel.body = placed;
+    Ok(kernel)
+}
+
+impl Kernel {
+    fn fresh_var(&mut self, name: &str, ty: ScalarType, mutable: bool) -> VarId {
+        self.vars.push(Var {
+            name: name.to_string(),
+            ty,
+            mutable,
+        });
+        VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn fresh_array(&mut self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
+        self.arrays.push(Array {
+            name: name.to_string(),
+            elem,
+            storage,
+        });
+        ArrayId(u32::try_from(self.arrays.len() - 1).unwrap_or(u32::MAX))
+    }
+}
+
+/// The immutable variables that `body` declares, with what they are.
+pub fn definitions(body: &[Stmt], mutable: &impl Fn(VarId) -> bool) -> Definitions {
+    let mut found = Definitions::new();
+    super::visit::stmts(body, &mut |stmt| {
+        if let Stmt::Let { var, init } = stmt
+            && !mutable(*var)
+        {
+            found.insert(*var, init.clone());
+        }
+    });
+    found
+}
+
+/// The expression over variables that have no definition.
+pub fn inlined(e: &Expr, definitions: &Definitions) -> Expr {
+    let mut out = e.clone();
+    super::visit::replace_expr(&mut out, &mut |node| {
+        let super::ir::ExprKind::Var(v) = node.kind else {
+            return None;
+        };
+        definitions.get(&v).map(|init| inlined(init, definitions))
+    });
+    out
+}

@@ -1,0 +1,440 @@
+//! The body in segments: host statements, launches of many blocks, and what runs in one.
+
+use super::growth::{self, Growth};
+use super::ir::{Device, GpuLevel};
+use super::shape::Shape;
+use super::spmd::Spmd;
+use super::{Refusal, definitions, inlined};
+use crate::loops::build as b;
+use crate::loops::ir::{
+    ArrayId, Axis, Expr, ExprKind, Kernel, Literal, Place, ScalarType, Stmt, VarId,
+};
+use crate::loops::visit;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A part of the body.
+#[derive(Clone, Debug)]
+pub(super) enum Segment {
+    /// A statement of the host.
+    Host(Stmt),
+    /// Statements of one block.
+    Run(Vec<Stmt>),
+    /// A loop over blocks, with what stands before and behind it in the same launch.
+    Grid(Vec<Stmt>),
+    /// An array filled by all threads there are.
+    Fill(Stmt),
+    /// Statements that append.
+    Growth(Growth),
+    /// A loop or test of the host around segments; the statement's own bodies are empty.
+    Control(Stmt, Vec<Vec<Segment>>),
+}
+
+impl Segment {
+    /// The statement lists that run on the device.
+    pub(super) fn device_bodies(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Segment::Host(_) | Segment::Fill(_) => Vec::new(),
+            Segment::Run(body) | Segment::Grid(body) => vec![body],
+            Segment::Growth(growth) => vec![&mut growth.body],
+            Segment::Control(_, bodies) => bodies
+                .iter_mut()
+                .flatten()
+                .flat_map(Segment::device_bodies)
+                .collect(),
+        }
+    }
+}
+
+struct Cutter<'k> {
+    kernel: &'k Kernel,
+    /// Variables that the host knows.
+    host: BTreeSet<VarId>,
+    segments: Vec<Segment>,
+    run: Vec<Stmt>,
+    growth: Growth,
+}
+
+/// Cuts a body into segments.
+///
+/// # Errors
+/// Loops over blocks inside what only the device can decide.
+pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refusal> {
+    let mut host: BTreeSet<VarId> = kernel.interface.sizes.iter().map(|s| s.var).collect();
+    host.extend(kernel.interface.counts.iter().map(|c| c.var));
+    host.extend(kernel.interface.args.iter().filter_map(|arg| match arg {
+        crate::loops::interface::Arg::Scalar { var, .. } => Some(*var),
+        crate::loops::interface::Arg::Tensor(_) => None,
+    }));
+    let growth = Growth::of(&body);
+    cut_with(kernel, host, growth, body)
+}
+
+fn cut_with(
+    kernel: &Kernel,
+    host: BTreeSet<VarId>,
+    growth: Growth,
+    body: Vec<Stmt>,
+) -> Result<Vec<Segment>, Refusal> {
+    let mut cutter = Cutter {
+        kernel,
+        host,
+        segments: Vec::new(),
+        run: Vec::new(),
+        growth,
+    };
+    for stmt in body {
+        cutter.stmt(stmt)?;
+    }
+    cutter.flush();
+    Ok(cutter.segments)
+}
+
+impl Cutter<'_> {
+    fn flush(&mut self) {
+        if !self.run.is_empty() {
+            let run = std::mem::take(&mut self.run);
+            let grown = growth::grows(&run);
+            self.segments.push(if grown {
+                Segment::Growth(self.growth.take(run))
+            } else {
+                Segment::Run(run)
+            });
+        }
+    }
+
+    /// Whether the host can evaluate the expression.
+    fn known(&self, e: &Expr) -> bool {
+        is_known(e, &self.host)
+    }
+
+    fn stmt(&mut self, stmt: Stmt) -> Result<(), Refusal> {
+        if growth::grows(&self.run) && !growth::continues(&self.run, &self.growth, &stmt) {
+            self.flush();
+        }
+        if self.growth.begins(&stmt) && !growth::appends(&self.run, &self.growth) {
+            // Its counter was declared just before.
+            let counters = |s: &Stmt| matches!(s, Stmt::Let { init, .. } if matches!(init.kind, ExprKind::Literal(_)));
+            let from = self
+                .run
+                .iter()
+                .rposition(|s| !counters(s))
+                .map_or(0, |at| at + 1);
+            let kept = self.run.split_off(from);
+            self.flush();
+            self.run = kept;
+        }
+        if self.growth.take_room(&stmt) {
+            return Ok(());
+        }
+        match &stmt {
+            Stmt::Let { var, init } if !self.kernel.var(*var).mutable && self.known(init) => {
+                self.host.insert(*var);
+                self.segments.push(Segment::Host(stmt));
+            }
+            Stmt::Alloc { array, count, .. } => {
+                if !self.known(count) {
+                    return Err(Refusal::new(
+                        format!(
+                            "the size of `{}` depends on data that lie on the device",
+                            self.kernel.array(*array).name
+                        ),
+                        "`bound` the loop that it is as large as",
+                    ));
+                }
+                self.segments.push(Segment::Host(stmt));
+            }
+            // Memory of the device is given back by whoever gave it.
+            Stmt::Free { .. } => {}
+            Stmt::Fill { start, count, .. } if self.known(start) && self.known(count) => {
+                self.flush();
+                self.segments.push(Segment::Fill(stmt));
+            }
+            Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } if has_blocks(&stmt) => {
+                self.flush();
+                self.blocks(stmt)?;
+            }
+            Stmt::Assume { cond, .. } if self.known(cond) => {
+                self.segments.push(Segment::Host(stmt));
+            }
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Comment(_) => self.run.push(stmt),
+        }
+        Ok(())
+    }
+
+    /// A statement with loops over blocks.
+    fn blocks(&mut self, stmt: Stmt) -> Result<(), Refusal> {
+        let refused = || {
+            Refusal::new(
+                "a loop over blocks stands inside a loop that only the device can count",
+                "bring the loop over blocks outside, or share out its iterations to threads",
+            )
+        };
+        match stmt {
+            Stmt::For { ref tag, .. } if tag.gpu.is_some() => {
+                self.segments.push(Segment::Grid(vec![stmt]));
+            }
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                step,
+                tag,
+                body,
+            } => {
+                if !self.known(&lo) || !self.known(&hi) {
+                    return Err(refused());
+                }
+                let mut host = self.host.clone();
+                host.insert(var);
+                let inner = cut_with(self.kernel, host, Growth::default(), body)?;
+                let head = Stmt::For {
+                    var,
+                    lo,
+                    hi,
+                    step,
+                    tag,
+                    body: Vec::new(),
+                };
+                self.segments.push(Segment::Control(head, vec![inner]));
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                if !self.known(&cond) {
+                    return Err(refused());
+                }
+                let mut inner = Vec::new();
+                for body in [then, otherwise] {
+                    inner.push(cut_with(
+                        self.kernel,
+                        self.host.clone(),
+                        Growth::default(),
+                        body,
+                    )?);
+                }
+                let head = Stmt::If {
+                    cond,
+                    then: Vec::new(),
+                    otherwise: Vec::new(),
+                };
+                self.segments.push(Segment::Control(head, inner));
+            }
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::While { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Comment(_) => return Err(refused()),
+        }
+        Ok(())
+    }
+}
+
+fn is_known(e: &Expr, host: &BTreeSet<VarId>) -> bool {
+    let mut known = true;
+    visit::expr(e, &mut |node| match &node.kind {
+        ExprKind::Var(v) => known &= host.contains(v),
+        ExprKind::Load { .. } => known = false,
+        // How many there are is known once launches have their sizes.
+        ExprKind::Place(place) => known &= *place == Place::Threads,
+        ExprKind::Literal(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..) => {}
+    });
+    known
+}
+
+/// Whether a loop inside is shared out to blocks.
+fn has_blocks(stmt: &Stmt) -> bool {
+    let mut found = false;
+    visit::stmts(std::slice::from_ref(stmt), &mut |s| {
+        if let Stmt::For { tag, .. } = s {
+            found |= tag.gpu.is_some_and(|unit| unit.level == GpuLevel::Block);
+        }
+    });
+    found
+}
+
+/// Threads of a block where the number is free.
+const THREADS: u32 = 256;
+
+/// Turns a segment into host statements.
+///
+/// # Errors
+/// See [`super::place`].
+pub(super) fn place(
+    kernel: &mut Kernel,
+    segment: Segment,
+    rooms: &mut BTreeMap<ArrayId, Expr>,
+    out: &mut Vec<Stmt>,
+) -> Result<(), Refusal> {
+    match segment {
+        Segment::Host(stmt) => out.push(stmt),
+        Segment::Run(body) | Segment::Grid(body) => {
+            out.push(launch(kernel, body, out, rooms)?);
+        }
+        Segment::Fill(stmt) => out.extend(fill(kernel, stmt)),
+        Segment::Growth(growth) => {
+            let (retry, prelude) = growth.place(kernel, rooms, out)?;
+            out.extend(prelude);
+            out.push(Stmt::Device(Device::Retry(retry)));
+        }
+        Segment::Control(mut head, inner) => {
+            for (body, segments) in visit::bodies_mut(&mut head).into_iter().zip(inner) {
+                for segment in segments {
+                    place(kernel, segment, rooms, body)?;
+                }
+            }
+            out.push(head);
+        }
+    }
+    Ok(())
+}
+
+/// A launch that runs `body`.
+///
+/// # Errors
+/// See [`super::place`].
+pub(super) fn launch(
+    kernel: &mut Kernel,
+    body: Vec<Stmt>,
+    before: &[Stmt],
+    rooms: &mut BTreeMap<ArrayId, Expr>,
+) -> Result<Stmt, Refusal> {
+    let vars = kernel.vars.clone();
+    let mut known = definitions(&body, &|v| vars[v.0 as usize].mutable);
+    // What the host knows is no parameter of the sizes of a grid.
+    let host = definitions(before, &|v| vars[v.0 as usize].mutable);
+    known.extend(host.iter().map(|(v, e)| (*v, e.clone())));
+    let mut shape = Shape::of(&body, &known);
+    for e in &mut shape.grid {
+        *e = inlined(e, &known);
+    }
+    let mut spmd = Spmd::new(kernel, shape, known);
+    let body = spmd.run(body)?;
+    let (shape, used) = (spmd.shape.clone(), std::mem::take(&mut spmd.rooms));
+    for (room, units) in used {
+        let units = match rooms.remove(&room) {
+            Some(other) => b::max(other, units),
+            None => units,
+        };
+        rooms.insert(room, units);
+    }
+    Ok(Stmt::Device(Device::Launch {
+        grid: shape.grid,
+        block: shape.threads,
+        body,
+    }))
+}
+
+/// `array[start .. start + count] = value` by as many threads as elements.
+fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
+    let Stmt::Fill {
+        array,
+        start,
+        count,
+        value,
+    } = stmt
+    else {
+        return None;
+    };
+    let zero = matches!(value.kind, ExprKind::Literal(l) if l.is_zero());
+    if zero {
+        // The runtime clears memory.
+        return Some(Stmt::Fill {
+            array,
+            start,
+            count,
+            value,
+        });
+    }
+    let at = kernel.fresh_var("e", ScalarType::I64, false);
+    let e = b::var(at, ScalarType::I64);
+    let index = b::add(
+        b::mul(
+            b::place(Place::BlockIndex(Axis::X)),
+            b::int(i64::from(THREADS)),
+        ),
+        b::place(Place::ThreadIndex(Axis::X)),
+    );
+    Some(Stmt::Device(Device::Launch {
+        grid: [
+            b::ceil_div(count.clone(), i64::from(THREADS)),
+            b::int(1),
+            b::int(1),
+        ],
+        block: [THREADS, 1, 1],
+        body: vec![
+            Stmt::Let {
+                var: at,
+                init: index,
+            },
+            Stmt::If {
+                cond: b::lt(e.clone(), count),
+                then: vec![Stmt::Store {
+                    array,
+                    index: b::add(start, e),
+                    op: None,
+                    value,
+                    atomic: false,
+                }],
+                otherwise: Vec::new(),
+            },
+        ],
+    }))
+}
+
+/// Gives arrays with a part for each unit of a launch their size.
+///
+/// # Errors
+/// No launch uses the array.
+pub(super) fn size_rooms(
+    body: &mut [Stmt],
+    rooms: &BTreeMap<ArrayId, Expr>,
+) -> Result<(), Refusal> {
+    for stmt in body.iter_mut() {
+        if let Stmt::Alloc { array, count, .. } = stmt {
+            let units = rooms.get(array).cloned().unwrap_or_else(|| b::int(0));
+            visit::replace_expr(count, &mut |e| {
+                (e.kind == ExprKind::Place(Place::Threads)).then(|| units.clone())
+            });
+        }
+        for inner in visit::bodies_mut(stmt) {
+            size_rooms(inner, rooms)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the literal is zero.
+pub(super) fn is_literal(e: &Expr, value: Literal) -> bool {
+    matches!(e.kind, ExprKind::Literal(l) if l.same_value(value))
+}

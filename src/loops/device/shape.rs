@@ -1,0 +1,278 @@
+//! The shape of a launch: how many blocks, and how many threads in each.
+//!
+//! A loop over blocks whose number of iterations the host knows gets as many blocks;
+//! another takes turns with a fixed number of them. Threads are as many as the loops over
+//! threads have iterations, where that is a constant, and as usual otherwise.
+
+use super::ir::{Device, GpuLevel};
+use super::{Definitions, inlined};
+use crate::loops::build as b;
+use crate::loops::ir::{Axis, BinaryOp, Expr, ExprKind, Place, Stmt, VarId};
+use crate::loops::{linear, linear::Linear, visit};
+use std::collections::BTreeSet;
+
+/// Blocks of a loop whose iterations the host cannot count.
+const SOME_BLOCKS: i64 = 1024;
+/// Blocks that CUDA takes along y and z.
+const MOST_BLOCKS: i64 = 65535;
+const MOST_THREADS: u32 = 1024;
+/// Threads along x, and along y and z, where the number is free.
+const SOME_THREADS: u32 = 256;
+const FEW_THREADS: u32 = 8;
+/// The lanes of a hardware warp.
+pub(super) const LANES: u32 = 32;
+
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub grid: [Expr; 3],
+    /// Blocks take turns along this axis, so many at a time.
+    pub turns: [Option<i64>; 3],
+    pub threads: [u32; 3],
+    /// Threads of a warp, and warps of a block, if loops run over warps.
+    pub warps: Option<(u32, u32)>,
+}
+
+/// A loop over a unit.
+struct Found {
+    level: GpuLevel,
+    axis: Axis,
+    lo: Expr,
+    hi: Expr,
+    /// The most iterations, if a constant bounds them.
+    most: Option<i64>,
+    in_warp: bool,
+    /// Its threads reduce: in groups of so many, or all.
+    reduces: bool,
+    group: u32,
+}
+
+impl Shape {
+    /// The shape that the loops of `body` ask for.
+    #[must_use]
+    pub(super) fn of(body: &[Stmt], known: &Definitions) -> Self {
+        let mut found = Vec::new();
+        collect(body, known, false, &mut found);
+        let mut shape = Shape {
+            grid: [b::int(1), b::int(1), b::int(1)],
+            turns: [None; 3],
+            threads: [1; 3],
+            warps: None,
+        };
+        for axis in Axis::ALL {
+            shape.blocks(axis, &found, known, body);
+        }
+        shape.count_threads(&found);
+        shape
+    }
+
+    fn blocks(&mut self, axis: Axis, found: &[Found], known: &Definitions, body: &[Stmt]) {
+        let own: Vec<&Found> = found
+            .iter()
+            .filter(|f| f.level == GpuLevel::Block && f.axis == axis)
+            .collect();
+        let at = axis as usize;
+        let mut counts = own
+            .iter()
+            .map(|f| inlined(&linear::sub(&f.hi, &f.lo), known));
+        let Some(first) = counts.next() else {
+            return;
+        };
+        let count = counts.fold(first, b::max);
+        let host = !reads_device(&count, known, &declared(body));
+        let (most, exact) = match (axis, own.len(), uses_rooms(body)) {
+            (Axis::X, 1, false) => (SOME_BLOCKS, host),
+            (Axis::X, _, _) => (SOME_BLOCKS, false),
+            (Axis::Y | Axis::Z, _, _) => (MOST_BLOCKS, false),
+        };
+        if exact {
+            self.grid[at] = count;
+        } else if host {
+            self.grid[at] = b::min(count, b::int(most));
+            self.turns[at] = Some(most);
+        } else {
+            self.grid[at] = b::int(SOME_BLOCKS);
+            self.turns[at] = Some(SOME_BLOCKS);
+        }
+    }
+
+    fn count_threads(&mut self, found: &[Found]) {
+        let of = |level: GpuLevel, axis: Axis, in_warp: bool| {
+            found
+                .iter()
+                .filter(move |f| f.level == level && f.axis == axis && f.in_warp == in_warp)
+        };
+        let most = |f: &Found, free: u32| match f.most {
+            Some(n) => u32::try_from(n.clamp(1, i64::from(MOST_THREADS))).unwrap_or(1),
+            None => free,
+        };
+        let mut lanes = 1;
+        let mut inside = 1;
+        for f in of(GpuLevel::Thread, Axis::X, true) {
+            lanes = lanes.max(rounded(most(f, LANES), f.reduces, f.group));
+        }
+        for f in of(GpuLevel::Thread, Axis::X, false) {
+            inside = inside.max(rounded(most(f, SOME_THREADS), f.reduces, f.group));
+        }
+        let mut warps = 0;
+        for f in of(GpuLevel::Warp, Axis::X, false) {
+            warps = warps.max(most(f, (SOME_THREADS / lanes).max(1)));
+        }
+        if warps > 0 {
+            let warps = warps.min(MOST_THREADS / lanes).max(1);
+            self.warps = Some((lanes, warps));
+            inside = lanes * warps;
+        }
+        self.threads[0] = inside;
+        for axis in [Axis::Y, Axis::Z] {
+            for in_warp in [false, true] {
+                for f in of(GpuLevel::Thread, axis, in_warp) {
+                    let own = most(f, FEW_THREADS);
+                    let at = axis as usize;
+                    self.threads[at] = self.threads[at].max(own);
+                }
+            }
+        }
+        while self.total() > MOST_THREADS {
+            let at = if self.threads[2] > 1 { 2 } else { 1 };
+            self.threads[at] = (self.threads[at] / 2).max(1);
+            if self.threads[1] == 1 && self.threads[2] == 1 {
+                break;
+            }
+        }
+    }
+
+    /// Threads of a block.
+    pub(super) fn total(&self) -> u32 {
+        self.threads.iter().product()
+    }
+}
+
+/// So many threads that groups of them are whole.
+fn rounded(n: u32, reduces: bool, group: u32) -> u32 {
+    let n = n.div_ceil(group) * group;
+    if !reduces {
+        n
+    } else if n <= LANES {
+        n.next_power_of_two()
+    } else {
+        n.div_ceil(LANES) * LANES
+    }
+}
+
+fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Found>) {
+    for stmt in body {
+        let mut inside = in_warp;
+        if let Stmt::For {
+            lo,
+            hi,
+            tag,
+            body: inner,
+            ..
+        } = stmt
+            && let Some(unit) = tag.gpu
+        {
+            inside |= unit.level == GpuLevel::Warp;
+            let mut group = unit.group.map_or(1, |g| g.size);
+            visit::stmts(inner, &mut |s| {
+                if let Stmt::Device(Device::SegmentStore { lanes, .. }) = s {
+                    group = group.max(*lanes);
+                }
+            });
+            found.push(Found {
+                level: unit.level,
+                axis: unit.axis,
+                lo: lo.clone(),
+                hi: hi.clone(),
+                most: most(hi, lo, known),
+                in_warp,
+                reduces: !tag.reductions.is_empty(),
+                group: if unit.level == GpuLevel::Thread {
+                    group
+                } else {
+                    1
+                },
+            });
+        }
+        for inner in visit::bodies(stmt) {
+            collect(inner, known, inside, found);
+        }
+    }
+}
+
+/// A constant that `hi - lo` does not exceed.
+pub(super) fn most(hi: &Expr, lo: &Expr, known: &Definitions) -> Option<i64> {
+    let either = |a: Option<i64>, b: Option<i64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, None) | (None, one) => one,
+    };
+    let plain = linear::sub(&inlined(hi, known), &inlined(lo, known));
+    if let Some(n) = Linear::of(&plain).and_then(|sum| sum.as_constant()) {
+        return Some(n);
+    }
+    match (&hi.kind, &lo.kind) {
+        (ExprKind::Binary(BinaryOp::Min, x, y), _) => {
+            either(most(x, lo, known), most(y, lo, known))
+        }
+        (_, ExprKind::Binary(BinaryOp::Max, x, y)) => {
+            either(most(hi, x, known), most(hi, y, known))
+        }
+        (ExprKind::Binary(BinaryOp::Add, x, y), _) => {
+            // base + min(n, rest), as bounds of tiles are written
+            let through = |term: &Expr, base: &Expr| {
+                let ExprKind::Binary(BinaryOp::Min, p, q) = &term.kind else {
+                    return None;
+                };
+                either(
+                    most(&b::add(base.clone(), (**p).clone()), lo, known),
+                    most(&b::add(base.clone(), (**q).clone()), lo, known),
+                )
+            };
+            either(through(y, x), through(x, y))
+        }
+        (ExprKind::Var(v), _) if known.contains_key(v) => most(&known[v], lo, known),
+        (_, ExprKind::Var(v)) if known.contains_key(v) => most(hi, &known[v], known),
+        _ => None,
+    }
+}
+
+/// Whether the value needs what lies on the device, or what the launch declares.
+fn reads_device(e: &Expr, known: &Definitions, declared: &BTreeSet<VarId>) -> bool {
+    let mut found = false;
+    visit::expr(&inlined(e, known), &mut |node| {
+        found |= match &node.kind {
+            ExprKind::Load { .. } | ExprKind::Place(_) => true,
+            ExprKind::Var(v) => declared.contains(v),
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..) => false,
+        };
+    });
+    found
+}
+
+/// The variables that `body` declares.
+fn declared(body: &[Stmt]) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| {
+        if let Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::For { var, .. } = stmt {
+            found.insert(*var);
+        }
+    });
+    found
+}
+
+/// Whether units have parts of an array of their own.
+fn uses_rooms(body: &[Stmt]) -> bool {
+    let mut found = false;
+    visit::stmts(body, &mut |s| {
+        if let Stmt::Slice { offset, .. } = s {
+            visit::expr(offset, &mut |e| {
+                found |= e.kind == ExprKind::Place(Place::Thread)
+            });
+        }
+    });
+    found
+}
