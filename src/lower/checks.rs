@@ -67,12 +67,10 @@ impl Lowerer<'_> {
             }
             at += 1;
         }
-        let vars: Vec<VarId> = statement
-            .vars
-            .iter()
-            .copied()
-            .filter(|v| needed.contains(v))
-            .collect();
+        // After `join` a range may name variables of the statement it was joined with.
+        let own = statement.vars.iter().filter(|v| needed.contains(v));
+        let joined = needed.iter().filter(|v| !statement.vars.contains(v));
+        let vars: Vec<VarId> = joined.chain(own).copied().collect();
         let span = statement.span;
         self.tensors.push(Tensor {
             name: "out_of_range".to_string(),

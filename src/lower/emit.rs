@@ -1,6 +1,7 @@
 //! Assignments and expressions: the leaves of the loops.
 
 use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Assign, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
@@ -225,6 +226,19 @@ impl Lowerer<'_> {
         };
         let cursor = self.cursor(scope, id).clone();
         let tensor = self.tensor(access.tensor).clone();
+        if cursor.level < tensor.format.order() {
+            return Err(self
+                .error(
+                    codes::UNKNOWN_COORDINATE,
+                    format!(
+                        "an element of `{}` is needed before the loops give its coordinates: \
+                         not supported yet",
+                        tensor.name
+                    ),
+                    "in this statement",
+                )
+                .with_help("keep the loops that it depends on outside"));
+        }
         let value = match cursor.end {
             // Repeated coordinates at the last level: their sum is the element.
             Some(end) => self.sum_run(&tensor.name, values, cursor.pos, end, before),
