@@ -1,5 +1,5 @@
 //! Every schedule of `schedules/` on the programs of `testdata/scheduled`: right with one,
-//! two and seven threads, and the emitted text as it was looked at
+//! two and seven threads, or on the emulator of GPUs, and the emitted text as it was looked at
 //! (`testdata/scheduled/golden`, rewritten by `scripts/golden`).
 
 mod support;
@@ -11,6 +11,7 @@ use support::{Case, compile, parse, root, run_with, words};
 struct Scheduled {
     program: PathBuf,
     schedule: String,
+    gpu: bool,
     /// Arguments of each run.
     runs: Vec<Vec<String>>,
 }
@@ -19,9 +20,14 @@ impl Scheduled {
     fn file(&self) -> PathBuf {
         root().join(format!("schedules/{}.sched", self.schedule))
     }
+
+    fn target(&self) -> &'static str {
+        if self.gpu { "cuda" } else { "c" }
+    }
 }
 
-/// Programs name their schedules in `# schedule:` lines and their data in `# run:` lines.
+/// Programs name their schedules in `# schedule:` and `# gpu:` lines and their data in
+/// `# run:` lines.
 fn all() -> Vec<Scheduled> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("testdata/scheduled"))
         .unwrap()
@@ -38,12 +44,15 @@ fn all() -> Vec<Scheduled> {
                 .map(words)
                 .collect()
         };
-        for schedule in lines("# schedule:").concat() {
-            list.push(Scheduled {
-                program: program.clone(),
-                schedule,
-                runs: lines("# run:"),
-            });
+        for (mark, gpu) in [("# schedule:", false), ("# gpu:", true)] {
+            for schedule in lines(mark).concat() {
+                list.push(Scheduled {
+                    program: program.clone(),
+                    schedule,
+                    gpu,
+                    runs: lines("# run:"),
+                });
+            }
         }
     }
     list
@@ -59,16 +68,17 @@ fn every_schedule_has_a_program() {
     }
 }
 
-#[test]
-fn schedules_are_right_with_any_number_of_threads() {
+fn cases(gpu: bool) -> Vec<Case> {
     let mut cases = Vec::new();
-    for scheduled in all() {
+    for scheduled in all().into_iter().filter(|s| s.gpu == gpu) {
         assert!(!scheduled.runs.is_empty(), "{:?}", scheduled.program);
         for run in &scheduled.runs {
             let mut args = vec![
                 scheduled.program.display().to_string(),
                 "--schedule".to_string(),
                 scheduled.file().display().to_string(),
+                "--target".to_string(),
+                scheduled.target().to_string(),
             ];
             args.extend(run.iter().cloned());
             let parsed = parse(&args);
@@ -81,7 +91,20 @@ fn schedules_are_right_with_any_number_of_threads() {
             });
         }
     }
-    let wrong = run_with(&cases, &[1, 2, 7]);
+    cases
+}
+
+#[test]
+fn schedules_are_right_with_any_number_of_threads() {
+    let wrong = run_with(&cases(false), &[1, 2, 7]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn schedules_for_gpus_are_right_and_free_of_races() {
+    // SAFETY: set before the emulator reads it; no other test of this file reads it.
+    unsafe { std::env::set_var("EMU_SEED", "7") };
+    let wrong = run_with(&cases(true), &[]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -92,13 +115,15 @@ fn sparsec(scheduled: &Scheduled, more: &[&str]) -> Command {
         .arg(&scheduled.program)
         .arg("--schedule")
         .arg(scheduled.file())
+        .args(["--target", scheduled.target()])
         .args(more);
     command
 }
 
 fn golden(scheduled: &Scheduled) -> PathBuf {
+    let ending = if scheduled.gpu { "cu" } else { "c" };
     root().join(format!(
-        "testdata/scheduled/golden/{}.c",
+        "testdata/scheduled/golden/{}.{ending}",
         scheduled.schedule
     ))
 }
@@ -132,7 +157,7 @@ fn run(command: &mut Command) {
 #[test]
 fn emitted_text_is_clean_c() {
     let out = tempfile::tempdir().unwrap();
-    for scheduled in all() {
+    for scheduled in all().into_iter().filter(|s| !s.gpu) {
         let folder = out.path().join(&scheduled.schedule);
         run(sparsec(&scheduled, &["-o"]).arg(&folder));
         let source =
@@ -156,5 +181,19 @@ fn emitted_text_is_clean_c() {
             run(cc.arg(&source).arg("-lm"));
             run(&mut Command::new(&program));
         }
+    }
+}
+
+/// With the host compiler as strict as for C; `scripts/nvcc` shows them to nvcc.
+#[test]
+fn emitted_cuda_runs_its_smoke_test_on_the_emulator() {
+    let out = tempfile::tempdir().unwrap();
+    for scheduled in all().into_iter().filter(|s| s.gpu) {
+        let folder = out.path().join(&scheduled.schedule);
+        run(sparsec(&scheduled, &["-o"]).arg(&folder));
+        let flags = "CXXFLAGS=-O1 -Werror -Wpedantic -Wno-variadic-macros";
+        run(Command::new("make")
+            .current_dir(&folder)
+            .args(["EMU=1", flags, "test"]));
     }
 }

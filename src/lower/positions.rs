@@ -239,6 +239,20 @@ impl Lowerer<'_> {
                         let span = (counted.id, counted.last(), lo.clone());
                         scope.spans.insert(var, span);
                     }
+                    // Tiles inside tiles may begin behind the end.
+                    let dead = !single && !self.is_first_tile(var, pos);
+                    let alive = b::lt(lo.clone(), hi.clone());
+                    if dead {
+                        let mut then = Vec::new();
+                        self.enter(pos, skipped, Some((lo, hi)), &mut scope, &mut then);
+                        then.extend(self.stmt(body, &scope)?);
+                        out.push(ir::Stmt::If {
+                            cond: alive,
+                            then,
+                            otherwise: Vec::new(),
+                        });
+                        return Ok(out);
+                    }
                     self.enter(pos, skipped, Some((lo, hi)), &mut scope, &mut out);
                 }
             }
@@ -255,6 +269,14 @@ impl Lowerer<'_> {
         }
         out.extend(self.stmt(body, &scope)?);
         Ok(out)
+    }
+
+    /// Whether `var` runs over the tiles that the positions were split into at once.
+    fn is_first_tile(&self, var: VarId, pos: VarId) -> bool {
+        matches!(
+            self.graph.provenance.producer(var),
+            Some(Relation::Split { parent, .. }) if *parent == pos
+        )
     }
 
     /// Makes loops over the levels' variables walk the access, within `window`.

@@ -488,7 +488,7 @@ impl Spmd<'_> {
         }
         let (index, count) = self.index(unit, place);
         let saved = self.save(tag, out);
-        let segments = has_segments(&body);
+        let segments = unit.group.is_some() && has_segments(&body);
         let most = most(&hi, &lo, &self.known);
         let single = most.is_some_and(|n| n <= i64::from(count));
         let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));

@@ -69,10 +69,9 @@ const char *cudaGetErrorString(cudaError_t error);
 /* ---- synchronisation ------------------------------------------------------- */
 
 void emu_barrier(int line);
-/* Lanes of the mask exchange a word each; the result points at the words of 32 lanes. */
-const uint64_t *emu_exchange(unsigned mask, int operation, uint64_t word, int line);
-/* The lane that is read must be in the mask. */
-void emu_reads_lane(unsigned mask, unsigned lane, int line);
+/* Lanes of the mask exchange a word each; emu_word then gives that of a lane of the mask. */
+void emu_exchange(unsigned mask, int operation, uint64_t word, int line);
+uint64_t emu_word(unsigned mask, unsigned lane, int line);
 unsigned emu_lane(void);
 
 static inline void __syncthreads(int line = __builtin_LINE()) { emu_barrier(line); }
@@ -84,9 +83,9 @@ template <class T> static inline T emu_shuffle(unsigned mask, T value, unsigned 
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
     uint64_t word = 0;
     memcpy(&word, &value, sizeof(T));
-    const uint64_t *words = emu_exchange(mask, 1, word, line);
-    emu_reads_lane(mask, from & 31u, line);
-    memcpy(&value, &words[from & 31u], sizeof(T));
+    emu_exchange(mask, 1, word, line);
+    word = emu_word(mask, from & 31u, line);
+    memcpy(&value, &word, sizeof(T));
     return value;
 }
 /* Lanes of an aligned group of `width`. */
@@ -107,10 +106,10 @@ template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int w
     return emu_shuffle(mask, value, other / (unsigned)width == lane / (unsigned)width ? other : lane, line);
 }
 static inline unsigned __ballot_sync(unsigned mask, int holds, int line = __builtin_LINE()) {
-    const uint64_t *words = emu_exchange(mask, 2, holds != 0, line);
     unsigned all = 0;
+    emu_exchange(mask, 2, holds != 0, line);
     for (unsigned lane = 0; lane < 32; lane++)
-        if (mask >> lane & 1u) all |= (unsigned)words[lane] << lane;
+        if (mask >> lane & 1u) all |= (unsigned)emu_word(mask, lane, line) << lane;
     return all;
 }
 static inline int __any_sync(unsigned mask, int holds, int line = __builtin_LINE()) { return __ballot_sync(mask, holds, line) != 0; }

@@ -80,6 +80,7 @@ struct Thread {
     void *stack_pointer; /* while it waits */
     int stack;           /* which one it has, or -1 */
     bool finished;
+    size_t meeting; /* where it last met other lanes */
     uint32_t clock[32]; /* what it knows of the lanes of its warp */
 };
 
@@ -355,7 +356,7 @@ void emu_barrier(int line) {
     leave(&threads[running].stack_pointer);
 }
 
-const uint64_t *emu_exchange(unsigned mask, int operation, uint64_t word, int line) {
+void emu_exchange(unsigned mask, int operation, uint64_t word, int line) {
     const unsigned self = running, lane = self & 31u, first = self & ~31u;
     Warp &warp = warps[self / 32];
     if (!(mask >> lane & 1u)) {
@@ -386,9 +387,11 @@ const uint64_t *emu_exchange(unsigned mask, int operation, uint64_t word, int li
     meeting->words[lane] = word;
     meeting->here |= 1u << lane;
     if ((meeting->here & mask) != mask) {
+        threads[self].meeting = at;
         leave(&threads[self].stack_pointer);
-        return warps[self / 32].meetings[at].results;
+        return;
     }
+    threads[self].meeting = at;
     memcpy(meeting->results, meeting->words, sizeof meeting->words);
     meeting->here = 0;
     /* All of them know what each of them did before. */
@@ -404,11 +407,11 @@ const uint64_t *emu_exchange(unsigned mask, int operation, uint64_t word, int li
         threads[first + other].clock[other]++;
         if (other != lane && !threads[first + other].finished) ready.push_back(first + other);
     }
-    return meeting->results;
 }
 
-void emu_reads_lane(unsigned mask, unsigned lane, int line) {
+uint64_t emu_word(unsigned mask, unsigned lane, int line) {
     if (!(mask >> lane & 1u)) report("a shuffle reads from a lane that does not take part", NULL, line);
+    return warps[running / 32].meetings[threads[running].meeting].results[lane];
 }
 
 /* ---- launches ------------------------------------------------------------------------------- */

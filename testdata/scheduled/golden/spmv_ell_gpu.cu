@@ -1,0 +1,242 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "spmv_ell.h"
+
+/* spmv_ell
+ *   y(i) +=! val(i, k) * x(crd(i, k)) where k in 0:len(i)
+ *   split(i, block, thread, 128)
+ *   inspect(k, u)
+ *   split(k, k0, k1, 8)
+ *   reorder(block, thread, k0, k1)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(1) spmv_ell_kernel1(int64_t R,
+    const int32_t *SPARSEC_RESTRICT len_vals, int64_t *SPARSEC_RESTRICT u) {
+    u[0] = 0;
+    int64_t most = INT64_MIN;
+    for (int64_t i_u = 0; i_u < R; i_u++) {
+        most = sparsec_max_int64(most, len_vals[i_u]);
+    }
+    u[0] = sparsec_max_int64(most, 0);
+}
+
+static __global__ void __launch_bounds__(128) spmv_ell_kernel2(int64_t R, int64_t K,
+    const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
+    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
+    double *SPARSEC_RESTRICT y_vals, int64_t *SPARSEC_RESTRICT u) {
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(128, R - block * 128)) {
+        int64_t i = block * 128 + thread;
+        double sum = 0.0;
+        for (int64_t k0 = 0; k0 < (u[0] + 7) / 8; k0++) {
+            for (int64_t k1 = 0; k1 < sparsec_min_int64(sparsec_min_int64(8, u[0] - k0 * 8), len_vals[i] - k0 * 8); k1++) {
+                int64_t k = k0 * 8 + k1;
+                sum += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
+            }
+        }
+        y_vals[i] = sum;
+    }
+}
+
+size_t spmv_ell_workspace(int64_t R, int64_t K, int64_t N) {
+    (void)R; (void)K; (void)N;
+    size_t bytes = 0;
+    bytes += sparsec_bytes(1, sizeof(int64_t));
+    return bytes;
+}
+
+int spmv_ell_device(int64_t R, int64_t K, int64_t N, const int32_t *len_vals,
+    const int32_t *crd_vals, const double *val_vals, const double *x_vals, double *y_vals,
+    void *workspace, cudaStream_t stream) {
+    (void)N;
+    char *room = (char *)workspace;
+    int64_t *u = (int64_t *)sparsec_take(&room, 1, sizeof(int64_t));
+    SPARSEC_TRY(sparsec_launch(spmv_ell_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, R, len_vals, u));
+    SPARSEC_TRY(sparsec_launch(spmv_ell_kernel2, sparsec_floordiv(R + 127, 128), 1, 1, dim3(128, 1, 1),
+        stream, R, K, len_vals, crd_vals, val_vals, x_vals, y_vals, u));
+    return SPARSEC_OK;
+}
+
+/* Data-dependent subscripts and bounds stay inside their tensors. */
+static int spmv_ell_check(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT len_vals,
+    const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
+    const double *SPARSEC_RESTRICT x_vals) {
+    (void)val_vals; (void)x_vals;
+    bool out_of_range = false;
+    for (int64_t i = 0; i < R; i++) {
+        out_of_range = out_of_range || (0 < len_vals[i] && K < len_vals[i]);
+    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
+    bool out_of_range2 = false;
+    for (int64_t i = 0; i < R; i++) {
+        for (int64_t k = 0; k < len_vals[i]; k++) {
+            out_of_range2 = out_of_range2 || (crd_vals[i * K + k] < 0 || crd_vals[i * K + k] >= N);
+        }
+    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_ell_len_spec = {"len", SPARSEC_INT32, 1, 32, spmv_ell_len_levels, 0.0};
+static const sparsec_level_spec spmv_ell_crd_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec spmv_ell_crd_spec = {"crd", SPARSEC_INT32, 2, 32, spmv_ell_crd_levels, 0.0};
+static const sparsec_level_spec spmv_ell_val_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec spmv_ell_val_spec = {"val", SPARSEC_FLOAT64, 2, 32, spmv_ell_val_levels, 0.0};
+static const sparsec_level_spec spmv_ell_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_ell_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_ell_x_levels, 0.0};
+static const sparsec_level_spec spmv_ell_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_ell_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_ell_y_levels, 0.0};
+
+int spmv_ell(const sparsec_tensor *len, const sparsec_tensor *crd, const sparsec_tensor *val,
+    const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(len, &spmv_ell_len_spec);
+    if (error) return error;
+    error = sparsec_check(crd, &spmv_ell_crd_spec);
+    if (error) return error;
+    error = sparsec_check(val, &spmv_ell_val_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_ell_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t R = len->dims[0];
+    int64_t K = crd->dims[1];
+    int64_t N = x->dims[0];
+    error = sparsec_same_size("R", "crd", crd->dims[0], "len", R);
+    if (error) return error;
+    error = sparsec_same_size("R", "val", val->dims[0], "len", R);
+    if (error) return error;
+    error = sparsec_same_size("K", "val", val->dims[1], "crd", K);
+    if (error) return error;
+    int64_t y_dims[] = {R};
+    error = sparsec_shape_dense(y, &spmv_ell_y_spec, y_dims);
+    if (error) return error;
+    error = spmv_ell_check(R, K, N, (const int32_t *)len->vals, (const int32_t *)crd->vals,
+        (const double *)val->vals, (const double *)x->vals);
+    if (error) return sparsec_fail_code(error);
+    sparsec_memory memory;
+    const int32_t *len_vals = (const int32_t *)sparsec_upload_vals(&memory, len);
+    const int32_t *crd_vals = (const int32_t *)sparsec_upload_vals(&memory, crd);
+    const double *val_vals = (const double *)sparsec_upload_vals(&memory, val);
+    const double *x_vals = (const double *)sparsec_upload_vals(&memory, x);
+    double *y_vals = (double *)sparsec_room_vals(&memory, y);
+    void *workspace = memory.room((int64_t)spmv_ell_workspace(R, K, N), 1);
+    if (memory.error) return memory.error;
+    error = spmv_ell_device(R, K, N, len_vals, crd_vals, val_vals, x_vals, y_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(y, y_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv_ell(int64_t n, int rounds) {
+    sparsec_tensor len = {};
+    const int64_t len_dims[] = {n};
+    sparsec_tensor crd = {};
+    const int64_t crd_dims[] = {n, n};
+    sparsec_tensor val = {};
+    const int64_t val_dims[] = {n, n};
+    sparsec_tensor x = {};
+    const int64_t x_dims[] = {n};
+    sparsec_tensor y = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&len, &spmv_ell_len_spec, len_dims, 1);
+    error |= smoke_fill(&crd, &spmv_ell_crd_spec, crd_dims, 2);
+    error |= smoke_fill(&val, &spmv_ell_val_spec, val_dims, 3);
+    error |= smoke_fill(&x, &spmv_ell_x_spec, x_dims, 4);
+    if (!error) error = spmv_ell(&len, &crd, &val, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv_ell(&len, &crd, &val, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv_ell", error, best);
+    sparsec_free_tensor(&len);
+    sparsec_free_tensor(&crd);
+    sparsec_free_tensor(&val);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv_ell(n, rounds);
+    return failed;
+}
+#endif
