@@ -4,7 +4,9 @@ mod support;
 
 use support::corpus::{check, listed, programs};
 
+/// As sparsec schedules by itself, and in one thread.
 const CUDA: [&str; 2] = ["--target", "cuda"];
+const SERIAL: [&str; 3] = ["--target", "cuda", "--no-schedule"];
 
 #[test]
 fn programs_of_the_papers() {
@@ -19,4 +21,11 @@ fn readings_that_peers_get_wrong() {
 #[test]
 fn sparse_corpus() {
     check(&listed(&CUDA));
+}
+
+#[test]
+fn serial_kernels() {
+    let mut cases = programs("testdata/corpus", &SERIAL);
+    cases.extend(programs("testdata/programs", &SERIAL));
+    check(&cases);
 }

@@ -2,7 +2,7 @@
 
 use super::{Failure, argument};
 use crate::diagnostic::codes::{environment as codes, schedule as schedule_codes};
-use crate::diagnostic::{Diagnostic, FileId, Sources, Span};
+use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, Span};
 use crate::graph::Graph;
 use crate::loops;
 use crate::loops::ir::Kernel;
@@ -108,7 +108,14 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut errors = Vec::new();
     let mut declared: Vec<String> = Vec::new();
     for function in &resolved.program.functions {
-        let commands = &first(schedules.commands(function)?, request.first_commands);
+        let chosen = match schedules.commands(function) {
+            Some(commands) => commands.to_vec(),
+            None if request.target == Target::Cuda => {
+                super::auto::schedule(function, sources, &mut remarks)
+            }
+            None => Vec::new(),
+        };
+        let commands = &first(&chosen, request.first_commands);
         let own = declared_names(commands);
         let settings = Settings {
             defines: request
@@ -120,28 +127,12 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             target: request.target,
         };
         declared.extend(own);
-        let lowered = Graph::build(&Rc::new(function.clone()))
-            .and_then(|graph| schedule::apply(graph, commands, &settings))
-            .and_then(|graph| Ok((lower(&graph)?, graph)));
-        match lowered {
-            Ok((mut lowered, graph)) => {
-                remarks.append(&mut lowered.remarks);
-                let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
-                let kernel = match request.target {
-                    Target::C => Ok(kernel),
-                    Target::Cuda => loops::device::place(kernel),
-                };
-                let kernel = match kernel {
-                    Ok(kernel) => loops::divide_plainly(kernel),
-                    Err(refusal) => {
-                        errors.push(not_placed(function, refusal));
-                        continue;
-                    }
-                };
-                debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
-                kernels.push(kernel);
-                lattices.push(std::mem::take(&mut lowered.lattices));
-                graphs.push(graph);
+        match build(function, commands, &settings) {
+            Ok(mut built) => {
+                remarks.append(&mut built.remarks);
+                kernels.push(built.kernel);
+                lattices.push(built.lattices);
+                graphs.push(built.graph);
             }
             Err(mut found) => errors.append(&mut found),
         }
@@ -177,6 +168,43 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         lattices,
         remarks,
         inputs,
+    })
+}
+
+/// One function through all stages.
+pub(super) struct Built {
+    pub graph: Graph,
+    pub kernel: Kernel,
+    pub lattices: Vec<lattice::Report>,
+    pub remarks: Vec<Diagnostic>,
+}
+
+/// Schedules and lowers a function.
+///
+/// # Errors
+/// The diagnostics of the first stage that refuses.
+pub(super) fn build(
+    function: &Function,
+    commands: &[ast::Command],
+    settings: &Settings,
+) -> Diagnosed<Built> {
+    let graph = Graph::build(&Rc::new(function.clone()))?;
+    let graph = schedule::apply(graph, commands, settings)?;
+    let lowered = lower(&graph)?;
+    let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
+    let kernel = match settings.target {
+        Target::C => kernel,
+        Target::Cuda => {
+            loops::device::place(kernel).map_err(|refusal| vec![not_placed(function, refusal)])?
+        }
+    };
+    let kernel = loops::divide_plainly(kernel);
+    debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
+    Ok(Built {
+        graph,
+        kernel,
+        lattices: lowered.lattices,
+        remarks: lowered.remarks,
     })
 }
 
@@ -390,10 +418,11 @@ impl Schedules {
         }
     }
 
-    fn commands(&self, function: &Function) -> Result<&[ast::Command], Failure> {
+    /// The commands for a function; `None` if there is no schedule for it.
+    fn commands(&self, function: &Function) -> Option<&[ast::Command]> {
         match self {
-            Schedules::Plain => Ok(&[]),
-            Schedules::File(commands) => Ok(commands),
+            Schedules::Plain => Some(&[]),
+            Schedules::File(commands) => Some(commands),
             Schedules::OfProgram(schedules) => {
                 let own =
                     |s: &&ast::Schedule| s.def.as_ref().is_some_and(|d| d.name == function.name);
@@ -403,7 +432,7 @@ impl Schedules {
                     .filter(own)
                     .find(|s| s.target.is_some())
                     .or_else(|| schedules.iter().find(own));
-                Ok(chosen.map_or(&[], |s| &s.commands))
+                chosen.map(|s| s.commands.as_slice())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Compile, run and verify as functions. Knows nothing of terminals.
 
 pub mod abi;
+mod auto;
 pub mod bind;
 pub mod binding;
 pub mod build;

@@ -4,6 +4,7 @@
 //! A command either gives a new graph or a diagnostic, never half of one.
 
 pub mod arguments;
+pub mod auto;
 pub mod bound;
 pub mod constants;
 pub mod coord;

@@ -1,0 +1,276 @@
+//! Schedules for GPUs where a program has none: for each statement scripts to try, the best
+//! first. They are scripts like any other: whoever tries them keeps the first that is
+//! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
+//!
+//! The rules, after 000, 8.3: a warp shares the row of a sparse matrix; where the result
+//! has columns, its threads take 32 of them side by side, so that what they load stands
+//! together; what stores a value for each element of an operand is shared out by
+//! positions; everything else gives each thread elements of the result of its own, or of a
+//! sum that the threads reduce.
+
+use crate::graph::order::{is_sparse_driven, sparse_accesses};
+use crate::graph::print::access_text;
+use crate::graph::{Graph, Nest, pattern};
+use crate::program::ir::{Access, VarId};
+
+/// Scripts for one nest of an untransformed graph; none if it has to stay serial.
+#[must_use]
+pub fn candidates(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
+    let appends = !pattern::appended(graph, nest).is_empty();
+    if appends || nest.loops.is_empty() {
+        return Vec::new();
+    }
+    let writer = Writer { graph, nest };
+    let mut all = Vec::new();
+    if let Some(source) = pattern::source(graph, nest) {
+        writer.stored_elements(&source.access, &mut all);
+    }
+    if nest.lhs.is_empty() {
+        writer.scalar(&mut all);
+    }
+    writer.warp_per_row(&mut all);
+    writer.columns(&mut all);
+    writer.elements(&mut all);
+    writer.outermost(&mut all);
+    all
+}
+
+struct Writer<'g> {
+    graph: &'g Graph,
+    nest: &'g Nest,
+}
+
+impl Writer<'_> {
+    /// The variable as a command names it.
+    fn name(&self, var: VarId) -> String {
+        let label = &self.graph.statement(self.nest).label;
+        format!("{label}.{}", self.graph.var(var).name)
+    }
+
+    /// A name that nothing has yet.
+    fn fresh(&self, what: &str) -> String {
+        let label = self.graph.statement(self.nest).label.to_ascii_lowercase();
+        let mut name = format!("{label}_{what}");
+        let taken = |name: &String| {
+            self.graph.vars.iter().any(|v| v.name == *name)
+                || self.graph.tensors.iter().any(|t| t.name == *name)
+                || self.graph.function.sizes.iter().any(|s| s.name == *name)
+        };
+        while taken(&name) {
+            name.push('_');
+        }
+        name
+    }
+
+    fn vars(&self) -> Vec<VarId> {
+        self.nest.loop_vars()
+    }
+
+    fn is_left(&self, var: VarId) -> bool {
+        self.nest.lhs.contains(&var)
+    }
+
+    fn is_sparse(&self, var: VarId) -> bool {
+        is_sparse_driven(self.graph, &self.nest.rhs, var)
+    }
+
+    fn units(&self, units: &[(&str, &str, &str)]) -> Vec<String> {
+        units
+            .iter()
+            .map(|(var, unit, race)| format!("parallelize({var}, {unit}, {race})"))
+            .collect()
+    }
+
+    /// The stored elements of an operand, shared out evenly: each to a warp that reduces a
+    /// sum over a dense dimension, or to a thread.
+    fn stored_elements(&self, access: &Access, all: &mut Vec<Vec<String>>) {
+        let format = &self.graph.tensor(access.tensor).format;
+        let roots: Option<Vec<VarId>> = format
+            .modes
+            .iter()
+            .map(|&m| access.subscripts[m].as_var())
+            .collect();
+        let Some(roots) = roots else { return };
+        let vars = self.vars();
+        if !vars.starts_with(&roots) {
+            return;
+        }
+        let mut base = Vec::new();
+        let mut at = self.name(roots[0]);
+        for (n, &next) in roots.iter().enumerate().skip(1) {
+            let fused = self.fresh(&format!("f{n}"));
+            base.push(format!("fuse({at}, {}, {fused})", self.name(next)));
+            at = fused;
+        }
+        let (p, block, own) = (self.fresh("p"), self.fresh("block"), self.fresh("own"));
+        base.push(format!("pos({at}, {p}, {})", access_text(self.graph, access)));
+        if let [k] = vars[roots.len()..]
+            && !self.is_left(k)
+            && !self.is_sparse(k)
+        {
+            let (k0, k1) = (self.fresh("k0"), self.fresh("k1"));
+            let mut script = base.clone();
+            script.push(format!("split({p}, {block}, {own}, 16)"));
+            script.push(format!("split({}, {k0}, {k1}, 16)", self.name(k)));
+            script.push(format!("reorder({block}, {own}, {k1}, {k0})"));
+            script.extend(self.units(&[
+                (&block, "GPUBlock", "NoRaces"),
+                (&own, "GPUWarp", "NoRaces"),
+                (&k1, "GPUThread", "Temporary"),
+            ]));
+            all.push(script);
+        }
+        base.push(format!("split({p}, {block}, {own}, 256)"));
+        base.extend(self.units(&[
+            (&block, "GPUBlock", "NoRaces"),
+            (&own, "GPUThread", "NoRaces"),
+        ]));
+        all.push(base);
+    }
+
+    /// A sum of everything: each thread adds up a part, blocks add theirs together.
+    fn scalar(&self, all: &mut Vec<Vec<String>>) {
+        let Some(&first) = self.vars().first() else {
+            return;
+        };
+        let name = self.name(first);
+        let (block, part, turn, thread) = (
+            self.fresh("block"),
+            self.fresh("part"),
+            self.fresh("turn"),
+            self.fresh("thread"),
+        );
+        let mut script = vec![
+            format!("split({name}, {block}, {part}, 4096)"),
+            format!("split({part}, {turn}, {thread}, 256)"),
+            format!("reorder({block}, {thread}, {turn})"),
+        ];
+        script.extend(self.units(&[
+            (&block, "GPUBlock", "Temporary"),
+            (&thread, "GPUThread", "Temporary"),
+        ]));
+        all.push(script);
+        self.tiles(first, "Temporary", all);
+    }
+
+    /// A block for each tile of 256 iterations, a thread for each.
+    fn tiles(&self, var: VarId, race: &str, all: &mut Vec<Vec<String>>) {
+        let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+        let mut script = vec![format!("split({}, {block}, {thread}, 256)", self.name(var))];
+        script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
+        all.push(script);
+    }
+
+    /// `y(i) = A(i,j) * x(j)`: a warp walks a row.
+    fn warp_per_row(&self, all: &mut Vec<Vec<String>>) {
+        let vars = self.vars();
+        let accesses = sparse_accesses(self.graph, &self.nest.rhs);
+        let ([i, j], [access]) = (vars.as_slice(), accesses.as_slice()) else {
+            return;
+        };
+        if !self.is_left(*i) || self.is_left(*j) || !self.is_sparse(*j) {
+            return;
+        }
+        let (block, warp) = (self.fresh("block"), self.fresh("warp"));
+        let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
+        let mut script = vec![
+            format!("split({}, {block}, {warp}, 16)", self.name(*i)),
+            format!(
+                "pos({}, {p}, {})",
+                self.name(*j),
+                access_text(self.graph, access)
+            ),
+            format!("split({p}, {turn}, {thread}, 16)"),
+            format!("reorder({block}, {warp}, {thread}, {turn})"),
+        ];
+        script.extend(self.units(&[
+            (&block, "GPUBlock", "NoRaces"),
+            (&warp, "GPUWarp", "NoRaces"),
+            (&thread, "GPUThread", "Temporary"),
+        ]));
+        all.push(script);
+    }
+
+    /// Columns of the result side by side.
+    fn columns(&self, all: &mut Vec<Vec<String>>) {
+        let vars = self.vars();
+        let format = &self.graph.tensor(self.nest.tensor).format;
+        let (Some(&first), Some(&mode)) = (vars.first(), format.modes.last()) else {
+            return;
+        };
+        let Some(&column) = self.nest.lhs.get(mode) else {
+            return;
+        };
+        if column == first || !self.is_left(first) || self.is_sparse(column) {
+            return;
+        }
+        let (tile, thread) = (self.fresh("tile"), self.fresh("thread"));
+        let mut order = vec![self.name(first), tile.clone(), thread.clone()];
+        order.extend(
+            vars.iter()
+                .filter(|&&v| v != first && v != column)
+                .map(|&v| self.name(v)),
+        );
+        let mut script = vec![
+            format!("split({}, {tile}, {thread}, 64)", self.name(column)),
+            format!("reorder({})", order.join(", ")),
+        ];
+        script.extend(self.units(&[
+            (&self.name(first), "GPUBlock", "NoRaces"),
+            (&tile, "GPUBlockY", "NoRaces"),
+            (&thread, "GPUThread", "NoRaces"),
+        ]));
+        all.push(script);
+    }
+
+    /// Elements of a dense result, one for each thread.
+    fn elements(&self, all: &mut Vec<Vec<String>>) {
+        let left: Vec<VarId> = self
+            .vars()
+            .into_iter()
+            .take_while(|&v| self.is_left(v) && !self.is_sparse(v))
+            .collect();
+        let Some((&first, rest)) = left.split_first() else {
+            return;
+        };
+        if !rest.is_empty() {
+            let mut script = Vec::new();
+            let mut at = self.name(first);
+            for (n, &next) in rest.iter().enumerate() {
+                let fused = self.fresh(&format!("f{n}"));
+                script.push(format!("fuse({at}, {}, {fused})", self.name(next)));
+                at = fused;
+            }
+            let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+            script.push(format!("split({at}, {block}, {thread}, 256)"));
+            script.extend(self.units(&[
+                (&block, "GPUBlock", "NoRaces"),
+                (&thread, "GPUThread", "NoRaces"),
+            ]));
+            all.push(script);
+        }
+        self.tiles(first, "NoRaces", all);
+    }
+
+    /// The outermost loop, whatever it is.
+    fn outermost(&self, all: &mut Vec<Vec<String>>) {
+        let Some(&first) = self.vars().first() else {
+            return;
+        };
+        for race in ["NoRaces", "Atomics"] {
+            self.tiles(first, race, all);
+            // A coiterated loop is shared out in tiles.
+            let (tile, own) = (self.fresh("tile"), self.fresh("own"));
+            let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+            let mut script = vec![
+                format!("split({}, {tile}, {own}, 32)", self.name(first)),
+                format!("split({tile}, {block}, {thread}, 128)"),
+            ];
+            script.extend(self.units(&[
+                (&block, "GPUBlock", race),
+                (&thread, "GPUThread", race),
+            ]));
+            all.push(script);
+        }
+    }
+}
