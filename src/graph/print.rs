@@ -50,7 +50,7 @@ pub fn print_provenance(graph: &Graph) -> String {
 /// A relation as the command that makes it.
 #[must_use]
 pub fn relation(graph: &Graph, relation: &Relation) -> String {
-    let name = |v: &VarId| graph.var(*v).name.as_str();
+    let name = |v: &VarId| var_text(graph, *v);
     let command = relation.name();
     match relation {
         Relation::Split {
@@ -115,7 +115,19 @@ pub fn relation(graph: &Graph, relation: &Relation) -> String {
     }
 }
 
-/// `A(i,j)`
+/// The variable as a command names it: `i`, or `S1.i` where several statements have one.
+#[must_use]
+pub fn var_text(graph: &Graph, var: VarId) -> String {
+    let name = &graph.var(var).name;
+    let several = graph.vars.iter().filter(|v| v.name == *name).count() > 1;
+    let statement = graph.function.stmts.iter().find(|s| s.vars.contains(&var));
+    match statement {
+        Some(statement) if several => format!("{}.{name}", statement.label),
+        Some(_) | None => name.clone(),
+    }
+}
+
+/// An access of the graph as a program writes it.
 #[must_use]
 pub fn access_text(graph: &Graph, access: &Access) -> String {
     let e = Expr {

@@ -63,6 +63,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         });
     }
     let how = if gallop { "gallop" } else { "two_finger" };
+    let name = crate::graph::print::var_text(&graph, var);
     graph.script.push(format!("mergeby({name}, {how})"));
     Ok(graph)
 }

@@ -118,7 +118,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     let line = format!(
         "parallelize({}, {}, {})",
-        graph.var(var).name,
+        crate::graph::print::var_text(&graph, var),
         unit_text(unit),
         race_text(race)
     );

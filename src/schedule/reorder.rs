@@ -51,7 +51,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         vars.push(var);
     }
     reorder(&mut graph, &vars, arguments)?;
-    let names: Vec<String> = vars.iter().map(|&v| graph.var(v).name.clone()).collect();
+    let names: Vec<String> = vars
+        .iter()
+        .map(|&v| crate::graph::print::var_text(&graph, v))
+        .collect();
     graph.script.push(format!("reorder({})", names.join(", ")));
     Ok(graph)
 }

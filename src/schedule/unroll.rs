@@ -61,6 +61,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             }
         });
     }
+    let name = crate::graph::print::var_text(&graph, var);
     graph.script.push(format!("unroll({name}, {factor})"));
     Ok(graph)
 }
