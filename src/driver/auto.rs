@@ -46,7 +46,9 @@ pub(super) fn schedule(
                         format!("the loops of `{result}` run in one thread of the GPU"),
                         "cannot be shared out as they are",
                     )
-                    .with_help(format!("store `{result}` dense, or write a schedule for it")),
+                    .with_help(format!(
+                        "store `{result}` dense, or write a schedule for it"
+                    )),
                 );
             }
         }

@@ -6,7 +6,8 @@ use super::build::Library;
 use super::{Failure, count};
 use crate::data::values::{Number, Values};
 use crate::data::{self, DataError, Packed, Tensor};
-use crate::diagnostic::codes::data as data_codes;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::{data as data_codes, environment};
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
 use crate::program::ir::{Function, Role, TensorId};
@@ -97,6 +98,19 @@ pub fn run(
         let elapsed = start.elapsed().as_secs_f64();
         if let Err((status, reason)) = called {
             release(library, &mut slots);
+            if status == DEVICE_FAILED {
+                return Err(Failure::Environment(
+                    Diagnostic::error(
+                        environment::DEVICE_FAILED,
+                        function.span,
+                        reason,
+                        "while this function ran",
+                    )
+                    .with_help(
+                        "SPARSEC_EMULATOR=1 runs it on the emulator, which checks all accesses",
+                    ),
+                ));
+            }
             let code = if status == 2 {
                 data_codes::BAD_SUBSCRIPT
             } else if status == 1 || status == 3 {
@@ -123,6 +137,9 @@ pub fn run(
         bytes: bytes as f64,
     })
 }
+
+/// `SPARSEC_DEVICE_FAILED` of the runtime header.
+const DEVICE_FAILED: i32 = 5;
 
 fn first(tensor: &Tensor) -> Number {
     match tensor {

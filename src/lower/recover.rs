@@ -148,7 +148,13 @@ impl Lowerer<'_> {
                 }
                 Relation::Bound { parent, kind, .. } => {
                     let data = self.has_dynamic_range(parent);
-                    if data && !self.range_is_known(parent, scope) {
+                    let ends = match kind {
+                        BoundKind::MaxExact | BoundKind::MaxConstraint => true,
+                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                            false
+                        }
+                    };
+                    if ends && data && !self.range_is_known(parent, scope) {
                         return Ok(Step {
                             lo: from,
                             hi,

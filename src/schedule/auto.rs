@@ -103,7 +103,10 @@ impl Writer<'_> {
             at = fused;
         }
         let (p, block, own) = (self.fresh("p"), self.fresh("block"), self.fresh("own"));
-        base.push(format!("pos({at}, {p}, {})", access_text(self.graph, access)));
+        base.push(format!(
+            "pos({at}, {p}, {})",
+            access_text(self.graph, access)
+        ));
         if let [k] = vars[roots.len()..]
             && !self.is_left(k)
             && !self.is_sparse(k)
@@ -266,10 +269,7 @@ impl Writer<'_> {
                 format!("split({}, {tile}, {own}, 32)", self.name(first)),
                 format!("split({tile}, {block}, {thread}, 128)"),
             ];
-            script.extend(self.units(&[
-                (&block, "GPUBlock", race),
-                (&thread, "GPUThread", race),
-            ]));
+            script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
             all.push(script);
         }
     }

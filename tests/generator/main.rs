@@ -125,43 +125,57 @@ const INNER: &str = "SPARSEC_GENERATOR_INNER";
 
 #[test]
 fn random_programs_agree_with_the_judge() {
-    let cases = number("SPARSEC_CASES").unwrap_or(1000);
+    run_apart("random_programs_agree_with_the_judge", 1000, false);
+}
+
+/// As many as `SPARSEC_GPU_CASES` says.
+#[test]
+fn random_programs_agree_on_the_emulator() {
+    run_apart("random_programs_agree_on_the_emulator", 500, true);
+}
+
+/// Runs the test in a process of its own.
+fn run_apart(test: &str, usual: u64, cuda: bool) {
+    let variable = if cuda {
+        "SPARSEC_GPU_CASES"
+    } else {
+        "SPARSEC_CASES"
+    };
+    let cases = number(variable).unwrap_or(usual);
     let seed = number("SPARSEC_SEED").unwrap_or_else(|| {
         std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(1, |d| d.as_secs())
     });
     if let Some(folder) = std::env::var_os(INNER) {
-        return run_cases(seed, cases, Path::new(&folder));
+        return run_cases(seed, cases, cuda, Path::new(&folder));
     }
     // Two runs at a time do not disturb each other.
     let folder = tempfile::tempdir().unwrap();
-    println!("seed {seed}, {cases} cases (repeat with SPARSEC_SEED={seed} SPARSEC_CASES={cases})");
+    println!("seed {seed}, {cases} cases (repeat with SPARSEC_SEED={seed} {variable}={cases})");
     let status = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "random_programs_agree_with_the_judge",
-            "--exact",
-            "--nocapture",
-        ])
+        .args([test, "--exact", "--nocapture"])
         .env(INNER, folder.path())
         .env("SPARSEC_SEED", seed.to_string())
-        .env("SPARSEC_CASES", cases.to_string())
+        .env(variable, cases.to_string())
+        // The order of the emulator's threads and blocks.
+        .env("EMU_SEED", seed.to_string())
         // Waiting threads leave a busy machine alone.
         .env("OMP_WAIT_POLICY", "passive")
         .status()
         .unwrap();
     // A failed assertion of the test itself has been reported.
     if !status.success() && status.code() != Some(101) {
-        find_crash(seed, folder.path());
+        find_crash(seed, cuda, folder.path());
     }
     assert!(status.success(), "see above");
 }
 
 /// Draws the programs of the batch that crashed again and runs them one by one.
-fn find_crash(seed: u64, folder: &Path) {
+fn find_crash(seed: u64, cuda: bool, folder: &Path) {
     let batch = std::fs::read_to_string(folder.join("batch")).unwrap_or_default();
     let start: u64 = batch.trim().parse().unwrap_or(0);
-    let mut maker = Maker::new(seed);
+    let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     for n in 0..start + 4 * BATCH as u64 {
         let program = draw(&mut maker, &mut rates);
@@ -177,9 +191,9 @@ fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
     program
 }
 
-fn run_cases(seed: u64, cases: u64, folder: &Path) {
+fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     let fixed_flags = std::env::var_os("SPARSEC_CFLAGS").is_some();
-    let mut maker = Maker::new(seed);
+    let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let (mut ran, mut bad_data, mut done) = (0, 0, 0);

@@ -17,16 +17,19 @@ pub struct Maker {
     params: Vec<Param>,
     /// Targets so far: name, subscripts.
     computed: Vec<(String, Vec<String>)>,
+    /// Programs for a GPU.
+    cuda: bool,
 }
 
 impl Maker {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, cuda: bool) -> Self {
         Maker {
             random: Random::new(seed),
             ty: "double",
             variables: Vec::new(),
             params: Vec::new(),
             computed: Vec::new(),
+            cuda,
         }
     }
 
@@ -131,6 +134,7 @@ impl Maker {
             formats,
             returned,
             schedule: Vec::new(),
+            cuda: self.cuda,
         };
         program.prune();
         program

@@ -14,6 +14,8 @@ pub struct Program {
     /// Names of `stmts` that are returned.
     pub returned: Vec<String>,
     pub schedule: Vec<String>,
+    /// For a GPU; without commands sparsec schedules by itself.
+    pub cuda: bool,
 }
 
 /// A parameter; an in-out one has the name of a result.
@@ -180,7 +182,9 @@ impl Program {
             let _ = writeln!(out, "format f {{\n{}\n}}", formats.join(",\n"));
         }
         if !self.schedule.is_empty() {
-            let _ = writeln!(out, "schedule f for c {{ {} }}", self.schedule.join("  "));
+            let target = if self.cuda { "cuda" } else { "c" };
+            let commands = self.schedule.join("  ");
+            let _ = writeln!(out, "schedule f for {target} {{ {commands} }}");
         }
         out
     }
@@ -197,6 +201,9 @@ impl Program {
                 args.push("--size".to_string());
                 args.push(format!("{name}={value}"));
             }
+        }
+        if self.cuda {
+            args.extend(["--target".to_string(), "cuda".to_string()]);
         }
         args
     }

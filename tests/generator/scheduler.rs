@@ -5,6 +5,7 @@ use crate::maker::Maker;
 use crate::program::{Expr, Program};
 use sparsec::diagnostic::Sources;
 use sparsec::graph::Graph;
+use sparsec::loops::device;
 use sparsec::schedule::{Settings, Target, apply};
 use sparsec::{lower, program, syntax};
 use std::collections::BTreeMap;
@@ -53,16 +54,19 @@ fn graph(program: &Program) -> Option<Graph> {
 }
 
 /// The graph after one more command, if the compiler takes it and lowers the result.
-fn after(graph: &Graph, command: &str) -> Option<Graph> {
+fn after(graph: &Graph, command: &str, cuda: bool) -> Option<Graph> {
     let mut sources = Sources::default();
     let file = sources.add("case.sched", command);
     let commands = syntax::parse_schedule(file, command).ok()?;
     let settings = Settings {
         defines: vec![],
-        target: Target::C,
+        target: if cuda { Target::Cuda } else { Target::C },
     };
     let next = apply(graph.clone(), &commands, &settings).ok()?;
-    lower::lower(&next).ok()?;
+    let lowered = lower::lower(&next).ok()?;
+    if cuda {
+        device::place(lowered.kernel).ok()?;
+    }
     Some(next)
 }
 
@@ -115,6 +119,7 @@ impl Maker {
             accesses(&stmt.right, &mut known);
         }
         let mut out = Vec::new();
+        let cuda = program.cuda;
         let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
         for n in 0..tries {
             let loops = loops(&graph);
@@ -123,7 +128,7 @@ impl Maker {
             }
             let parallel = n * 3 > tries * 2;
             let (name, command) = self.command(n, &loops, &known, program, parallel);
-            let next = std::panic::catch_unwind(|| after(&graph, &command));
+            let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
             let Ok(next) = next else {
                 // Compiling it will show the fault.
                 out.push(command);
@@ -245,16 +250,36 @@ impl Maker {
             }
             90..=95 => ("unroll", format!("unroll({i}, {factor})")),
             _ => {
-                let (unit, race) = self.pick(&[
-                    ("CPUThread", "NoRaces"),
-                    ("CPUThread(dynamic)", "NoRaces"),
-                    ("CPUThread(static, 2)", "Atomics"),
-                    ("CPUThread", "Atomics"),
-                    ("CPUThread", "Temporary"),
-                    ("CPUThread", "ParallelReduction"),
-                    ("CPUVector", "NoRaces"),
-                    ("CPUVector", "ParallelReduction"),
-                ]);
+                let (unit, race) = if program.cuda {
+                    self.pick(&[
+                        ("GPUBlock", "NoRaces"),
+                        ("GPUBlock", "Atomics"),
+                        ("GPUBlock", "Temporary"),
+                        ("GPUBlockY", "NoRaces"),
+                        ("GPUWarp", "NoRaces"),
+                        ("GPUWarp", "Atomics"),
+                        ("GPUThread", "NoRaces"),
+                        ("GPUThread", "Atomics"),
+                        ("GPUThread", "Temporary"),
+                        ("GPUThreadY", "NoRaces"),
+                        ("GPUThreadY", "Atomics"),
+                        ("GPUGroup(2)", "ParallelReduction"),
+                        ("GPUGroup(4)", "ParallelReduction"),
+                        ("GPUGroup(4)", "Segment"),
+                        ("GPUGroup(32)", "Segment"),
+                    ])
+                } else {
+                    self.pick(&[
+                        ("CPUThread", "NoRaces"),
+                        ("CPUThread(dynamic)", "NoRaces"),
+                        ("CPUThread(static, 2)", "Atomics"),
+                        ("CPUThread", "Atomics"),
+                        ("CPUThread", "Temporary"),
+                        ("CPUThread", "ParallelReduction"),
+                        ("CPUVector", "NoRaces"),
+                        ("CPUVector", "ParallelReduction"),
+                    ])
+                };
                 ("parallelize", format!("parallelize({i}, {unit}, {race})"))
             }
         }

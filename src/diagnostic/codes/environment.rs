@@ -31,4 +31,8 @@ number for a scalar.";
 "`--schedule` names neither a file nor a named schedule of the program:
 
     schedule spmv for c named chunked { ... }      # sparsec spmv.tc --schedule chunked";
+    DEVICE_FAILED = "E0709", "a GPU that fails",
+"A kernel failed on the device, or the emulator found a fault in it: a race, an access
+outside of all arrays, a read of what nobody wrote, threads that wait for others. Unless
+the schedule says IgnoreRaces, that is a bug in sparsec: please report it with the program.";
 }
