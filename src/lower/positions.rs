@@ -11,7 +11,8 @@ use crate::graph::{BoundKind, Relation, Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::loops::linear;
-use crate::program::ir::VarId;
+use crate::program::ir::{TensorId, VarId};
+use std::collections::BTreeSet;
 
 /// Positions that a walk of a level must not leave.
 #[derive(Clone, Debug)]
@@ -435,15 +436,20 @@ impl Lowerer<'_> {
 
     /// The statement where the access stores something; it must do nothing elsewhere.
     fn covered(&mut self, id: AccessId, body: &Stmt) -> Lower<Stmt> {
-        if !self.table.in_stmt(self.graph, body, false).contains(&id) {
-            return Ok(body.clone());
-        }
         let tensor = self.table.get(id).access.tensor;
         if !self.tensor(tensor).is_sparse() {
             return Ok(body.clone());
         }
-        let absent = std::collections::BTreeSet::from([id]);
-        let mut dropped = std::collections::BTreeSet::new();
+        if !self.table.in_stmt(self.graph, body, false).contains(&id) {
+            // A workspace stands for it; elements that it does not store keep the fill.
+            let mut assigned = BTreeSet::new();
+            assigns(body, &mut assigned);
+            assigned.retain(|tensor| self.droppable.contains(tensor));
+            self.prefill_outside(assigned);
+            return Ok(body.clone());
+        }
+        let absent = BTreeSet::from([id]);
+        let mut dropped = BTreeSet::new();
         if self.simplify(body, &absent, &mut dropped).is_some() {
             let name = self.tensor(tensor).name.clone();
             return Err(self
@@ -454,6 +460,12 @@ impl Lowerer<'_> {
                 )
                 .with_help("keep the loop in coordinate space"));
         }
+        self.prefill_outside(dropped);
+        Ok(body.clone())
+    }
+
+    /// Fills results before the loops that may not reach all of their elements.
+    fn prefill_outside(&mut self, mut dropped: BTreeSet<TensorId>) {
         // A workspace over the positions themselves has no gaps.
         let nests = &self.nests;
         let graph = self.graph;
@@ -471,7 +483,6 @@ impl Lowerer<'_> {
             !counted
         });
         self.prefill.append(&mut dropped);
-        Ok(body.clone())
     }
 
     /// A loop over single positions: shared out to threads, or not consecutive. The
@@ -740,5 +751,24 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The tensors whose elements a statement sets.
+fn assigns(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigns(body, found),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            assigns(producer, found);
+            assigns(consumer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| assigns(s, found)),
+        Stmt::Assign(assign) => {
+            if assign.op.is_none() {
+                found.insert(assign.tensor);
+            }
+        }
     }
 }

@@ -52,6 +52,8 @@ struct Cutter<'k> {
     segments: Vec<Segment>,
     run: Vec<Stmt>,
     growth: Growth,
+    /// Workspaces that several launches share.
+    shared: Vec<Segment>,
 }
 
 /// Cuts a body into segments.
@@ -66,7 +68,9 @@ pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refu
         crate::loops::interface::Arg::Tensor(_) => None,
     }));
     let growth = Growth::of(&body);
-    cut_with(kernel, host, growth, body)
+    let (mut all, segments) = cut_with(kernel, host, growth, body)?;
+    all.extend(segments);
+    Ok(all)
 }
 
 fn cut_with(
@@ -74,19 +78,20 @@ fn cut_with(
     host: BTreeSet<VarId>,
     growth: Growth,
     body: Vec<Stmt>,
-) -> Result<Vec<Segment>, Refusal> {
+) -> Result<(Vec<Segment>, Vec<Segment>), Refusal> {
     let mut cutter = Cutter {
         kernel,
         host,
         segments: Vec::new(),
         run: Vec::new(),
         growth,
+        shared: Vec::new(),
     };
     for stmt in body {
         cutter.stmt(stmt)?;
     }
     cutter.flush();
-    Ok(cutter.segments)
+    Ok((cutter.shared, cutter.segments))
 }
 
 impl Cutter<'_> {
@@ -143,6 +148,13 @@ impl Cutter<'_> {
                 }
                 self.segments.push(Segment::Host(stmt));
             }
+            Stmt::Declare { array, count } => {
+                self.shared.push(Segment::Host(Stmt::Alloc {
+                    array: *array,
+                    count: b::int(i64::try_from(*count).unwrap_or(i64::MAX)),
+                    zeroed: false,
+                }));
+            }
             // Memory of the device is given back by whoever gave it.
             Stmt::Free { .. } => {}
             Stmt::Fill { start, count, .. } if self.known(start) && self.known(count) => {
@@ -163,7 +175,6 @@ impl Cutter<'_> {
             | Stmt::While { .. }
             | Stmt::If { .. }
             | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
             | Stmt::Slice { .. }
             | Stmt::Assume { .. }
             | Stmt::Fill { .. }
@@ -200,7 +211,8 @@ impl Cutter<'_> {
                 }
                 let mut host = self.host.clone();
                 host.insert(var);
-                let inner = cut_with(self.kernel, host, Growth::default(), body)?;
+                let (shared, inner) = cut_with(self.kernel, host, Growth::default(), body)?;
+                self.shared.extend(shared);
                 let head = Stmt::For {
                     var,
                     lo,
@@ -221,12 +233,10 @@ impl Cutter<'_> {
                 }
                 let mut inner = Vec::new();
                 for body in [then, otherwise] {
-                    inner.push(cut_with(
-                        self.kernel,
-                        self.host.clone(),
-                        Growth::default(),
-                        body,
-                    )?);
+                    let (shared, segments) =
+                        cut_with(self.kernel, self.host.clone(), Growth::default(), body)?;
+                    self.shared.extend(shared);
+                    inner.push(segments);
                 }
                 let head = Stmt::If {
                     cond,

@@ -535,6 +535,10 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     if (error) return error;
     t->vals_len = t->vals_cap = sparsec_element_count(t->order, dims);
     t->vals = sparsec_zeroed(t->vals_len, sparsec_type_size(t->type));
+#ifdef SPARSEC_DEBUG
+    /* What a kernel forgets is not a number. */
+    if (t->vals) memset(t->vals, 0xff, (size_t)t->vals_len * sparsec_type_size(t->type));
+#endif
     if (t->vals_len >= 0 && t->vals) return SPARSEC_OK;
     sparsec_free_tensor(t);
     return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
