@@ -19,7 +19,7 @@ use super::build::{reads, reduces, replace, root_reduction};
 use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
 use super::pattern;
 use super::within::opened;
-use super::{Assign, Graph, Loop, Nest, Relation, Stmt, Tag, Unit};
+use super::{Assign, Graph, Loop, Nest, Race, Relation, Stmt, Tag, Unit};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 
@@ -286,12 +286,22 @@ impl<'a> Concretizer<'a> {
         self.foralls_outer(depth, Stmt::Sequence(vec![init, loops]))
     }
 
-    /// The loop that sets elements up is unrolled and vectorised as the one that
+    /// The loop that sets elements up is unrolled, vectorised and run by the same threads
+    /// of a GPU as the one that
     /// accumulates into them.
     fn init_tag(&self, var: VarId) -> Tag {
         let own = self.nest.loops.iter().find(|l| l.var == var);
         let mut tag = own.map_or_else(Tag::default, |l| l.tag.clone());
-        tag.parallel = tag.parallel.filter(|p| p.unit == Unit::CpuVector);
+        tag.parallel = tag.parallel.filter(|p| match p.unit {
+            Unit::CpuVector | Unit::Gpu(_) => true,
+            Unit::CpuThread(_) => false,
+        });
+        if let Some(parallel) = &mut tag.parallel
+            && let Unit::Gpu(_) = parallel.unit
+        {
+            // Each element is set once.
+            parallel.race = Race::NoRaces;
+        }
         tag
     }
 

@@ -787,7 +787,7 @@ fn thread_tag() -> LoopTag {
 
 /// Whether the iterations of a loop only set elements, each its own: any thread may do it.
 fn only_sets(body: &[Stmt], var: VarId) -> bool {
-    let [
+    let Some((
         Stmt::Store {
             array,
             index,
@@ -795,15 +795,20 @@ fn only_sets(body: &[Stmt], var: VarId) -> bool {
             value,
             atomic: false,
         },
-    ] = body
+        before,
+    )) = body.split_last()
     else {
         return false;
     };
-    let apart = crate::loops::linear::Linear::of(index)
+    if !before.iter().all(|s| matches!(s, Stmt::Let { .. })) {
+        return false;
+    }
+    let known = super::definitions(before, &|_| false);
+    let apart = crate::loops::linear::Linear::of(&super::inlined(index, &known))
         .and_then(|sum| sum.split(var))
         .is_some_and(|(factor, _)| factor != 0);
     let mut reads = false;
-    visit::expr(value, &mut |e| {
+    visit::expr(&super::inlined(value, &known), &mut |e| {
         reads |= matches!(e.kind, ExprKind::Load { array: from, .. } if from == *array);
     });
     apart && !reads

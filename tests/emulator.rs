@@ -1,0 +1,154 @@
+//! The emulator finds what is wrong with a kernel: each fault is planted in emitted text.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A matrix times two vectors in one block: a shared workspace, a barrier, a reduction over
+/// lanes and atomics.
+const STAGED: &str = "def f(double(64,64) A, double(64) x) -> (y) { y(i) = A(i,j) * x(j) }
+schedule f for cuda {
+  split(i, i0, i1, 16)
+  split(j, j0, j1, 16)
+  reorder(i0, j0, i1, j1)
+  precompute(x(j), j1, j1p, w)
+  parallelize(i0, GPUBlock, NoRaces)
+  parallelize(i1, GPUThread, NoRaces)
+}
+";
+const SUMMED: &str = "def f(double(64,64) A, double(64) x) -> (y) { y(i) = A(i,j) * x(j) }
+schedule f for cuda {
+  split(j, j0, j1, 32)
+  reorder(i, j1, j0)
+  parallelize(i, GPUBlock, NoRaces)
+  parallelize(j1, GPUThread, Temporary)
+}
+";
+const SCATTERED: &str = "def f(double(64,64) A, double(64) x) -> (y) { y(j) +=! A(i,j) * x(i) }
+schedule f for cuda {
+  reorder(i, j)
+  split(i, i0, i1, 32)
+  parallelize(i0, GPUBlock, Atomics)
+  parallelize(i1, GPUThread, Atomics)
+}
+";
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}\n{text}");
+    output
+}
+
+/// Emits the program, plants a fault, and runs the smoke test in a checked build.
+fn smoke(program: &str, from: &str, to: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("f.tc");
+    std::fs::write(&source, program).unwrap();
+    run(Command::new(env!("CARGO_BIN_EXE_sparsec"))
+        .arg(&source)
+        .args(["--target", "cuda", "-W", "no-performance", "-o"])
+        .arg(folder.path()));
+    let path = folder.path().join("f.cu");
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    if !from.is_empty() {
+        assert!(text.contains(from), "no `{from}` in\n{text}");
+        text = text.replacen(from, to, 1);
+        std::fs::write(&path, &text).unwrap();
+    }
+    build_and_run(folder.path())
+}
+
+fn build_and_run(folder: &Path) -> (bool, String) {
+    let output = Command::new("make")
+        .current_dir(folder)
+        .args(["-s", "EMU=1", "CXXFLAGS=-O1 -g -w", "test"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+fn finds(program: &str, from: &str, to: &str, what: &str) {
+    let (clean, text) = smoke(program, from, to);
+    assert!(!clean && text.contains(what), "`{from}` -> `{to}`:\n{text}");
+}
+
+#[test]
+fn clean_kernels_pass() {
+    for program in [STAGED, SUMMED, SCATTERED] {
+        let (clean, text) = smoke(program, "", "");
+        assert!(clean, "{text}");
+    }
+}
+
+#[test]
+fn a_removed_barrier_is_a_race() {
+    finds(
+        STAGED,
+        "__syncthreads();",
+        ";",
+        "a race between threads of a block",
+    );
+}
+
+#[test]
+fn a_removed_atomic_is_a_race() {
+    finds(
+        SCATTERED,
+        "sparsec_atomic(&y_vals[j], A_vals[i * 64 + j] * x_vals[i], sparsec_add())",
+        "y_vals[j] += A_vals[i * 64 + j] * x_vals[i]",
+        "a race between",
+    );
+}
+
+#[test]
+fn a_wrong_mask_names_lanes_that_are_not_there() {
+    // Half of the lanes leave before they reduce.
+    finds(
+        SUMMED,
+        "sum = sparsec_reduce_lanes<32>",
+        "if (threadIdx.x < 16) sum = sparsec_reduce_lanes<32>",
+        "threads wait for others that never come",
+    );
+}
+
+#[test]
+fn an_index_past_the_end_is_outside_of_all_arrays() {
+    finds(
+        SUMMED,
+        "y_vals[i] =",
+        "y_vals[i + 64] =",
+        "an access outside of all arrays",
+    );
+}
+
+#[test]
+fn shared_memory_that_nobody_wrote_is_reported() {
+    finds(
+        STAGED,
+        "w_vals[j1p] =",
+        "if (j1p != 3) w_vals[j1p] =",
+        "shared memory is read before it is written",
+    );
+}
+
+#[test]
+fn a_barrier_that_some_threads_skip_is_reported() {
+    finds(
+        STAGED,
+        "__syncthreads();",
+        "if (threadIdx.x != 5) __syncthreads();",
+        "threads meet in different barriers",
+    );
+}
+
+#[test]
+fn a_result_that_is_not_written_is_reported() {
+    finds(
+        SUMMED,
+        "sum += A_vals[",
+        "sum += y_vals[i] + A_vals[",
+        "memory is read before it is written",
+    );
+}
