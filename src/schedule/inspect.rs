@@ -46,11 +46,12 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     if used {
         return Err(taken(&name));
     }
-    let Some(at) = graph
-        .nests
-        .iter()
-        .position(|nest| nest.loops.iter().any(|l| l.var == parent))
-    else {
+    let runs = |nest: &Nest| {
+        let mut found = false;
+        nest.visit(&mut |part| found |= part.loops.iter().any(|l| l.var == parent));
+        found
+    };
+    let Some(at) = graph.nests.iter().position(runs) else {
         return Err(arguments.wrong(here, "no statement runs it".to_string(), "inspect(p, u)"));
     };
     let bound = graph.add_tensor(Tensor {

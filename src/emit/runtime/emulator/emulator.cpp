@@ -535,7 +535,7 @@ bool ordered(const Access &before) {
     if (before.block != block_number) return false;
     if (before.thread == running || before.barrier != (uint16_t)barriers) return true;
     if (before.thread / 32u != running / 32) return false;
-    return threads[running].clock[before.thread % 32u] > before.clock;
+    return threads[running].clock[before.thread % 32u] >= before.clock;
 }
 
 const void *narrow_at;
