@@ -393,9 +393,9 @@ impl Entry<'_> {
     /// Copies what the device needs, launches, and fetches the results.
     fn device_call(&mut self) {
         let kernel = self.kernel;
-        let host = super::cuda::Host::new(kernel);
+        let host = super::host::Host::new(kernel);
         let grown = host.grown();
-        let counts = super::cuda::returned_counts(kernel);
+        let counts = super::host::returned_counts(kernel);
         let mut args = Vec::new();
         let mut scalars = Vec::new();
         for size in &kernel.interface.sizes {

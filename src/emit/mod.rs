@@ -8,6 +8,7 @@ pub mod cuda;
 mod device;
 pub mod entry;
 pub mod expr;
+mod host;
 pub mod kernel;
 pub mod makefile;
 pub mod names;

@@ -11,12 +11,16 @@
 
 mod barriers;
 mod counts;
+mod groups;
 mod growth;
 pub mod ir;
+mod memory;
 mod scalars;
 mod segments;
 mod shape;
 mod spmd;
+mod spread;
+mod units;
 
 use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};
 use std::collections::BTreeMap;

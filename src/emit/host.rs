@@ -1,0 +1,559 @@
+//! The host's side of a function for a GPU: it takes arrays of the device and launches kernels.
+
+use super::device::kernel_function;
+use super::kernel::{Printer, wrap_call};
+use super::names::function;
+use super::types::c_type;
+use crate::loops::device::ir::Retry;
+use crate::loops::interface::Arg;
+use crate::loops::ir::{ArrayId, Device, Expr, ExprKind, Kernel, Stmt, Storage};
+use crate::loops::visit;
+
+/// A kernel and what its launch hands over.
+pub(super) struct Launch {
+    name: String,
+    pub text: String,
+    vars: Vec<crate::loops::ir::VarId>,
+    arrays: Vec<ArrayId>,
+}
+
+/// The host's side of one function.
+pub(super) struct Host<'k> {
+    kernel: &'k Kernel,
+    name: String,
+    printer: Printer<'k>,
+    pub launches: Vec<Launch>,
+    next: usize,
+}
+
+impl<'k> Host<'k> {
+    pub(super) fn new(kernel: &'k Kernel) -> Self {
+        Host {
+            kernel,
+            name: function(&kernel.name),
+            printer: Printer::new(kernel),
+            launches: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether arrays are allocated while it runs.
+    pub(super) fn grows(&self) -> bool {
+        let mut found = false;
+        visit::stmts(&self.kernel.body, &mut |s| {
+            found |= matches!(s, Stmt::Device(Device::Retry(_)));
+        });
+        found
+    }
+
+    /// The arrays that are allocated while it runs.
+    pub(super) fn grown(&self) -> Vec<ArrayId> {
+        let mut found = Vec::new();
+        visit::stmts(&self.kernel.body, &mut |s| {
+            if let Stmt::Device(Device::Retry(retry)) = s {
+                found.extend(retry.groups.iter().flat_map(|(_, arrays)| arrays.clone()));
+            }
+        });
+        found
+    }
+
+    /// Writes the kernels of all launches.
+    pub(super) fn number(&mut self, body: &[Stmt]) {
+        let mut found = Vec::new();
+        visit::stmts(body, &mut |stmt| {
+            if let Stmt::Device(Device::Launch { block, body, .. }) = stmt {
+                found.push((block.iter().product::<u32>(), body.clone()));
+            }
+        });
+        let several = found.len() > 1;
+        for (at, (threads, body)) in found.into_iter().enumerate() {
+            let name = if several {
+                format!("{}_kernel{}", self.name, at + 1)
+            } else {
+                format!("{}_kernel", self.name)
+            };
+            let text = kernel_function(self.kernel, &name, &body, threads);
+            self.launches.push(Launch {
+                name,
+                text: text.text,
+                vars: text.vars,
+                arrays: text.arrays,
+            });
+        }
+    }
+
+    /// Sizes, counts, scalars and arrays, as they are declared; `unused` ones are unnamed.
+    fn params(&mut self, with_arrays: bool) -> Vec<String> {
+        let kernel = self.kernel;
+        self.printer.scopes.open();
+        let mut params = Vec::new();
+        for size in &kernel.interface.sizes {
+            let name = self.printer.scopes.fresh(&size.name);
+            self.printer.names[size.var.0 as usize].clone_from(&name);
+            if size.fixed.is_none() {
+                params.push(format!("int64_t {name}"));
+            }
+        }
+        for count in &kernel.interface.counts {
+            let name = self.printer.scopes.fresh(&count.name);
+            self.printer.names[count.var.0 as usize].clone_from(&name);
+            params.push(format!("int64_t {name}"));
+        }
+        let grown = self.grown();
+        for arg in &kernel.interface.args {
+            match arg {
+                Arg::Scalar { name, var, ty } => {
+                    let name = self.printer.scopes.fresh(name);
+                    self.printer.names[var.0 as usize].clone_from(&name);
+                    params.push(format!("{} {name}", c_type(ty.compute())));
+                }
+                Arg::Tensor(tensor) => {
+                    let levels = tensor.levels.iter().flat_map(|l| [l.pos, l.crd]).flatten();
+                    for id in levels.chain([tensor.values]) {
+                        if with_arrays {
+                            let text = self.array_param(id, grown.contains(&id));
+                            params.push(text);
+                        }
+                    }
+                }
+            }
+        }
+        for (at, array) in kernel.arrays.iter().enumerate() {
+            if self.printer.arrays[at].is_empty() {
+                self.printer.arrays[at] = self.printer.scopes.fresh(&array.name);
+            }
+        }
+        params
+    }
+
+    fn array_param(&mut self, id: ArrayId, grown: bool) -> String {
+        let array = self.kernel.array(id);
+        let name = self.printer.scopes.fresh(&array.name);
+        self.printer.arrays[id.0 as usize].clone_from(&name);
+        let ty = c_type(array.elem);
+        match array.storage {
+            Storage::Input => format!("const {ty} *{name}"),
+            Storage::Returned if grown => format!("{ty} **{name}_out"),
+            Storage::Output | Storage::Local | Storage::Shared | Storage::Returned => {
+                format!("{ty} *{name}")
+            }
+        }
+    }
+
+    fn signature(&mut self, head: &str, with_arrays: bool, tail: &[&str]) -> String {
+        let mut params = self.params(with_arrays);
+        params.extend(tail.iter().map(ToString::to_string));
+        let list: Vec<&str> = params.iter().map(String::as_str).collect();
+        wrap_call(head, &list, ")")
+    }
+
+    /// The prototype of `NAME_device`.
+    pub(super) fn device_signature(&self) -> String {
+        let mut host = Host::new(self.kernel);
+        let head = format!("int {}_device(", self.name);
+        host.signature(&head, true, &["void *workspace", "cudaStream_t stream"])
+    }
+
+    /// The prototype of `NAME_workspace`.
+    pub(super) fn workspace_signature(&self) -> String {
+        let mut host = Host::new(self.kernel);
+        let head = format!("size_t {}_workspace(", self.name);
+        host.signature(&head, false, &[])
+    }
+
+    pub(super) fn workspace_function(&self) -> String {
+        let mut host = Host::new(self.kernel);
+        let head = format!("size_t {}_workspace(", self.name);
+        let signature = host.signature(&head, false, &[]);
+        let mut out = format!("{signature} {{\n");
+        host.printer.indent = 1;
+        let unused: Vec<String> = host
+            .param_names()
+            .iter()
+            .map(|n| format!("(void){n};"))
+            .collect();
+        if !unused.is_empty() {
+            host.printer.line(&unused.join(" "));
+        }
+        host.printer.line("size_t bytes = 0;");
+        host.sizes();
+        host.printer.line("return bytes;");
+        out.push_str(&host.printer.out);
+        out.push_str("}\n");
+        out
+    }
+
+    fn param_names(&self) -> Vec<String> {
+        let interface = &self.kernel.interface;
+        let sizes = interface
+            .sizes
+            .iter()
+            .filter(|s| s.fixed.is_none())
+            .map(|s| s.var);
+        let counts = interface.counts.iter().map(|c| c.var);
+        let scalars = interface.args.iter().filter_map(|arg| match arg {
+            Arg::Scalar { var, .. } => Some(*var),
+            Arg::Tensor(_) => None,
+        });
+        sizes
+            .chain(counts)
+            .chain(scalars)
+            .map(|v| self.printer.var(v).to_string())
+            .collect()
+    }
+
+    /// Adds up what the workspace holds.
+    fn sizes(&mut self) {
+        let kernel = self.kernel;
+        for stmt in &kernel.body {
+            match stmt {
+                Stmt::Let { .. } if self.needed_for_sizes(stmt) => self.printer.stmt(stmt),
+                Stmt::Alloc { array, count, .. }
+                    if kernel.array(*array).storage == Storage::Local =>
+                {
+                    let count = self.printer.expr(count);
+                    let ty = c_type(kernel.array(*array).elem);
+                    self.printer
+                        .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
+                }
+                Stmt::Let { .. }
+                | Stmt::Alloc { .. }
+                | Stmt::Assign { .. }
+                | Stmt::Store { .. }
+                | Stmt::For { .. }
+                | Stmt::While { .. }
+                | Stmt::If { .. }
+                | Stmt::Grow { .. }
+                | Stmt::Declare { .. }
+                | Stmt::Slice { .. }
+                | Stmt::Assume { .. }
+                | Stmt::Free { .. }
+                | Stmt::Fill { .. }
+                | Stmt::Search { .. }
+                | Stmt::FailIf { .. }
+                | Stmt::Device(_)
+                | Stmt::Comment(_) => {}
+            }
+        }
+    }
+
+    /// Whether a definition is used by the size of a workspace, or by one that is.
+    fn needed_for_sizes(&self, stmt: &Stmt) -> bool {
+        let Stmt::Let { var, .. } = stmt else {
+            return false;
+        };
+        let mentions = |e: &Expr, var| {
+            let mut found = false;
+            visit::expr(e, &mut |node| found |= node.kind == ExprKind::Var(var));
+            found
+        };
+        let mut needed = vec![*var];
+        let mut at = 0;
+        while let Some(&next) = needed.get(at) {
+            at += 1;
+            for other in &self.kernel.body {
+                match other {
+                    Stmt::Alloc { count, array, .. }
+                        if self.kernel.array(*array).storage == Storage::Local
+                            && mentions(count, next) =>
+                    {
+                        return true;
+                    }
+                    Stmt::Let { var, init } if mentions(init, next) && !needed.contains(var) => {
+                        needed.push(*var);
+                    }
+                    Stmt::Let { .. }
+                    | Stmt::Alloc { .. }
+                    | Stmt::Assign { .. }
+                    | Stmt::Store { .. }
+                    | Stmt::For { .. }
+                    | Stmt::While { .. }
+                    | Stmt::If { .. }
+                    | Stmt::Grow { .. }
+                    | Stmt::Declare { .. }
+                    | Stmt::Slice { .. }
+                    | Stmt::Assume { .. }
+                    | Stmt::Free { .. }
+                    | Stmt::Fill { .. }
+                    | Stmt::Search { .. }
+                    | Stmt::FailIf { .. }
+                    | Stmt::Device(_)
+                    | Stmt::Comment(_) => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// `NAME_device`, or where arrays grow a function that allocates.
+    pub(super) fn launching_function(mut self) -> String {
+        let grows = self.grows();
+        let (head, tail): (String, &[&str]) = if grows {
+            (
+                format!("static int {}_run(", self.name),
+                &["sparsec_memory *memory", "cudaStream_t stream"],
+            )
+        } else {
+            (
+                format!("int {}_device(", self.name),
+                &["void *workspace", "cudaStream_t stream"],
+            )
+        };
+        let signature = self.signature(&head, true, tail);
+        let mut out = format!("{signature} {{\n");
+        self.printer.indent = 1;
+        let body = self.kernel.body.clone();
+        let mut unused = self.param_names();
+        for arg in &self.kernel.interface.args {
+            if let Arg::Tensor(t) = arg {
+                for id in t
+                    .levels
+                    .iter()
+                    .flat_map(|l| [l.pos, l.crd])
+                    .flatten()
+                    .chain([t.values])
+                {
+                    if !self.grown().contains(&id) {
+                        unused.push(self.printer.array(id).to_string());
+                    }
+                }
+            }
+        }
+        unused.push("stream".to_string());
+        for array in self.grown() {
+            let ty = c_type(self.kernel.array(array).elem);
+            let name = self.printer.array(array).to_string();
+            self.printer.line(&format!("{ty} *{name} = NULL;"));
+        }
+        if !grows && allocates(self.kernel, &body) {
+            self.printer.line("char *room = (char *)workspace;");
+        } else if !grows {
+            unused.push("workspace".to_string());
+        }
+        self.stmts(&body);
+        for array in self.grown() {
+            if self.kernel.array(array).storage == Storage::Returned {
+                let name = self.printer.array(array).to_string();
+                self.printer.line(&format!("*{name}_out = {name};"));
+            }
+        }
+        self.printer.line("return SPARSEC_OK;");
+        let text = std::mem::take(&mut self.printer.out);
+        let unused: Vec<String> = unused
+            .into_iter()
+            .filter(|name| !mentions(&text, name))
+            .map(|name| format!("(void){name};"))
+            .collect();
+        if !unused.is_empty() {
+            self.printer.line(&unused.join(" "));
+        }
+        out.push_str(&self.printer.out);
+        out.push_str(&text);
+        out.push_str("}\n");
+        out
+    }
+
+    fn stmts(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.stmt(stmt);
+        }
+    }
+
+    fn nested(&mut self, body: &[Stmt]) {
+        self.printer.scopes.open();
+        self.printer.indent += 1;
+        self.stmts(body);
+        self.printer.indent -= 1;
+        self.printer.scopes.close();
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Alloc {
+                array,
+                count,
+                zeroed,
+            } => self.alloc(*array, count, *zeroed),
+            Stmt::Fill {
+                array,
+                start,
+                count,
+                ..
+            } => {
+                let name = self.printer.array(*array).to_string();
+                let from = match &start.kind {
+                    ExprKind::Literal(l) if l.is_zero() => name.clone(),
+                    ExprKind::Literal(_)
+                    | ExprKind::Var(_)
+                    | ExprKind::Load { .. }
+                    | ExprKind::Unary(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Call(..)
+                    | ExprKind::Cast(_)
+                    | ExprKind::Select(..)
+                    | ExprKind::Place(_) => format!("{name} + {}", self.printer.expr(start)),
+                };
+                let count = self.printer.expr(count);
+                self.printer.line(&format!(
+                    "SPARSEC_TRY(sparsec_clear({from}, {count}, sizeof *{name}, stream));"
+                ));
+            }
+            Stmt::Device(Device::Launch { grid, block, .. }) => self.launch(grid, *block),
+            Stmt::Device(Device::Retry(retry)) => self.retry(retry),
+            Stmt::For {
+                var, lo, hi, body, ..
+            } => {
+                let (lo, hi) = (self.printer.expr(lo), self.printer.compared(hi));
+                self.printer.scopes.open();
+                let name = self.printer.declare(*var);
+                self.printer.line(&format!(
+                    "for (int64_t {name} = {lo}; {name} < {hi}; {name}++) {{"
+                ));
+                self.nested(body);
+                self.printer.scopes.close();
+                self.printer.line("}");
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let cond = self.printer.expr(cond);
+                self.printer.line(&format!("if ({cond}) {{"));
+                self.nested(then);
+                if !otherwise.is_empty() {
+                    self.printer.line("} else {");
+                    self.nested(otherwise);
+                }
+                self.printer.line("}");
+            }
+            Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Comment(_) => self.printer.stmt(stmt),
+            // Placement leaves none of these on the host.
+            Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::While { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Free { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_) => {}
+        }
+    }
+
+    fn alloc(&mut self, array: ArrayId, count: &Expr, zeroed: bool) {
+        let name = self.printer.array(array).to_string();
+        let own = self.kernel.array(array);
+        let count = self.printer.expr(count);
+        if own.storage == Storage::Local {
+            let ty = c_type(own.elem);
+            if self.grows() {
+                self.printer.line(&format!(
+                    "{ty} *{name} = ({ty} *)memory->room({count}, sizeof({ty}));"
+                ));
+                self.printer.line("SPARSEC_TRY(memory->error);");
+            } else {
+                self.printer.line(&format!(
+                    "{ty} *{name} = ({ty} *)sparsec_take(&room, {count}, sizeof({ty}));"
+                ));
+            }
+        }
+        if zeroed {
+            self.printer.line(&format!(
+                "SPARSEC_TRY(sparsec_clear({name}, {count}, sizeof *{name}, stream));"
+            ));
+        }
+    }
+
+    fn launch(&mut self, grid: &[Expr; 3], block: [u32; 3]) {
+        let Some(launch) = self.launches.get(self.next) else {
+            return;
+        };
+        self.next += 1;
+        let mut args = vec![launch.name.clone()];
+        args.extend(grid.iter().map(|e| self.printer.expr(e)));
+        args.push(format!("dim3({}, {}, {})", block[0], block[1], block[2]));
+        args.push("stream".to_string());
+        args.extend(launch.vars.iter().map(|v| self.printer.var(*v).to_string()));
+        args.extend(
+            launch
+                .arrays
+                .iter()
+                .map(|a| self.printer.array(*a).to_string()),
+        );
+        let list: Vec<&str> = args.iter().map(String::as_str).collect();
+        let pad = "    ".repeat(self.printer.indent);
+        let call = wrap_call("SPARSEC_TRY(sparsec_launch(", &list, "));");
+        let call = call.replace('\n', &format!("\n{pad}"));
+        self.printer.line(&call);
+    }
+
+    fn retry(&mut self, retry: &Retry) {
+        self.printer.line("for (;;) {");
+        self.printer.indent += 1;
+        let mut fits = Vec::new();
+        for (at, (capacity, arrays)) in retry.groups.iter().enumerate() {
+            let capacity = self.printer.var(*capacity).to_string();
+            for &array in arrays {
+                let name = self.printer.array(array).to_string();
+                self.printer.line(&format!(
+                    "SPARSEC_TRY(memory->resize((void **)&{name}, {capacity}, sizeof *{name}));"
+                ));
+            }
+            fits.push(format!("needed[{at}] <= {capacity}"));
+        }
+        self.stmts(&retry.body);
+        let count = retry.groups.len() + 1;
+        let needs = self.printer.array(retry.needs).to_string();
+        self.printer.line(&format!("int64_t needed[{count}];"));
+        self.printer.line(&format!(
+            "SPARSEC_TRY(sparsec_fetch(needed, {needs}, {count}, sizeof *needed, stream));"
+        ));
+        let last = count - 1;
+        self.printer
+            .line(&format!("if (needed[{last}]) return (int)needed[{last}];"));
+        self.printer
+            .line(&format!("if ({}) break;", fits.join(" && ")));
+        for (at, (capacity, _)) in retry.groups.iter().enumerate() {
+            let capacity = self.printer.var(*capacity).to_string();
+            self.printer.line(&format!(
+                "{capacity} = sparsec_max_int64({capacity}, needed[{at}]);"
+            ));
+        }
+        self.printer.indent -= 1;
+        self.printer.line("}");
+    }
+}
+
+fn allocates(kernel: &Kernel, body: &[Stmt]) -> bool {
+    let mut found = false;
+    visit::stmts(body, &mut |s| {
+        if let Stmt::Alloc { array, .. } = s {
+            found |= kernel.array(*array).storage == Storage::Local;
+        }
+    });
+    found
+}
+
+/// Whether the word stands in the text.
+fn mentions(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))
+}
+
+/// How many elements an array that the kernel's caller receives has room for.
+pub(super) fn returned_counts(kernel: &Kernel) -> Vec<(ArrayId, Expr)> {
+    let vars = &kernel.vars;
+    let known = crate::loops::device::definitions(&kernel.body, &|v| vars[v.0 as usize].mutable);
+    let mut found = Vec::new();
+    for stmt in &kernel.body {
+        if let Stmt::Alloc { array, count, .. } = stmt
+            && kernel.array(*array).storage == Storage::Returned
+        {
+            found.push((*array, crate::loops::device::inlined(count, &known)));
+        }
+    }
+    found
+}

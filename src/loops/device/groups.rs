@@ -1,0 +1,138 @@
+//! Loops whose threads store by segments (001, 5).
+
+use super::Refusal;
+use super::barriers::Pending;
+use super::ir::Device;
+use super::spmd::{Site, Spmd};
+use crate::loops::build as b;
+use crate::loops::ir::{Expr, ExprKind, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::visit;
+use std::collections::BTreeSet;
+
+impl Spmd<'_> {
+    /// A loop whose iterations store by segments: all threads of a group come to the
+    /// store, those without an iteration with nothing to add (001, 5.2).
+    pub(super) fn group(
+        &mut self,
+        (var, lo, hi): (VarId, Expr, Expr),
+        (start, count, single): (Expr, u32, bool),
+        body: Vec<Stmt>,
+        inside: &Site,
+        pending: &mut Pending,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Refusal> {
+        refuse_divergence(&body, var)?;
+        let mut inside = inside.clone();
+        let name = self.kernel.var(var).name.clone();
+        let raw = self
+            .kernel
+            .fresh_var(&format!("{name}_own"), ScalarType::I64, false);
+        let own = b::var(raw, ScalarType::I64);
+        inside.live = Some(b::lt(own.clone(), hi.clone()));
+        let last = b::sub(hi.clone(), b::int(1));
+        let mut all = Vec::new();
+        let mut list = self.list(body, &inside, pending)?;
+        let clamp = Stmt::Let {
+            var,
+            init: b::min(own, last),
+        };
+        if single {
+            all.push(Stmt::Let {
+                var: raw,
+                init: start,
+            });
+            all.push(clamp);
+            all.append(&mut list);
+            out.push(Stmt::If {
+                cond: b::lt(lo, hi),
+                then: all,
+                otherwise: Vec::new(),
+            });
+            return Ok(());
+        }
+        let tile = self
+            .kernel
+            .fresh_var(&format!("{name}_tile"), ScalarType::I64, false);
+        let base = b::var(tile, ScalarType::I64);
+        let index = crate::loops::linear::sub(&start, &lo);
+        all.push(Stmt::Let {
+            var: raw,
+            init: b::add(base, index),
+        });
+        all.push(clamp);
+        all.append(&mut list);
+        out.push(Stmt::For {
+            var: tile,
+            lo,
+            hi,
+            step: i64::from(count),
+            tag: LoopTag::default(),
+            body: all,
+        });
+        Ok(())
+    }
+}
+
+/// Whether a store by segments stands inside.
+pub(super) fn has_segments(body: &[Stmt]) -> bool {
+    let mut found = false;
+    visit::stmts(body, &mut |s| {
+        found |= matches!(s, Stmt::Device(Device::SegmentStore { .. }));
+    });
+    found
+}
+
+/// Refuses stores by segments that not all threads of a group would come to.
+pub(super) fn refuse_divergence(body: &[Stmt], var: VarId) -> Result<(), Refusal> {
+    let mut own = BTreeSet::from([var]);
+    diverges(body, &mut own)
+}
+
+fn diverges(body: &[Stmt], own: &mut BTreeSet<VarId>) -> Result<(), Refusal> {
+    let depends = |e: &Expr, own: &BTreeSet<VarId>| {
+        let mut found = false;
+        visit::expr(e, &mut |node| {
+            if let ExprKind::Var(v) = node.kind {
+                found |= own.contains(&v);
+            }
+        });
+        found
+    };
+    for stmt in body {
+        let mut any = false;
+        visit::own_exprs(stmt, &mut |e| any |= depends(e, own));
+        match stmt {
+            Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::Assign { var, .. } if any => {
+                own.insert(*var);
+            }
+            Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } => {
+                let inside = visit::bodies(stmt).into_iter().any(has_segments);
+                if any && inside {
+                    return Err(Refusal::new(
+                        "threads of a segment group would not all come to where it reduces",
+                        "a loop around the result depends on the element at hand; bring it \
+                         outside the loop of the group, or reduce with Atomics",
+                    ));
+                }
+            }
+            Stmt::Let { .. }
+            | Stmt::Search { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Comment(_) => {}
+        }
+        for inner in visit::bodies(stmt) {
+            diverges(inner, own)?;
+        }
+    }
+    Ok(())
+}

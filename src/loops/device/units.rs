@@ -1,0 +1,260 @@
+//! Loops over blocks, warps and threads, and the scalars that they reduce.
+
+use super::Refusal;
+use super::barriers::Pending;
+use super::groups::has_segments;
+use super::ir::{Device, GpuLevel, GpuUnit, ReduceScope, Strategy};
+use super::segments::is_literal;
+use super::shape::{LANES, most};
+use super::spmd::{Site, Spmd};
+use crate::loops::build as b;
+use crate::loops::ir::{Axis, BinaryOp, Expr, LoopTag, Place, ReduceOp, ScalarType, Stmt, VarId};
+
+impl Spmd<'_> {
+    /// A loop over blocks, warps or threads.
+    pub(super) fn unit(
+        &mut self,
+        (var, lo, hi): (VarId, Expr, Expr),
+        tag: &LoopTag,
+        body: Vec<Stmt>,
+        place: &Site,
+        pending: &mut Pending,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Refusal> {
+        let Some(unit) = tag.gpu else { return Ok(()) };
+        if unit.level == GpuLevel::Block {
+            return self.block((var, lo, hi), unit.axis, body, place, pending, out);
+        }
+        let mut inside = place.clone();
+        let taken = match unit.level {
+            GpuLevel::Warp => std::mem::replace(&mut inside.warp, true),
+            GpuLevel::Block | GpuLevel::Thread => !inside.axes.insert(unit.axis),
+        };
+        if taken {
+            // All of these threads are busy with iterations of a loop outside.
+            let tag = LoopTag::default();
+            let body = self.list(body, place, pending)?;
+            out.push(Stmt::For {
+                var,
+                lo,
+                hi,
+                step: 1,
+                tag,
+                body,
+            });
+            return Ok(());
+        }
+        let (index, count) = self.index(unit, place);
+        let saved = self.save(tag, out);
+        let segments = unit.group.is_some() && has_segments(&body);
+        let most = most(&hi, &lo, &self.known);
+        let single = most.is_some_and(|n| n <= i64::from(count));
+        let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));
+        inside.partial |= !exact;
+        let start = b::add(lo.clone(), index);
+        let value = b::var(var, ScalarType::I64);
+        if segments {
+            self.group(
+                (var, lo, hi),
+                (start, count, single),
+                body,
+                &inside,
+                pending,
+                out,
+            )?;
+        } else if single {
+            let body = self.list(body, &inside, pending)?;
+            out.push(Stmt::Let { var, init: start });
+            if exact {
+                out.extend(body);
+            } else {
+                out.push(Stmt::If {
+                    cond: b::lt(value, hi),
+                    then: body,
+                    otherwise: Vec::new(),
+                });
+            }
+        } else {
+            let body = self.list(body, &inside, pending)?;
+            out.push(Stmt::For {
+                var,
+                lo: start,
+                hi,
+                step: i64::from(count),
+                tag: LoopTag {
+                    unroll: tag.unroll,
+                    ..LoopTag::default()
+                },
+                body,
+            });
+        }
+        for (op, scalar, old) in saved {
+            self.reduce(unit, (op, scalar), place, out)?;
+            if let Some(old) = old {
+                let ty = self.kernel.var(scalar).ty;
+                out.push(Stmt::Assign {
+                    var: scalar,
+                    op: Some(op),
+                    value: b::var(old, ty),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the unit, and how many there are.
+    pub(super) fn index(&self, unit: GpuUnit, place: &Site) -> (Expr, u32) {
+        let x = b::place(Place::ThreadIndex(unit.axis));
+        match (unit.level, unit.axis, self.shape.warps) {
+            (GpuLevel::Warp, _, Some((lanes, warps))) => {
+                let number = if lanes == 1 {
+                    x
+                } else {
+                    b::binary(BinaryOp::Div, x, b::int(i64::from(lanes)))
+                };
+                (number, warps)
+            }
+            (GpuLevel::Thread, Axis::X, Some((lanes, _))) if place.warp => {
+                if lanes == 1 {
+                    (b::int(0), 1)
+                } else {
+                    (self.lane(lanes), lanes)
+                }
+            }
+            (GpuLevel::Block | GpuLevel::Warp | GpuLevel::Thread, _, _) => {
+                (x, self.shape.threads[unit.axis as usize])
+            }
+        }
+    }
+
+    pub(super) fn block(
+        &mut self,
+        (var, lo, hi): (VarId, Expr, Expr),
+        axis: Axis,
+        body: Vec<Stmt>,
+        place: &Site,
+        pending: &mut Pending,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Refusal> {
+        let start = b::add(lo, b::place(Place::BlockIndex(axis)));
+        match self.shape.turns[axis as usize] {
+            None => {
+                let body = self.list(body, place, pending)?;
+                out.push(Stmt::Let { var, init: start });
+                out.extend(body);
+            }
+            Some(turns) => {
+                let body = self.inner(body, place, pending)?;
+                out.push(Stmt::For {
+                    var,
+                    lo: start,
+                    hi,
+                    step: turns,
+                    tag: LoopTag::default(),
+                    body,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Scalars that a loop reduces start anew in each thread; what they held is kept.
+    pub(super) fn save(
+        &mut self,
+        tag: &LoopTag,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<(ReduceOp, VarId, Option<VarId>)> {
+        let mut saved = Vec::new();
+        for &(op, var) in &tag.reductions {
+            let ty = self.kernel.var(var).ty;
+            let neutral = op.neutral(ty);
+            let literal = self
+                .started
+                .get(&var)
+                .is_some_and(|init| is_literal(init, neutral));
+            let fresh = self.fresh.remove(&var) && literal;
+            if fresh {
+                saved.push((op, var, None));
+                continue;
+            }
+            let name = format!("{}_before", self.kernel.var(var).name);
+            let old = self.kernel.fresh_var(&name, ty, false);
+            out.push(Stmt::Let {
+                var: old,
+                init: b::var(var, ty),
+            });
+            out.push(Stmt::Assign {
+                var,
+                op: None,
+                value: b::literal(neutral, ty),
+            });
+            saved.push((op, var, Some(old)));
+        }
+        saved
+    }
+
+    /// Reduces a scalar over the threads of a loop.
+    pub(super) fn reduce(
+        &mut self,
+        unit: GpuUnit,
+        (op, var): (ReduceOp, VarId),
+        place: &Site,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Refusal> {
+        let (_, count) = self.index(unit, place);
+        let mut push = |scope| out.push(Stmt::Device(Device::Reduce { var, op, scope }));
+        if count == 1 {
+            return Ok(());
+        }
+        if let Some(group) = unit.group {
+            if group.strategy == Strategy::Parallel && group.size != count {
+                return Err(Refusal::new(
+                    format!(
+                        "groups of {} threads would reduce a loop that {count} threads share",
+                        group.size
+                    ),
+                    "only one of them could write the sum (001, 3.3): let the group be as large \
+                     as the inner part of the split",
+                ));
+            }
+            if group.strategy == Strategy::Parallel {
+                push(ReduceScope::Lanes(group.size));
+                return Ok(());
+            }
+        }
+        let x = unit.level == GpuLevel::Thread && unit.axis == Axis::X;
+        if x && count <= LANES && count.is_power_of_two() {
+            push(ReduceScope::Lanes(count));
+            return Ok(());
+        }
+        if place.partial || (place.warp && self.shape.warps.is_some_and(|(_, warps)| warps > 1)) {
+            return Err(Refusal::new(
+                format!("{count} threads of a part of a block cannot reduce together"),
+                "at most 32 threads along x do inside a warp",
+            ));
+        }
+        let row = self.shape.threads[0];
+        let (lanes, stride) = match (unit.level, unit.axis) {
+            (GpuLevel::Warp, _) => (1, self.shape.warps.map_or(1, |(lanes, _)| lanes)),
+            (_, Axis::X) if count % LANES == 0 => (LANES, LANES),
+            (_, Axis::X) => (1, 1),
+            (_, Axis::Y) => (1, row),
+            (_, Axis::Z) => (1, row * self.shape.threads[1]),
+        };
+        if lanes > 1 {
+            push(ReduceScope::Lanes(lanes));
+        }
+        let ty = self.kernel.var(var).ty;
+        let scratch = self.scratch(ty);
+        out.push(Stmt::Device(Device::Reduce {
+            var,
+            op,
+            scope: ReduceScope::Strided {
+                scratch,
+                count: count / lanes,
+                stride,
+            },
+        }));
+        Ok(())
+    }
+}
