@@ -254,7 +254,7 @@ fn reads_device(e: &Expr, known: &Definitions, declared: &BTreeSet<VarId>) -> bo
 }
 
 /// The variables that `body` declares.
-fn declared(body: &[Stmt]) -> BTreeSet<VarId> {
+pub(super) fn declared(body: &[Stmt]) -> BTreeSet<VarId> {
     let mut found = BTreeSet::new();
     visit::stmts(body, &mut |stmt| {
         if let Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::For { var, .. } = stmt {

@@ -31,6 +31,9 @@ pub(super) struct Spmd<'k> {
     /// Scalars that still hold what they were declared with, a literal.
     pub fresh: BTreeSet<VarId>,
     pub started: BTreeMap<VarId, Expr>,
+    /// All variables of the launch, and those declared so far.
+    pub local: BTreeSet<VarId>,
+    pub seen: BTreeSet<VarId>,
 }
 
 /// Which units the statements at hand belong to.
@@ -40,6 +43,8 @@ pub(super) struct Site {
     pub axes: BTreeSet<Axis>,
     /// Only some of the threads are here.
     pub partial: bool,
+    /// Inside loops over units: the variables from outside, which are the same for all.
+    pub common: Option<BTreeSet<VarId>>,
     /// The iteration of a segment group exists; others take part with nothing.
     pub live: Option<Expr>,
 }
@@ -55,6 +60,8 @@ impl Spmd<'_> {
             scratch: Vec::new(),
             fresh: BTreeSet::new(),
             started: BTreeMap::new(),
+            local: BTreeSet::new(),
+            seen: BTreeSet::new(),
         }
     }
 
@@ -64,6 +71,7 @@ impl Spmd<'_> {
     /// See [`super::place`].
     pub(super) fn run(&mut self, body: Vec<Stmt>) -> Result<Vec<Stmt>, Refusal> {
         let mut pending = Pending::default();
+        self.local = super::shape::declared(&body);
         let body = self.spread(body, self.shape.total() == 1);
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
@@ -212,7 +220,9 @@ impl Spmd<'_> {
                 tag,
                 body,
             } => {
-                let body = self.inner(body, place, pending)?;
+                self.seen.insert(var);
+                let site = self.diverging(place, &[&lo, &hi]);
+                let body = self.inner(body, &site, pending)?;
                 out.push(Stmt::For {
                     var,
                     lo,
@@ -223,7 +233,8 @@ impl Spmd<'_> {
                 });
             }
             Stmt::While { cond, body } => {
-                let body = self.inner(body, place, pending)?;
+                let site = self.diverging(place, &[&cond]);
+                let body = self.inner(body, &site, pending)?;
                 out.push(Stmt::While { cond, body });
             }
             Stmt::If {
@@ -234,8 +245,9 @@ impl Spmd<'_> {
                 let mut other = pending.clone();
                 let inside = |var: &VarId| then.iter().chain(&otherwise).any(|s| assigns(s, *var));
                 self.fresh.retain(|var| !inside(var));
-                let then = self.list(then, place, pending)?;
-                let otherwise = self.list(otherwise, place, &mut other)?;
+                let site = self.diverging(place, &[&cond]);
+                let then = self.list(then, &site, pending)?;
+                let otherwise = self.list(otherwise, &site, &mut other)?;
                 pending.join(other);
                 out.push(Stmt::If {
                     cond,
@@ -272,6 +284,7 @@ impl Spmd<'_> {
                 }));
             }
             Stmt::Let { var, ref init } => {
+                self.seen.insert(var);
                 let zero = matches!(init.kind, ExprKind::Literal(_));
                 if zero && self.kernel.var(var).mutable {
                     self.fresh.insert(var);
@@ -283,7 +296,11 @@ impl Spmd<'_> {
                 self.fresh.remove(&var);
                 out.push(stmt);
             }
-            Stmt::Search { .. } | Stmt::Assume { .. } | Stmt::Comment(_) => out.push(stmt),
+            Stmt::Search { var, .. } => {
+                self.seen.insert(var);
+                out.push(stmt);
+            }
+            Stmt::Assume { .. } | Stmt::Comment(_) => out.push(stmt),
             // Loops since `spread`.
             Stmt::Fill { .. } => {}
             Stmt::Alloc { .. }
@@ -298,6 +315,31 @@ impl Spmd<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The place behind a condition: only some of the threads may be there if it depends
+    /// on the iteration of a loop over units.
+    pub(super) fn diverging(&self, place: &Site, conditions: &[&Expr]) -> Site {
+        let mut site = place.clone();
+        let Some(common) = &place.common else {
+            return site;
+        };
+        for e in conditions {
+            visit::expr(e, &mut |node| match &node.kind {
+                ExprKind::Var(v) => {
+                    site.partial |= self.local.contains(v) && !common.contains(v);
+                }
+                ExprKind::Load { .. } => site.partial = true,
+                ExprKind::Literal(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Call(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Select(..)
+                | ExprKind::Place(_) => {}
+            });
+        }
+        site
     }
 
     /// The body of a loop that all threads at the place run.

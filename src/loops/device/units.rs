@@ -23,6 +23,9 @@ impl Spmd<'_> {
     ) -> Result<(), Refusal> {
         let Some(unit) = tag.gpu else { return Ok(()) };
         if unit.level == GpuLevel::Block {
+            self.seen.insert(var);
+        }
+        if unit.level == GpuLevel::Block {
             return self.block((var, lo, hi), unit.axis, body, place, pending, out);
         }
         let mut inside = place.clone();
@@ -44,6 +47,7 @@ impl Spmd<'_> {
             });
             return Ok(());
         }
+        inside.common.get_or_insert_with(|| self.seen.clone());
         let (index, count) = self.index(unit, place);
         let saved = self.save(tag, out);
         let segments = unit.group.is_some() && has_segments(&body);
