@@ -32,6 +32,7 @@ impl Graph {
             provenance: super::Provenance::default(),
             nests: Vec::new(),
             workspaces: Vec::new(),
+            spaces: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),
         };

@@ -43,9 +43,20 @@ pub struct Graph {
     pub nests: Vec<Nest>,
     /// The tensors that `precompute` introduced.
     pub workspaces: Vec<TensorId>,
+    /// Workspaces that `promote` wants in a certain memory.
+    pub spaces: Vec<(TensorId, Space)>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
     pub remarks: Vec<Diagnostic>,
+}
+
+/// Where a tile is staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Memory that the threads of a block share.
+    Shared,
+    /// A thread's own.
+    Local,
 }
 
 /// One assignment and the order of its loops.

@@ -17,6 +17,7 @@ pub mod mergeby;
 pub mod parallelize;
 pub mod pos;
 pub mod precompute;
+pub mod promote;
 pub mod reorder;
 pub mod split;
 #[cfg(test)]
@@ -41,7 +42,7 @@ pub struct Settings {
 }
 
 /// Commands of the language that are not built yet.
-const NOT_YET: [&str; 2] = ["promote", "assemble"];
+const NOT_YET: [&str; 1] = ["assemble"];
 
 /// Applies the commands one after another.
 ///
@@ -108,6 +109,7 @@ fn call(
         "unroll" => unroll::apply(graph, &arguments),
         "precompute" => precompute::apply(graph, &arguments),
         "parallelize" => parallelize::apply(graph, &arguments),
+        "promote" => promote::apply(graph, &arguments),
         "tile" => tile::apply(graph, &arguments),
         "inspect" => inspect::apply(graph, &arguments),
         "join" => join::apply(graph, &arguments),

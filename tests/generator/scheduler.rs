@@ -248,7 +248,12 @@ impl Maker {
                 let var = common.cloned().unwrap_or(any);
                 ("join", format!("join(S{at}, S{}, {var})", at + 1))
             }
-            90..=95 => ("unroll", format!("unroll({i}, {factor})")),
+            90..=91 => {
+                let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
+                let space = self.pick(&["shared", "local"]);
+                ("promote", format!("promote({tensor}, {space}, {i})"))
+            }
+            92..=95 => ("unroll", format!("unroll({i}, {factor})")),
             _ => {
                 let (unit, race) = if program.cuda {
                     self.pick(&[

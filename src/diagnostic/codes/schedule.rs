@@ -113,4 +113,13 @@ ParallelReduction, where one thread of the group writes, it must have r iteratio
     split(jpos, jpos0, jpos1, 8)
     reorder(i, jpos1, jpos0)
     parallelize(jpos1, GPUGroup(8), ParallelReduction)";
+    NO_TILE = "E0423", "a tile that cannot be staged",
+"`promote(T, shared | local, v)` stages what the loops inside v read of T. Each loop inside v
+that a subscript of T runs over needs a constant number of iterations, and the tile must fit:
+48 KiB of a block's shared memory, 1 KiB of a thread's registers. `shared` needs v outside the
+loops over threads, `local` inside of one:
+
+    split(k, k0, k1, 16)
+    reorder(i0, j0, k0, i1, j1, k1)
+    promote(A, shared, k0)";
 }

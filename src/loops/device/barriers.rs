@@ -11,6 +11,9 @@ use crate::loops::ir::{ArrayId, Axis, Expr, ExprKind, Kernel, Stmt, Storage, Var
 use crate::loops::{build as b, linear, visit};
 use std::collections::BTreeSet;
 
+/// A loop over a unit: its first value, and its variable.
+pub(super) type Around = (GpuLevel, Axis, Expr, VarId);
+
 /// An access of an array that several threads see.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
@@ -19,7 +22,7 @@ pub(super) struct Access {
     write: bool,
     atomic: bool,
     /// The loops over units around it.
-    units: Vec<(GpuLevel, Axis, Expr, VarId)>,
+    units: Vec<Around>,
     /// They tell all threads of the block apart.
     apart: bool,
 }
@@ -58,6 +61,7 @@ impl Pending {
         &self,
         kernel: &Kernel,
         shape: &Shape,
+        around: &[Around],
         definitions: &Definitions,
         stmt: &Stmt,
     ) -> Vec<Access> {
@@ -67,7 +71,7 @@ impl Pending {
             kernel,
             definitions,
             stmt,
-            &mut Vec::new(),
+            &mut around.to_vec(),
             &mut private,
             &mut found,
         );
@@ -99,7 +103,7 @@ fn collect(
     kernel: &Kernel,
     definitions: &Definitions,
     stmt: &Stmt,
-    units: &mut Vec<(GpuLevel, Axis, Expr, VarId)>,
+    units: &mut Vec<Around>,
     private: &mut BTreeSet<ArrayId>,
     found: &mut Vec<Access>,
 ) {

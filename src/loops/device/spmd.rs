@@ -5,7 +5,7 @@
 //! are. A scalar that the iterations of a loop add up is reduced behind it, so that all of
 //! its threads know the sum.
 
-use super::barriers::Pending;
+use super::barriers::{Around, Pending};
 use super::ir::{Device, Scope};
 use super::shape::{LANES, Shape};
 use super::{Definitions, Refusal};
@@ -33,6 +33,9 @@ pub(super) struct Spmd<'k> {
     pub started: BTreeMap<VarId, Expr>,
     /// All variables of the launch, and those declared so far.
     pub local: BTreeSet<VarId>,
+    /// Those declared inside a loop over blocks.
+    pub of_block: BTreeSet<VarId>,
+    pub blocks: usize,
     pub seen: BTreeSet<VarId>,
 }
 
@@ -45,6 +48,8 @@ pub(super) struct Site {
     pub partial: bool,
     /// Inside loops over units: the variables from outside, which are the same for all.
     pub common: Option<BTreeSet<VarId>>,
+    /// The loops over units around.
+    pub around: Vec<Around>,
     /// The iteration of a segment group exists; others take part with nothing.
     pub live: Option<Expr>,
 }
@@ -61,6 +66,8 @@ impl Spmd<'_> {
             fresh: BTreeSet::new(),
             started: BTreeMap::new(),
             local: BTreeSet::new(),
+            of_block: BTreeSet::new(),
+            blocks: 0,
             seen: BTreeSet::new(),
         }
     }
@@ -72,7 +79,7 @@ impl Spmd<'_> {
     pub(super) fn run(&mut self, body: Vec<Stmt>) -> Result<Vec<Stmt>, Refusal> {
         let mut pending = Pending::default();
         self.local = super::shape::declared(&body);
-        let body = self.spread(body, self.shape.total() == 1);
+        let body = self.spread(body, [self.shape.total() == 1; 2]);
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
         for &(_, array) in &self.scratch {
@@ -142,7 +149,8 @@ impl Spmd<'_> {
         let mut out: Vec<Stmt> = Vec::new();
         for stmt in body {
             if self.alike(place) > 1 {
-                let accesses = pending.accesses(self.kernel, &self.shape, &self.known, &stmt);
+                let accesses =
+                    pending.accesses(self.kernel, &self.shape, &place.around, &self.known, &stmt);
                 if pending.conflicts(&accesses, &self.known) {
                     out.push(self.barrier(place)?);
                     pending.clear();
@@ -285,6 +293,9 @@ impl Spmd<'_> {
             }
             Stmt::Let { var, ref init } => {
                 self.seen.insert(var);
+                if self.blocks > 0 {
+                    self.of_block.insert(var);
+                }
                 let zero = matches!(init.kind, ExprKind::Literal(_));
                 if zero && self.kernel.var(var).mutable {
                     self.fresh.insert(var);
@@ -355,7 +366,9 @@ impl Spmd<'_> {
         if self.alike(place) > 1 {
             let all: Vec<_> = body
                 .iter()
-                .flat_map(|s| pending.accesses(self.kernel, &self.shape, &self.known, s))
+                .flat_map(|s| {
+                    pending.accesses(self.kernel, &self.shape, &place.around, &self.known, s)
+                })
                 .collect();
             pending.add(all);
         }

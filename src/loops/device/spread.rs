@@ -9,7 +9,8 @@ use crate::loops::visit;
 impl Spmd<'_> {
     /// With loops in the place of fills; loops that only set elements, each its own, are
     /// shared out to the threads that would all run them.
-    pub(super) fn spread(&mut self, body: Vec<Stmt>, taken: bool) -> Vec<Stmt> {
+    /// `taken` says which axes have their loops already.
+    pub(super) fn spread(&mut self, body: Vec<Stmt>, taken: [bool; 2]) -> Vec<Stmt> {
         let mut out = Vec::new();
         for mut stmt in body {
             if let Stmt::Fill {
@@ -38,12 +39,20 @@ impl Spmd<'_> {
             }
             let mut inside = taken;
             if let Stmt::For { var, tag, body, .. } = &mut stmt {
-                if !taken && tag.gpu.is_none() && only_sets(body, *var) {
-                    *tag = thread_tag();
+                if tag.gpu.is_none() && !taken[0] && only_sets(body, *var) {
+                    *tag = thread_tag(Axis::X);
+                } else if tag.gpu.is_none()
+                    && taken == [false; 2]
+                    && self.shape.threads[Axis::Y as usize] > 1
+                    && sets_rows(body, *var)
+                {
+                    *tag = thread_tag(Axis::Y);
                 }
-                inside |= tag
-                    .gpu
-                    .is_some_and(|unit| unit.level == GpuLevel::Thread && unit.axis == Axis::X);
+                for (at, axis) in [Axis::X, Axis::Y].into_iter().enumerate() {
+                    inside[at] |= tag
+                        .gpu
+                        .is_some_and(|unit| unit.level == GpuLevel::Thread && unit.axis == axis);
+                }
             }
             for inner in visit::bodies_mut(&mut stmt) {
                 let old = std::mem::take(inner);
@@ -56,15 +65,33 @@ impl Spmd<'_> {
 }
 
 /// Of a loop over threads.
-fn thread_tag() -> LoopTag {
+fn thread_tag(axis: Axis) -> LoopTag {
     LoopTag {
         gpu: Some(GpuUnit {
             level: GpuLevel::Thread,
-            axis: Axis::X,
+            axis,
             group: None,
         }),
         ..LoopTag::default()
     }
+}
+
+/// Whether a loop's body is another that sets elements, other ones in each iteration.
+fn sets_rows(body: &[Stmt], var: VarId) -> bool {
+    let Some((
+        Stmt::For {
+            var: inner,
+            tag,
+            body: row,
+            ..
+        },
+        before,
+    )) = body.split_last()
+    else {
+        return false;
+    };
+    let plain = before.iter().all(|s| matches!(s, Stmt::Let { .. }));
+    plain && tag.gpu.is_none() && only_sets(row, *inner) && only_sets(row, var)
 }
 
 /// Whether the iterations of a loop only set elements, each its own: any thread may do it.

@@ -24,8 +24,19 @@ impl Spmd<'_> {
         let Some(unit) = tag.gpu else { return Ok(()) };
         if unit.level == GpuLevel::Block {
             self.seen.insert(var);
-        }
-        if unit.level == GpuLevel::Block {
+            let own = tag
+                .reductions
+                .iter()
+                .find(|(_, v)| self.of_block.contains(v));
+            if let Some((_, own)) = own {
+                return Err(Refusal::new(
+                    format!(
+                        "blocks would add to `{}`, which each of the blocks around has its own of",
+                        self.kernel.var(*own).name
+                    ),
+                    "let the loop over blocks that adds be the outer one, or share it out to threads",
+                ));
+            }
             return self.block((var, lo, hi), unit.axis, body, place, pending, out);
         }
         let mut inside = place.clone();
@@ -48,6 +59,9 @@ impl Spmd<'_> {
             return Ok(());
         }
         inside.common.get_or_insert_with(|| self.seen.clone());
+        inside
+            .around
+            .push((unit.level, unit.axis, super::inlined(&lo, &self.known), var));
         let (index, count) = self.index(unit, place);
         let saved = self.save(tag, out);
         let segments = unit.group.is_some() && has_segments(&body);
@@ -141,6 +155,7 @@ impl Spmd<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
         let start = b::add(lo, b::place(Place::BlockIndex(axis)));
+        self.blocks += 1;
         match self.shape.turns[axis as usize] {
             None => {
                 let body = self.list(body, place, pending)?;
@@ -159,6 +174,7 @@ impl Spmd<'_> {
                 });
             }
         }
+        self.blocks -= 1;
         Ok(())
     }
 

@@ -20,7 +20,6 @@ static __global__ void __launch_bounds__(256) gemm_kernel(int64_t M, int64_t K, 
     for (int64_t i0 = blockIdx.y; i0 < sparsec_floordiv(M + 63, 64); i0 += 65535) {
         int64_t j0 = blockIdx.x;
         int64_t i2 = threadIdx.y;
-        __syncthreads();
         int64_t j3 = threadIdx.x;
         for (int64_t i3 = 0; i3 < sparsec_min_int64(4, M - (i0 * 64 + i2 * 4)); i3++) {
             int64_t i = i0 * 64 + (i2 * 4 + i3);

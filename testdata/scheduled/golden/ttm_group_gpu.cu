@@ -54,7 +54,6 @@ static __global__ void __launch_bounds__(128) ttm_kernel2(int64_t L,
                     sum += B_vals[kpos] * C_vals[k * L + l];
                 }
                 sum = sparsec_reduce_lanes<8>(sum, sparsec_add());
-                sparsec_sync_lanes<8>();
                 if (threadIdx.x % 8 == 0) {
                     A_vals[pB2 * L + l] = sum;
                 }
