@@ -25,6 +25,10 @@ pub(super) struct Access {
     units: Vec<Around>,
     /// They tell all threads of the block apart.
     apart: bool,
+    /// Of an iteration before, of a loop around both.
+    earlier: bool,
+    /// The loops over units begin at the same values in all iterations of loops around.
+    fixed: bool,
 }
 
 /// Accesses since the last barrier.
@@ -45,11 +49,20 @@ impl Pending {
                     && a.index == access.index
                     && a.write == access.write
                     && a.units == access.units
+                    && a.earlier == access.earlier
             });
             if !known {
                 self.accesses.push(access);
             }
         }
+    }
+
+    /// As [`Pending::add`], of the iteration before.
+    pub(super) fn add_earlier(&mut self, mut accesses: Vec<Access>) {
+        for access in &mut accesses {
+            access.earlier = true;
+        }
+        self.add(accesses);
     }
 
     pub(super) fn join(&mut self, other: Pending) {
@@ -63,6 +76,7 @@ impl Pending {
         shape: &Shape,
         around: &[Around],
         definitions: &Definitions,
+        local: &BTreeSet<VarId>,
         stmt: &Stmt,
     ) -> Vec<Access> {
         let mut found = Vec::new();
@@ -76,6 +90,21 @@ impl Pending {
             &mut found,
         );
         for access in &mut found {
+            access.fixed = access.units.iter().all(|unit| {
+                let mut fixed = true;
+                visit::expr(&unit.2, &mut |node| match &node.kind {
+                    ExprKind::Var(v) => fixed &= !local.contains(v),
+                    ExprKind::Load { .. } => fixed = false,
+                    ExprKind::Literal(_)
+                    | ExprKind::Unary(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Call(..)
+                    | ExprKind::Cast(_)
+                    | ExprKind::Select(..)
+                    | ExprKind::Place(_) => {}
+                });
+                fixed
+            });
             access.apart = Axis::ALL.into_iter().all(|axis| {
                 let threads = access
                     .units
@@ -136,6 +165,8 @@ fn collect(
             atomic: *atomic,
             units: units.clone(),
             apart: false,
+            earlier: false,
+            fixed: false,
         }),
         Stmt::Device(Device::SegmentStore { array, index, .. }) => found.push(Access {
             array: *array,
@@ -144,6 +175,8 @@ fn collect(
             atomic: true,
             units: units.clone(),
             apart: false,
+            earlier: false,
+            fixed: false,
         }),
         Stmt::Fill { array, .. } if shared(*array, private) => found.push(Access {
             array: *array,
@@ -152,6 +185,8 @@ fn collect(
             atomic: false,
             units: units.clone(),
             apart: false,
+            earlier: false,
+            fixed: false,
         }),
         Stmt::Search { array, .. } if shared(*array, private) => found.push(Access {
             array: *array,
@@ -160,6 +195,8 @@ fn collect(
             atomic: false,
             units: units.clone(),
             apart: false,
+            earlier: false,
+            fixed: false,
         }),
         Stmt::Let { .. }
         | Stmt::Assign { .. }
@@ -191,6 +228,8 @@ fn collect(
                     atomic: false,
                     units: units.clone(),
                     apart: false,
+                    earlier: false,
+                    fixed: false,
                 });
             }
         });
@@ -233,6 +272,10 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
     }
     if new.units.is_empty() {
         return false;
+    }
+    // The same element may be another thread's in another iteration.
+    if old.earlier && !new.fixed {
+        return true;
     }
     let (Some(a), Some(c)) = (&old.index, &new.index) else {
         return true;

@@ -31,7 +31,11 @@ impl Spmd<'_> {
         inside.live = Some(b::lt(own.clone(), hi.clone()));
         let last = b::sub(hi.clone(), b::int(1));
         let mut all = Vec::new();
-        let mut list = self.list(body, &inside, pending)?;
+        let mut list = if single {
+            self.list(body, &inside, pending)?
+        } else {
+            self.inner(body, &inside, pending)?
+        };
         let clamp = Stmt::Let {
             var,
             init: b::min(own, last),

@@ -149,8 +149,14 @@ impl Spmd<'_> {
         let mut out: Vec<Stmt> = Vec::new();
         for stmt in body {
             if self.alike(place) > 1 {
-                let accesses =
-                    pending.accesses(self.kernel, &self.shape, &place.around, &self.known, &stmt);
+                let accesses = pending.accesses(
+                    self.kernel,
+                    &self.shape,
+                    &place.around,
+                    &self.known,
+                    &self.local,
+                    &stmt,
+                );
                 if pending.conflicts(&accesses, &self.known) {
                     out.push(self.barrier(place)?);
                     pending.clear();
@@ -367,10 +373,17 @@ impl Spmd<'_> {
             let all: Vec<_> = body
                 .iter()
                 .flat_map(|s| {
-                    pending.accesses(self.kernel, &self.shape, &place.around, &self.known, s)
+                    pending.accesses(
+                        self.kernel,
+                        &self.shape,
+                        &place.around,
+                        &self.known,
+                        &self.local,
+                        s,
+                    )
                 })
                 .collect();
-            pending.add(all);
+            pending.add_earlier(all);
         }
         self.list(body, place, pending)
     }

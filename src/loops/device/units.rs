@@ -93,7 +93,7 @@ impl Spmd<'_> {
                 });
             }
         } else {
-            let body = self.list(body, &inside, pending)?;
+            let body = self.inner(body, &inside, pending)?;
             out.push(Stmt::For {
                 var,
                 lo: start,
