@@ -24,18 +24,30 @@ pub(super) fn schedule(
         target: Target::Cuda,
     };
     let mut chosen = Vec::new();
-    for nest in &graph.nests {
+    let mut reached: Option<Graph> = None;
+    for (at, nest) in graph.nests.iter().enumerate() {
+        // Pieces of one statement may share variables, and so their loops.
+        let done = reached
+            .as_ref()
+            .and_then(|g| g.nests.get(at))
+            .is_some_and(|n| n.loops.iter().any(|l| l.tag.parallel.is_some()));
+        if done {
+            continue;
+        }
         let candidates = auto::candidates(&graph, nest);
         let accepted = candidates.iter().find_map(|script| {
             let text = script.join("\n");
             let file = sources.add("<automatic schedule>", &text);
             let own = syntax::parse_schedule(file, &text).ok()?;
             let all: Vec<ast::Command> = chosen.iter().cloned().chain(own).collect();
-            build(function, &all, &settings).ok()?;
-            Some(all)
+            let built = build(function, &all, &settings).ok()?;
+            Some((all, built.graph))
         });
         match accepted {
-            Some(all) => chosen = all,
+            Some((all, graph)) => {
+                chosen = all;
+                reached = Some(graph);
+            }
             None if nest.loops.is_empty() => {}
             None => {
                 let result = &graph.tensor(nest.tensor).name;

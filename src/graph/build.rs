@@ -205,7 +205,20 @@ impl Graph {
         let mut rhs = piece.rhs.clone();
         for sum in reduces(&piece.rhs) {
             let used: Vec<VarId> = {
-                let inside = order::vars_in(&sum);
+                // What a range reads decides the sum as well.
+                let mut inside = order::vars_in(&sum);
+                if let ExprKind::Reduce { vars, .. } = &sum.kind {
+                    inside.extend(vars);
+                }
+                let mut at = 0;
+                while at < inside.len() {
+                    for outer in order::range_vars(self, inside[at]) {
+                        if !inside.contains(&outer) {
+                            inside.push(outer);
+                        }
+                    }
+                    at += 1;
+                }
                 piece
                     .lhs
                     .iter()
