@@ -4,6 +4,7 @@ use super::growth::{self, Growth};
 use super::ir::{Device, GpuLevel};
 use super::shape::Shape;
 use super::spmd::Spmd;
+use super::spread::only_sets;
 use super::{Refusal, definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::ir::{
@@ -23,6 +24,8 @@ pub(super) enum Segment {
     Grid(Vec<Stmt>),
     /// An array filled by all threads there are.
     Fill(Stmt),
+    /// A loop that only sets elements, one for each thread.
+    Each(Stmt),
     /// Statements that append.
     Growth(Growth),
     /// A loop or test of the host around segments; the statement's own bodies are empty.
@@ -33,7 +36,7 @@ impl Segment {
     /// The statement lists that run on the device.
     pub(super) fn device_bodies(&mut self) -> Vec<&mut Vec<Stmt>> {
         match self {
-            Segment::Host(_) | Segment::Fill(_) => Vec::new(),
+            Segment::Host(_) | Segment::Fill(_) | Segment::Each(_) => Vec::new(),
             Segment::Run(body) | Segment::Grid(body) => vec![body],
             Segment::Growth(growth) => vec![&mut growth.body],
             Segment::Control(_, bodies) => bodies
@@ -161,6 +164,22 @@ impl Cutter<'_> {
                 self.flush();
                 self.segments.push(Segment::Fill(stmt));
             }
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                step: 1,
+                tag,
+                body,
+            } if self.known(lo)
+                && self.known(hi)
+                && tag.gpu.is_none()
+                && only_sets(body, *var)
+                && self.reads_memory(body) =>
+            {
+                self.flush();
+                self.segments.push(Segment::Each(stmt));
+            }
             Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } if has_blocks(&stmt) => {
                 self.flush();
                 self.blocks(stmt)?;
@@ -184,6 +203,27 @@ impl Cutter<'_> {
             | Stmt::Comment(_) => self.run.push(stmt),
         }
         Ok(())
+    }
+
+    /// Whether statements need no variables but their own and the host's.
+    fn reads_memory(&self, body: &[Stmt]) -> bool {
+        let own = super::shape::declared(body);
+        let mut outside = Vec::new();
+        visit::stmts(body, &mut |s| {
+            visit::own_exprs(s, &mut |e| {
+                visit::expr(e, &mut |node| {
+                    if let ExprKind::Var(v) = node.kind {
+                        outside.push(v);
+                    }
+                });
+            });
+        });
+        // The loop's own variable is one of them.
+        let foreign: BTreeSet<VarId> = outside
+            .into_iter()
+            .filter(|v| !own.contains(v) && !self.host.contains(v))
+            .collect();
+        foreign.len() <= 1
     }
 
     /// A statement with loops over blocks.
@@ -312,6 +352,7 @@ pub(super) fn place(
             out.push(launch(kernel, body, out, rooms)?);
         }
         Segment::Fill(stmt) => out.extend(fill(kernel, stmt)),
+        Segment::Each(stmt) => out.extend(each(kernel, stmt)),
         Segment::Growth(growth) => {
             let (retry, prelude) = growth.place(kernel, rooms, out)?;
             out.extend(prelude);
@@ -365,6 +406,48 @@ pub(super) fn launch(
     }))
 }
 
+/// The number of the thread in the whole launch, in 64 bits: CUDA's own are of 32.
+fn global_index(kernel: &mut Kernel) -> (Stmt, Expr) {
+    let var = kernel.fresh_var("block", ScalarType::I64, false);
+    let declared = Stmt::Let {
+        var,
+        init: b::place(Place::BlockIndex(Axis::X)),
+    };
+    let index = b::add(
+        b::mul(b::var(var, ScalarType::I64), b::int(i64::from(THREADS))),
+        b::place(Place::ThreadIndex(Axis::X)),
+    );
+    (declared, index)
+}
+
+/// A loop of independent iterations by as many threads.
+fn each(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
+    let Stmt::For {
+        var, lo, hi, body, ..
+    } = stmt
+    else {
+        return None;
+    };
+    let (block, index) = global_index(kernel);
+    let count = crate::loops::linear::sub(&hi, &lo);
+    Some(Stmt::Device(Device::Launch {
+        grid: [b::ceil_div(count, i64::from(THREADS)), b::int(1), b::int(1)],
+        block: [THREADS, 1, 1],
+        body: vec![
+            block,
+            Stmt::Let {
+                var,
+                init: b::add(lo, index),
+            },
+            Stmt::If {
+                cond: b::lt(b::var(var, ScalarType::I64), hi),
+                then: body,
+                otherwise: Vec::new(),
+            },
+        ],
+    }))
+}
+
 /// `array[start .. start + count] = value` by as many threads as elements.
 fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
     let Stmt::Fill {
@@ -388,13 +471,7 @@ fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
     }
     let at = kernel.fresh_var("e", ScalarType::I64, false);
     let e = b::var(at, ScalarType::I64);
-    let index = b::add(
-        b::mul(
-            b::place(Place::BlockIndex(Axis::X)),
-            b::int(i64::from(THREADS)),
-        ),
-        b::place(Place::ThreadIndex(Axis::X)),
-    );
+    let (block, index) = global_index(kernel);
     Some(Stmt::Device(Device::Launch {
         grid: [
             b::ceil_div(count.clone(), i64::from(THREADS)),
@@ -403,6 +480,7 @@ fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
         ],
         block: [THREADS, 1, 1],
         body: vec![
+            block,
             Stmt::Let {
                 var: at,
                 init: index,

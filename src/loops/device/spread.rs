@@ -95,7 +95,7 @@ fn sets_rows(body: &[Stmt], var: VarId) -> bool {
 }
 
 /// Whether the iterations of a loop only set elements, each its own: any thread may do it.
-fn only_sets(body: &[Stmt], var: VarId) -> bool {
+pub(super) fn only_sets(body: &[Stmt], var: VarId) -> bool {
     let Some((
         Stmt::Store {
             array,

@@ -12,18 +12,25 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1) sddmm_kernel1(int64_t M, int64_t A2_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    int32_t *SPARSEC_RESTRICT C2_pos, int32_t *SPARSEC_RESTRICT C2_crd) {
-    for (int64_t k = 0; k < M + 1; k++) {
+static __global__ void __launch_bounds__(256) sddmm_kernel1(int64_t M,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT C2_pos) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < M + 1) {
         C2_pos[k] = A2_pos[k];
     }
-    for (int64_t k = 0; k < A2_count; k++) {
+}
+
+static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
+    const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *SPARSEC_RESTRICT C2_crd) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < A2_count) {
         C2_crd[k] = A2_crd[k];
     }
 }
 
-static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t M, int64_t K, int64_t A2_count,
+static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t K, int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals) {
@@ -52,9 +59,11 @@ int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_
     const int32_t *A2_crd, const double *A_vals, const double *B_vals, const double *D_vals,
     int32_t *C2_pos, int32_t *C2_crd, double *C_vals, void *workspace, cudaStream_t stream) {
     (void)N; (void)workspace;
-    SPARSEC_TRY(sparsec_launch(sddmm_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, M, A2_count, A2_pos,
-        A2_crd, C2_pos, C2_crd));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel1, sparsec_floordiv(M + 256, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, A2_pos, C2_pos));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
+        dim3(256, 1, 1), stream, A2_count, A2_crd, C2_crd));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(A2_count + 255, 256), 1, 1,
         dim3(256, 1, 1), stream, M, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals));
     return SPARSEC_OK;
 }

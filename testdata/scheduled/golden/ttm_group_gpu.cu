@@ -15,26 +15,43 @@
  *   parallelize(warp, GPUWarp, NoRaces)
  *   parallelize(k1, GPUGroup(8), ParallelReduction)
  */
-static __global__ void __launch_bounds__(1) ttm_kernel1(int64_t B1_count, int64_t B2_count,
-    const int32_t *SPARSEC_RESTRICT B1_pos, const int32_t *SPARSEC_RESTRICT B1_crd,
-    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
-    int32_t *SPARSEC_RESTRICT A1_pos, int32_t *SPARSEC_RESTRICT A1_crd,
-    int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A2_crd) {
-    for (int64_t k = 0; k < 2; k++) {
+static __global__ void __launch_bounds__(256) ttm_kernel1(const int32_t *SPARSEC_RESTRICT B1_pos,
+    int32_t *SPARSEC_RESTRICT A1_pos) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < 2) {
         A1_pos[k] = B1_pos[k];
     }
-    for (int64_t k = 0; k < B1_count; k++) {
+}
+
+static __global__ void __launch_bounds__(256) ttm_kernel2(int64_t B1_count,
+    const int32_t *SPARSEC_RESTRICT B1_crd, int32_t *SPARSEC_RESTRICT A1_crd) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < B1_count) {
         A1_crd[k] = B1_crd[k];
     }
-    for (int64_t k = 0; k < B1_count + 1; k++) {
+}
+
+static __global__ void __launch_bounds__(256) ttm_kernel3(int64_t B1_count,
+    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *SPARSEC_RESTRICT A2_pos) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < B1_count + 1) {
         A2_pos[k] = B2_pos[k];
     }
-    for (int64_t k = 0; k < B2_count; k++) {
+}
+
+static __global__ void __launch_bounds__(256) ttm_kernel4(int64_t B2_count,
+    const int32_t *SPARSEC_RESTRICT B2_crd, int32_t *SPARSEC_RESTRICT A2_crd) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < B2_count) {
         A2_crd[k] = B2_crd[k];
     }
 }
 
-static __global__ void __launch_bounds__(128) ttm_kernel2(int64_t L,
+static __global__ void __launch_bounds__(128) ttm_kernel5(int64_t L,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals) {
@@ -74,9 +91,14 @@ int ttm_device(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int
     int32_t *A1_pos, int32_t *A1_crd, int32_t *A2_pos, int32_t *A2_crd, double *A_vals,
     void *workspace, cudaStream_t stream) {
     (void)I; (void)J; (void)K; (void)workspace;
-    SPARSEC_TRY(sparsec_launch(ttm_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, B1_count, B2_count, B1_pos,
-        B1_crd, B2_pos, B2_crd, A1_pos, A1_crd, A2_pos, A2_crd));
-    SPARSEC_TRY(sparsec_launch(ttm_kernel2, B1_count, 1, 1, dim3(128, 1, 1), stream, L, B2_pos, B3_pos,
+    SPARSEC_TRY(sparsec_launch(ttm_kernel1, 1, 1, 1, dim3(256, 1, 1), stream, B1_pos, A1_pos));
+    SPARSEC_TRY(sparsec_launch(ttm_kernel2, sparsec_floordiv(B1_count + 255, 256), 1, 1,
+        dim3(256, 1, 1), stream, B1_count, B1_crd, A1_crd));
+    SPARSEC_TRY(sparsec_launch(ttm_kernel3, sparsec_floordiv(B1_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, B1_count, B2_pos, A2_pos));
+    SPARSEC_TRY(sparsec_launch(ttm_kernel4, sparsec_floordiv(B2_count + 255, 256), 1, 1,
+        dim3(256, 1, 1), stream, B2_count, B2_crd, A2_crd));
+    SPARSEC_TRY(sparsec_launch(ttm_kernel5, B1_count, 1, 1, dim3(128, 1, 1), stream, L, B2_pos, B3_pos,
         B3_crd, B_vals, C_vals, A_vals));
     return SPARSEC_OK;
 }
