@@ -684,7 +684,9 @@ impl Lowerer<'_> {
         };
         let extent = self.own_extent(inner, scope)?;
         let offset = self.named(&self.graph.var(fused).name.clone(), offset, out);
-        let first = b::binary(BinaryOp::FloorDiv, offset.clone(), extent.clone());
+        // An overshoot is guarded only behind the coordinates.
+        let some = b::max(extent.clone(), b::int(1));
+        let first = b::binary(BinaryOp::FloorDiv, offset.clone(), some);
         let first = self.named(&self.graph.var(outer).name.clone(), first, out);
         let second = b::sub(offset, b::mul(first.clone(), extent));
         for (part, value) in [(outer, first), (inner, second)] {
