@@ -31,6 +31,15 @@ schedule f for cuda {
   parallelize(i1, GPUThread, Atomics)
 }
 ";
+/// Rows whole in a tile are updated plainly, beside others that are updated atomically: of
+/// bytes that share a word.
+const NARROW: &str = "def f(int8(300,40) A, int8(40) x) -> (y) { y(i) +=! A(i,j) * x(j) }
+format f { A: csr }
+schedule f for cuda {
+  fuse(i, j, f) pos(f, p, A(i,j)) split(p, b, q, 64) split(q, t, u, 4)
+  parallelize(b, GPUBlock, IgnoreRaces) parallelize(t, GPUThread, Atomics)
+}
+";
 
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap();
@@ -76,7 +85,7 @@ fn finds(program: &str, from: &str, to: &str, what: &str) {
 
 #[test]
 fn clean_kernels_pass() {
-    for program in [STAGED, SUMMED, SCATTERED] {
+    for program in [STAGED, SUMMED, SCATTERED, NARROW] {
         let (clean, text) = smoke(program, "", "");
         assert!(clean, "{text}");
     }

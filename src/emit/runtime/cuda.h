@@ -60,6 +60,13 @@ static __device__ inline T sparsec_reduce_strided(T value, Op op, T *scratch) {
     return value;
 }
 
+/* Tells the emulator which bytes of a word the next atomics are after. */
+#ifdef SPARSEC_EMULATED
+#define SPARSEC_NARROW(at, bytes) emu_narrow(at, bytes)
+#else
+#define SPARSEC_NARROW(at, bytes) ((void)0)
+#endif
+
 /* *at = op(*at, value), by comparing and swapping the word that holds it. */
 template <class T, class Op> static __device__ inline void sparsec_swap_in(T *at, T value, Op op) {
     if (sizeof(T) == 8) {
@@ -74,6 +81,7 @@ template <class T, class Op> static __device__ inline void sparsec_swap_in(T *at
             old = next == seen ? seen : atomicCAS(word, seen, next);
         } while (old != seen);
     } else if (sizeof(T) <= 4) {
+        SPARSEC_NARROW(at, sizeof(T));
         const size_t inside = (size_t)at % 4;
         unsigned *word = (unsigned *)(void *)((char *)at - inside), old = atomicAdd(word, 0u), seen;
         do {
@@ -84,6 +92,7 @@ template <class T, class Op> static __device__ inline void sparsec_swap_in(T *at
             memcpy((char *)&next + inside, &now, sizeof(T) <= 4 ? sizeof(T) : 0);
             old = next == seen ? seen : atomicCAS(word, seen, next);
         } while (old != seen);
+        SPARSEC_NARROW(NULL, 0);
     } else {
         /* 16 bytes: one at a time, under a lock. */
         unsigned long long *word = (unsigned long long *)(void *)at, half[2];
@@ -153,6 +162,7 @@ template <class Op> struct sparsec_bfloat16_op {
     }
 };
 template <class Op> static __device__ inline void sparsec_swap_half(uint16_t *at, float value, Op op) {
+    SPARSEC_NARROW(at, 2);
     const size_t inside = (size_t)at % 4;
     unsigned *word = (unsigned *)(void *)((char *)at - inside), old = atomicAdd(word, 0u), seen;
     do {
@@ -163,6 +173,7 @@ template <class Op> static __device__ inline void sparsec_swap_half(uint16_t *at
         memcpy((char *)&next + inside, &now, 2);
         old = next == seen ? seen : atomicCAS(word, seen, next);
     } while (old != seen);
+    SPARSEC_NARROW(NULL, 0);
 }
 template <class Op> static __device__ inline void sparsec_atomic_half(sparsec_half *at, float value, Op op) {
     sparsec_swap_half(at, value, sparsec_half_op<Op>{op});
