@@ -3,7 +3,7 @@
 use super::names::Scopes;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::{ArrayId, ExprKind, Kernel, Stmt, Storage, VarId};
+use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -254,19 +254,9 @@ impl<'k> Printer<'k> {
 
 /// The variables and arrays that statements mention.
 pub(super) fn used_names(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
-    let mut vars = BTreeSet::new();
     let mut arrays = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| {
-        visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| {
-                if let ExprKind::Var(v) = node.kind {
-                    vars.insert(v);
-                }
-            });
-        });
-        arrays.extend(visit::arrays(stmt));
-    });
-    (vars, arrays)
+    visit::stmts(body, &mut |stmt| arrays.extend(visit::arrays(stmt)));
+    (visit::read_vars(body), arrays)
 }
 
 /// `head a, b, c tail`, broken into lines of at most 100 characters.

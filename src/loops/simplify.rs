@@ -99,15 +99,8 @@ fn is_natural(e: &Expr) -> bool {
 }
 
 fn used_vars(body: &[Stmt]) -> BTreeSet<VarId> {
-    let mut used = BTreeSet::new();
+    let mut used = visit::read_vars(body);
     visit::stmts(body, &mut |stmt| {
-        visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| {
-                if let ExprKind::Var(v) = node.kind {
-                    used.insert(v);
-                }
-            });
-        });
         if let Stmt::Grow { capacity, .. } = stmt {
             used.insert(*capacity);
         }

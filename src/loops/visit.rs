@@ -1,6 +1,7 @@
 //! Walks over the loop IR.
 
 use super::ir::{ArrayId, Expr, ExprKind, Stmt, VarId};
+use std::collections::BTreeSet;
 
 /// Calls `f` on every expression node below (and on) `e`.
 pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
@@ -60,6 +61,22 @@ pub fn own_exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
         Stmt::Device(device) => device.exprs().into_iter().for_each(f),
         Stmt::Declare { .. } | Stmt::Free { .. } | Stmt::Comment(_) => {}
     }
+}
+
+/// The variables that the expressions of `body` read, nested statements included.
+#[must_use]
+pub fn read_vars(body: &[Stmt]) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    stmts(body, &mut |stmt| {
+        own_exprs(stmt, &mut |e| {
+            expr(e, &mut |node| {
+                if let ExprKind::Var(v) = node.kind {
+                    found.insert(v);
+                }
+            });
+        });
+    });
+    found
 }
 
 /// The arrays that `stmt` names itself, not in nested statements.

@@ -55,16 +55,7 @@ pub(super) fn introduce(kernel: &mut Kernel) {
         propagate(kernel, &mut body);
     }
     kernel.body = body;
-    let mut used = Vec::new();
-    visit::stmts(&kernel.body, &mut |stmt| {
-        visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| {
-                if let ExprKind::Var(v) = node.kind {
-                    used.push(v);
-                }
-            });
-        });
-    });
+    let used = visit::read_vars(&kernel.body);
     counts.retain(|count| used.contains(&count.var));
     kernel.interface.counts = counts;
 }

@@ -38,22 +38,10 @@ pub(super) fn appends(body: &[Stmt], growth: &Growth) -> bool {
 
 /// Whether the statement needs what the ones before it have begun.
 pub(super) fn continues(body: &[Stmt], growth: &Growth, stmt: &Stmt) -> bool {
-    let mut own = Vec::new();
-    for stmt in body {
-        if let Stmt::Let { var, .. } | Stmt::Search { var, .. } = stmt {
-            own.push(*var);
-        }
-    }
-    let mut uses = false;
-    visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-        visit::own_exprs(s, &mut |e| {
-            visit::expr(e, &mut |node| {
-                if let ExprKind::Var(v) = node.kind {
-                    uses |= own.contains(&v);
-                }
-            });
-        });
-    });
+    let read = visit::read_vars(std::slice::from_ref(stmt));
+    let uses = body.iter().any(
+        |s| matches!(s, Stmt::Let { var, .. } | Stmt::Search { var, .. } if read.contains(var)),
+    );
     uses || growth.belongs(stmt)
 }
 

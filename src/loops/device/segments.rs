@@ -175,7 +175,7 @@ impl Cutter<'_> {
                 && self.known(hi)
                 && tag.gpu.is_none()
                 && only_sets(body, *var)
-                && self.reads_memory(body) =>
+                && self.stands_alone(*var, body) =>
             {
                 self.flush();
                 self.segments.push(Segment::Each(stmt));
@@ -205,25 +205,12 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// Whether statements need no variables but their own and the host's.
-    fn reads_memory(&self, body: &[Stmt]) -> bool {
+    /// Whether the body of a loop over `var` reads no variables but its own and the host's.
+    fn stands_alone(&self, var: VarId, body: &[Stmt]) -> bool {
         let own = super::shape::declared(body);
-        let mut outside = Vec::new();
-        visit::stmts(body, &mut |s| {
-            visit::own_exprs(s, &mut |e| {
-                visit::expr(e, &mut |node| {
-                    if let ExprKind::Var(v) = node.kind {
-                        outside.push(v);
-                    }
-                });
-            });
-        });
-        // The loop's own variable is one of them.
-        let foreign: BTreeSet<VarId> = outside
-            .into_iter()
-            .filter(|v| !own.contains(v) && !self.host.contains(v))
-            .collect();
-        foreign.len() <= 1
+        visit::read_vars(body)
+            .iter()
+            .all(|v| *v == var || own.contains(v) || self.host.contains(v))
     }
 
     /// A statement with loops over blocks.
