@@ -282,20 +282,30 @@ impl Spmd<'_> {
                 value,
                 lanes,
             }) => {
-                let value = match &place.live {
-                    Some(live) => {
-                        let neutral = b::literal(op.neutral(value.ty), value.ty);
-                        b::select(live.clone(), value, neutral)
-                    }
-                    None => value,
+                // Threads along axes that the loop is not shared out along do the same.
+                let owner = self.owner(place);
+                let apart = self.shape.threads[0].is_multiple_of(u32::from(lanes));
+                let live = place.live.iter().cloned();
+                let live: Vec<Expr> = live.chain(owner.filter(|_| !apart)).collect();
+                let value = if live.is_empty() {
+                    value
+                } else {
+                    let neutral = b::literal(op.neutral(value.ty), value.ty);
+                    b::select(b::all(live), value, neutral)
                 };
-                out.push(Stmt::Device(Device::SegmentStore {
+                let store = Stmt::Device(Device::SegmentStore {
                     array,
                     index,
                     op,
                     value,
                     lanes,
-                }));
+                });
+                // Whole groups stay away.
+                if apart {
+                    self.once(store, place, out);
+                } else {
+                    out.push(store);
+                }
             }
             Stmt::Let { var, ref init } => {
                 self.seen.insert(var);
