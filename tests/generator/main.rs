@@ -134,6 +134,9 @@ fn random_programs_agree_on_the_emulator() {
     run_apart("random_programs_agree_on_the_emulator", 500, true);
 }
 
+/// What fails here fails everywhere: `scripts/fuzz` draws fresh seeds.
+const USUAL_SEED: u64 = 20_261_121;
+
 /// Runs the test in a process of its own.
 fn run_apart(test: &str, usual: u64, cuda: bool) {
     let variable = if cuda {
@@ -142,11 +145,7 @@ fn run_apart(test: &str, usual: u64, cuda: bool) {
         "SPARSEC_CASES"
     };
     let cases = number(variable).unwrap_or(usual);
-    let seed = number("SPARSEC_SEED").unwrap_or_else(|| {
-        std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(1, |d| d.as_secs())
-    });
+    let seed = number("SPARSEC_SEED").unwrap_or(USUAL_SEED);
     if let Some(folder) = std::env::var_os(INNER) {
         return run_cases(seed, cases, cuda, Path::new(&folder));
     }
