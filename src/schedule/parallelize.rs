@@ -20,9 +20,10 @@ use super::arguments::Arguments;
 use super::join::dependence;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::concretize::concretize;
 use crate::graph::pattern;
 use crate::graph::race::races;
-use crate::graph::{Graph, Nest, Parallel, Race, Unit};
+use crate::graph::{Graph, Nest, Parallel, Race, Stmt, Unit};
 use crate::loops::ir::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
 use crate::program::ir::{SizeExpr, VarId};
 use crate::schedule::Target;
@@ -77,7 +78,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         }
     });
     for at in 0..graph.nests.len() {
-        error = error.or_else(|| check_units(&graph, &graph.nests[at], &[], var, unit, arguments));
         let shared = graph.nests.get(at + 1).map_or(0, |next| next.joined);
         let joined = graph.nests[at].loops[..shared.min(graph.nests[at].loops.len())]
             .iter()
@@ -115,6 +115,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 l.tag.parallel = Some(Parallel { unit, race, span });
             }
         });
+    }
+    // Where the loops of workspaces stand follows from what they read.
+    for stmt in concretize(&graph).map_or(Vec::new(), |tree| tree.stmts) {
+        check_units(&graph, &stmt, &mut Vec::new(), arguments)?;
     }
     let line = format!(
         "parallelize({}, {}, {})",
@@ -170,29 +174,22 @@ fn check(
     Ok(())
 }
 
-/// Refuses threads inside threads or lanes, and lanes inside lanes.
+/// Refuses threads inside threads or lanes, and lanes inside lanes: `around` are the units
+/// of the loops around `stmt`.
 fn check_units(
     graph: &Graph,
-    nest: &Nest,
-    outer: &[(VarId, Unit)],
-    var: VarId,
-    unit: Unit,
+    stmt: &Stmt,
+    around: &mut Vec<(VarId, Unit)>,
     arguments: &Arguments,
-) -> Option<Diagnostic> {
-    let mut around: Vec<(VarId, Unit)> = outer.to_vec();
-    for l in &nest.loops {
-        let own = if l.var == var {
-            Some(unit)
-        } else {
-            l.tag.parallel.as_ref().map(|p| p.unit)
-        };
-        let Some(own) = own else { continue };
-        let bad = around
-            .iter()
-            .find(|(v, u)| *v != l.var && !may_stand_inside(own, *u));
-        if let Some((other, outside)) = bad {
-            return Some(
-                Diagnostic::error(
+) -> Result<(), Diagnostic> {
+    match stmt {
+        Stmt::Forall { var, tag, body } => {
+            let Some(own) = tag.parallel.as_ref().map(|p| p.unit) else {
+                return check_units(graph, body, around, arguments);
+            };
+            if let Some((other, outside)) = around.iter().find(|(_, u)| !may_stand_inside(own, *u))
+            {
+                return Err(Diagnostic::error(
                     codes::BAD_UNIT,
                     arguments.span,
                     format!(
@@ -208,14 +205,25 @@ fn check_units(
                     Unit::CpuThread(_) | Unit::CpuVector => {
                         "threads outside, vector lanes innermost, each once"
                     }
-                }),
-            );
+                }));
+            }
+            around.push((*var, own));
+            let below = check_units(graph, body, around, arguments);
+            around.pop();
+            below
         }
-        around.push((l.var, own));
+        Stmt::Within { body, .. } => check_units(graph, body, around, arguments),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            check_units(graph, producer, around, arguments)?;
+            check_units(graph, consumer, around, arguments)
+        }
+        Stmt::Sequence(list) => list
+            .iter()
+            .try_for_each(|stmt| check_units(graph, stmt, around, arguments)),
+        Stmt::Assign(_) => Ok(()),
     }
-    nest.producers
-        .iter()
-        .find_map(|p| check_units(graph, p, &around, var, unit, arguments))
 }
 
 /// Whether a loop over `inner` may stand inside one over `outer`.

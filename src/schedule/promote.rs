@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::vars_in;
 use crate::graph::print::{expr_text, var_text};
-use crate::graph::{Graph, Space, visit};
+use crate::graph::{Graph, Nest, Space, visit};
 use crate::program::ir::{Expr, ExprKind, SizeExpr, VarId};
 use crate::syntax::ast::Command;
 
@@ -126,45 +126,62 @@ fn tile(
     var: VarId,
     arguments: &Arguments,
 ) -> Result<Option<(Expr, Vec<VarId>)>, Diagnostic> {
-    let mut found: Option<(Expr, Vec<VarId>)> = None;
+    let mut found = None;
     for nest in &graph.nests {
-        let loops = nest.loop_vars();
-        let Some(at) = loops.iter().position(|&v| v == var) else {
-            continue;
-        };
-        let mut accesses: Vec<Expr> = Vec::new();
-        visit(&nest.rhs, &mut |e| {
-            if let ExprKind::Access(access) = &e.kind
-                && graph.tensor(access.tensor).name == name
-                && !accesses.iter().any(|a| crate::graph::equal::same(a, e))
-            {
-                accesses.push(e.clone());
-            }
-        });
-        let access = match accesses.as_slice() {
-            [] => continue,
-            [one] => one.clone(),
-            [_, ..] => {
-                return Err(arguments.wrong(
-                    arguments.span,
-                    format!("`{name}` is read with different subscripts"),
-                    "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
-                ));
-            }
-        };
-        let mut inside = Vec::new();
-        for root in vars_in(&access) {
-            for leaf in graph.provenance.leaves(root, &loops) {
-                if loops[at + 1..].contains(&leaf) && !inside.contains(&leaf) {
-                    inside.push(leaf);
-                }
-            }
-        }
-        if !inside.is_empty() {
-            found = Some((access, inside));
-        }
+        tile_below(graph, nest, &[], (name, var), arguments, &mut found)?;
     }
     Ok(found)
+}
+
+/// As [`tile`], in a nest and the nests of its workspaces: `outer` are the loops of the
+/// nests that read it.
+fn tile_below(
+    graph: &Graph,
+    nest: &Nest,
+    outer: &[VarId],
+    (name, var): (&str, VarId),
+    arguments: &Arguments,
+    found: &mut Option<(Expr, Vec<VarId>)>,
+) -> Result<(), Diagnostic> {
+    let loops = [outer, nest.loop_vars().as_slice()].concat();
+    for producer in &nest.producers {
+        tile_below(graph, producer, &loops, (name, var), arguments, found)?;
+    }
+    let Some(at) = loops.iter().position(|&v| v == var) else {
+        return Ok(());
+    };
+    let mut accesses: Vec<Expr> = Vec::new();
+    visit(&nest.rhs, &mut |e| {
+        if let ExprKind::Access(access) = &e.kind
+            && graph.tensor(access.tensor).name == name
+            && !accesses.iter().any(|a| crate::graph::equal::same(a, e))
+        {
+            accesses.push(e.clone());
+        }
+    });
+    let access = match accesses.as_slice() {
+        [] => return Ok(()),
+        [one] => one.clone(),
+        [_, ..] => {
+            return Err(arguments.wrong(
+                arguments.span,
+                format!("`{name}` is read with different subscripts"),
+                "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
+            ));
+        }
+    };
+    let mut inside = Vec::new();
+    for root in vars_in(&access) {
+        for leaf in graph.provenance.leaves(root, &loops) {
+            if loops[at + 1..].contains(&leaf) && !inside.contains(&leaf) {
+                inside.push(leaf);
+            }
+        }
+    }
+    if !inside.is_empty() {
+        *found = Some((access, inside));
+    }
+    Ok(())
 }
 
 fn check_size(
