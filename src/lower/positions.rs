@@ -444,7 +444,10 @@ impl Lowerer<'_> {
             // A workspace stands for it; elements that it does not store keep the fill.
             let mut assigned = BTreeSet::new();
             assigns(body, &mut assigned);
-            assigned.retain(|tensor| self.droppable.contains(tensor));
+            // A sparse result has no elements to be filled before.
+            assigned.retain(|tensor| {
+                self.droppable.contains(tensor) && !self.tensor(*tensor).is_sparse()
+            });
             self.prefill_outside(assigned);
             return Ok(body.clone());
         }
