@@ -75,10 +75,19 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         }
     }
     let before = graph.clone();
-    rename(&mut graph, at + 1, &pairs);
+    let followers = graph.nests[at + 2..].iter();
+    let end = at + 2 + followers.take_while(|nest| nest.joined > 0).count();
+    for nest in at + 1..end {
+        rename(&mut graph, nest, &pairs);
+    }
     graph.nests[at + 1].joined = depth;
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
-    dependence::check(&graph, at, &shared, arguments.span)?;
+    for (first, second, depth) in dependence::sharing(&graph) {
+        if (first..second).contains(&at) {
+            let shared = &graph.nests[first].loop_vars()[..depth];
+            dependence::check(&graph, (first, second), shared, arguments.span)?;
+        }
+    }
     let labels = |nest: &Nest| before.statement(nest).label.clone();
     let names: Vec<&str> = shared.iter().map(|&v| graph.var(v).name.as_str()).collect();
     let line = format!(

@@ -77,19 +77,15 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             error = check(&graph, nest, var, race, arguments).err();
         }
     });
-    for at in 0..graph.nests.len() {
-        let shared = graph.nests.get(at + 1).map_or(0, |next| next.joined);
-        let joined = graph.nests[at].loops[..shared.min(graph.nests[at].loops.len())]
-            .iter()
-            .any(|l| l.var == var);
+    for (first, second, depth) in dependence::sharing(&graph) {
         if error.is_none()
-            && joined
-            && race == Race::NoRaces
+            && race != Race::IgnoreRaces
+            && graph.nests[first].loop_vars()[..depth].contains(&var)
             && graph
                 .provenance
                 .roots(var)
                 .iter()
-                .any(|&root| dependence::carried(&graph, at, root))
+                .any(|&root| dependence::carried(&graph, (first, second), root))
         {
             error = Some(
                 Diagnostic::error(

@@ -9,6 +9,7 @@
 //! would lose the variable it depends on; the loops are of different statements.
 
 use super::arguments::{Arguments, loop_var};
+use super::join::dependence;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::concretize::{accumulates, around};
@@ -86,7 +87,7 @@ pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Resu
         )
         .with_help("reorder the loops of one statement at a time"));
     }
-    check_shared(graph, arguments)?;
+    check_shared(&before, graph, arguments)?;
     for (was, is) in before.nests.iter().zip(&graph.nests) {
         let mut parts = Vec::new();
         was.visit(&mut |part| parts.push(part.clone()));
@@ -129,19 +130,44 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
     Ok(())
 }
 
-/// Loops that joined statements share must stay the same ones.
-fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
-    for pair in graph.nests.windows(2) {
-        let [first, second] = pair else { continue };
-        let shared = second.joined;
-        if first.loop_vars().get(..shared) != second.loop_vars().get(..shared) {
-            return Err(Diagnostic::error(
-                codes::NOT_NESTED,
-                arguments.span,
+/// Loops that joined statements share must stay the same ones; where one statement needs
+/// what the other wrote in other iterations, in the same order.
+fn check_shared(before: &Graph, graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let refused = |message: &str, help: &str| {
+        Err(Diagnostic::error(
+            codes::NOT_NESTED,
+            arguments.span,
+            message,
+            "statements joined before",
+        )
+        .with_help(help))
+    };
+    for (first, second, depth) in dependence::sharing(graph) {
+        let shared = |nest: &Nest| nest.loop_vars()[..depth].to_vec();
+        let now = shared(&graph.nests[first]);
+        if now != shared(&graph.nests[second]) {
+            return refused(
                 "the loops that the statements share would change places with others",
-                "statements joined before",
-            )
-            .with_help("reorder first, then `join`"));
+                "reorder first, then `join`",
+            );
+        }
+        let carried: Vec<VarId> = now
+            .iter()
+            .copied()
+            .filter(|&var| {
+                let roots = graph.provenance.roots(var);
+                let carries = |&root: &VarId| dependence::carried(graph, (first, second), root);
+                roots.iter().any(carries)
+            })
+            .collect();
+        let order = |loops: Vec<VarId>| -> Vec<VarId> {
+            loops.into_iter().filter(|v| carried.contains(v)).collect()
+        };
+        if order(now) != order(shared(&before.nests[first])) {
+            return refused(
+                "iterations would come before others whose results they need",
+                "keep these loops in their order, or leave the statements apart",
+            );
         }
     }
     Ok(())

@@ -21,6 +21,27 @@ const COUNTED: &str = "def f(int(R) pos, double(Z) val) -> (y) {\n\
     y(i) +=! val(p) where i in 0:R-1, p in pos(i):pos(i+1) }";
 const CHAIN: &str = "def f(double(N) x) -> (t, y) {\n\
     S1: t(i) = x(i) * 2 where i in 0:8  S2: y(i) = t(7 - i) where i in 0:8 }";
+/// The third statement needs the last row of what the first writes.
+const THREE: &str = "def f(double(5,5) A) -> (C, D, E) {
+  S1: C(i,j) = A(i,j) * 2
+  S2: E(i,j) = A(i,j) * 3
+  S3: D(i,j) = C(4,j) + A(i,j)
+}";
+
+/// The third statement needs the first row of what the first writes.
+const FIRST: &str = "def f(double(5,5) A) -> (C, D, E) {
+  S1: C(i,j) = A(i,j) * 2
+  S2: E(i,j) = A(i,j) * 3
+  S3: D(i,j) = C(0,j) + A(i,j)
+}";
+
+/// The third statement overwrites what the second reads in its last iteration.
+const LAST: &str = "def f(double(5,5) A) -> (C, D) {
+  S1: C(i,j) = A(i,j) * 2
+  S2: D(i,j) = C(4,j) + A(i,j)
+  S3: C(i,j) = A(i,j) * 3
+}";
+
 const FCRELU: &str = "def f(double(B,M) I, double(N,M) W) -> (O) {\n\
     S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }";
 const INNER: &str = "def f(double(N) a, double(N) b) -> (s) { s = a(i) * b(i) }\n\
@@ -132,6 +153,7 @@ fn accepted() {
             FCRELU,
             "join(S1, S2, b, n) parallelize(b, CPUThread, NoRaces)",
         ),
+        (FIRST, "join(S2, S3, i) join(S1, S2, i)"),
     ];
     let text: Vec<String> = cases
         .iter()
@@ -202,6 +224,16 @@ fn refused() {
         (TWO, "join(S2, S1, i)"),
         (TWO, "join(S1, S3, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
+        (THREE, "join(S1, S2, i) join(S2, S3, i)"),
+        (THREE, "join(S2, S3, i) join(S1, S2, i)"),
+        (
+            LAST,
+            "join(S2, S3, i) split(S2.i, a, b, 3) reorder(b, a)",
+        ),
+        (
+            FIRST,
+            "join(S1, S2, i) join(S2, S3, i) parallelize(S1.i, CPUThread, Atomics)",
+        ),
         (PART, "fuse(i, j, f) pos(f, p, A(i,j))"),
         (TERMS, "fuse(i, j, f) pos(f, p, B(i,j,k))"),
         (SPMV, "mergeby(j, gallop)"),

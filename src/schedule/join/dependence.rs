@@ -24,12 +24,35 @@ struct Distance {
     greatest: Option<i64>,
 }
 
-/// Checks the nests `at` and `at + 1`, whose outer loops are `shared`.
+/// The pairs of nests that share loops, with the number of those loops: not only
+/// neighbours, for three statements may have been joined.
+#[must_use]
+pub fn sharing(graph: &Graph) -> Vec<(usize, usize, usize)> {
+    let mut pairs = Vec::new();
+    for first in 0..graph.nests.len() {
+        let mut depth = usize::MAX;
+        for (second, nest) in graph.nests.iter().enumerate().skip(first + 1) {
+            depth = depth.min(nest.joined);
+            if depth == 0 {
+                break;
+            }
+            pairs.push((first, second, depth));
+        }
+    }
+    pairs
+}
+
+/// Checks two nests, the first of which runs first, whose outer loops are `shared`.
 ///
 /// # Errors
 /// A dependence would point backwards, or cannot be excluded.
-pub fn check(graph: &Graph, at: usize, shared: &[VarId], span: Span) -> Result<(), Diagnostic> {
-    let (first, second) = (&graph.nests[at], &graph.nests[at + 1]);
+pub fn check(
+    graph: &Graph,
+    (first, second): (usize, usize),
+    shared: &[VarId],
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let (first, second) = (&graph.nests[first], &graph.nests[second]);
     // The second statement reads what the first writes: not from later iterations.
     for access in reads_of(graph, second, first) {
         if !ordered(graph, &access, first, shared, false) {
@@ -61,11 +84,11 @@ pub fn check(graph: &Graph, at: usize, shared: &[VarId], span: Span) -> Result<(
     Ok(())
 }
 
-/// Whether iterations of a loop over `var` that two joined statements share depend on
-/// each other.
+/// Whether iterations of a loop over `var` that two joined nests share depend on each
+/// other.
 #[must_use]
-pub fn carried(graph: &Graph, at: usize, var: VarId) -> bool {
-    let (first, second) = (&graph.nests[at], &graph.nests[at + 1]);
+pub fn carried(graph: &Graph, (first, second): (usize, usize), var: VarId) -> bool {
+    let (first, second) = (&graph.nests[first], &graph.nests[second]);
     let same = |access: &Access, writer: &Nest| {
         writer
             .lhs
