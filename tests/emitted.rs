@@ -152,3 +152,27 @@ schedule f for c { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
         "{broken}"
     );
 }
+
+/// Tensors called as functions are, or as the smoke test's own variables.
+#[test]
+fn names_of_the_program_do_not_clash_with_the_smoke_test() {
+    let out = tempfile::tempdir().unwrap();
+    let program = out.path().join("names.tc");
+    let text = "def error(double(n,best) round, double(best) x) -> (error) {
+  error(i) +=! round(i,j) * x(j)
+}
+def start(double(rounds) n, double alpha) -> (start) { start(i) = n(i) * alpha }
+";
+    std::fs::write(&program, text).unwrap();
+    for target in ["c", "cuda"] {
+        let folder = out.path().join(target);
+        let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+        run(sparsec
+            .arg(&program)
+            .args(["--target", target, "-o"])
+            .arg(&folder));
+        run(Command::new("make")
+            .current_dir(&folder)
+            .args(["EMU=1", "test"]));
+    }
+}

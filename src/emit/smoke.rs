@@ -2,7 +2,7 @@
 //! runs on small generated data through its checked entry point.
 
 use super::Unit;
-use super::names::{function, identifier};
+use super::names::{Scopes, function, identifier};
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{Expr, ExprKind, Kernel, Literal};
@@ -38,27 +38,37 @@ fn one(kernel: &Kernel, target: Target) -> String {
         Target::Cuda => "{}",
     };
     let name = function(&kernel.name);
-    let mut out = format!("static int smoke_{name}(int64_t n, int rounds) {{\n");
     let mut free = String::new();
     let mut call = Vec::new();
+    // A tensor may be called as the function is, or as a variable here.
+    let mut scopes = Scopes::default();
+    scopes.open();
+    scopes.fresh(&name);
+    let mut local = |hint| scopes.fresh(hint);
+    // No identifier of a program is `error`.
+    let error = "error";
+    let (n, rounds) = (local("n"), local("rounds"));
+    let (best, round, start) = (local("best"), local("round"), local("start"));
     let mut reset = String::new();
+    let mut out = format!("static int smoke_{name}(int64_t {n}, int {rounds}) {{\n");
     for (at, arg) in kernel.interface.args.iter().enumerate() {
         match arg {
             Arg::Scalar { name, ty, .. } => {
-                let own = identifier(name);
+                let own = scopes.fresh(name);
                 let value = if ty.is_integer() { "1" } else { "0.5f" };
                 let _ = writeln!(out, "    {} {own} = {value};", c_type(ty.compute()));
                 call.push(own);
             }
             Arg::Tensor(t) => {
-                let own = identifier(&t.name);
+                let own = scopes.fresh(&t.name);
+                let spec = identifier(&t.name);
                 let _ = writeln!(out, "    sparsec_tensor {own} = {zero};");
                 let _ = writeln!(free, "    sparsec_free_tensor(&{own});");
                 call.push(format!("&{own}"));
                 if t.direction == Direction::Out {
                     continue;
                 }
-                let dims: Vec<String> = t.dims.iter().map(|d| extent(kernel, d)).collect();
+                let dims: Vec<String> = t.dims.iter().map(|d| extent(kernel, d, &n)).collect();
                 let dims = if dims.is_empty() {
                     "NULL".to_string()
                 } else {
@@ -71,40 +81,46 @@ fn one(kernel: &Kernel, target: Target) -> String {
                 };
                 let _ = writeln!(
                     reset,
-                    "    error |= smoke_fill(&{own}, &{name}_{own}_spec, {dims}, {});",
+                    "    {error} |= smoke_fill(&{own}, &{name}_{spec}_spec, {dims}, {});",
                     at + 1
                 );
             }
         }
     }
-    let _ = writeln!(out, "    int error = 0;\n    double best = INFINITY;");
+    let _ = writeln!(out, "    int {error} = 0;\n    double {best} = INFINITY;");
     out.push_str(&reset);
     let call = format!("{name}({})", call.join(", "));
-    let _ = writeln!(out, "    if (!error) error = {call};");
-    out.push_str("    for (int round = 0; !error && round < rounds; round++) {\n");
-    out.push_str("        double start = smoke_seconds();\n");
-    let _ = writeln!(out, "        error = {call};");
-    out.push_str("        best = fmin(best, smoke_seconds() - start);\n    }\n");
+    let _ = writeln!(out, "    if (!{error}) {error} = {call};");
+    let _ = writeln!(
+        out,
+        "    for (int {round} = 0; !{error} && {round} < {rounds}; {round}++) {{"
+    );
+    let _ = writeln!(out, "        double {start} = smoke_seconds();");
+    let _ = writeln!(out, "        {error} = {call};");
+    let _ = writeln!(
+        out,
+        "        {best} = fmin({best}, smoke_seconds() - {start});\n    }}"
+    );
     let title = kernel.name.replace('"', "");
-    let _ = writeln!(out, "    smoke_report(\"{title}\", error, best);");
+    let _ = writeln!(out, "    smoke_report(\"{title}\", {error}, {best});");
     out.push_str(&free);
-    out.push_str("    return error;\n}\n");
+    let _ = writeln!(out, "    return {error};\n}}");
     out
 }
 
-/// An extent for the smoke test: every size is n, clamped where it is derived.
-fn extent(kernel: &Kernel, dim: &Expr) -> String {
+/// An extent for the smoke test: every size is `n`, clamped where it is derived.
+fn extent(kernel: &Kernel, dim: &Expr, n: &str) -> String {
     match &dim.kind {
         ExprKind::Literal(Literal::Int(c)) => c.to_string(),
         ExprKind::Var(v) => {
             let fixed = kernel.interface.sizes.iter().find(|s| s.var == *v);
             match fixed.and_then(|s| s.fixed) {
                 Some(value) => value.to_string(),
-                None => "n".to_string(),
+                None => n.to_string(),
             }
         }
         ExprKind::Binary(op, a, b) => {
-            let (a, b) = (extent(kernel, a), extent(kernel, b));
+            let (a, b) = (extent(kernel, a, n), extent(kernel, b, n));
             match op {
                 crate::loops::ir::BinaryOp::Add => format!("({a} + {b})"),
                 crate::loops::ir::BinaryOp::Sub => format!("({a} - {b})"),
