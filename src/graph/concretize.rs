@@ -66,8 +66,20 @@ fn merge(first: Stmt, second: Stmt, depth: usize) -> Stmt {
             tag,
             body: Box::new(merge(*body, *second, depth - 1)),
         },
-        (_, Stmt::Sequence(mut stmts), second) => {
-            stmts.push(second);
+        (depth, Stmt::Sequence(mut stmts), second) => {
+            // The nest before may share more loops with this one than with those before it.
+            let last = match (stmts.last(), &second) {
+                (Some(Stmt::Forall { var, .. }), Stmt::Forall { var: other, .. })
+                    if depth > 0 && var == other =>
+                {
+                    stmts.pop()
+                }
+                (_, _) => None,
+            };
+            stmts.push(match last {
+                Some(last) => merge(last, second, depth),
+                None => second,
+            });
             Stmt::Sequence(stmts)
         }
         (_, first, second) => Stmt::Sequence(vec![first, second]),
