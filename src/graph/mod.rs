@@ -322,6 +322,14 @@ impl Graph {
     /// inner part of a split may stop earlier; it never has more.
     #[must_use]
     pub fn extent(&self, var: VarId) -> Option<SizeExpr> {
+        let extent = self.extent_expr(var)?;
+        Some(match extent.eval(&|_| None, &|_| None) {
+            Some(constant) => SizeExpr::Const(constant),
+            None => extent,
+        })
+    }
+
+    fn extent_expr(&self, var: VarId) -> Option<SizeExpr> {
         let up = |e: SizeExpr, n: i64| {
             SizeExpr::FloorDiv(
                 Box::new(SizeExpr::Add(Box::new(e), Box::new(SizeExpr::Const(n - 1)))),

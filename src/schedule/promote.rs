@@ -13,6 +13,7 @@
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::concretize::around;
 use crate::graph::order::vars_in;
 use crate::graph::print::{expr_text, var_text};
 use crate::graph::{Graph, Nest, Space, visit};
@@ -133,8 +134,8 @@ fn tile(
     Ok(found)
 }
 
-/// As [`tile`], in a nest and the nests of its workspaces: `outer` are the loops of the
-/// nests that read it.
+/// As [`tile`], in a nest and the nests of its workspaces: `outer` are the loops around it
+/// of the nests that read it.
 fn tile_below(
     graph: &Graph,
     nest: &Nest,
@@ -143,10 +144,11 @@ fn tile_below(
     arguments: &Arguments,
     found: &mut Option<(Expr, Vec<VarId>)>,
 ) -> Result<(), Diagnostic> {
-    let loops = [outer, nest.loop_vars().as_slice()].concat();
     for producer in &nest.producers {
-        tile_below(graph, producer, &loops, (name, var), arguments, found)?;
+        let above = [outer, around(graph, nest, producer).as_slice()].concat();
+        tile_below(graph, producer, &above, (name, var), arguments, found)?;
     }
+    let loops = [outer, nest.loop_vars().as_slice()].concat();
     let Some(at) = loops.iter().position(|&v| v == var) else {
         return Ok(());
     };

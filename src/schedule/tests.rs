@@ -226,10 +226,7 @@ fn refused() {
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (THREE, "join(S1, S2, i) join(S2, S3, i)"),
         (THREE, "join(S2, S3, i) join(S1, S2, i)"),
-        (
-            LAST,
-            "join(S2, S3, i) split(S2.i, a, b, 3) reorder(b, a)",
-        ),
+        (LAST, "join(S2, S3, i) split(S2.i, a, b, 3) reorder(b, a)"),
         (
             FIRST,
             "join(S1, S2, i) join(S2, S3, i) parallelize(S1.i, CPUThread, Atomics)",

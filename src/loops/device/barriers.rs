@@ -23,6 +23,8 @@ pub(super) struct Access {
     atomic: bool,
     /// The loops over units around it.
     units: Vec<Around>,
+    /// Other loops inside the outermost of those.
+    serial: Vec<VarId>,
     /// They tell all threads of the block apart.
     apart: bool,
     /// Of an iteration before, of a loop around both.
@@ -32,12 +34,21 @@ pub(super) struct Access {
 }
 
 /// Accesses since the last barrier.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Pending {
     accesses: Vec<Access>,
+    /// Arrays of which each thread has its own.
+    own: BTreeSet<ArrayId>,
 }
 
 impl Pending {
+    pub(super) fn new(own: BTreeSet<ArrayId>) -> Pending {
+        Pending {
+            accesses: Vec::new(),
+            own,
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.accesses.clear();
     }
@@ -80,12 +91,12 @@ impl Pending {
         stmt: &Stmt,
     ) -> Vec<Access> {
         let mut found = Vec::new();
-        let mut private = BTreeSet::new();
+        let mut private = self.own.clone();
         collect(
             kernel,
             definitions,
             stmt,
-            &mut around.to_vec(),
+            (&mut around.to_vec(), &mut Vec::new()),
             &mut private,
             &mut found,
         );
@@ -132,7 +143,7 @@ fn collect(
     kernel: &Kernel,
     definitions: &Definitions,
     stmt: &Stmt,
-    units: &mut Vec<Around>,
+    (units, serial): (&mut Vec<Around>, &mut Vec<VarId>),
     private: &mut BTreeSet<ArrayId>,
     found: &mut Vec<Access>,
 ) {
@@ -164,6 +175,7 @@ fn collect(
             write: true,
             atomic: *atomic,
             units: units.clone(),
+            serial: serial.clone(),
             apart: false,
             earlier: false,
             fixed: false,
@@ -174,6 +186,7 @@ fn collect(
             write: true,
             atomic: true,
             units: units.clone(),
+            serial: serial.clone(),
             apart: false,
             earlier: false,
             fixed: false,
@@ -184,6 +197,7 @@ fn collect(
             write: true,
             atomic: false,
             units: units.clone(),
+            serial: serial.clone(),
             apart: false,
             earlier: false,
             fixed: false,
@@ -194,6 +208,7 @@ fn collect(
             write: false,
             atomic: false,
             units: units.clone(),
+            serial: serial.clone(),
             apart: false,
             earlier: false,
             fixed: false,
@@ -227,6 +242,7 @@ fn collect(
                     write: false,
                     atomic: false,
                     units: units.clone(),
+                    serial: serial.clone(),
                     apart: false,
                     earlier: false,
                     fixed: false,
@@ -242,10 +258,22 @@ fn collect(
         units.push((unit.level, unit.axis, inlined(lo, definitions), *var));
         entered = true;
     }
+    let mut counted = false;
+    if let Stmt::For { var, .. } = stmt
+        && !entered
+        && !units.is_empty()
+    {
+        serial.push(*var);
+        counted = true;
+    }
     for body in visit::bodies(stmt) {
         for inner in body {
-            collect(kernel, definitions, inner, units, private, found);
+            let around = (&mut *units, &mut *serial);
+            collect(kernel, definitions, inner, around, private, found);
         }
+    }
+    if counted {
+        serial.pop();
     }
     if entered {
         units.pop();
@@ -288,8 +316,14 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
         let ExprKind::Var(v) = e.kind else {
             return None;
         };
-        let at = old.units.iter().position(|u| u.3 == v)?;
-        Some(b::var(new.units[at].3, e.ty))
+        // What one iteration of a parallel loop writes, no other does: the loops inside
+        // correspond, wherever they begin and end.
+        let unit = old.units.iter().position(|u| u.3 == v);
+        let same = match unit {
+            Some(at) => new.units[at].3,
+            None => *new.serial.get(old.serial.iter().position(|s| *s == v)?)?,
+        };
+        Some(b::var(same, e.ty))
     });
     linear::sub(&before, &inlined(c, definitions)) != b::int(0)
 }

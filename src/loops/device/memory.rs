@@ -15,7 +15,7 @@ impl Spmd<'_> {
         place: &Site,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        if self.alike(place) == 1 {
+        if self.alike(place) == 1 || self.own.contains(&array) {
             out.push(Stmt::Declare { array, count });
             return Ok(());
         }

@@ -5,21 +5,26 @@
 //! compute from sizes stays with it; a loop over blocks is a launch of its own; what is
 //! between runs in one block, or in one thread where nothing is shared out. Scalars that
 //! live through several segments move to memory ([`scalars`]). In each launch loops over
-//! units become the numbers of blocks and threads ([`spmd`]) and barriers are put where
+//! units become the numbers of blocks and threads ([`spmd`]), workspaces of which each
+//! thread uses its own elements become the threads' ([`private`]), rows of tiles that threads
+//! read by columns get a gap ([`banks`]), and barriers are put where
 //! threads read what others wrote ([`barriers`]). Arrays that grow are filled by launches
 //! that count what does not fit ([`growth`]).
 
+mod banks;
 mod barriers;
 mod counts;
 mod groups;
 mod growth;
 pub mod ir;
 mod memory;
+mod private;
 mod scalars;
 mod segments;
 mod shape;
 mod spmd;
 mod spread;
+mod subscripts;
 mod units;
 
 use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};

@@ -6,7 +6,8 @@
 //! its threads know the sum.
 
 use super::barriers::{Around, Pending};
-use super::ir::{Device, Scope};
+use super::ir::{Device, GpuLevel, Scope};
+use super::private::privatise;
 use super::shape::{LANES, Shape};
 use super::{Definitions, Refusal};
 use crate::loops::build as b;
@@ -25,6 +26,8 @@ pub(super) struct Spmd<'k> {
     pub known: Definitions,
     /// Arrays with a part for each unit, and how many units there are.
     pub rooms: BTreeMap<ArrayId, Expr>,
+    /// Workspaces of which each thread has its own.
+    pub own: BTreeSet<ArrayId>,
     pub shared: u64,
     /// What block-wide reductions exchange values in, by element type.
     pub scratch: Vec<(ScalarType, ArrayId)>,
@@ -61,6 +64,7 @@ impl Spmd<'_> {
             shape,
             known,
             rooms: BTreeMap::new(),
+            own: BTreeSet::new(),
             shared: 0,
             scratch: Vec::new(),
             fresh: BTreeSet::new(),
@@ -77,9 +81,12 @@ impl Spmd<'_> {
     /// # Errors
     /// See [`super::place`].
     pub(super) fn run(&mut self, body: Vec<Stmt>) -> Result<Vec<Stmt>, Refusal> {
-        let mut pending = Pending::default();
+        let mut body = body;
+        self.own = privatise(self.kernel, &self.shape, &self.known, &mut body);
+        let mut body = self.spread(body, [self.shape.total() == 1; 2]);
+        super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         self.local = super::shape::declared(&body);
-        let body = self.spread(body, [self.shape.total() == 1; 2]);
+        let mut pending = Pending::new(self.own.clone());
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
         for &(_, array) in &self.scratch {
@@ -157,7 +164,9 @@ impl Spmd<'_> {
                     &self.local,
                     &stmt,
                 );
-                if pending.conflicts(&accesses, &self.known) {
+                if pending.conflicts(&accesses, &self.known)
+                    && !self.waits_inside(&stmt, place, pending)
+                {
                     out.push(self.barrier(place)?);
                     pending.clear();
                 }
@@ -168,6 +177,56 @@ impl Spmd<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// Whether the statement is a loop that waits, in each iteration, before the first
+    /// statement that would have to wait for what came before the loop.
+    fn waits_inside(&self, stmt: &Stmt, place: &Site, pending: &Pending) -> bool {
+        let body = match stmt {
+            Stmt::For { tag, body, .. }
+                if tag.gpu.is_none_or(|unit| unit.level == GpuLevel::Block) =>
+            {
+                body
+            }
+            Stmt::While { body, .. } => body,
+            Stmt::For { .. }
+            | Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::If { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Comment(_) => return false,
+        };
+        let accesses = |s: &Stmt| {
+            let around = &place.around;
+            pending.accesses(
+                self.kernel,
+                &self.shape,
+                around,
+                &self.known,
+                &self.local,
+                s,
+            )
+        };
+        let mut earlier = Pending::new(self.own.clone());
+        earlier.add_earlier(body.iter().flat_map(accesses).collect());
+        for inner in body {
+            let own = accesses(inner);
+            if pending.conflicts(&own, &self.known) {
+                return earlier.conflicts(&own, &self.known);
+            }
+            earlier.add(own);
+        }
+        false
     }
 
     pub(super) fn barrier(&self, place: &Site) -> Result<Stmt, Refusal> {
@@ -236,7 +295,9 @@ impl Spmd<'_> {
             } => {
                 self.seen.insert(var);
                 let site = self.diverging(place, &[&lo, &hi]);
+                let without = pending.clone();
                 let body = self.inner(body, &site, pending)?;
+                pending.join(without);
                 out.push(Stmt::For {
                     var,
                     lo,
@@ -248,7 +309,9 @@ impl Spmd<'_> {
             }
             Stmt::While { cond, body } => {
                 let site = self.diverging(place, &[&cond]);
+                let without = pending.clone();
                 let body = self.inner(body, &site, pending)?;
+                pending.join(without);
                 out.push(Stmt::While { cond, body });
             }
             Stmt::If {
@@ -269,6 +332,7 @@ impl Spmd<'_> {
                     otherwise,
                 });
             }
+            Stmt::Store { array, .. } if self.own.contains(&array) => out.push(stmt),
             Stmt::Store { .. } => self.once(stmt, place, out),
             Stmt::Declare { array, count } => self.declare(array, count, place, out)?,
             Stmt::Slice { array, of, offset } => {
@@ -284,7 +348,7 @@ impl Spmd<'_> {
             }) => {
                 // Threads along axes that the loop is not shared out along do the same.
                 let owner = self.owner(place);
-                let apart = self.shape.threads[0].is_multiple_of(u32::from(lanes));
+                let apart = self.shape.threads[0].is_multiple_of(lanes);
                 let live = place.live.iter().cloned();
                 let live: Vec<Expr> = live.chain(owner.filter(|_| !apart)).collect();
                 let value = if live.is_empty() {

@@ -38,15 +38,12 @@ impl Spmd<'_> {
                 };
             }
             let mut inside = taken;
+            if taken == [false; 2] && self.shape.threads[Axis::Y as usize] > 1 {
+                self.share_rows(&mut stmt);
+            }
             if let Stmt::For { var, tag, body, .. } = &mut stmt {
-                if tag.gpu.is_none() && !taken[0] && only_sets(body, *var) {
+                if tag.gpu.is_none() && !taken[0] && self.only_sets_others(body, *var) {
                     *tag = thread_tag(Axis::X);
-                } else if tag.gpu.is_none()
-                    && taken == [false; 2]
-                    && self.shape.threads[Axis::Y as usize] > 1
-                    && sets_rows(body, *var)
-                {
-                    *tag = thread_tag(Axis::Y);
                 }
                 for (at, axis) in [Axis::X, Axis::Y].into_iter().enumerate() {
                     inside[at] |= tag
@@ -62,6 +59,63 @@ impl Spmd<'_> {
         }
         out
     }
+
+    /// [`only_sets`], in memory that several threads see.
+    fn only_sets_others(&self, body: &[Stmt], var: VarId) -> bool {
+        let own = |s: &Stmt| matches!(s, Stmt::Store { array, .. } if self.own.contains(array));
+        only_sets(body, var) && !body.last().is_some_and(own)
+    }
+
+    /// Of a nest of loops that sets elements, shares one of the outer loops out to the
+    /// rows of the block: that which leaves the fewest rows idle.
+    fn share_rows(&self, stmt: &mut Stmt) {
+        let mut loops = Vec::new();
+        let mut at = &*stmt;
+        let row = loop {
+            let Stmt::For {
+                var,
+                lo,
+                hi,
+                tag,
+                body,
+                ..
+            } = at
+            else {
+                return;
+            };
+            if tag.gpu.is_some() {
+                return;
+            }
+            if self.only_sets_others(body, *var) {
+                break body;
+            }
+            loops.push((*var, super::shape::most(hi, lo, &self.known)));
+            let Some((inner, before)) = body.split_last() else {
+                return;
+            };
+            if !before.iter().all(|s| matches!(s, Stmt::Let { .. })) {
+                return;
+            }
+            at = inner;
+        };
+        let rows = i64::from(self.shape.threads[Axis::Y as usize]);
+        let candidates = loops.iter().filter(|(var, _)| only_sets(row, *var));
+        let best = candidates.max_by_key(|(_, most)| most.unwrap_or(rows).min(rows));
+        if let Some(&(chosen, _)) = best {
+            tag_loop(stmt, chosen);
+        }
+    }
+}
+
+fn tag_loop(stmt: &mut Stmt, chosen: VarId) {
+    if let Stmt::For { var, tag, .. } = stmt
+        && *var == chosen
+    {
+        *tag = thread_tag(Axis::Y);
+    }
+    for inner in visit::bodies_mut(stmt).into_iter().flatten() {
+        tag_loop(inner, chosen);
+    }
 }
 
 /// Of a loop over threads.
@@ -74,24 +128,6 @@ fn thread_tag(axis: Axis) -> LoopTag {
         }),
         ..LoopTag::default()
     }
-}
-
-/// Whether a loop's body is another that sets elements, other ones in each iteration.
-fn sets_rows(body: &[Stmt], var: VarId) -> bool {
-    let Some((
-        Stmt::For {
-            var: inner,
-            tag,
-            body: row,
-            ..
-        },
-        before,
-    )) = body.split_last()
-    else {
-        return false;
-    };
-    let plain = before.iter().all(|s| matches!(s, Stmt::Let { .. }));
-    plain && tag.gpu.is_none() && only_sets(row, *inner) && only_sets(row, var)
 }
 
 /// Whether the iterations of a loop only set elements, each its own: any thread may do it.

@@ -21,7 +21,6 @@ static __global__ void __launch_bounds__(256) gemm_kernel(int64_t M, int64_t K, 
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     double *SPARSEC_RESTRICT C_vals) {
     for (int64_t i0 = blockIdx.y; i0 < sparsec_floordiv(M + 15, 16); i0 += 65535) {
-        __syncthreads();
         int64_t j0 = blockIdx.x;
         int64_t i1 = threadIdx.y;
         if (i1 < sparsec_min_int64(16, M - i0 * 16)) {

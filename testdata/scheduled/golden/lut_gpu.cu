@@ -22,7 +22,6 @@ static __global__ void __launch_bounds__(32) lut_kernel(int64_t D, int64_t R,
             int64_t d = d0 * 32 + d1;
             O_vals[b * D + d] = 0.0f;
         }
-        __syncthreads();
         for (int64_t r0 = 0; r0 < (R + 7) / 8; r0++) {
             __shared__ float LUT_tile_vals[256];
             __syncthreads();
