@@ -167,11 +167,13 @@ impl Lowerer<'_> {
                 });
                 Ok(Vec::new())
             }
-            (Race::Temporary | Race::ParallelReduction, true) if gpu.is_some() => {
+            (Race::Temporary | Race::ParallelReduction, true)
+                if gpu.is_some() && scope.units.len() > 1 =>
+            {
                 Err(self.copies_refused(&arrays, parallel))
             }
             (Race::Temporary | Race::ParallelReduction, true) => {
-                Ok(self.copies(&writes, &arrays, scope, out))
+                Ok(self.copies(&writes, &arrays, gpu.is_some(), scope, out))
             }
             (Race::Temporary | Race::ParallelReduction, false) => {
                 Err(self.lanes_refused(&arrays, parallel))
@@ -206,17 +208,19 @@ impl Lowerer<'_> {
         Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             parallel.span,
-            format!("a copy of `{name}` for each unit of a GPU is not supported yet"),
-            "many units add to the same elements",
+            format!("each unit inside of another would need a copy of all of `{name}`"),
+            "only the outermost loop over units has copies",
         )
         .with_help("use Atomics, or bring the loop innermost, so that it sums into a scalar")
     }
 
-    /// A copy of each array for each thread, which the loop writes instead.
+    /// A copy of each array for each thread (on a GPU, each block or thread), which the loop
+    /// writes instead.
     fn copies(
         &mut self,
         writes: &Writes,
         arrays: &BTreeSet<TensorId>,
+        gpu: bool,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
@@ -233,7 +237,16 @@ impl Lowerer<'_> {
             let count = self.element_count(tensor);
             let all = self.array(&format!("{name}_copies"), ty, ir::Storage::Local);
             let own = self.array(&format!("{name}_own"), ty, ir::Storage::Local);
-            let total = b::mul(b::threads(), count.clone());
+            let units = if gpu {
+                // The number of units of the loop's launch, for all that comes after.
+                let (var, units) = self.fresh_index(&format!("{name}_units"), false);
+                let init = b::threads();
+                self.prelude.push(ir::Stmt::Let { var, init });
+                units
+            } else {
+                b::threads()
+            };
+            let total = b::mul(units.clone(), count.clone());
             self.prelude.push(ir::Stmt::Alloc {
                 array: all,
                 count: total.clone(),
@@ -252,7 +265,11 @@ impl Lowerer<'_> {
                 offset: b::mul(b::thread(), count.clone()),
             });
             scope.copies.insert(tensor, own);
-            after.push(self.add_up(tensor, all, op, count));
+            after.push(if gpu {
+                self.add_up_together(tensor, (all, units), op, count)
+            } else {
+                self.add_up(tensor, all, op, count)
+            });
         }
         after
     }
@@ -284,6 +301,78 @@ impl Lowerer<'_> {
                 }],
             }],
         }
+    }
+
+    /// As [`Lowerer::add_up`], a thread of a GPU for each element.
+    fn add_up_together(
+        &mut self,
+        tensor: TensorId,
+        (all, units): (ArrayId, Expr),
+        op: ReduceOp,
+        count: Expr,
+    ) -> ir::Stmt {
+        const THREADS: i64 = 256;
+        let values = self.storage[&tensor].values;
+        let ty = self.tensor(tensor).ty.compute();
+        let (block, outer) = self.fresh_index("e0", false);
+        let (thread, inner) = self.fresh_index("e1", false);
+        let (t, copy) = self.fresh_index("t", false);
+        let sum = self.fresh("sum", ty, true);
+        let first = b::mul(outer, b::int(THREADS));
+        let at = b::add(first.clone(), inner);
+        let own = self.load(all, b::add(b::mul(copy, count.clone()), at.clone()));
+        let tag = |level| LoopTag {
+            gpu: Some(ir::GpuUnit {
+                level,
+                axis: ir::Axis::X,
+                group: None,
+            }),
+            ..LoopTag::default()
+        };
+        let plain = |var, hi, tag, body| ir::Stmt::For {
+            var,
+            lo: b::int(0),
+            hi,
+            step: 1,
+            tag,
+            body,
+        };
+        let each = vec![
+            ir::Stmt::Let {
+                var: sum,
+                init: b::literal(op.neutral(ty), ty),
+            },
+            plain(
+                t,
+                units,
+                LoopTag::default(),
+                vec![ir::Stmt::Assign {
+                    var: sum,
+                    op: Some(op),
+                    value: own,
+                }],
+            ),
+            ir::Stmt::Store {
+                array: values,
+                index: at,
+                op: Some(op),
+                value: b::var(sum, ty),
+                atomic: false,
+            },
+        ];
+        let rest = b::sub(count.clone(), first);
+        let threads = plain(
+            thread,
+            b::min(b::int(THREADS), rest),
+            tag(ir::GpuLevel::Thread),
+            each,
+        );
+        plain(
+            block,
+            b::ceil_div(count, THREADS),
+            tag(ir::GpuLevel::Block),
+            vec![threads],
+        )
     }
 
     /// Says when a loop is not unrolled although the schedule says so.

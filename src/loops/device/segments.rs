@@ -310,7 +310,7 @@ fn is_known(e: &Expr, host: &BTreeSet<VarId>) -> bool {
 }
 
 /// Whether a loop inside is shared out to blocks.
-fn has_blocks(stmt: &Stmt) -> bool {
+pub(super) fn has_blocks(stmt: &Stmt) -> bool {
     let mut found = false;
     visit::stmts(std::slice::from_ref(stmt), &mut |s| {
         if let Stmt::For { tag, .. } = s {
@@ -488,25 +488,44 @@ fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
 }
 
 /// Gives arrays with a part for each unit of a launch their size.
-///
-/// # Errors
-/// No launch uses the array.
-pub(super) fn size_rooms(
-    body: &mut [Stmt],
-    rooms: &BTreeMap<ArrayId, Expr>,
-) -> Result<(), Refusal> {
-    for stmt in body.iter_mut() {
+pub(super) fn size_rooms(body: &mut [Stmt], rooms: &BTreeMap<ArrayId, Expr>) {
+    let mut counts: BTreeMap<VarId, Expr> = BTreeMap::new();
+    each_alloc(body, &mut |array, count| {
+        let units = rooms.get(&array).cloned().unwrap_or_else(|| b::int(0));
+        visit::replace_expr(count, &mut |e| {
+            if let ExprKind::Var(var) = e.kind {
+                counts.insert(var, units.clone());
+            }
+            (e.kind == ExprKind::Place(Place::Threads)).then(|| units.clone())
+        });
+    });
+    // Where the number of units has a name.
+    name_units(body, &counts);
+}
+
+fn each_alloc(body: &mut [Stmt], f: &mut impl FnMut(ArrayId, &mut Expr)) {
+    for stmt in body {
         if let Stmt::Alloc { array, count, .. } = stmt {
-            let units = rooms.get(array).cloned().unwrap_or_else(|| b::int(0));
-            visit::replace_expr(count, &mut |e| {
-                (e.kind == ExprKind::Place(Place::Threads)).then(|| units.clone())
-            });
+            f(*array, count);
         }
         for inner in visit::bodies_mut(stmt) {
-            size_rooms(inner, rooms)?;
+            each_alloc(inner, f);
         }
     }
-    Ok(())
+}
+
+fn name_units(body: &mut [Stmt], counts: &BTreeMap<VarId, Expr>) {
+    for stmt in body {
+        if let Stmt::Let { var, init } = stmt
+            && init.kind == ExprKind::Place(Place::Threads)
+            && let Some(units) = counts.get(var)
+        {
+            *init = units.clone();
+        }
+        for inner in visit::bodies_mut(stmt) {
+            name_units(inner, counts);
+        }
+    }
 }
 
 /// Whether the literal is zero.
