@@ -66,7 +66,7 @@ pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
     for segment in segments {
         segments::place(&mut kernel, segment, &mut rooms, &mut placed)?;
     }
-    segments::size_rooms(&mut placed, &rooms);
+    segments::size_rooms(&mut placed, &rooms)?;
     kernel.body = placed;
     Ok(kernel)
 }
