@@ -265,6 +265,10 @@ impl Lowerer<'_> {
                 offset: b::mul(b::thread(), count.clone()),
             });
             scope.copies.insert(tensor, own);
+            // All elements are added up, also those that loops around have not come to.
+            if !scope.coords.is_empty() && self.droppable.contains(&tensor) {
+                self.prefill.insert(tensor);
+            }
             after.push(if gpu {
                 self.add_up_together(tensor, (all, units), op, count)
             } else {

@@ -231,8 +231,12 @@ impl Spmd<'_> {
     }
 
     pub(super) fn barrier(&self, place: &Site) -> Result<Stmt, Refusal> {
+        // Rows of threads that are alike wait for each other, too.
+        let one_row = [Axis::Y, Axis::Z]
+            .into_iter()
+            .all(|axis| place.axes.contains(&axis) || self.shape.threads[axis as usize] == 1);
         let scope = match (place.warp, self.shape.warps) {
-            (true, Some((lanes, _))) if lanes <= LANES && lanes.is_power_of_two() => {
+            (true, Some((lanes, _))) if one_row && lanes <= LANES && lanes.is_power_of_two() => {
                 Scope::Lanes(lanes)
             }
             (true, Some((_, 1))) | (false, _) if !place.partial => Scope::Block,
