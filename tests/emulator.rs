@@ -41,6 +41,16 @@ schedule f for cuda {
 }
 ";
 
+/// A thread's four columns are loaded and stored together.
+const WIDE: &str = "def f(float(300,40) A, float(40,4) B) -> (C) { C(i,k) +=! A(i,j) * B(j,k) }
+format f { A: csr }
+schedule f for cuda {
+  split(i, b, t, 64) precompute(A(i,j) * B(j,k), k, l, sums) reorder(j, l)
+  unroll(k, 4) unroll(l, 4)
+  parallelize(b, GPUBlock, NoRaces) parallelize(t, GPUThread, NoRaces)
+}
+";
+
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -85,9 +95,21 @@ fn finds(program: &str, from: &str, to: &str, what: &str) {
 
 #[test]
 fn clean_kernels_pass() {
-    for program in [STAGED, SUMMED, SCATTERED, NARROW] {
+    for program in [STAGED, SUMMED, SCATTERED, NARROW, WIDE] {
         let (clean, text) = smoke(program, "", "");
         assert!(clean, "{text}");
+    }
+}
+
+#[test]
+fn arrays_that_vector_loads_cannot_take_are_refused() {
+    for array in ["B_vals", "C_vals"] {
+        finds(
+            WIDE,
+            &format!("sparsec_need_aligned({array},"),
+            &format!("sparsec_need_aligned({array} + 1,"),
+            "must begin at a multiple of 16 bytes",
+        );
     }
 }
 

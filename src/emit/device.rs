@@ -134,6 +134,10 @@ impl Printer<'_> {
 
     pub(super) fn device(&mut self, device: &Device) {
         match device {
+            Device::Aligned { array, bytes } => {
+                let name = self.array(*array).to_string();
+                self.line(&format!("{name} = sparsec_aligned<{bytes}>({name});"));
+            }
             Device::Barrier(Scope::Block) => self.line("__syncthreads();"),
             Device::Barrier(Scope::Lanes(lanes)) => {
                 self.line(&format!("sparsec_sync_lanes<{lanes}>();"));

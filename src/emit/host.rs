@@ -15,6 +15,8 @@ pub(super) struct Launch {
     pub text: String,
     vars: Vec<crate::loops::ir::VarId>,
     arrays: Vec<ArrayId>,
+    /// Arrays that begin at multiples of so many bytes.
+    aligned: Vec<(ArrayId, u32)>,
 }
 
 /// The host's side of one function.
@@ -73,11 +75,18 @@ impl<'k> Host<'k> {
                 format!("{}_kernel", self.name)
             };
             let text = kernel_function(self.kernel, &name, &body, threads);
+            let mut aligned = Vec::new();
+            for stmt in &body {
+                if let Stmt::Device(Device::Aligned { array, bytes }) = stmt {
+                    aligned.push((*array, *bytes));
+                }
+            }
             self.launches.push(Launch {
                 name,
                 text: text.text,
                 vars: text.vars,
                 arrays: text.arrays,
+                aligned,
             });
         }
     }
@@ -471,6 +480,11 @@ impl<'k> Host<'k> {
             return;
         };
         self.next += 1;
+        for (array, bytes) in &launch.aligned {
+            let name = self.printer.array(*array);
+            let text = format!("SPARSEC_TRY(sparsec_need_aligned({name}, {bytes}, \"{name}\"));");
+            self.printer.line(&text);
+        }
         let mut args = vec![launch.name.clone()];
         args.extend(grid.iter().map(|e| self.printer.expr(e)));
         args.push(format!("dim3({}, {}, {})", block[0], block[1], block[2]));

@@ -73,6 +73,12 @@ impl Linear {
         self.terms.is_empty().then_some(self.constant)
     }
 
+    /// Whether the sum is a multiple of `n` wherever its variables stand.
+    #[must_use]
+    pub fn is_multiple_of(&self, n: i64) -> bool {
+        self.constant % n == 0 && self.terms.iter().all(|(_, factor)| factor % n == 0)
+    }
+
     /// What `var` is multiplied by, and the rest; `None` if it stands inside a term.
     #[must_use]
     pub fn split(&self, var: VarId) -> Option<(i64, Expr)> {

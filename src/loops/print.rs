@@ -181,6 +181,9 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
                     let text = format!("retry until there is room in {}", groups.join("; "));
                     (text, Some(&retry.body))
                 }
+                Device::Aligned { array, bytes } => {
+                    (format!("aligned {} {bytes}", k.array(*array).name), None)
+                }
                 Device::Barrier(scope) => (format!("barrier {scope:?}"), None),
                 Device::Reduce { var: v, op, scope } => {
                     (format!("{} = {op:?} over {scope:?}", var(*v)), None)

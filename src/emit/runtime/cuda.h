@@ -199,6 +199,11 @@ static __device__ inline bool sparsec_reduce_run(int64_t index, T *value, Op op)
     return first;
 }
 
+/* The array, known to begin at a multiple of BYTES: consecutive elements are loaded together. */
+template <unsigned BYTES, class T> static __device__ inline T *sparsec_aligned(T *array) {
+    return (T *)__builtin_assume_aligned(array, BYTES);
+}
+
 /* array[index] = op(array[index], value) for each thread of aligned groups of W. */
 template <unsigned W, class T, class V, class Op>
 static __device__ inline void sparsec_segment(T *array, int64_t index, V value, Op op) {
@@ -227,6 +232,12 @@ static inline int sparsec_cuda(cudaError_t status) {
         const int sparsec_status = (call);   \
         if (sparsec_status) return sparsec_status; \
     } while (0)
+
+/* What kernels with vector loads need of an array; all that cudaMalloc gives is aligned. */
+static inline int sparsec_need_aligned(const void *array, unsigned bytes, const char *name) {
+    if ((size_t)array % bytes == 0) return SPARSEC_OK;
+    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s must begin at a multiple of %u bytes", name, bytes);
+}
 
 /* Launches a kernel of x * y * z blocks, none if one of them is 0. */
 template <class... P, class... A>

@@ -49,6 +49,9 @@ pub enum Device {
     /// Runs `body`, launches that fill `arrays` up to their capacity and count beyond,
     /// until the room suffices: at most twice. On the host.
     Retry(Retry),
+    /// Promises that the array begins at a multiple of so many bytes; the host checks it
+    /// before the launch.
+    Aligned { array: ArrayId, bytes: u32 },
     /// No thread of the scope goes on before all have come here.
     Barrier(Scope),
     /// `var` becomes the reduction of its values in the threads of the scope.
@@ -107,7 +110,10 @@ impl Device {
     pub fn body(&self) -> Option<&[Stmt]> {
         match self {
             Device::Launch { body, .. } | Device::Retry(Retry { body, .. }) => Some(body),
-            Device::Barrier(_) | Device::Reduce { .. } | Device::SegmentStore { .. } => None,
+            Device::Aligned { .. }
+            | Device::Barrier(_)
+            | Device::Reduce { .. }
+            | Device::SegmentStore { .. } => None,
         }
     }
 
@@ -115,7 +121,10 @@ impl Device {
     pub fn body_mut(&mut self) -> Option<&mut Vec<Stmt>> {
         match self {
             Device::Launch { body, .. } | Device::Retry(Retry { body, .. }) => Some(body),
-            Device::Barrier(_) | Device::Reduce { .. } | Device::SegmentStore { .. } => None,
+            Device::Aligned { .. }
+            | Device::Barrier(_)
+            | Device::Reduce { .. }
+            | Device::SegmentStore { .. } => None,
         }
     }
 
@@ -125,7 +134,10 @@ impl Device {
         match self {
             Device::Launch { grid, .. } => grid.iter().collect(),
             Device::SegmentStore { index, value, .. } => vec![index, value],
-            Device::Retry(_) | Device::Barrier(_) | Device::Reduce { .. } => Vec::new(),
+            Device::Retry(_)
+            | Device::Aligned { .. }
+            | Device::Barrier(_)
+            | Device::Reduce { .. } => Vec::new(),
         }
     }
 
@@ -134,7 +146,10 @@ impl Device {
         match self {
             Device::Launch { grid, .. } => grid.iter_mut().collect(),
             Device::SegmentStore { index, value, .. } => vec![index, value],
-            Device::Retry(_) | Device::Barrier(_) | Device::Reduce { .. } => Vec::new(),
+            Device::Retry(_)
+            | Device::Aligned { .. }
+            | Device::Barrier(_)
+            | Device::Reduce { .. } => Vec::new(),
         }
     }
 
@@ -151,6 +166,7 @@ impl Device {
                 let grown = retry.groups.iter().flat_map(|(_, arrays)| arrays);
                 grown.copied().chain([retry.needs]).collect()
             }
+            Device::Aligned { array, .. } => vec![*array],
             Device::Launch { .. } | Device::Barrier(_) | Device::Reduce { .. } => Vec::new(),
         }
     }

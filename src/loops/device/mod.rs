@@ -27,6 +27,7 @@ mod spmd;
 mod spread;
 mod subscripts;
 mod units;
+mod vectors;
 
 use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};
 use std::collections::BTreeMap;

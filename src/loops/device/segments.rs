@@ -377,7 +377,8 @@ pub(super) fn launch(
         *e = inlined(e, &known);
     }
     let mut spmd = Spmd::new(kernel, shape, known);
-    let body = spmd.run(body)?;
+    let mut body = spmd.run(body)?;
+    super::vectors::promise(spmd.kernel, &spmd.known, &mut body);
     let (shape, used) = (spmd.shape.clone(), std::mem::take(&mut spmd.rooms));
     for (room, units) in used {
         let units = match rooms.remove(&room) {
