@@ -326,8 +326,13 @@ pub fn rename(
                 rename_expr(hi, var, array);
                 rename_expr(key, var, array);
             }
-            // Made after the last pass that renames.
-            Stmt::Device(_) | Stmt::Comment(_) => {}
+            Stmt::Device(device) => {
+                device.rename(var, array);
+                for e in device.exprs_mut() {
+                    rename_expr(e, var, array);
+                }
+            }
+            Stmt::Comment(_) => {}
         }
         for inner in bodies_mut(stmt) {
             rename(inner, var, array);

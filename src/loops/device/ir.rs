@@ -128,6 +128,30 @@ impl Device {
         }
     }
 
+    /// Gives the variables and arrays that it names itself other names.
+    pub fn rename(&mut self, var: &impl Fn(VarId) -> VarId, array: &impl Fn(ArrayId) -> ArrayId) {
+        match self {
+            Device::Retry(retry) => {
+                for (capacity, arrays) in &mut retry.groups {
+                    *capacity = var(*capacity);
+                    arrays.iter_mut().for_each(|a| *a = array(*a));
+                }
+                retry.needs = array(retry.needs);
+            }
+            Device::Aligned { array: a, .. } | Device::SegmentStore { array: a, .. } => {
+                *a = array(*a);
+            }
+            Device::Reduce { var: v, scope, .. } => {
+                *v = var(*v);
+                match scope {
+                    ReduceScope::Lanes(_) => {}
+                    ReduceScope::Strided { scratch, .. } => *scratch = array(*scratch),
+                }
+            }
+            Device::Launch { .. } | Device::Barrier(_) => {}
+        }
+    }
+
     /// The expressions that stand directly in it.
     #[must_use]
     pub fn exprs(&self) -> Vec<&Expr> {
