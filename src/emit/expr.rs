@@ -1,8 +1,10 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
 use super::kernel::{Dialect, Printer};
-use super::types::{c_type, helper_suffix};
-use crate::loops::ir::{Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp};
+use super::types::{c_type, helper_suffix, lane_type};
+use crate::loops::ir::{
+    ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
+};
 
 /// How tightly C's operators bind.
 const TERNARY: u8 = 1;
@@ -42,7 +44,7 @@ impl Printer<'_> {
             ExprKind::Var(v) => (self.var(*v).to_string(), PRIMARY),
             ExprKind::Place(place) => (place_text(*place), PRIMARY),
             ExprKind::Load { array, index } => {
-                let element = format!("{}[{}]", self.array(*array), self.expr(index));
+                let element = self.element(*array, index, true);
                 let text = match self.kernel.array(*array).elem {
                     ScalarType::F16 => format!("sparsec_half_to_float({element})"),
                     ScalarType::BF16 => format!("sparsec_bfloat16_to_float({element})"),
@@ -60,7 +62,12 @@ impl Printer<'_> {
                     | ScalarType::C64
                     | ScalarType::C128 => element,
                 };
-                (text, PRIMARY)
+                let level = if text.starts_with('*') {
+                    PREFIX
+                } else {
+                    PRIMARY
+                };
+                (text, level)
             }
             ExprKind::Unary(UnaryOp::Not, a) => (format!("!{}", self.at(a, PREFIX)), PREFIX),
             ExprKind::Unary(UnaryOp::Neg, a) => {
@@ -85,6 +92,19 @@ impl Printer<'_> {
                 ),
                 TERNARY,
             ),
+        }
+    }
+
+    /// `array[index]`, or as many elements from there on as run at a time; `read` only.
+    pub(super) fn element(&self, array: ArrayId, index: &Expr, read: bool) -> String {
+        let one = format!("{}[{}]", self.array(array), self.expr(index));
+        match &self.lanes {
+            Some(lanes) if lanes.stride(index) == Some(1) => {
+                let ty = lane_type(self.kernel.array(array).elem, lanes.count);
+                let constant = if read { "const " } else { "" };
+                format!("*({constant}{ty} *)&{one}")
+            }
+            Some(_) | None => one,
         }
     }
 

@@ -5,6 +5,7 @@ use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
+use crate::loops::widen::Lanes;
 use std::collections::BTreeSet;
 
 /// Prints one kernel. Names are given as declarations are met.
@@ -17,6 +18,8 @@ pub(super) struct Printer<'k> {
     pub(super) indent: usize,
     pub(super) dialect: Dialect,
     pub(super) part: Part,
+    /// The loop at hand runs several iterations at a time.
+    pub(super) lanes: Option<Lanes>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -56,6 +59,7 @@ impl<'k> Printer<'k> {
             indent: 0,
             dialect: Dialect::C,
             part: Part::Body,
+            lanes: None,
             fallible: false,
         }
     }

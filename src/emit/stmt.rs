@@ -1,12 +1,13 @@
 //! The text of statements, on the host's C or inside a kernel of the device.
 
 use super::kernel::{Dialect, Part, Printer};
-use super::types::c_type;
+use super::types::{c_type, lane_type};
 use crate::loops::build as b;
 use crate::loops::ir::{
     ArrayId, ErrorCode, Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt, Storage,
     VarId,
 };
+use crate::loops::widen::Lanes;
 use std::fmt::Write as _;
 
 impl Printer<'_> {
@@ -42,9 +43,13 @@ impl Printer<'_> {
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let { var, init } => {
+                let ty = self.kernel.var(*var).ty;
+                let ty = match &self.lanes {
+                    Some(lanes) if lanes.is_wide(init) => lane_type(ty, lanes.count),
+                    Some(_) | None => c_type(ty).to_string(),
+                };
                 let init = self.expr(init);
                 let name = self.declare(*var);
-                let ty = c_type(self.kernel.var(*var).ty);
                 self.line(&format!("{ty} {name} = {init};"));
             }
             Stmt::Assign { var, op, value } => {
@@ -78,8 +83,20 @@ impl Printer<'_> {
                         return self.line(&text);
                     }
                 }
-                let target = format!("{}[{}]", self.array(*array), self.expr(index));
+                let target = self.element(*array, index, false);
                 let elem = self.kernel.array(*array).elem;
+                if let (Some(lanes), None) = (&self.lanes, op)
+                    && !lanes.is_wide(value)
+                {
+                    let ty = lane_type(elem, lanes.count);
+                    let zero = matches!(value.kind, ExprKind::Literal(l) if l.is_zero());
+                    let more = if zero {
+                        String::new()
+                    } else {
+                        format!(" + {}", self.compared(value))
+                    };
+                    return self.line(&format!("{target} = ({ty}){{0}}{more};"));
+                }
                 // A half-width element is read, combined in float and rounded.
                 let combined = || match op {
                     Some(op) => {
@@ -122,8 +139,11 @@ impl Printer<'_> {
                 let (lo, hi) = (self.expr(lo), self.compared(hi));
                 self.scopes.open();
                 let name = self.declare(*var);
+                let before = self.lanes.take();
+                self.lanes = tag.lanes.map(|count| Lanes::of(*var, count, body));
                 self.loop_pragmas(tag);
-                let next = if *step == 1 {
+                let step = tag.lanes.map_or(*step, i64::from);
+                let next = if step == 1 {
                     format!("{name}++")
                 } else {
                     format!("{name} += {step}")
@@ -132,6 +152,7 @@ impl Printer<'_> {
                     "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
                 ));
                 self.block(body);
+                self.lanes = before;
                 self.scopes.close();
                 self.line("}");
             }
@@ -455,7 +476,7 @@ impl Printer<'_> {
                 OmpSchedule::Guided(chunk) => clause("guided", chunk),
             };
             self.pragma(&format!("omp parallel for{schedule}{clauses}"));
-        } else if tag.vector {
+        } else if tag.vector && tag.lanes.is_none() {
             self.pragma(&format!("omp simd{clauses}"));
         } else if let Some(n) = tag.unroll {
             self.line(&format!("SPARSEC_UNROLL({n})"));

@@ -55,3 +55,9 @@ pub fn helper_suffix(ty: ScalarType) -> &'static str {
         ty.name()
     }
 }
+
+/// The vector type of so many elements, see `sparsec.h`.
+#[must_use]
+pub fn lane_type(ty: ScalarType, count: u32) -> String {
+    format!("sparsec_{}{count}", c_type(ty))
+}

@@ -293,6 +293,8 @@ pub struct LoopTag {
     pub gpu: Option<GpuUnit>,
     /// Iterations may run in the lanes of a vector.
     pub vector: bool,
+    /// So many iterations run at a time, as values of a vector type; see [`super::widen`].
+    pub lanes: Option<u32>,
     pub unroll: Option<u32>,
     /// Variables of outside that the iterations of a parallel or vector loop combine.
     pub reductions: Vec<(ReduceOp, VarId)>,

@@ -11,6 +11,8 @@ pub mod simplify;
 pub mod tiles;
 pub mod verify;
 pub mod visit;
+pub mod widen;
 
 pub use simplify::{divide_plainly, simplify};
 pub use tiles::split_full_tiles;
+pub use widen::widen;

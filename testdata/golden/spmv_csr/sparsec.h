@@ -54,6 +54,19 @@ typedef double _Complex sparsec_complex128;
 #define SPARSEC_UNROLL(n)
 #endif
 
+/* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define SPARSEC_VECTOR(T, n) \
+    typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias))
+SPARSEC_VECTOR(float, 4);
+SPARSEC_VECTOR(float, 8);
+SPARSEC_VECTOR(float, 16);
+SPARSEC_VECTOR(double, 2);
+SPARSEC_VECTOR(double, 4);
+SPARSEC_VECTOR(double, 8);
+#undef SPARSEC_VECTOR
+#endif
+
 /* What a schedule promises of its input; a debug build checks it. */
 #if defined(SPARSEC_DEBUG) && defined(__CUDA_ARCH__)
 #define SPARSEC_ASSUME(cond, text) assert((cond) && text)

@@ -27,11 +27,9 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         double tile_vals[128];
                         SPARSEC_UNROLL(8)
                         for (int64_t op1 = 0; op1 < 8; op1++) {
-#ifdef _OPENMP
-                            #pragma omp simd
-#endif
-                            for (int64_t w1 = 0; w1 < 16; w1++) {
-                                tile_vals[op1 * 16 + w1] = 0.0;
+                            SPARSEC_UNROLL(2)
+                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
+                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] = (sparsec_double8){0};
                             }
                         }
                         for (int64_t ip = 0; ip < IP; ip++) {
@@ -40,12 +38,10 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                                     SPARSEC_UNROLL(8)
                                     for (int64_t op1 = 0; op1 < 8; op1++) {
                                         int64_t op = op0 * 8 + op1;
-#ifdef _OPENMP
-                                        #pragma omp simd
-#endif
-                                        for (int64_t w1 = 0; w1 < 16; w1++) {
+                                        SPARSEC_UNROLL(2)
+                                        for (int64_t w1 = 0; w1 < 16; w1 += 8) {
                                             int64_t w = w0 * 16 + w1;
-                                            tile_vals[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] += *(const sparsec_double8 *)&in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
@@ -54,12 +50,10 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         SPARSEC_UNROLL(8)
                         for (int64_t op1 = 0; op1 < 8; op1++) {
                             int64_t op = op0 * 8 + op1;
-#ifdef _OPENMP
-                            #pragma omp simd
-#endif
-                            for (int64_t w1 = 0; w1 < 16; w1++) {
+                            SPARSEC_UNROLL(2)
+                            for (int64_t w1 = 0; w1 < 16; w1 += 8) {
                                 int64_t w = w0 * 16 + w1;
-                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals[op1 * 16 + w1];
+                                *(sparsec_double8 *)&out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1];
                             }
                         }
                     }

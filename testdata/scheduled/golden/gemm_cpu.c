@@ -37,34 +37,28 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 double tile_vals[96];
                 SPARSEC_UNROLL(6)
                 for (int64_t i1 = 0; i1 < 6; i1++) {
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
-                        tile_vals[i1 * 16 + j1] = 0.0;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
                     }
                 }
                 for (int64_t k = 0; k < K; k++) {
                     SPARSEC_UNROLL(6)
                     for (int64_t i1 = 0; i1 < 6; i1++) {
                         int64_t i = i0 * 6 + i1;
-#ifdef _OPENMP
-                        #pragma omp simd
-#endif
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
+                        SPARSEC_UNROLL(2)
+                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
                         }
                     }
                 }
                 SPARSEC_UNROLL(6)
                 for (int64_t i1 = 0; i1 < 6; i1++) {
                     int64_t i = i0 * 6 + i1;
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
                         int64_t j = j0 * 16 + j1;
-                        C_vals[i * N + j] = tile_vals[i1 * 16 + j1];
+                        *(sparsec_double8 *)&C_vals[i * N + j] = *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
                     }
                 }
             }
@@ -72,32 +66,26 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                 int64_t i0 = i0_full;
                 double tile_vals4[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
-                        tile_vals4[i1 * 16 + j1] = 0.0;
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                        *(sparsec_double8 *)&tile_vals4[i1 * 16 + j1] = (sparsec_double8){0};
                     }
                 }
                 for (int64_t k = 0; k < K; k++) {
                     for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                         int64_t i = i0 * 6 + i1;
-#ifdef _OPENMP
-                        #pragma omp simd
-#endif
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            tile_vals4[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
+                        SPARSEC_UNROLL(2)
+                        for (int64_t j1 = 0; j1 < 16; j1 += 8) {
+                            *(sparsec_double8 *)&tile_vals4[i1 * 16 + j1] += A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
                         }
                     }
                 }
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     int64_t i = i0 * 6 + i1;
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
+                    SPARSEC_UNROLL(2)
+                    for (int64_t j1 = 0; j1 < 16; j1 += 8) {
                         int64_t j = j0 * 16 + j1;
-                        C_vals[i * N + j] = tile_vals4[i1 * 16 + j1];
+                        *(sparsec_double8 *)&C_vals[i * N + j] = *(const sparsec_double8 *)&tile_vals4[i1 * 16 + j1];
                     }
                 }
             }

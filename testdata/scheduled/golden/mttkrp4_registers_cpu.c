@@ -5,7 +5,7 @@
 /* mttkrp4
  *   A(i, j) +=! B(i, k, l, m) * E(m, j) * D(l, j) * C(k, j)
  *   B: {compressed, compressed, compressed, compressed}
- *   split(j, j0, j1, 16)
+ *   split(j, j0, j1, 32)
  *   split(i, i0, i1, 4)
  *   reorder(i0, i1, j0, k, l, m, j1)
  *   precompute(B(i,k,l,m) * E(m,j) * D(l,j) * C(k,j), j1, j1, row)
@@ -32,92 +32,78 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             int64_t i = B1_crd[pB1];
-            int64_t j0_full = sparsec_max_int64(0, J / 16);
+            int64_t j0_full = sparsec_max_int64(0, J / 32);
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
-                double row_vals[16];
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t j1 = 0; j1 < 16; j1++) {
-                    row_vals[j1] = 0.0;
+                double row_vals[32];
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                    *(sparsec_double8 *)&row_vals[j1] = (sparsec_double8){0};
                 }
                 for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
-                    double slice_vals[16];
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
-                        slice_vals[j1] = 0.0;
+                    double slice_vals[32];
+                    SPARSEC_UNROLL(4)
+                    for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                        *(sparsec_double8 *)&slice_vals[j1] = (sparsec_double8){0};
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
-                        double fibre_vals[16];
-#ifdef _OPENMP
-                        #pragma omp simd
-#endif
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            fibre_vals[j1] = 0.0;
+                        double fibre_vals[32];
+                        SPARSEC_UNROLL(4)
+                        for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                            *(sparsec_double8 *)&fibre_vals[j1] = (sparsec_double8){0};
                         }
                         for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
                             int64_t m = B4_crd[pB4];
-#ifdef _OPENMP
-                            #pragma omp simd
-#endif
-                            for (int64_t j1 = 0; j1 < 16; j1++) {
-                                int64_t j = j0 * 16 + j1;
-                                fibre_vals[j1] += B_vals[pB4] * E_vals[m * J + j];
+                            SPARSEC_UNROLL(4)
+                            for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                                int64_t j = j0 * 32 + j1;
+                                *(sparsec_double8 *)&fibre_vals[j1] += B_vals[pB4] * *(const sparsec_double8 *)&E_vals[m * J + j];
                             }
                         }
-#ifdef _OPENMP
-                        #pragma omp simd
-#endif
-                        for (int64_t j1 = 0; j1 < 16; j1++) {
-                            int64_t j = j0 * 16 + j1;
-                            slice_vals[j1] += D_vals[l * J + j] * fibre_vals[j1];
+                        SPARSEC_UNROLL(4)
+                        for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                            int64_t j = j0 * 32 + j1;
+                            *(sparsec_double8 *)&slice_vals[j1] += *(const sparsec_double8 *)&D_vals[l * J + j] * *(const sparsec_double8 *)&fibre_vals[j1];
                         }
                     }
-#ifdef _OPENMP
-                    #pragma omp simd
-#endif
-                    for (int64_t j1 = 0; j1 < 16; j1++) {
-                        int64_t j = j0 * 16 + j1;
-                        row_vals[j1] += C_vals[k * J + j] * slice_vals[j1];
+                    SPARSEC_UNROLL(4)
+                    for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                        int64_t j = j0 * 32 + j1;
+                        *(sparsec_double8 *)&row_vals[j1] += *(const sparsec_double8 *)&C_vals[k * J + j] * *(const sparsec_double8 *)&slice_vals[j1];
                     }
                 }
-#ifdef _OPENMP
-                #pragma omp simd
-#endif
-                for (int64_t j1 = 0; j1 < 16; j1++) {
-                    int64_t j = j0 * 16 + j1;
-                    A_vals[i * J + j] = row_vals[j1];
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                    int64_t j = j0 * 32 + j1;
+                    *(sparsec_double8 *)&A_vals[i * J + j] = *(const sparsec_double8 *)&row_vals[j1];
                 }
             }
-            if (j0_full * 16 < J) {
+            if (j0_full * 32 < J) {
                 int64_t j0 = j0_full;
-                double row_vals3[16];
+                double row_vals3[32];
 #ifdef _OPENMP
                 #pragma omp simd
 #endif
-                for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                     row_vals3[j1] = 0.0;
                 }
                 for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
-                    double slice_vals3[16];
+                    double slice_vals3[32];
 #ifdef _OPENMP
                     #pragma omp simd
 #endif
-                    for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
+                    for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                         slice_vals3[j1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
-                        double fibre_vals3[16];
+                        double fibre_vals3[32];
 #ifdef _OPENMP
                         #pragma omp simd
 #endif
-                        for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
+                        for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                             fibre_vals3[j1] = 0.0;
                         }
                         for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
@@ -125,32 +111,32 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
 #ifdef _OPENMP
                             #pragma omp simd
 #endif
-                            for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
-                                int64_t j = j0 * 16 + j1;
+                            for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                                int64_t j = j0 * 32 + j1;
                                 fibre_vals3[j1] += B_vals[pB4] * E_vals[m * J + j];
                             }
                         }
 #ifdef _OPENMP
                         #pragma omp simd
 #endif
-                        for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
-                            int64_t j = j0 * 16 + j1;
+                        for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                            int64_t j = j0 * 32 + j1;
                             slice_vals3[j1] += D_vals[l * J + j] * fibre_vals3[j1];
                         }
                     }
 #ifdef _OPENMP
                     #pragma omp simd
 #endif
-                    for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
-                        int64_t j = j0 * 16 + j1;
+                    for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                        int64_t j = j0 * 32 + j1;
                         row_vals3[j1] += C_vals[k * J + j] * slice_vals3[j1];
                     }
                 }
 #ifdef _OPENMP
                 #pragma omp simd
 #endif
-                for (int64_t j1 = 0; j1 < sparsec_min_int64(16, J - j0 * 16); j1++) {
-                    int64_t j = j0 * 16 + j1;
+                for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
+                    int64_t j = j0 * 32 + j1;
                     A_vals[i * J + j] = row_vals3[j1];
                 }
             }

@@ -9,7 +9,7 @@
  *   split(i, i0, i1, 4)
  *   reorder(i0, i1, j0, k, l, j1)
  *   precompute(B(i,k,l) * D(l,j) * C(k,j), j1, j1, row)
- *   unroll(j1, 32)
+ *   parallelize(j1, CPUVector, NoRaces)
  *   parallelize(i0, CPUThread(dynamic), NoRaces)
  */
 int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
@@ -31,30 +31,33 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
             int64_t j0_full = sparsec_max_int64(0, J / 32);
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 double row_vals[32];
-                SPARSEC_UNROLL(32)
-                for (int64_t j1 = 0; j1 < 32; j1++) {
-                    row_vals[j1] = 0.0;
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
+                    *(sparsec_double8 *)&row_vals[j1] = (sparsec_double8){0};
                 }
                 for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
-                        SPARSEC_UNROLL(32)
-                        for (int64_t j1 = 0; j1 < 32; j1++) {
+                        SPARSEC_UNROLL(4)
+                        for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                             int64_t j = j0 * 32 + j1;
-                            row_vals[j1] += B_vals[pB3] * D_vals[l * J + j] * C_vals[k * J + j];
+                            *(sparsec_double8 *)&row_vals[j1] += B_vals[pB3] * *(const sparsec_double8 *)&D_vals[l * J + j] * *(const sparsec_double8 *)&C_vals[k * J + j];
                         }
                     }
                 }
-                SPARSEC_UNROLL(32)
-                for (int64_t j1 = 0; j1 < 32; j1++) {
+                SPARSEC_UNROLL(4)
+                for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                     int64_t j = j0 * 32 + j1;
-                    A_vals[i * J + j] = row_vals[j1];
+                    *(sparsec_double8 *)&A_vals[i * J + j] = *(const sparsec_double8 *)&row_vals[j1];
                 }
             }
             if (j0_full * 32 < J) {
                 int64_t j0 = j0_full;
                 double row_vals3[32];
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                     row_vals3[j1] = 0.0;
                 }
@@ -62,12 +65,18 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
                     int64_t k = B2_crd[pB2];
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
+#ifdef _OPENMP
+                        #pragma omp simd
+#endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                             int64_t j = j0 * 32 + j1;
                             row_vals3[j1] += B_vals[pB3] * D_vals[l * J + j] * C_vals[k * J + j];
                         }
                     }
                 }
+#ifdef _OPENMP
+                #pragma omp simd
+#endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                     int64_t j = j0 * 32 + j1;
                     A_vals[i * J + j] = row_vals3[j1];
