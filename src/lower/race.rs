@@ -266,7 +266,11 @@ impl Lowerer<'_> {
             });
             scope.copies.insert(tensor, own);
             // All elements are added up, also those that loops around have not come to.
-            if !scope.coords.is_empty() && self.droppable.contains(&tensor) {
+            let begins = |nest: &Nest| nest.tensor == tensor && nest.op.is_none();
+            if !scope.coords.is_empty()
+                && self.droppable.contains(&tensor)
+                && self.nests.iter().any(begins)
+            {
                 self.prefill.insert(tensor);
             }
             after.push(if gpu {
