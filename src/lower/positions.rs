@@ -100,11 +100,8 @@ impl Lowerer<'_> {
         for level in counted.first..=counted.last() {
             let segment = match segments.last().cloned() {
                 None => {
-                    let root = Root {
-                        var: counted.roots[0],
-                        window: None,
-                    };
-                    self.first_segment(counted.id, &root, scope, &mut out)?
+                    let (root, window) = self.coordinates(pos, &counted, scope)?;
+                    self.first_segment(counted.id, &root, window, scope, &mut out)?
                 }
                 Some((lo, hi)) => self.below(counted.id, level, &lo, &hi),
             };
@@ -134,12 +131,13 @@ impl Lowerer<'_> {
         &mut self,
         id: AccessId,
         root: &Root,
+        window: Window,
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<(Expr, Expr)> {
         let tensor = self.table.get(id).access.tensor;
         let cursor = self.cursor(scope, id).clone();
-        let (lo, hi) = self.range(root.var, scope)?;
+        let (lo, hi) = (window.lo.clone(), window.hi.clone());
         if self.tensor(tensor).format.levels[cursor.level].is_full() {
             let extent = self.extent(tensor, cursor.level);
             let start = b::mul(cursor.pos, extent);
@@ -149,13 +147,40 @@ impl Lowerer<'_> {
             };
             return Ok((b::add(start.clone(), lo), b::add(start, hi)));
         }
-        let window = Window {
-            lo,
-            hi,
-            whole: true,
-        };
         let (segment, _) = self.windowed(id, root, &window, scope, out)?;
         Ok((segment.begin, segment.end))
+    }
+
+    /// The coordinates whose positions `pos` counts: of a whole range, or of the tile that
+    /// the loops outside have reached.
+    fn coordinates(
+        &mut self,
+        pos: VarId,
+        counted: &Counted,
+        scope: &Scope,
+    ) -> Lower<(Root, Window)> {
+        if let Some(parent) = self.part(pos)
+            && let Top::Root(Root {
+                var,
+                window: Some(window),
+            }) = self.step(parent, scope)?.top
+        {
+            return Ok((Root { var, window: None }, window));
+        }
+        let var = counted.roots[0];
+        let (lo, hi) = self.range(var, scope)?;
+        let whole = true;
+        Ok((Root { var, window: None }, Window { lo, hi, whole }))
+    }
+
+    /// The part of a range whose positions `pos` counts, if it is no whole one.
+    fn part(&self, pos: VarId) -> Option<VarId> {
+        match self.graph.provenance.producer(pos) {
+            Some(Relation::Pos { parent, .. }) => {
+                crate::schedule::pos::is_inner_part(self.graph, *parent).then_some(*parent)
+            }
+            _ => None,
+        }
     }
 
     /// The positions of `level` below the positions `lo..hi` of the level above.
@@ -218,7 +243,8 @@ impl Lowerer<'_> {
         match top {
             Top::Position { pos, base } => {
                 let count = self.position_count(pos, &scope);
-                let whole = base == b::int(0) && lo == b::int(0) && hi == count;
+                let whole =
+                    base == b::int(0) && lo == b::int(0) && hi == count && self.part(pos).is_none();
                 let begin = scope.segments[&pos].last().map(|s| s.0.clone());
                 let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
                 if whole {

@@ -5,8 +5,9 @@
 //!
 //! p runs over the elements that A stores below the position of its outer levels; A's
 //! coordinate gives i, other operands are located at it. After `fuse(i, j, f)`, `pos(f,
-//! p, A(i,j))` runs over all of A's elements. Refused: i counts positions already, or is a
-//! part of a split; A is not indexed by i; the fused variables are not the levels of A
+//! p, A(i,j))` runs over all of A's elements; after `split(i, i0, i1, n)`, `pos(i1, p, A(i,j))`
+//! over those of the tile i0, whose ends are searched. Refused: i counts positions already, or
+//! is the outer part of a split; the tile is not known outside; A is not indexed by i; the fused variables are not the levels of A
 //! in their order; the statement does something where A stores nothing (a union).
 
 use super::arguments::{Arguments, new_var};
@@ -44,17 +45,21 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
     };
     let access = find_access(&graph, nest, arguments.expr(2)?, &arguments.command.name)?;
-    if !made_of_roots(&graph, parent) {
+    let part = is_inner_part(&graph, parent);
+    if !part && !made_of_roots(&graph, parent) {
         return Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             here,
             format!(
-                "positions within a part of a range (`{}`) are not supported yet",
-                name(&graph, parent)
+                "values of `{}` do not follow one another in `{}`",
+                name(&graph, parent),
+                graph.tensor(access.tensor).name
             ),
-            "a part of a variable of the program",
+            "no consecutive coordinates",
         )
-        .with_help("take positions first, then split them"));
+        .with_help(
+            "take positions of the inner part of a split, or take them first and split them",
+        ));
     }
     let roots = graph.provenance.roots(parent);
     check_levels(&graph, &access, &roots, arguments)?;
@@ -115,6 +120,41 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
             | Relation::Bound { .. },
         ) => false,
     }
+}
+
+/// The inner part of a split of a variable of the program: consecutive coordinates.
+#[must_use]
+pub fn is_inner_part(graph: &Graph, var: VarId) -> bool {
+    match graph.provenance.producer(var) {
+        Some(Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. }) => {
+            *inner == var
+                && (graph.provenance.producer(*parent).is_none() || is_inner_part(graph, *parent))
+        }
+        Some(
+            Relation::Fuse { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Inspect { .. }
+            | Relation::Precompute { .. }
+            | Relation::Bound { .. },
+        )
+        | None => false,
+    }
+}
+
+/// The outer parts of the splits that `var` is the inner part of.
+#[must_use]
+pub fn tiles_around(graph: &Graph, var: VarId) -> Vec<VarId> {
+    let mut tiles = Vec::new();
+    let mut part = var;
+    while is_inner_part(graph, part)
+        && let Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) =
+            graph.provenance.producer(part)
+    {
+        tiles.push(*outer);
+        part = *parent;
+    }
+    tiles
 }
 
 /// The level of `format` that stores the variable alone.

@@ -185,6 +185,23 @@ fn check_positions(
         let Some(Relation::Pos { parent, access, .. }) = graph.provenance.position_of(var) else {
             continue;
         };
+        // Of a tile: which tile it is.
+        for tile in super::pos::tiles_around(graph, *parent) {
+            let leaves = graph.provenance.leaves(tile, &order);
+            if !leaves.iter().all(|leaf| order[..at].contains(leaf)) {
+                return Err(Diagnostic::error(
+                    codes::LEVEL_ORDER,
+                    arguments.span,
+                    format!(
+                        "positions `{}` would be counted before `{}` is known",
+                        graph.var(var).name,
+                        graph.var(tile).name
+                    ),
+                    "they lie in a tile of it",
+                )
+                .with_help("keep the loops over tiles outside"));
+            }
+        }
         let own = graph.provenance.roots(*parent);
         let format = &graph.tensor(access.tensor).format;
         let first = own

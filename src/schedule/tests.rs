@@ -112,6 +112,10 @@ fn accepted() {
         (SPMV, "pos(j, p, A(i,j)) coord(p, c)"),
         (
             SPMV,
+            "split(j, a, b, 64) reorder(a, i, b) pos(b, p, A(i,j)) split(p, p0, p1, 4)",
+        ),
+        (
+            SPMV,
             "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) parallelize(a, CPUThread, Atomics)",
         ),
         (
@@ -198,7 +202,9 @@ fn refused() {
         (SPMV, "pos(j, p, B(i,j))"),
         (SPMV, "pos(i, p, x(j))"),
         (SPMV, "pos(j, p, A(i,j)) pos(p, q, A(i,j))"),
-        (SPMV, "split(j, a, b, 2) pos(b, p, A(i,j))"),
+        (SPMV, "split(j, a, b, 2) pos(a, p, A(i,j))"),
+        (SPMV, "split(j, a, b, 2) pos(b, p, A(i,j)) reorder(p, a)"),
+        (SPMV, "split(j, a, b, 2) reorder(b, a) pos(b, p, A(i,j))"),
         (SPMV, "pos(j, p, A(i,j)) split(p, a, b, 2) reorder(a, i)"),
         (SPMV, "coord(j, c)"),
         (UNION, "pos(j, p, A(i,j))"),
