@@ -141,6 +141,13 @@ fn in_memory(
             let old = std::mem::take(inner);
             *inner = in_memory(kernel, old, &own, serial && !units);
         }
+        // A search keeps its variable, and leaves it in memory for others.
+        if let Stmt::Search { var, .. } = &stmt
+            && let Some(&array) = own.get(var)
+        {
+            let found = b::var(*var, kernel.var(*var).ty);
+            after.push(store(array, None, found, false));
+        }
         if let Stmt::Let { var, init: value } | Stmt::Assign { var, value, .. } = &stmt
             && let Some(&array) = own.get(var)
         {
