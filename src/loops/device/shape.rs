@@ -126,7 +126,7 @@ impl Shape {
         for axis in [Axis::Y, Axis::Z] {
             for in_warp in [false, true] {
                 for f in of(GpuLevel::Thread, axis, in_warp) {
-                    let own = most(f, FEW_THREADS);
+                    let own = rounded(most(f, FEW_THREADS), false, f.group);
                     let at = axis as usize;
                     self.threads[at] = self.threads[at].max(own);
                 }

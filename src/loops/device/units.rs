@@ -65,6 +65,16 @@ impl Spmd<'_> {
         let (index, count) = self.index(unit, place);
         let saved = self.save(tag, out);
         let segments = unit.group.is_some() && has_segments(&body);
+        let lanes = unit.group.map_or(1, |group| group.size);
+        if segments && !self.shape.total().is_multiple_of(lanes) {
+            return Err(Refusal::new(
+                format!(
+                    "a block of {} threads has no whole groups of {lanes}",
+                    self.shape.total()
+                ),
+                "group a loop that threads along x share",
+            ));
+        }
         let most = most(&hi, &lo, &self.known);
         let single = most.is_some_and(|n| n <= i64::from(count));
         let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));
