@@ -19,6 +19,7 @@ pub mod positions;
 mod promises;
 pub mod race;
 pub mod recover;
+mod scattered;
 pub mod signature;
 pub mod simplify;
 #[cfg(test)]

@@ -1,0 +1,285 @@
+//! Loops over single positions or fused values that do not fall apart into the loops they
+//! came from: the rows of each are searched, the values taken apart again.
+
+use super::positions::Counted;
+use super::recover::Step;
+use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::performance;
+use crate::format::LevelKind;
+use crate::graph::{BoundKind, Relation, Stmt, Tag};
+use crate::loops::build as b;
+use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::program::ir::VarId;
+
+impl Lowerer<'_> {
+    /// A loop over single positions: shared out to threads, or not consecutive. The
+    /// coordinates of outer levels are searched at each.
+    pub(super) fn scattered_positions(
+        &mut self,
+        var: VarId,
+        pos: VarId,
+        step: &Step,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let Some(counted) = self.counted(pos) else {
+            return Ok(Vec::new());
+        };
+        let stmt = self.covered(counted.id, body)?;
+        let name = self.graph.var(var).name.clone();
+        if counted.roots.len() > 1 {
+            self.remarks.push(
+                Diagnostic::performance(
+                    performance::SEARCH,
+                    self.span,
+                    format!("the row of each position is searched in the loop over `{name}`"),
+                    "its positions do not follow one another, or are shared out one by one",
+                )
+                .with_help(format!(
+                    "`split` {name} and share out the outer part: rows are found once a tile"
+                )),
+            );
+        }
+        let (v, value) = self.fresh_index(&name, false);
+        let mut inner = scope.clone();
+        inner.coords.insert(var, value);
+        let segments = scope.segments[&pos].clone();
+        let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+        let offset = self.offset(pos, &inner).unwrap_or_else(|| b::int(0));
+        let mut stmts = Vec::new();
+        let at = self.named(
+            &self.graph.var(pos).name.clone(),
+            b::add(begin, offset),
+            &mut stmts,
+        );
+        self.resolve(&counted, &segments, at, &mut inner, &mut stmts);
+        self.refuse_pending(var, &inner)?;
+        stmts.extend(self.inside(&stmt, inner, None)?);
+        Ok(vec![ir::Stmt::For {
+            var: v,
+            lo: step.lo.clone(),
+            hi: step.hi.clone(),
+            step: 1,
+            tag: self.loop_tag(tag, scope),
+            body: stmts,
+        }])
+    }
+
+    /// A loop over single fused values or positions has no place for the test that ends a
+    /// dynamic counted loop outside it.
+    fn refuse_pending(&mut self, var: VarId, scope: &Scope) -> Lower<()> {
+        let ended = self.complete_pending(&mut scope.clone(), &mut Vec::new())?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let name = self.graph.var(var).name.clone();
+        Err(self
+            .error(
+                crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
+                format!("`{name}` decides where a loop outside it ends: not supported yet"),
+                "its range depends on data that only the inner loop knows",
+            )
+            .with_help(format!(
+                "leave `{name}` unfused, or the other loop inside it"
+            )))
+    }
+
+    /// The coordinates of a position and of the levels above it.
+    fn resolve(
+        &mut self,
+        counted: &Counted,
+        segments: &[(Expr, Expr)],
+        at: Expr,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) {
+        let tensor = self.table.get(counted.id).access.tensor;
+        let format = self.tensor(tensor).format.clone();
+        let top = scope.cursors[counted.id.0].pos.clone();
+        let mut position = at.clone();
+        for (n, &root) in counted.roots.iter().enumerate().rev() {
+            let level = counted.first + n;
+            let (pos, crd) = self.storage[&tensor].levels[level];
+            let parent = match (n, format.levels[level].kind, pos) {
+                (0, _, _) => top.clone(),
+                (_, LevelKind::Compressed, Some(pos)) => {
+                    let name = format!("p{}{}", self.tensor(tensor).name, level);
+                    let (found, after) = self.fresh_index(&format!("{name}_next"), false);
+                    out.push(ir::Stmt::Search {
+                        var: found,
+                        array: pos,
+                        lo: segments[n - 1].0.clone(),
+                        hi: segments[n - 1].1.clone(),
+                        key: b::add(position.clone(), b::int(1)),
+                        gallop: false,
+                    });
+                    let (row, value) = self.fresh_index(&name, false);
+                    out.push(ir::Stmt::Let {
+                        var: row,
+                        init: b::sub(after, b::int(1)),
+                    });
+                    value
+                }
+                (_, LevelKind::Dense, _) => b::binary(
+                    BinaryOp::FloorDiv,
+                    position.clone(),
+                    self.extent(tensor, level),
+                ),
+                (
+                    _,
+                    LevelKind::Compressed
+                    | LevelKind::Singleton
+                    | LevelKind::Hashed
+                    | LevelKind::Bitmap
+                    | LevelKind::Range,
+                    _,
+                ) => position.clone(),
+            };
+            let coordinate = match crd {
+                Some(crd) => self.load_index(crd, position),
+                None => b::sub(position, b::mul(parent.clone(), self.extent(tensor, level))),
+            };
+            let name = self.graph.var(root).name.clone();
+            let (c, value) = self.fresh_index(&name, false);
+            out.push(ir::Stmt::Let {
+                var: c,
+                init: coordinate,
+            });
+            scope.coords.insert(root, value);
+            position = parent;
+        }
+        let cursor = &mut scope.cursors[counted.id.0];
+        cursor.level = counted.last();
+        cursor.advance(at);
+        cursor.end = None;
+        cursor.present = None;
+    }
+
+    /// A loop over fused values that does not fall apart into those of its variables.
+    pub(super) fn scattered_fused(
+        &mut self,
+        var: VarId,
+        fused: VarId,
+        step: &Step,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let name = self.graph.var(var).name.clone();
+        let (v, value) = self.fresh_index(&name, false);
+        let mut inner = scope.clone();
+        inner.coords.insert(var, value);
+        let mut stmts = Vec::new();
+        let mut guards = Vec::new();
+        let offset = self.offset(fused, &inner).unwrap_or_else(|| b::int(0));
+        self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
+        self.refuse_pending(var, &inner)?;
+        let body = self.inside(body, inner, None)?;
+        if guards.is_empty() {
+            stmts.extend(body);
+        } else {
+            stmts.push(ir::Stmt::If {
+                cond: b::all(guards),
+                then: body,
+                otherwise: vec![],
+            });
+        }
+        Ok(vec![ir::Stmt::For {
+            var: v,
+            lo: step.lo.clone(),
+            hi: step.hi.clone(),
+            step: 1,
+            tag: self.loop_tag(tag, scope),
+            body: stmts,
+        }])
+    }
+
+    /// Declares the variables that were fused, and what they complete; what may
+    /// overshoot is guarded.
+    fn unfuse(
+        &mut self,
+        fused: VarId,
+        offset: Expr,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+        guards: &mut Vec<Expr>,
+    ) -> Lower<()> {
+        let Some(&Relation::Fuse { outer, inner, .. }) = self.graph.provenance.producer(fused)
+        else {
+            return Ok(());
+        };
+        let extent = self.own_extent(inner, scope)?;
+        let offset = self.named(&self.graph.var(fused).name.clone(), offset, out);
+        // An overshoot is guarded only behind the coordinates.
+        let some = b::max(extent.clone(), b::int(1));
+        let first = b::binary(BinaryOp::FloorDiv, offset.clone(), some);
+        let first = self.named(&self.graph.var(outer).name.clone(), first, out);
+        let second = b::sub(offset, b::mul(first.clone(), extent));
+        for (part, value) in [(outer, first), (inner, second)] {
+            if matches!(
+                self.graph.provenance.producer(part),
+                Some(Relation::Fuse { .. })
+            ) {
+                self.unfuse(part, value, scope, out, guards)?;
+                continue;
+            }
+            let mut known = part;
+            let name = self.graph.var(part).name.clone();
+            let value = self.named(&name, value, out);
+            if self.graph.provenance.producer(part).is_none() {
+                let (lo, _) = self.range(part, scope)?;
+                scope.coords.insert(part, b::add(lo, value));
+            } else {
+                scope.coords.insert(part, value);
+            }
+            self.locate_bounds(scope)?;
+            while let Some(relation) = self.graph.provenance.producer(known).cloned() {
+                let Some(&parent) = relation.parents().first() else {
+                    break;
+                };
+                let parent = match relation {
+                    Relation::Coord { .. } => self.stored_parent(parent),
+                    Relation::Split { .. }
+                    | Relation::Divide { .. }
+                    | Relation::Fuse { .. }
+                    | Relation::Pos { .. }
+                    | Relation::Bound { .. }
+                    | Relation::Inspect { .. }
+                    | Relation::Precompute { .. } => parent,
+                };
+                if let Relation::Fuse { fused, .. } = relation {
+                    if let Some(offset) = self.offset_down(fused, scope) {
+                        self.unfuse(fused, offset, scope, out, guards)?;
+                    }
+                    break;
+                }
+                let Some(whole) = self.offset(parent, scope) else {
+                    break;
+                };
+                let overshoots = match relation {
+                    Relation::Split { .. } | Relation::Divide { .. } | Relation::Inspect { .. } => {
+                        true
+                    }
+                    Relation::Bound { kind, .. } => match kind {
+                        BoundKind::MaxConstraint => true,
+                        BoundKind::MaxExact => self.has_dynamic_range(parent),
+                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
+                            false
+                        }
+                    },
+                    Relation::Fuse { .. }
+                    | Relation::Pos { .. }
+                    | Relation::Coord { .. }
+                    | Relation::Precompute { .. } => false,
+                };
+                if overshoots {
+                    guards.push(b::lt(whole, self.own_extent(parent, scope)?));
+                }
+                known = parent;
+            }
+        }
+        Ok(())
+    }
+}
