@@ -308,6 +308,11 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
     let (Some(a), Some(c)) = (&old.index, &new.index) else {
         return true;
     };
+    // What is updated atomically may be any thread's; a row that lies wholly in a tile is
+    // updated plainly by the same statement.
+    if (old.atomic || new.atomic) && !(both && a == c) {
+        return true;
+    }
     if a == c {
         return false;
     }

@@ -180,6 +180,24 @@ impl Spmd<'_> {
         Ok(out)
     }
 
+    /// Notes what bounds and conditions read.
+    fn note(&self, exprs: &[&Expr], place: &Site, pending: &mut Pending) {
+        if self.alike(place) == 1 {
+            return;
+        }
+        for e in exprs {
+            let test = Stmt::If {
+                cond: (*e).clone(),
+                then: Vec::new(),
+                otherwise: Vec::new(),
+            };
+            let around = &place.around;
+            let (known, local) = (&self.known, &self.local);
+            let read = pending.accesses(self.kernel, &self.shape, around, known, local, &test);
+            pending.add(read);
+        }
+    }
+
     /// Whether the statement is a loop that waits, in each iteration, before the first
     /// statement that would have to wait for what came before the loop.
     fn waits_inside(&self, stmt: &Stmt, place: &Site, pending: &Pending) -> bool {
@@ -300,6 +318,7 @@ impl Spmd<'_> {
             } => {
                 self.seen.insert(var);
                 let site = self.diverging(place, &[&lo, &hi]);
+                self.note(&[&lo, &hi], place, pending);
                 let without = pending.clone();
                 let body = self.inner(body, &site, pending)?;
                 pending.join(without);
@@ -314,6 +333,7 @@ impl Spmd<'_> {
             }
             Stmt::While { cond, body } => {
                 let site = self.diverging(place, &[&cond]);
+                self.note(&[&cond], place, pending);
                 let without = pending.clone();
                 let body = self.inner(body, &site, pending)?;
                 pending.join(without);
@@ -324,6 +344,8 @@ impl Spmd<'_> {
                 then,
                 otherwise,
             } => {
+                // Some may still read what others overwrite inside.
+                self.note(&[&cond], place, pending);
                 let mut other = pending.clone();
                 let inside = |var: &VarId| then.iter().chain(&otherwise).any(|s| assigns(s, *var));
                 self.fresh.retain(|var| !inside(var));
