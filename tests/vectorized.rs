@@ -181,3 +181,33 @@ fn register_tiles_become_vector_code() {
         }
     }
 }
+
+/// Where sums and products of neighbours fill a workspace, whole vectors do; elsewhere the
+/// loop stays one over elements.
+#[test]
+fn workspaces_are_filled_by_whole_vectors_where_they_can_be() {
+    let cases = [
+        ("products", true),
+        ("floats", true),
+        ("four", true),
+        ("quotients", true),
+        ("called", false),
+        ("strided", false),
+        ("numbered", false),
+        ("whole", false),
+        ("halves", false),
+        ("largest", false),
+    ];
+    let program = root().join("testdata/corpus/whole_vectors.tc");
+    for (name, wide) in cases {
+        let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+            .arg(&program)
+            .args(["--def", name, "--stdout", "-W", "no-performance"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fills = |line: &&str| line.contains("w_vals[k1]") && line.contains("A_vals[");
+        let fill = text.lines().find(fills).unwrap_or_default().trim();
+        assert_eq!(fill.starts_with("*(sparsec_"), wide, "{name}: {fill}");
+    }
+}
