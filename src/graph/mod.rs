@@ -375,7 +375,9 @@ impl Graph {
                 if *outer == var {
                     Some(SizeExpr::Const(*parts))
                 } else {
-                    Some(up(self.extent(*parent)?, *parts))
+                    // A part of nothing has one iteration as well, which the guards end.
+                    let size = up(self.extent(*parent)?, *parts);
+                    Some(SizeExpr::Max(Box::new(size), Box::new(SizeExpr::Const(1))))
                 }
             }
             Some(Relation::Fuse { outer, inner, .. }) => Some(SizeExpr::Mul(
