@@ -20,6 +20,7 @@ mod growth;
 pub mod ir;
 mod memory;
 mod private;
+mod rooms;
 mod scalars;
 mod segments;
 mod shape;
@@ -67,7 +68,7 @@ pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
     for segment in segments {
         segments::place(&mut kernel, segment, &mut rooms, &mut placed)?;
     }
-    segments::size_rooms(&mut placed, &rooms)?;
+    rooms::size_rooms(&mut placed, &rooms)?;
     kernel.body = placed;
     Ok(kernel)
 }
