@@ -110,6 +110,21 @@ impl Cutter<'_> {
         }
     }
 
+    /// Ends the run before a launch of its own, unless the run has begun to append: what
+    /// sets other arrays may come before that, and must, for appending is tried again.
+    fn flush_for(&mut self, stmt: &Stmt) {
+        let touched = |list: &[Stmt]| {
+            let mut arrays = BTreeSet::new();
+            visit::stmts(list, &mut |s| arrays.extend(visit::arrays(s)));
+            arrays
+        };
+        let begun = growth::appends(&self.run, &self.growth);
+        let own = touched(std::slice::from_ref(stmt));
+        if !begun || !touched(&self.run).is_disjoint(&own) {
+            self.flush();
+        }
+    }
+
     /// Whether the host can evaluate the expression.
     fn known(&self, e: &Expr) -> bool {
         is_known(e, &self.host)
@@ -161,7 +176,7 @@ impl Cutter<'_> {
             // Memory of the device is given back by whoever gave it.
             Stmt::Free { .. } => {}
             Stmt::Fill { start, count, .. } if self.known(start) && self.known(count) => {
-                self.flush();
+                self.flush_for(&stmt);
                 self.segments.push(Segment::Fill(stmt));
             }
             Stmt::For {
@@ -177,7 +192,7 @@ impl Cutter<'_> {
                 && only_sets(body, *var)
                 && self.stands_alone(*var, body) =>
             {
-                self.flush();
+                self.flush_for(&stmt);
                 self.segments.push(Segment::Each(stmt));
             }
             Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } if has_blocks(&stmt) => {
