@@ -101,6 +101,26 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     Ok(graph)
 }
 
+/// After any command: loops that statements share are still the same ones.
+///
+/// # Errors
+/// The command took a shared loop away from one of them.
+pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    for (first, second, depth) in dependence::sharing(graph) {
+        let [a, b] = [first, second].map(|nest| graph.nests[nest].loop_vars());
+        if a.get(..depth).is_none() || a.get(..depth) != b.get(..depth) {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                "a loop that statements share would become one with a loop of one of them",
+                "statements joined before",
+            )
+            .with_help("leave the shared loops apart from the others, or do not join them"));
+        }
+    }
+    Ok(())
+}
+
 /// The number of the statement with the label.
 fn label(graph: &Graph, arguments: &Arguments, at: usize) -> Result<usize, Diagnostic> {
     let name = arguments.name(at)?;

@@ -98,7 +98,7 @@ fn call(
         target,
     };
     let lower = name.name.to_ascii_lowercase();
-    match lower.as_str() {
+    let graph = match lower.as_str() {
         "pos" => pos::apply(graph, &arguments),
         "coord" => coord::apply(graph, &arguments),
         "reorder" | "order" => reorder::apply(graph, &arguments),
@@ -128,5 +128,7 @@ fn call(
             "no such command",
         )
         .with_help("`sparsec explain E0401` lists the commands")),
-    }
+    }?;
+    join::check_shared(&graph, &arguments)?;
+    Ok(graph)
 }

@@ -231,6 +231,7 @@ fn refused() {
         (TWO, "join(S1, S3, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (THREE, "join(S1, S2, i) join(S2, S3, i)"),
+        (THREE, "join(S1, S2, i) fuse(S1.i, S1.j, f)"),
         (THREE, "join(S2, S3, i) join(S1, S2, i)"),
         (LAST, "join(S2, S3, i) split(S2.i, a, b, 3) reorder(b, a)"),
         (
