@@ -65,7 +65,9 @@ impl Judge<'_> {
                 tables,
                 coarse: epsilon(ty),
             };
-            let value = if stmt.op == Some(ReduceOp::Add) && epsilon(ty) > epsilon(ty.compute()) {
+            // `y = a + b` may be computed as `y = a`, `y += b`, too.
+            let in_turn = matches!(stmt.op, None | Some(ReduceOp::Add));
+            let value = if in_turn && epsilon(ty) > epsilon(ty.compute()) {
                 eval_terms(rhs, &mut at)?
             } else {
                 eval(rhs, &mut at)?
