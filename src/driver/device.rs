@@ -10,7 +10,15 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// Flags of the emulator's kernels: with checks, every access is a call anyway.
-const CHECKED: &[&str] = &["-O1", "-g", "-fsanitize=thread", "-fno-threadsafe-statics"];
+/// A load that gcc brings in front of a loop, and of the test of which thread it is, would
+/// be seen as every thread's.
+const CHECKED: &[&str] = &[
+    "-O1",
+    "-g",
+    "-fsanitize=thread",
+    "-fno-tree-loop-im",
+    "-fno-threadsafe-statics",
+];
 const FAST: &[&str] = &["-O2"];
 
 /// The backend of this machine: a GPU if there is one and nvcc, else the emulator.
