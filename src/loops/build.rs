@@ -60,7 +60,7 @@ pub fn cast(ty: ScalarType, e: Expr) -> Expr {
     }
 }
 
-fn as_int(e: &Expr) -> Option<i64> {
+pub fn as_int(e: &Expr) -> Option<i64> {
     if let (ExprKind::Literal(Literal::Int(i)), true) = (&e.kind, e.ty.is_integer()) {
         Some(*i)
     } else {

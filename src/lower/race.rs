@@ -265,12 +265,19 @@ impl Lowerer<'_> {
                 offset: b::mul(b::thread(), count.clone()),
             });
             scope.copies.insert(tensor, own);
-            // All elements are added up, also those that loops around have not come to.
-            let begins = |nest: &Nest| nest.tensor == tensor && nest.op.is_none();
-            if !scope.coords.is_empty()
-                && self.droppable.contains(&tensor)
-                && self.nests.iter().any(begins)
-            {
+            // All elements are added up, also those that loops around have not come to, and
+            // those of a tile that stick out of its tensor.
+            let mut begins = false;
+            for nest in &self.nests {
+                nest.visit(&mut |part| begins |= part.tensor == tensor && part.op.is_none());
+            }
+            let tile = self.graph.workspaces.contains(&tensor)
+                && self
+                    .tensor(tensor)
+                    .dims
+                    .iter()
+                    .any(|d| b::as_int(&self.size_expr(d)).is_some());
+            if begins && (tile || !scope.coords.is_empty()) && self.droppable.contains(&tensor) {
                 self.prefill.insert(tensor);
             }
             after.push(if gpu {
