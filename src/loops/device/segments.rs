@@ -240,6 +240,13 @@ impl Cutter<'_> {
             Stmt::For { ref tag, .. } if tag.gpu.is_some() => {
                 self.segments.push(Segment::Grid(vec![stmt]));
             }
+            // What appends is tried again as a whole, in one launch.
+            _ if growth::grows(std::slice::from_ref(&stmt)) => {
+                return Err(Refusal::new(
+                    "a loop over blocks stands inside a loop that appends to a result",
+                    "share out its iterations to threads, or store the result dense",
+                ));
+            }
             Stmt::For {
                 var,
                 lo,
