@@ -198,16 +198,35 @@ fn workspaces_are_filled_by_whole_vectors_where_they_can_be() {
         ("halves", false),
         ("largest", false),
     ];
-    let program = root().join("testdata/corpus/whole_vectors.tc");
-    for (name, wide) in cases {
+    let emitted = |name| {
         let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
-            .arg(&program)
+            .arg(root().join("testdata/corpus/whole_vectors.tc"))
             .args(["--def", name, "--stdout", "-W", "no-performance"])
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{name}: {output:?}");
+        text
+    };
+    for (name, wide) in cases {
+        let text = emitted(name);
         let fills = |line: &&str| line.contains("w_vals[k1]") && line.contains("A_vals[");
         let fill = text.lines().find(fills).unwrap_or_default().trim();
         assert_eq!(fill.starts_with("*(sparsec_"), wide, "{name}: {fill}");
+    }
+    let sums = [
+        ("dots", Some("sparsec_sum_double8(")),
+        ("float_dots", Some("sparsec_sum_float16(")),
+        ("dots_of_two", Some("sparsec_sum_double2(")),
+        ("whole_dots", None),
+        ("largest_terms", None),
+    ];
+    for (name, call) in sums {
+        let text = emitted(name);
+        let found = text.lines().find_map(|line| {
+            let at = line.find("sparsec_sum_")?;
+            Some(&line[at..=at + line[at..].find('(')?])
+        });
+        assert_eq!(found, call, "{name}");
     }
 }

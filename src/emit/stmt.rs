@@ -137,6 +137,7 @@ impl Printer<'_> {
                 body,
             } => {
                 let (lo, hi) = (self.expr(lo), self.compared(hi));
+                let sums = self.open_sums(tag);
                 self.scopes.open();
                 let name = self.declare(*var);
                 let before = self.lanes.take();
@@ -155,6 +156,7 @@ impl Printer<'_> {
                 self.lanes = before;
                 self.scopes.close();
                 self.line("}");
+                self.close_sums(tag, sums);
             }
             Stmt::While { cond, body } => {
                 let cond = self.expr(cond);
@@ -449,6 +451,32 @@ impl Printer<'_> {
         self.indent -= 1;
         self.line("}");
         self.scopes.close();
+    }
+
+    /// Declares a sum for each lane in the place of those that a loop in lanes makes; returns
+    /// the names of these.
+    fn open_sums(&mut self, tag: &LoopTag) -> Vec<String> {
+        let Some(count) = tag.lanes else {
+            return Vec::new();
+        };
+        let mut names = Vec::new();
+        for (_, var) in &tag.reductions {
+            let ty = lane_type(self.kernel.var(*var).ty, count);
+            let lanes = self.scopes.fresh(&format!("{}_lanes", self.var(*var)));
+            self.line(&format!("{ty} {lanes} = {{0}};"));
+            names.push(std::mem::replace(&mut self.names[var.0 as usize], lanes));
+        }
+        names
+    }
+
+    /// Adds up the lanes that [`Self::open_sums`] declared.
+    fn close_sums(&mut self, tag: &LoopTag, names: Vec<String>) {
+        for ((_, var), name) in tag.reductions.iter().zip(names) {
+            let ty = self.kernel.var(*var).ty;
+            let sum = lane_type(ty, tag.lanes.unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
+            let lanes = std::mem::replace(&mut self.names[var.0 as usize], name);
+            self.line(&format!("{} += {sum}({lanes});", self.var(*var)));
+        }
     }
 
     /// A pragma that compilers without OpenMP do not see.

@@ -4,6 +4,8 @@
 //! before: `simd for j in 0 .. 16: w[j] += x[p] * B[k * N + j]`
 //! after:  `for j in 0 .. 16, 8 at a time: w[j .. j+8] += x[p] * B[k * N + j ..]`
 //!
+//! A sum of the loop becomes one for each lane, which are added up behind it.
+//!
 //! gcc keeps an array that a vectorised loop indexes in memory; accessed in whole vectors by
 //! unrolled loops it becomes registers. MTTKRP of order 4 with three such workspaces gains a
 //! factor of two by it (`BENCHMARKS.md`).
@@ -90,10 +92,9 @@ fn list(kernel: &Kernel, fixed: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
         } = stmt
             && tag.vector
             && tag.parallel.is_none()
-            && tag.reductions.is_empty()
             && let ExprKind::Literal(Literal::Int(count)) = super::linear::sub(hi, lo).kind
         {
-            tag.lanes = lanes(kernel, fixed, *var, count, body);
+            tag.lanes = lanes(kernel, fixed, (*var, count, body), &tag.reductions);
             if let Some(lanes) = tag.lanes {
                 tag.unroll = u32::try_from(count / i64::from(lanes)).ok();
             }
@@ -108,16 +109,27 @@ fn list(kernel: &Kernel, fixed: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
 fn lanes(
     kernel: &Kernel,
     fixed: &BTreeSet<ArrayId>,
-    var: VarId,
-    count: i64,
-    body: &[Stmt],
+    (var, count, body): (VarId, i64, &[Stmt]),
+    reductions: &[(ReduceOp, VarId)],
 ) -> Option<u32> {
     let plan = Lanes::of(var, 1, body);
     let mut ty = None;
     let mut local = false;
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
+    let mut summed = BTreeSet::new();
     for stmt in body {
         match stmt {
+            // A sum for each lane, which are added up after the loop.
+            Stmt::Assign {
+                var: sum,
+                op: Some(ReduceOp::Add),
+                value: e,
+            } if reductions.contains(&(ReduceOp::Add, *sum)) => {
+                same(&mut ty, kernel.var(*sum).ty)?;
+                value(kernel, &plan, e, &mut ty)?;
+                plan.is_wide(e).then_some(())?;
+                summed.insert(*sum);
+            }
             Stmt::Let { var, init } if kernel.var(*var).ty == ScalarType::I64 => {
                 // Only subscripts may know which lane it is.
                 let loads = {
@@ -162,11 +174,16 @@ fn lanes(
             | Stmt::Comment(_) => return None,
         }
     }
+    reductions
+        .iter()
+        .all(|(_, sum)| summed.contains(sum))
+        .then_some(())?;
     // What one lane stores no other reads or stores.
     let mut apart = true;
     for stmt in body {
         visit::own_exprs(stmt, &mut |e| {
             visit::expr(e, &mut |node| {
+                apart &= !matches!(node.kind, ExprKind::Var(v) if summed.contains(&v));
                 if let ExprKind::Load { array, index } = &node.kind {
                     local |= fixed.contains(array);
                     let index = inlined(index, &plan.known);
@@ -179,7 +196,7 @@ fn lanes(
         .iter()
         .all(|(array, at)| stored.iter().all(|(a, other)| a != array || at == other));
     let size = ty?.size() as i64;
-    (local && apart && !stored.is_empty()).then_some(())?;
+    (local && apart && !(stored.is_empty() && summed.is_empty())).then_some(())?;
     let widths = [WIDEST, WIDEST / 2, NARROWEST]
         .into_iter()
         .map(|w| w / size);

@@ -58,12 +58,30 @@ typedef double _Complex sparsec_complex128;
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define SPARSEC_VECTOR(T, n) \
     typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias))
+/* Their sums: the upper half is added to the lower until two are left. */
+#define SPARSEC_VECTOR_SUM_2(T) \
+    static inline T sparsec_sum_##T##2(sparsec_##T##2 v) { return v[0] + v[1]; }
+#define SPARSEC_VECTOR_SUM(T, n, half) \
+    static inline T sparsec_sum_##T##n(sparsec_##T##n v) { \
+        const sparsec_##T##half *halves = (const sparsec_##T##half *)&v; \
+        return sparsec_sum_##T##half(halves[0] + halves[1]); \
+    }
+SPARSEC_VECTOR(float, 2);
 SPARSEC_VECTOR(float, 4);
 SPARSEC_VECTOR(float, 8);
 SPARSEC_VECTOR(float, 16);
 SPARSEC_VECTOR(double, 2);
 SPARSEC_VECTOR(double, 4);
 SPARSEC_VECTOR(double, 8);
+SPARSEC_VECTOR_SUM_2(float)
+SPARSEC_VECTOR_SUM(float, 4, 2)
+SPARSEC_VECTOR_SUM(float, 8, 4)
+SPARSEC_VECTOR_SUM(float, 16, 8)
+SPARSEC_VECTOR_SUM_2(double)
+SPARSEC_VECTOR_SUM(double, 4, 2)
+SPARSEC_VECTOR_SUM(double, 8, 4)
+#undef SPARSEC_VECTOR_SUM_2
+#undef SPARSEC_VECTOR_SUM
 #undef SPARSEC_VECTOR
 #endif
 

@@ -9,10 +9,10 @@
  *   split(i, i0, i1, 32)
  *   split(k, k0, k1, 16)
  *   reorder(i0, i1, j, k1, k0)
- *   precompute(A(i,j) * B(i,k) * D(j,k), k1, lane, partial)
+ *   precompute(B(i,k) * D(j,k), k1, lane, partial)
  *   reorder(k0, lane)
- *   unroll(lane, 16)
  *   parallelize(i0, CPUThread(dynamic), NoRaces)
+ *   parallelize(lane, CPUVector, NoRaces)
  *   parallelize(k1, CPUVector, ParallelReduction)
  */
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
@@ -52,25 +52,28 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                 }
                 int64_t k0_full = sparsec_max_int64(0, K / 16);
                 for (int64_t k0 = 0; k0 < k0_full; k0++) {
-                    SPARSEC_UNROLL(16)
-                    for (int64_t lane = 0; lane < 16; lane++) {
+                    SPARSEC_UNROLL(2)
+                    for (int64_t lane = 0; lane < 16; lane += 8) {
                         int64_t k = k0 * 16 + lane;
-                        partial_vals[lane] += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                        *(sparsec_double8 *)&partial_vals[lane] += *(const sparsec_double8 *)&B_vals[i * K + k] * *(const sparsec_double8 *)&D_vals[j * K + k];
                     }
                 }
                 if (k0_full * 16 < K) {
                     int64_t k0 = k0_full;
+#ifdef _OPENMP
+                    #pragma omp simd
+#endif
                     for (int64_t lane = 0; lane < sparsec_min_int64(16, K - k0 * 16); lane++) {
                         int64_t k = k0 * 16 + lane;
-                        partial_vals[lane] += A_vals[pA2] * B_vals[i * K + k] * D_vals[j * K + k];
+                        partial_vals[lane] += B_vals[i * K + k] * D_vals[j * K + k];
                     }
                 }
-#ifdef _OPENMP
-                #pragma omp simd reduction(+:sum)
-#endif
-                for (int64_t k1 = 0; k1 < 16; k1++) {
-                    sum += partial_vals[k1];
+                sparsec_double8 sum_lanes = {0};
+                SPARSEC_UNROLL(2)
+                for (int64_t k1 = 0; k1 < 16; k1 += 8) {
+                    sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&partial_vals[k1];
                 }
+                sum += sparsec_sum_double8(sum_lanes);
                 C_vals[pA2] = sum;
             }
         }
