@@ -229,4 +229,19 @@ fn workspaces_are_filled_by_whole_vectors_where_they_can_be() {
         });
         assert_eq!(found, call, "{name}");
     }
+    let gathers = [
+        ("gathered", true),
+        ("gathered_floats", true),
+        ("gathered_twos", true),
+        ("gathered_less", true),
+        ("gathered_rows", true),
+        ("gathered_whole", false),
+        ("gathered_coordinates", false),
+    ];
+    for (name, wide) in gathers {
+        let text = emitted(name);
+        assert_eq!(text.contains("A2_crd[jp + 1]"), wide, "{name}");
+        // The rest of a row, too.
+        assert_eq!(text.contains("jp + 1 < jp_end ?"), wide, "{name}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
 use super::kernel::{Dialect, Printer};
-use super::types::{c_type, helper_suffix, lane_type};
+use super::types::{c_type, helper_suffix, is_lane, lane_type};
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
 };
@@ -95,17 +95,39 @@ impl Printer<'_> {
         }
     }
 
-    /// `array[index]`, or as many elements from there on as run at a time; `read` only.
+    /// `array[index]`, or as many elements as run at a time: from there on, or each where
+    /// its lane finds it; `read` only.
     pub(super) fn element(&self, array: ArrayId, index: &Expr, read: bool) -> String {
-        let one = format!("{}[{}]", self.array(array), self.expr(index));
-        match &self.lanes {
-            Some(lanes) if lanes.stride(index) == Some(1) => {
-                let ty = lane_type(self.kernel.array(array).elem, lanes.count);
+        let one = |index: &Expr| format!("{}[{}]", self.array(array), self.expr(index));
+        let elem = self.kernel.array(array).elem;
+        let wide = self.lanes.as_ref().filter(|_| is_lane(elem));
+        let Some(lanes) = wide else {
+            return one(index);
+        };
+        let ty = lane_type(elem, lanes.count);
+        match lanes.stride(index) {
+            Some(0) => one(index),
+            Some(1) => {
                 let constant = if read { "const " } else { "" };
-                format!("*({constant}{ty} *)&{one}")
+                format!("*({constant}{ty} *)&{}", one(index))
             }
-            Some(_) | None => one,
+            Some(_) | None => {
+                let each = (0..lanes.count).map(|lane| one(&lanes.at(index, lane)));
+                self.lane_values(&ty, each.collect())
+            }
         }
+    }
+
+    /// A vector of one value for each lane, on lines of their own if they are long.
+    pub(super) fn lane_values(&self, ty: &str, each: Vec<String>) -> String {
+        const SHORT: usize = 60;
+        let line = each.join(", ");
+        if line.len() <= SHORT {
+            return format!("({ty}){{{line}}}");
+        }
+        let indent = "    ".repeat(self.indent + 1);
+        let lines: String = each.iter().map(|e| format!("\n{indent}{e},")).collect();
+        format!("({ty}){{{lines}\n{}}}", "    ".repeat(self.indent))
     }
 
     /// C computes narrow integers as `int`: the result is brought back to its width.

@@ -4,8 +4,8 @@ use super::names::Scopes;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
+use crate::loops::lanes::Lanes;
 use crate::loops::visit;
-use crate::loops::widen::Lanes;
 use std::collections::BTreeSet;
 
 /// Prints one kernel. Names are given as declarations are met.

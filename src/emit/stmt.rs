@@ -1,13 +1,13 @@
 //! The text of statements, on the host's C or inside a kernel of the device.
 
 use super::kernel::{Dialect, Part, Printer};
-use super::types::{c_type, lane_type};
+use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
 use crate::loops::ir::{
     ArrayId, ErrorCode, Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt, Storage,
     VarId,
 };
-use crate::loops::widen::Lanes;
+use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
 
 impl Printer<'_> {
@@ -45,7 +45,9 @@ impl Printer<'_> {
             Stmt::Let { var, init } => {
                 let ty = self.kernel.var(*var).ty;
                 let ty = match &self.lanes {
-                    Some(lanes) if lanes.is_wide(init) => lane_type(ty, lanes.count),
+                    Some(lanes) if lanes.is_wide(init) && is_lane(ty) => lane_type(ty, lanes.count),
+                    // Each lane's own, in the subscripts that need it.
+                    Some(lanes) if lanes.is_wide(init) => return,
                     Some(_) | None => c_type(ty).to_string(),
                 };
                 let init = self.expr(init);
@@ -97,6 +99,9 @@ impl Printer<'_> {
                     };
                     return self.line(&format!("{target} = ({ty}){{0}}{more};"));
                 }
+                if let Some(text) = self.tested(value) {
+                    return self.line(&format!("{target} += {text};"));
+                }
                 // A half-width element is read, combined in float and rounded.
                 let combined = || match op {
                     Some(op) => {
@@ -142,16 +147,26 @@ impl Printer<'_> {
                 let name = self.declare(*var);
                 let before = self.lanes.take();
                 self.lanes = tag.lanes.map(|count| Lanes::of(*var, count, body));
-                self.loop_pragmas(tag);
+                let once = tag
+                    .lanes
+                    .is_some_and(|count| tag.unroll == Some(1) && count > 1);
                 let step = tag.lanes.map_or(*step, i64::from);
-                let next = if step == 1 {
-                    format!("{name}++")
+                if once {
+                    self.line(&format!(
+                        "{{\n{}int64_t {name} = {lo};",
+                        "    ".repeat(self.indent + 1)
+                    ));
                 } else {
-                    format!("{name} += {step}")
-                };
-                self.line(&format!(
-                    "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
-                ));
+                    self.loop_pragmas(tag);
+                    let next = if step == 1 {
+                        format!("{name}++")
+                    } else {
+                        format!("{name} += {step}")
+                    };
+                    self.line(&format!(
+                        "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
+                    ));
+                }
                 self.block(body);
                 self.lanes = before;
                 self.scopes.close();
@@ -451,6 +466,23 @@ impl Printer<'_> {
         self.indent -= 1;
         self.line("}");
         self.scopes.close();
+    }
+
+    /// What each lane has of a value that it tests for itself.
+    fn tested(&mut self, value: &Expr) -> Option<String> {
+        let ExprKind::Select(cond, ..) = &value.kind else {
+            return None;
+        };
+        if !self.lanes.as_ref()?.varies(cond) {
+            return None;
+        }
+        let lanes = self.lanes.take()?;
+        let each: Vec<String> = (0..lanes.count)
+            .map(|lane| self.expr(&lanes.at(value, lane)))
+            .collect();
+        let ty = lane_type(value.ty, lanes.count);
+        self.lanes = Some(lanes);
+        Some(self.lane_values(&ty, each))
     }
 
     /// Declares a sum for each lane in the place of those that a loop in lanes makes; returns

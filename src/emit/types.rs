@@ -56,6 +56,12 @@ pub fn helper_suffix(ty: ScalarType) -> &'static str {
     }
 }
 
+/// Whether vectors have lanes of the type: what is computed, never a subscript.
+#[must_use]
+pub fn is_lane(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::F32 | ScalarType::F64)
+}
+
 /// The vector type of so many elements, see `sparsec.h`.
 #[must_use]
 pub fn lane_type(ty: ScalarType, count: u32) -> String {

@@ -5,6 +5,7 @@ pub mod build;
 pub mod device;
 pub mod interface;
 pub mod ir;
+pub mod lanes;
 pub mod linear;
 pub mod print;
 pub mod simplify;

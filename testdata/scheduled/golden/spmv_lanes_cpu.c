@@ -11,8 +11,8 @@
  *   reorder(j1, j0)
  *   precompute(A(i,j) * x(j), j1, lane, partial)
  *   reorder(j0, lane)
- *   unroll(lane, 4)
- *   unroll(j1, 4)
+ *   parallelize(lane, CPUVector, NoRaces)
+ *   parallelize(j1, CPUVector, ParallelReduction)
  *   parallelize(i0, CPUThread, NoRaces)
  */
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
@@ -35,27 +35,35 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             int64_t j0_full = sparsec_max_int64(0, (jp_end - jp_begin) / 4);
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 int64_t lane_begin = jp_begin + j0 * 4;
-                SPARSEC_UNROLL(4)
-                for (int64_t jp = lane_begin; jp < lane_begin + 4; jp++) {
-                    int64_t j = A2_crd[jp];
-                    partial_vals[jp - lane_begin] += A_vals[jp] * x_vals[j];
+                {
+                    int64_t jp = lane_begin;
+                    *(sparsec_double4 *)&partial_vals[jp - lane_begin] += *(const sparsec_double4 *)&A_vals[jp] * (sparsec_double4){
+                        x_vals[A2_crd[jp]],
+                        x_vals[A2_crd[jp + 1]],
+                        x_vals[A2_crd[jp + 2]],
+                        x_vals[A2_crd[jp + 3]],
+                    };
                 }
             }
             if (j0_full * 4 < jp_end - jp_begin) {
                 int64_t j0 = j0_full;
                 int64_t lane_begin = jp_begin + j0 * 4;
-                SPARSEC_UNROLL(4)
-                for (int64_t jp = lane_begin; jp < lane_begin + 4; jp++) {
-                    if (jp < jp_end) {
-                        int64_t j = A2_crd[jp];
-                        partial_vals[jp - lane_begin] += A_vals[jp] * x_vals[j];
-                    }
+                {
+                    int64_t jp = lane_begin;
+                    *(sparsec_double4 *)&partial_vals[jp - lane_begin] += (sparsec_double4){
+                        jp < jp_end ? A_vals[jp] * x_vals[A2_crd[jp]] : 0.0,
+                        jp + 1 < jp_end ? A_vals[jp + 1] * x_vals[A2_crd[jp + 1]] : 0.0,
+                        jp + 2 < jp_end ? A_vals[jp + 2] * x_vals[A2_crd[jp + 2]] : 0.0,
+                        jp + 3 < jp_end ? A_vals[jp + 3] * x_vals[A2_crd[jp + 3]] : 0.0,
+                    };
                 }
             }
-            SPARSEC_UNROLL(4)
-            for (int64_t j1 = 0; j1 < 4; j1++) {
-                sum += partial_vals[j1];
+            sparsec_double4 sum_lanes = {0};
+            {
+                int64_t j1 = 0;
+                sum_lanes += *(const sparsec_double4 *)&partial_vals[j1];
             }
+            sum += sparsec_sum_double4(sum_lanes);
             y_vals[i] = sum;
         }
     }

@@ -1,0 +1,80 @@
+//! What the iterations of a loop see that run several at a time (see [`super::widen`]).
+
+use super::build as b;
+use super::device::{Definitions, inlined};
+use super::ir::{Expr, ExprKind, Stmt, VarId};
+use super::linear::Linear;
+use super::visit;
+
+/// What a loop whose iterations run several at a time is about.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    pub var: VarId,
+    pub count: u32,
+    /// What the body's variables are.
+    pub known: Definitions,
+}
+
+impl Lanes {
+    /// The loop over `var` with this body.
+    #[must_use]
+    pub fn of(var: VarId, count: u32, body: &[Stmt]) -> Self {
+        Lanes {
+            var,
+            count,
+            known: super::device::definitions(body, &|_| false),
+        }
+    }
+
+    /// How far the index advances from one iteration to the next.
+    #[must_use]
+    pub fn stride(&self, index: &Expr) -> Option<i64> {
+        let (factor, _) = Linear::of(&inlined(index, &self.known))?.split(self.var)?;
+        Some(factor)
+    }
+
+    /// Whether lanes have different values of a subscript or a test.
+    #[must_use]
+    pub fn varies(&self, index: &Expr) -> bool {
+        let mut found = false;
+        visit::expr(&inlined(index, &self.known), &mut |node| {
+            found |= node.kind == ExprKind::Var(self.var);
+        });
+        found
+    }
+
+    /// An expression as the lane of this number sees it, where subscripts that advance with
+    /// the loop have the value of the first.
+    #[must_use]
+    pub fn at(&self, e: &Expr, lane: u32) -> Expr {
+        let mut e = e.clone();
+        visit::replace_expr(&mut e, &mut |node| {
+            let ExprKind::Var(v) = node.kind else {
+                return None;
+            };
+            match (self.stride(node), self.known.get(&v)) {
+                (Some(stride), _) => Some(b::add(
+                    node.clone(),
+                    b::int(stride.saturating_mul(i64::from(lane))),
+                )),
+                (None, Some(init)) => Some(self.at(init, lane)),
+                (None, None) => None,
+            }
+        });
+        e
+    }
+
+    /// Whether the expression has a value for each lane.
+    #[must_use]
+    pub fn is_wide(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Load { index, .. } => self.varies(index),
+            ExprKind::Var(v) => self.known.get(v).is_some_and(|init| self.is_wide(init)),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.is_wide(a),
+            ExprKind::Binary(_, a, b) => self.is_wide(a) || self.is_wide(b),
+            ExprKind::Call(_, args) => args.iter().any(|a| self.is_wide(a)),
+            ExprKind::Select(c, a, b) => self.is_wide(c) || self.is_wide(a) || self.is_wide(b),
+            ExprKind::Literal(_) | ExprKind::Place(_) => false,
+        }
+    }
+}
