@@ -164,6 +164,22 @@ impl Provenance {
             .filter(move |r| r.parents().contains(&var))
     }
 
+    /// The accesses whose positions variables count.
+    pub fn accesses_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+        self.relations
+            .iter_mut()
+            .filter_map(|relation| match relation {
+                Relation::Pos { access, .. } => Some(access),
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Inspect { .. }
+                | Relation::Precompute { .. } => None,
+            })
+    }
+
     /// `var` and every variable that it derives from.
     #[must_use]
     pub fn ancestors(&self, var: VarId) -> Vec<VarId> {

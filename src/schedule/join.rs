@@ -81,6 +81,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         rename(&mut graph, nest, &pairs);
     }
     graph.nests[at + 1].joined = depth;
+    share_tags(&mut graph, at, depth, arguments)?;
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
     for (first, second, depth) in dependence::sharing(&graph) {
         if (first..second).contains(&at) {
@@ -116,6 +117,36 @@ pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), D
                 "statements joined before",
             )
             .with_help("leave the shared loops apart from the others, or do not join them"));
+        }
+    }
+    Ok(())
+}
+
+/// What commands said of a shared loop of either statement holds for both.
+fn share_tags(
+    graph: &mut Graph,
+    at: usize,
+    depth: usize,
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    for n in 0..depth {
+        let [a, b] = [at, at + 1].map(|nest| graph.nests[nest].loops[n].tag.clone());
+        if let (Some(x), Some(y)) = (a.unroll, b.unroll)
+            && x != y
+        {
+            let name = &graph.var(graph.nests[at].loops[n].var).name;
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!("`{name}` is unrolled by {x} in one statement and by {y} in the other"),
+                "one loop from here on",
+            )
+            .with_help("join first, then unroll"));
+        }
+        for nest in [at, at + 1] {
+            let tag = &mut graph.nests[nest].loops[n].tag;
+            tag.unroll = a.unroll.or(b.unroll);
+            tag.gallop = a.gallop || b.gallop;
         }
     }
     Ok(())
@@ -204,6 +235,11 @@ fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
         }
         rename_expr(&mut part.rhs, &to);
     });
+    for access in graph.provenance.accesses_mut() {
+        for subscript in &mut access.subscripts {
+            rename_expr(subscript, &to);
+        }
+    }
     for var in &mut graph.vars {
         for bound in [&mut var.range.lo, &mut var.range.hi] {
             if let Bound::Dynamic(e) = bound {

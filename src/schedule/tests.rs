@@ -229,6 +229,7 @@ fn refused() {
         (CHAIN, "join(S1, S2, i)"),
         (TWO, "join(S2, S1, i)"),
         (TWO, "join(S1, S3, i)"),
+        (TWO, "unroll(S1.i, 2) unroll(S2.i, 4) join(S1, S2, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (THREE, "join(S1, S2, i) join(S2, S3, i)"),
         (THREE, "join(S1, S2, i) fuse(S1.i, S1.j, f)"),
