@@ -175,9 +175,28 @@ impl Splitter<'_> {
         let second = self.copy(&[second]).into_iter().next()?;
         let end = Stmt::Let {
             var: id,
-            init: b::max(lo.clone(), full),
+            init: self.not_before(lo, full),
         };
         Some((end, first, second))
+    }
+
+    /// The end of a loop from `lo` on that may have no iterations.
+    fn not_before(&self, lo: &Expr, end: Expr) -> Expr {
+        let ExprKind::Binary(BinaryOp::FloorDiv, n, by) = &end.kind else {
+            return b::max(lo.clone(), end);
+        };
+        let sizes = &self.kernel.interface.sizes;
+        let size = sizes.iter().any(|s| n.kind == ExprKind::Var(s.var));
+        match b::as_int(lo) {
+            Some(0) if size => b::binary(BinaryOp::Div, (**n).clone(), (**by).clone()),
+            // Compilers divide what is not negative by a shift alone.
+            Some(0) => b::binary(
+                BinaryOp::Div,
+                b::max(lo.clone(), (**n).clone()),
+                (**by).clone(),
+            ),
+            Some(_) | None => b::max(lo.clone(), end),
+        }
     }
 
     /// The statements with variables and arrays of their own.

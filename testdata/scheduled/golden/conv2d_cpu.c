@@ -22,7 +22,7 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
         for (int64_t op0 = 0; op0 < (OP + 7) / 8; op0++) {
             if (OP - op0 * 8 >= 8) {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
-                    int64_t w0_full = sparsec_max_int64(0, (W - KW + 1) / 16);
+                    int64_t w0_full = sparsec_max_int64(0, W - KW + 1) / 16;
                     for (int64_t w0 = 0; w0 < w0_full; w0++) {
                         double tile_vals[128];
                         SPARSEC_UNROLL(8)

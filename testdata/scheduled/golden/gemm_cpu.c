@@ -32,7 +32,7 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
             }
         }
         if (N - j0 * 16 >= 16) {
-            int64_t i0_full = sparsec_max_int64(0, M / 6);
+            int64_t i0_full = M / 6;
             for (int64_t i0 = 0; i0 < i0_full; i0++) {
                 double tile_vals[96];
                 SPARSEC_UNROLL(6)

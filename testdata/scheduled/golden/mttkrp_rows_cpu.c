@@ -28,7 +28,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             int64_t i = B1_crd[pB1];
-            int64_t j0_full = sparsec_max_int64(0, J / 32);
+            int64_t j0_full = J / 32;
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 double row_vals[32];
                 SPARSEC_UNROLL(4)

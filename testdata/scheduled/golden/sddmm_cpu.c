@@ -50,7 +50,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                 for (int64_t k1 = 0; k1 < 16; k1++) {
                     partial_vals[k1] = 0.0;
                 }
-                int64_t k0_full = sparsec_max_int64(0, K / 16);
+                int64_t k0_full = K / 16;
                 for (int64_t k0 = 0; k0 < k0_full; k0++) {
                     SPARSEC_UNROLL(2)
                     for (int64_t lane = 0; lane < 16; lane += 8) {

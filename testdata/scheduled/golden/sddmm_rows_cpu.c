@@ -43,7 +43,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
-            int64_t k0_full = sparsec_max_int64(0, K / 32);
+            int64_t k0_full = K / 32;
             for (int64_t k0 = 0; k0 < k0_full; k0++) {
                 double row_vals[32];
                 SPARSEC_UNROLL(4)

@@ -32,7 +32,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             }
             int64_t jp_begin = A2_pos[i];
             int64_t jp_end = A2_pos[i + 1];
-            int64_t j0_full = sparsec_max_int64(0, (jp_end - jp_begin) / 4);
+            int64_t j0_full = sparsec_max_int64(0, jp_end - jp_begin) / 4;
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 int64_t lane_begin = jp_begin + j0 * 4;
                 {

@@ -58,7 +58,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                int64_t l0_full = sparsec_max_int64(0, L / 32);
+                int64_t l0_full = L / 32;
                 for (int64_t l0 = 0; l0 < l0_full; l0++) {
                     double tile_vals[32];
                     SPARSEC_UNROLL(32)
