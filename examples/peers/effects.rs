@@ -1,7 +1,7 @@
 //! The effects that the papers report of their schedules, each as schedules of one program
 //! against each other: what a ratio above 1 means is that the first is slower.
 
-use crate::operations::Operation;
+use crate::operations::{Choice, Operation};
 use crate::{Bench, Ours, Peers, compile};
 use sparsec::data::{self, Coo, Tensor};
 use std::path::Path;
@@ -165,7 +165,7 @@ fn table(effect: &Effect, folder: &Path) {
         key: "",
         program,
         schedules: &[],
-        choose: |_| 0,
+        choose: Choice::First,
         rule: "",
         defines: vec![],
         inputs: vec![],
@@ -214,7 +214,7 @@ fn interleaved(bench: &mut Bench, kernels: &[(Operation, libloading::Library)]) 
     let mut times = vec![Vec::new(); kernels.len()];
     for round in 0..ROUNDS + 2 {
         for (own, (_, library)) in times.iter_mut().zip(kernels) {
-            let mut out = bench.result.as_mut_ptr();
+            let mut out = crate::aligned(&mut bench.result);
             let start = Instant::now();
             // SAFETY: the kernel's own signature, see `compile`.
             unsafe {

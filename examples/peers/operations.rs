@@ -43,6 +43,15 @@ pub struct Shape {
     pub positions: Vec<i64>,
 }
 
+/// Which schedule an input gets.
+#[derive(Clone, Copy)]
+pub enum Choice {
+    First,
+    Rule(fn(&Shape) -> usize),
+    /// The one that was fastest in a run before the one that counts.
+    Fastest,
+}
+
 /// One operation: our program and schedules, and how they are called: `d` are the extents,
 /// `a` the operands' arrays, `*out` the result.
 pub struct Operation {
@@ -52,7 +61,7 @@ pub struct Operation {
     pub program: &'static str,
     pub schedules: &'static [&'static str],
     /// Which schedule an input gets, and the rule in words.
-    pub choose: fn(&Shape) -> usize,
+    pub choose: Choice,
     pub rule: &'static str,
     pub defines: Vec<(String, i64)>,
     /// Files, or the extents of dense operands.
@@ -87,7 +96,7 @@ pub fn operations() -> Vec<Operation> {
         key: "spmm",
         program: "testdata/scheduled/spmm.tc",
         schedules: &["spmm_cpu"],
-        choose: |_| 0,
+        choose: Choice::First,
         rule: "",
         defines: vec![("COLS".to_string(), count)],
         inputs: names(MATRICES),
@@ -105,7 +114,7 @@ pub fn operations() -> Vec<Operation> {
         key: "sddmm",
         program: "testdata/scheduled/sddmm.tc",
         schedules: &["sddmm_cpu", "sddmm_rows_cpu"],
-        choose: |s| usize::from(s.extents[2] <= 64),
+        choose: Choice::Rule(|s| usize::from(s.extents[2] <= 64)),
         rule: "`sddmm_rows_cpu` up to 64 columns, else `sddmm_cpu`.",
         defines: vec![],
         inputs: names(MATRICES),
@@ -127,8 +136,8 @@ pub fn operations() -> Vec<Operation> {
             key: "spmv",
             program: "testdata/scheduled/spmv.tc",
             schedules: &["spmv_cpu", "spmv_lanes_cpu"],
-            choose: |s| usize::from(s.stored >= 16 * s.extents[0]),
-            rule: "`spmv_lanes_cpu` from 16 stored elements a row on, else `spmv_cpu`.",
+            choose: Choice::Fastest,
+            rule: "Of `spmv_cpu` and `spmv_lanes_cpu` the one that was faster in a run before.",
             defines: vec![],
             inputs: names(MATRICES),
             order: 2,
@@ -150,7 +159,7 @@ pub fn operations() -> Vec<Operation> {
             key: "mttkrp3",
             program: "testdata/scheduled/mttkrp3.tc",
             schedules: &["mttkrp_cpu", "mttkrp_rows_cpu"],
-            choose: |s| usize::from(s.stored < 2 * s.positions[1]),
+            choose: Choice::Rule(|s| usize::from(s.stored < 2 * s.positions[1])),
             rule: "`mttkrp_rows_cpu` below two elements a fibre, else `mttkrp_cpu`.",
             defines: vec![],
             inputs: names(TENSORS),
@@ -168,7 +177,7 @@ pub fn operations() -> Vec<Operation> {
             key: "mttkrp4",
             program: "testdata/scheduled/mttkrp4.tc",
             schedules: &["mttkrp4_registers_cpu"],
-            choose: |_| 0,
+            choose: Choice::First,
             rule: "",
             defines: vec![],
             inputs: names(TENSORS4),
@@ -186,7 +195,7 @@ pub fn operations() -> Vec<Operation> {
             key: "ttv",
             program: "testdata/scheduled/ttv_sparse.tc",
             schedules: &["ttv_fibres_cpu"],
-            choose: |_| 0,
+            choose: Choice::First,
             rule: "",
             defines: vec![],
             inputs: names(TENSORS),
@@ -207,7 +216,7 @@ pub fn operations() -> Vec<Operation> {
             key: "ttm",
             program: "testdata/scheduled/ttm.tc",
             schedules: &["ttm_cpu"],
-            choose: |_| 0,
+            choose: Choice::First,
             rule: "",
             defines: columns(32),
             inputs: names(TENSORS),
@@ -228,7 +237,7 @@ pub fn operations() -> Vec<Operation> {
             key: "gemm",
             program: "testdata/scheduled/gemm.tc",
             schedules: &["gemm_cpu"],
-            choose: |_| 0,
+            choose: Choice::First,
             rule: "",
             defines: vec![],
             inputs: names(&["256 x 256 x 256", "512 x 512 x 512", "1024 x 1024 x 1024"]),
@@ -246,7 +255,7 @@ pub fn operations() -> Vec<Operation> {
             key: "conv2d",
             program: "testdata/scheduled/conv2d.tc",
             schedules: &["conv2d_cpu"],
-            choose: |_| 0,
+            choose: Choice::First,
             rule: "The sizes stand in the program, since oneDNN makes its kernel for them too; its \
                    reordering of operands is not timed.",
             defines: vec![],
