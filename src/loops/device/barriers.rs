@@ -301,8 +301,18 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
     if new.units.is_empty() {
         return false;
     }
-    // The same element may be another thread's in another iteration.
-    if old.earlier && !new.fixed {
+    // The same element may be another thread's in another iteration: where its loop begins
+    // elsewhere, or where data say which element is whose.
+    let told = |access: &Access| {
+        let mut loads = false;
+        if let Some(index) = &access.index {
+            visit::expr(&inlined(index, definitions), &mut |e| {
+                loads |= matches!(e.kind, ExprKind::Load { .. });
+            });
+        }
+        loads
+    };
+    if old.earlier && (!new.fixed || told(old) || told(new)) {
         return true;
     }
     let (Some(a), Some(c)) = (&old.index, &new.index) else {
