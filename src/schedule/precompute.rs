@@ -76,19 +76,20 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 }
 
 /// The nest that an expression stands in: a statement's, or below it a workspace's.
-struct Place {
-    nest: usize,
-    path: Vec<usize>,
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) nest: usize,
+    pub(super) path: Vec<usize>,
 }
 
 impl Place {
-    fn of<'g>(&self, graph: &'g Graph) -> &'g Nest {
+    pub(super) fn of<'g>(&self, graph: &'g Graph) -> &'g Nest {
         self.path
             .iter()
             .fold(&graph.nests[self.nest], |nest, &at| &nest.producers[at])
     }
 
-    fn of_mut<'g>(&self, graph: &'g mut Graph) -> &'g mut Nest {
+    pub(super) fn of_mut<'g>(&self, graph: &'g mut Graph) -> &'g mut Nest {
         self.path
             .iter()
             .fold(&mut graph.nests[self.nest], |nest, &at| {

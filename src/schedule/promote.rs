@@ -5,20 +5,27 @@
 //! after:  `forall(v, where(forall(i1, forall(k1, ... T_tile(i1,k1) ...)), forall(i1_T, forall(k1_T, T_tile(i1_T,k1_T) = T(i,k)))))`
 //!
 //! A `precompute` over the parts of T's variables whose loops stand inside v; subscripts of
-//! subscripts (index tensors) too. `shared` memory is that of a block: v stands outside its
+//! subscripts (index tensors) too. Where subscripts add up variables, or several accesses
+//! differ by constants, the box around what they touch ([`window`]). `shared` memory is that of a block: v stands outside its
 //! loops over threads; `local` is a thread's own, in registers where its loops are unrolled.
-//! Refused: no statement reads T inside v, or several do with different subscripts; a part
+//! Refused: no statement reads T inside v, or with subscripts of different variables; a part
 //! inside v has no constant number of iterations; the tile is too large.
 
-use super::arguments::Arguments;
+mod window;
+
+use self::window::Side;
+use super::arguments::{Arguments, new_var};
+use super::precompute::Place;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::format::TensorFormat;
 use crate::graph::concretize::around;
 use crate::graph::order::vars_in;
 use crate::graph::print::{expr_text, var_text};
-use crate::graph::{Graph, Nest, Space, visit};
-use crate::program::ir::{Expr, ExprKind, SizeExpr, VarId};
-use crate::syntax::ast::Command;
+use crate::graph::{Graph, Loop, Nest, Space, visit};
+use crate::program::ir::{Access, Bound, Expr, ExprKind, Role, SizeExpr, Tensor, TensorId, VarId};
+use crate::scalar::Literal;
+use crate::syntax::ast::{Command, Ident};
 
 const USAGE: &str = "promote(A, shared, k0)";
 
@@ -44,18 +51,41 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     };
     let var = arguments.loop_var(&graph, 2)?;
     arguments.expect_open(&graph, var)?;
-    let Some((access, inside)) = tile(&graph, &name.name, var, arguments)? else {
+    let Some(reads) = reads_inside(&graph, &name.name, var) else {
         return Err(arguments.wrong(
             name.span,
             format!("no statement reads `{}` inside that loop", name.name),
             USAGE,
         ));
     };
-    check_size(&graph, &name.name, &inside, space, arguments)?;
     let mut tile_name = format!("{}_tile", name.name);
     while graph.tensors.iter().any(|t| t.name == tile_name) {
         tile_name.push('_');
     }
+    if !graph.tensor(reads.tensor).is_sparse()
+        && let Some(sides) = window::sides(&graph, &reads.accesses, &reads.loops, reads.at)
+    {
+        let text = format!(
+            "promote({}, {}, {})",
+            name.name,
+            kind.name,
+            var_text(&graph, var)
+        );
+        let mut graph = stage(graph, arguments, &reads, &sides, &tile_name, space)?;
+        graph.script.push(text);
+        super::reorder::check_all(&graph, arguments)?;
+        return Ok(graph);
+    }
+    let [access] = reads.accesses.as_slice() else {
+        return Err(arguments.wrong(
+            arguments.span,
+            format!("`{}` is read with different subscripts", name.name),
+            "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
+        ));
+    };
+    let inside = &reads.inside;
+    let extents = extents(&graph, inside, arguments)?;
+    check_size(&graph, reads.tensor, &extents, space, arguments)?;
     let own: Vec<String> = inside.iter().map(|&v| var_text(&graph, v)).collect();
     let copies: Vec<String> = inside
         .iter()
@@ -63,7 +93,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         .collect();
     let text = format!(
         "precompute({}, {{{}}}, {{{}}}, {tile_name})",
-        expr_text(&graph, &access),
+        expr_text(&graph, access),
         own.join(", "),
         copies.join(", ")
     );
@@ -119,103 +149,119 @@ fn refused(arguments: &Arguments) -> Diagnostic {
     arguments.wrong(arguments.span, "no tile can be made".to_string(), USAGE)
 }
 
-/// The access to the tensor inside the loop, and the loops inside that its subscripts run
-/// over.
-fn tile(
-    graph: &Graph,
-    name: &str,
-    var: VarId,
-    arguments: &Arguments,
-) -> Result<Option<(Expr, Vec<VarId>)>, Diagnostic> {
-    let mut found = None;
-    for nest in &graph.nests {
-        tile_below(graph, nest, &[], (name, var), arguments, &mut found)?;
-    }
-    Ok(found)
+/// How a nest reads a tensor inside a loop.
+struct Reads {
+    place: Place,
+    tensor: TensorId,
+    /// Different ones.
+    accesses: Vec<Expr>,
+    /// Around the accesses, outermost first; the loop is number `at`.
+    loops: Vec<VarId>,
+    at: usize,
+    /// The loops inside that subscripts run over.
+    inside: Vec<VarId>,
 }
 
-/// As [`tile`], in a nest and the nests of its workspaces: `outer` are the loops around it
-/// of the nests that read it.
-fn tile_below(
+fn reads_inside(graph: &Graph, name: &str, var: VarId) -> Option<Reads> {
+    let mut found = None;
+    for (at, nest) in graph.nests.iter().enumerate() {
+        let place = Place {
+            nest: at,
+            path: Vec::new(),
+        };
+        reads_below(graph, nest, &place, &[], (name, var), &mut found);
+    }
+    found
+}
+
+/// As [`reads_inside`], in a nest and the nests of its workspaces: `outer` are the loops
+/// around it of the nests that read it.
+fn reads_below(
     graph: &Graph,
     nest: &Nest,
+    place: &Place,
     outer: &[VarId],
     (name, var): (&str, VarId),
-    arguments: &Arguments,
-    found: &mut Option<(Expr, Vec<VarId>)>,
-) -> Result<(), Diagnostic> {
-    for producer in &nest.producers {
+    found: &mut Option<Reads>,
+) {
+    for (n, producer) in nest.producers.iter().enumerate() {
         let above = [outer, around(graph, nest, producer).as_slice()].concat();
-        tile_below(graph, producer, &above, (name, var), arguments, found)?;
+        let mut place = place.clone();
+        place.path.push(n);
+        reads_below(graph, producer, &place, &above, (name, var), found);
     }
     let loops = [outer, nest.loop_vars().as_slice()].concat();
     let Some(at) = loops.iter().position(|&v| v == var) else {
-        return Ok(());
+        return;
     };
+    let mut tensor = None;
     let mut accesses: Vec<Expr> = Vec::new();
     visit(&nest.rhs, &mut |e| {
         if let ExprKind::Access(access) = &e.kind
             && graph.tensor(access.tensor).name == name
             && !accesses.iter().any(|a| crate::graph::equal::same(a, e))
         {
+            tensor = Some(access.tensor);
             accesses.push(e.clone());
         }
     });
-    let access = match accesses.as_slice() {
-        [] => return Ok(()),
-        [one] => one.clone(),
-        [_, ..] => {
-            return Err(arguments.wrong(
-                arguments.span,
-                format!("`{name}` is read with different subscripts"),
-                "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
-            ));
-        }
-    };
     let mut inside = Vec::new();
-    for root in vars_in(&access) {
+    for root in accesses.iter().flat_map(vars_in) {
         for leaf in graph.provenance.leaves(root, &loops) {
             if loops[at + 1..].contains(&leaf) && !inside.contains(&leaf) {
                 inside.push(leaf);
             }
         }
     }
-    if !inside.is_empty() {
-        *found = Some((access, inside));
+    if let (Some(tensor), false) = (tensor, inside.is_empty()) {
+        *found = Some(Reads {
+            place: place.clone(),
+            tensor,
+            accesses,
+            loops,
+            at,
+            inside,
+        });
     }
-    Ok(())
+}
+
+fn extents(graph: &Graph, inside: &[VarId], arguments: &Arguments) -> Result<Vec<i64>, Diagnostic> {
+    let constant = |&var: &VarId| {
+        let Some(SizeExpr::Const(n)) = graph.extent(var) else {
+            return Err(not_constant(graph, var, arguments));
+        };
+        Ok(n)
+    };
+    inside.iter().map(constant).collect()
+}
+
+fn not_constant(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
+    let own = &graph.var(var).name;
+    Diagnostic::error(
+        codes::NO_TILE,
+        arguments.span,
+        format!("the loop over `{own}` has no constant number of iterations"),
+        "no fixed-size tile",
+    )
+    .with_help(format!("`split` {own} and promote outside its inner part"))
 }
 
 fn check_size(
     graph: &Graph,
-    name: &str,
-    inside: &[VarId],
+    tensor: TensorId,
+    extents: &[i64],
     space: Space,
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
-    let mut bytes = graph
-        .tensors
-        .iter()
-        .find(|t| t.name == name)
-        .map_or(8, |t| t.ty.size() as i64);
-    for &var in inside {
-        let Some(SizeExpr::Const(n)) = graph.extent(var) else {
-            let own = &graph.var(var).name;
-            return Err(Diagnostic::error(
-                codes::NO_TILE,
-                arguments.span,
-                format!("the loop over `{own}` has no constant number of iterations"),
-                "no fixed-size tile",
-            )
-            .with_help(format!("`split` {own} and promote outside its inner part")));
-        };
-        bytes = bytes.saturating_mul(n);
-    }
+    let tensor = graph.tensor(tensor);
+    let size = tensor.ty.size() as i64;
+    let bytes = extents.iter().fold(size, |all, &n| all.saturating_mul(n));
     let most = match space {
         Space::Shared => MOST_SHARED,
         Space::Local => MOST_LOCAL,
     };
     if bytes > most {
+        let name = &tensor.name;
         return Err(Diagnostic::error(
             codes::NO_TILE,
             arguments.span,
@@ -225,4 +271,104 @@ fn check_size(
         .with_help("make the tiles smaller, or promote further inside"));
     }
     Ok(())
+}
+
+/// Stages the box that the accesses touch.
+fn stage(
+    mut graph: Graph,
+    arguments: &Arguments,
+    reads: &Reads,
+    sides: &[Side],
+    tile_name: &str,
+    space: Space,
+) -> Result<Graph, Diagnostic> {
+    let span = arguments.span;
+    let tiled: Vec<&Side> = sides.iter().filter(|side| side.is_tiled()).collect();
+    let mut extents = Vec::new();
+    for side in &tiled {
+        let extent = side.extent(&graph);
+        extents.push(extent.map_err(|var| not_constant(&graph, var, arguments))?);
+    }
+    check_size(&graph, reads.tensor, &extents, space, arguments)?;
+    let stmt = reads.place.of(&graph).stmt;
+    let operand = graph.tensor(reads.tensor).clone();
+    let tile = graph.add_tensor(Tensor {
+        name: tile_name.to_string(),
+        span,
+        role: Role::Temporary,
+        ty: operand.ty,
+        format: TensorFormat::dense(tiled.len()),
+        dims: extents.iter().map(|&n| SizeExpr::Const(n)).collect(),
+        fill: Literal::ZERO,
+    });
+    graph.workspaces.push(tile);
+    graph.spaces.push((tile, space));
+    // Of each mode, the variable that runs over the side.
+    let mut over: Vec<Option<VarId>> = Vec::new();
+    let mut left = extents.into_iter();
+    for (m, side) in sides.iter().enumerate() {
+        if !side.is_tiled() {
+            over.push(None);
+            continue;
+        }
+        let name = match side.inside.first() {
+            Some(&(var, _)) => format!("{}_{tile_name}", graph.var(var).name),
+            None => format!("{tile_name}_{m}"),
+        };
+        let var = new_var(&mut graph, &Ident { name, span })?;
+        let own = &mut graph.vars[var.index()];
+        own.stmt = stmt;
+        own.range.hi = Bound::Static(SizeExpr::Const(left.next().unwrap_or(1)));
+        over.push(Some(var));
+    }
+    let mut subscripts = Vec::new();
+    let mut bounds = Vec::new();
+    for ((side, &var), dim) in sides.iter().zip(&over).zip(&operand.dims) {
+        let subscript = side.subscript(var, span);
+        if side.is_tiled() {
+            bounds.push((subscript.clone(), dim.clone(), side.negative));
+        }
+        subscripts.push(subscript);
+    }
+    let element = Expr {
+        kind: ExprKind::Access(Access {
+            tensor: reads.tensor,
+            subscripts,
+        }),
+        ty: operand.ty.compute(),
+        span,
+    };
+    // What is loaded side by side stands side by side.
+    let order = operand.format.modes.iter().filter_map(|&m| over[m]);
+    let loops: Vec<Loop> = order.map(Loop::serial).collect();
+    let mut replaced = Vec::new();
+    for e in &reads.accesses {
+        let ExprKind::Access(access) = &e.kind else {
+            continue;
+        };
+        let Some(subscripts) = window::offsets(sides, access, span) else {
+            return Err(refused(arguments));
+        };
+        let kind = ExprKind::Access(Access {
+            tensor: tile,
+            subscripts,
+        });
+        replaced.push((e, Expr { kind, ..e.clone() }));
+    }
+    let nest = reads.place.of_mut(&mut graph);
+    for (from, to) in replaced {
+        crate::graph::build::replace(&mut nest.rhs, from, &to);
+    }
+    nest.producers.push(Nest {
+        stmt,
+        tensor: tile,
+        lhs: over.into_iter().flatten().collect(),
+        op: None,
+        rhs: window::guarded(element, &bounds),
+        loops,
+        producers: Vec::new(),
+        joined: 0,
+        span: nest.span,
+    });
+    Ok(graph)
 }

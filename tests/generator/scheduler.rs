@@ -251,7 +251,17 @@ impl Maker {
             90..=91 => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
                 let space = self.pick(&["shared", "local"]);
-                ("promote", format!("promote({tensor}, {space}, {i})"))
+                let (first, second) = neighbours(self);
+                if self.chance(50) || first == second {
+                    return ("promote", format!("promote({tensor}, {space}, {i})"));
+                }
+                // Loops of constant length inside, whose windows overlap where subscripts
+                // add them up.
+                let tiled = format!(
+                    "split({first}, a{n}, b{n}, {factor}) split({second}, c{n}, d{n}, 2) \
+                     reorder(a{n}, c{n}, b{n}, d{n}) promote({tensor}, {space}, c{n})"
+                );
+                ("promote", tiled)
             }
             92..=95 => ("unroll", format!("unroll({i}, {factor})")),
             _ => {

@@ -11,8 +11,7 @@
  *   reorder(b0, y0, ty, y1, r, x0, x1)
  *   precompute(I3(b,wxx) * W(wy,wxx), {ty, y1, r}, {ty2, y2, r2}, sums)
  *   reorder(x0, ty2, y2, x1, r2)
- *   precompute(I3(b,wxx), {r2, ty2, x1}, {r2_I3_tile, ty2_I3_tile, x1_I3_tile}, I3_tile)
- *   reorder(r2_I3_tile, ty2_I3_tile, x1_I3_tile)
+ *   promote(I3, shared, x0)
  *   precompute(W(wy,wxx), {y2, x1}, {y2_W_tile, x1_W_tile}, W_tile)
  *   reorder(y2_W_tile, x1_W_tile)
  *   unroll(x1, 16)
@@ -45,16 +44,9 @@ static __global__ void __launch_bounds__(128) C3_kernel(int64_t B, int64_t WX, i
                 }
             }
             __shared__ float I3_tile_vals[1024];
-            for (int64_t r2_I3_tile = 0; r2_I3_tile < 8; r2_I3_tile++) {
-                int64_t ty2_I3_tile = threadIdx.y;
-                if (ty2_I3_tile < sparsec_min_int64(4, B - (b0 * 32 + r2_I3_tile * 4))) {
-                    int64_t b = b0 * 32 + (r2_I3_tile * 4 + ty2_I3_tile);
-                    int64_t x1_I3_tile = threadIdx.x;
-                    if (x1_I3_tile < sparsec_min_int64(32, WX - x0 * 32)) {
-                        int64_t wxx = x0 * 32 + x1_I3_tile;
-                        I3_tile_vals[(r2_I3_tile * 4 + ty2_I3_tile) * 32 + x1_I3_tile] = I3_vals[b * WX + wxx];
-                    }
-                }
+            for (int64_t r2_I3_tile = threadIdx.y; r2_I3_tile < 32; r2_I3_tile += 4) {
+                int64_t x1_I3_tile = threadIdx.x;
+                I3_tile_vals[r2_I3_tile * 32 + x1_I3_tile] = b0 * 32 + r2_I3_tile < B && x0 * 32 + x1_I3_tile < WX ? I3_vals[(b0 * 32 + r2_I3_tile) * WX + (x0 * 32 + x1_I3_tile)] : 0.0f;
             }
             __syncthreads();
             if (WX - x0 * 32 >= 32) {

@@ -15,6 +15,7 @@
  *   reorder(c0, h2, w2, c1, kh, kw, o2)
  *   precompute(W1(g,o,c,kh,kw), {o2, c1, kh, kw}, {o2_W1_tile, c1_W1_tile, kh_W1_tile, kw_W1_tile}, W1_tile)
  *   reorder(o2_W1_tile, c1_W1_tile, kh_W1_tile, kw_W1_tile)
+ *   promote(I, shared, c0)
  *   parallelize(S0.n, GPUBlockZ, NoRaces)
  *   parallelize(S0.g, GPUBlockY, NoRaces)
  *   parallelize(o0, GPUBlock, NoRaces)
@@ -38,8 +39,16 @@ static __global__ void __launch_bounds__(256) gconv_kernel(int64_t N, int64_t G,
                         sums_vals[e] = 0.0f;
                     }
                     for (int64_t c0 = 0; c0 < (C + 7) / 8; c0++) {
-                        __shared__ float W1_tile_vals[576];
+                        __shared__ float I_tile_vals[2720];
                         __syncthreads();
+                        for (int64_t c1_I_tile = 0; c1_I_tile < 8; c1_I_tile++) {
+                            for (int64_t h2_I_tile = threadIdx.y; h2_I_tile < 10; h2_I_tile += 8) {
+                                for (int64_t w2_I_tile = threadIdx.x; w2_I_tile < 34; w2_I_tile += 32) {
+                                    I_tile_vals[(c1_I_tile * 10 + h2_I_tile) * 34 + w2_I_tile] = c0 * 8 + c1_I_tile < C && h0 * 8 + h2_I_tile < H && w0 * 32 + w2_I_tile < W ? I_vals[(((n * G + g) * C + (c0 * 8 + c1_I_tile)) * H + (h0 * 8 + h2_I_tile)) * W + (w0 * 32 + w2_I_tile)] : 0.0f;
+                                }
+                            }
+                        }
+                        __shared__ float W1_tile_vals[576];
                         for (int64_t o2_W1_tile = 0; o2_W1_tile < sparsec_min_int64(8, F - o0 * 8); o2_W1_tile++) {
                             int64_t o = o0 * 8 + o2_W1_tile;
                             int64_t c1_W1_tile = threadIdx.y;
@@ -58,18 +67,15 @@ static __global__ void __launch_bounds__(256) gconv_kernel(int64_t N, int64_t G,
                         __syncthreads();
                         int64_t h2 = threadIdx.y;
                         if (h2 < sparsec_min_int64(8, H - 2 - h0 * 8)) {
-                            int64_t h = h0 * 8 + h2;
                             int64_t w2 = threadIdx.x;
                             if (w2 < sparsec_min_int64(32, W - 2 - w0 * 32)) {
-                                int64_t w = w0 * 32 + w2;
                                 for (int64_t c1 = 0; c1 < sparsec_min_int64(8, C - c0 * 8); c1++) {
-                                    int64_t c = c0 * 8 + c1;
                                     for (int64_t kh = 0; kh < 3; kh++) {
                                         for (int64_t kw = 0; kw < 3; kw++) {
                                             SPARSEC_UNROLL(8)
                                             for (int64_t o2 = 0; o2 < 8; o2++) {
                                                 if (o2 < F - o0 * 8) {
-                                                    sums_vals[o2] += I_vals[(((n * G + g) * C + c) * H + (h + kh)) * W + (w + kw)] * W1_tile_vals[((o2 * 8 + c1) * 3 + kh) * 3 + kw];
+                                                    sums_vals[o2] += I_tile_vals[(c1 * 10 + (h2 + kh)) * 34 + (w2 + kw)] * W1_tile_vals[((o2 * 8 + c1) * 3 + kh) * 3 + kw];
                                                 }
                                             }
                                         }

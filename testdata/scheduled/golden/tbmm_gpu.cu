@@ -11,8 +11,7 @@
  *   reorder(b, n0, k0, ty, k1, r, m0, m1)
  *   precompute(X(b,n,m) * Y(b,k,m), {ty, k1, r}, {ty2, k2, r2}, sums)
  *   reorder(m0, ty2, k2, m1, r2)
- *   precompute(X(b,n,m), {r2, ty2, m1}, {r2_X_tile, ty2_X_tile, m1_X_tile}, X_tile)
- *   reorder(r2_X_tile, ty2_X_tile, m1_X_tile)
+ *   promote(X, shared, m0)
  *   precompute(Y(b,k,m), {k2, m1}, {k2_Y_tile, m1_Y_tile}, Y_tile)
  *   reorder(k2_Y_tile, m1_Y_tile)
  *   unroll(m1, 8)
@@ -47,15 +46,10 @@ static __global__ void __launch_bounds__(256) tbmm_kernel(int64_t B, int64_t N, 
                     }
                 }
                 __shared__ float X_tile_vals[768];
-                for (int64_t r2_X_tile = 0; r2_X_tile < 4; r2_X_tile++) {
-                    int64_t ty2_X_tile = threadIdx.y;
-                    if (ty2_X_tile < sparsec_min_int64(8, N - (n0 * 32 + r2_X_tile * 8))) {
-                        int64_t n = n0 * 32 + (r2_X_tile * 8 + ty2_X_tile);
-                        int64_t m1_X_tile = threadIdx.x;
-                        if (m1_X_tile < sparsec_min_int64(24, M - m0 * 24)) {
-                            int64_t m = m0 * 24 + m1_X_tile;
-                            X_tile_vals[(r2_X_tile * 8 + ty2_X_tile) * 24 + m1_X_tile] = X_vals[(b * N + n) * M + m];
-                        }
+                for (int64_t r2_X_tile = threadIdx.y; r2_X_tile < 32; r2_X_tile += 8) {
+                    int64_t m1_X_tile = threadIdx.x;
+                    if (m1_X_tile < 24) {
+                        X_tile_vals[r2_X_tile * 24 + m1_X_tile] = n0 * 32 + r2_X_tile < N && m0 * 24 + m1_X_tile < M ? X_vals[(b * N + (n0 * 32 + r2_X_tile)) * M + (m0 * 24 + m1_X_tile)] : 0.0f;
                     }
                 }
                 __syncthreads();

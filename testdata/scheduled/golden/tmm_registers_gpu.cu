@@ -12,10 +12,8 @@
  *   reorder(m0, n0, ty, tx, r, c, k0, k1)
  *   precompute(A(m,k) * B(n,k), {ty, tx, r, c}, {ty2, tx2, r2, c2}, sums)
  *   reorder(k0, ty2, tx2, k1, r2, c2)
- *   precompute(A(m,k), {ty2, r2, k1}, {ty2_A_tile, r2_A_tile, k1_A_tile}, A_tile)
- *   reorder(ty2_A_tile, r2_A_tile, k1_A_tile)
- *   precompute(B(n,k), {c2, tx2, k1}, {c2_B_tile, tx2_B_tile, k1_B_tile}, B_tile)
- *   reorder(c2_B_tile, tx2_B_tile, k1_B_tile)
+ *   promote(A, shared, k0)
+ *   promote(B, shared, k0)
  *   unroll(k1, 4)
  *   parallelize(m0, GPUBlockY, NoRaces)
  *   parallelize(n0, GPUBlock, NoRaces)
@@ -37,26 +35,14 @@ static __global__ void __launch_bounds__(256) tmm_kernel(int64_t M, int64_t K, i
         for (int64_t k0 = 0; k0 < (K + 15) / 16; k0++) {
             __shared__ float B_tile_vals[1088];
             __syncthreads();
-            for (int64_t c2_B_tile = 0; c2_B_tile < 4; c2_B_tile++) {
-                int64_t tx2_B_tile = threadIdx.y;
-                if (tx2_B_tile < sparsec_min_int64(16, N - (n0 * 64 + c2_B_tile * 16))) {
-                    int64_t n = n0 * 64 + (c2_B_tile * 16 + tx2_B_tile);
-                    int64_t k1_B_tile = threadIdx.x;
-                    if (k1_B_tile < sparsec_min_int64(16, K - k0 * 16)) {
-                        int64_t k = k0 * 16 + k1_B_tile;
-                        B_tile_vals[(c2_B_tile * 16 + tx2_B_tile) * 17 + k1_B_tile] = B_vals[n * K + k];
-                    }
-                }
+            for (int64_t c2_B_tile = threadIdx.y; c2_B_tile < 64; c2_B_tile += 16) {
+                int64_t k1_B_tile = threadIdx.x;
+                B_tile_vals[c2_B_tile * 17 + k1_B_tile] = n0 * 64 + c2_B_tile < N && k0 * 16 + k1_B_tile < K ? B_vals[(n0 * 64 + c2_B_tile) * K + (k0 * 16 + k1_B_tile)] : 0.0f;
             }
             __shared__ float A_tile_vals[1024];
-            int64_t ty2_A_tile = threadIdx.y;
-            for (int64_t r2_A_tile = 0; r2_A_tile < sparsec_min_int64(4, M - (m0 * 64 + ty2_A_tile * 4)); r2_A_tile++) {
-                int64_t m = m0 * 64 + (ty2_A_tile * 4 + r2_A_tile);
+            for (int64_t ty2_A_tile = threadIdx.y; ty2_A_tile < 64; ty2_A_tile += 16) {
                 int64_t k1_A_tile = threadIdx.x;
-                if (k1_A_tile < sparsec_min_int64(16, K - k0 * 16)) {
-                    int64_t k = k0 * 16 + k1_A_tile;
-                    A_tile_vals[(ty2_A_tile * 4 + r2_A_tile) * 16 + k1_A_tile] = A_vals[m * K + k];
-                }
+                A_tile_vals[ty2_A_tile * 16 + k1_A_tile] = m0 * 64 + ty2_A_tile < M && k0 * 16 + k1_A_tile < K ? A_vals[(m0 * 64 + ty2_A_tile) * K + (k0 * 16 + k1_A_tile)] : 0.0f;
             }
             __syncthreads();
             if (K - k0 * 16 >= 16) {

@@ -1,0 +1,346 @@
+//! Tiles under sliding windows: the elements that `A(i + k)` reads for a tile of i and of k
+//! overlap, and are staged once (002, 5.5: the box around the elements that a tile touches).
+//!
+//! before: `forall(v, ... forall(i1, forall(k, ... A(i + k) + A(i + k + 1) ...)))`
+//! after:  `forall(v, where(... A_tile(i1 + k) + A_tile(i1 + k + 1) ..., forall(e, A_tile(e) = A(i0 * 8 + e))))`
+//!
+//! Of each subscript the loops inside v make an offset in the box, what stands outside its
+//! corner. Elements of the box that A does not have are zeros, which nothing reads.
+
+use crate::diagnostic::Span;
+use crate::graph::{Graph, equal};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, VarId};
+use crate::scalar::{Literal, ScalarType};
+
+/// One subscript of the accesses: `corner + offset + constant`.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    /// What the loops outside add up to.
+    pub corner: Expr,
+    /// The loops inside, and by what each moves the offset.
+    pub inside: Vec<(VarId, i64)>,
+    /// Where the offset begins: the smallest constant of any access, less what loops that
+    /// move it backwards reach; and how far the others reach beyond.
+    pub constant: i64,
+    spread: i64,
+    /// Whether the corner may lie before the first coordinate.
+    pub negative: bool,
+}
+
+impl Side {
+    /// How many elements the box has along this subscript. `None` if a loop inside has no
+    /// constant number of iterations; its variable.
+    ///
+    /// # Errors
+    /// The loop that has none.
+    pub fn extent(&self, graph: &Graph) -> Result<i64, VarId> {
+        let mut last = self.spread;
+        for &(var, by) in &self.inside {
+            let Some(SizeExpr::Const(n)) = graph.extent(var) else {
+                return Err(var);
+            };
+            last = last.saturating_add(by.saturating_abs().saturating_mul(n.max(1) - 1));
+        }
+        Ok(last.saturating_add(1))
+    }
+
+    /// Whether one loop alone runs over the side, one element after the other.
+    fn is_plain(&self) -> bool {
+        self.spread == 0 && matches!(self.inside.as_slice(), [] | [(_, 1)])
+    }
+}
+
+/// The sides of the box that the accesses touch inside the loop number `at` of `loops`.
+/// `None` where they are no windows: each side is that of one loop, or subscripts are not
+/// sums of loops, or those of two accesses differ by more than a constant.
+pub(super) fn sides(
+    graph: &Graph,
+    accesses: &[Expr],
+    loops: &[VarId],
+    at: usize,
+) -> Option<Vec<Side>> {
+    let mut sides: Vec<Side> = Vec::new();
+    for (n, e) in accesses.iter().enumerate() {
+        let ExprKind::Access(access) = &e.kind else {
+            return None;
+        };
+        for (m, subscript) in access.subscripts.iter().enumerate() {
+            let own = side(graph, subscript, loops, at)?;
+            if n == 0 {
+                sides.push(own);
+                continue;
+            }
+            let side = &mut sides[m];
+            if side.inside != own.inside || !equal::same(&side.corner, &own.corner) {
+                return None;
+            }
+            let last = (side.constant + side.spread).max(own.constant);
+            side.constant = side.constant.min(own.constant);
+            side.spread = last - side.constant;
+            side.negative |= own.negative;
+        }
+    }
+    let windows = !sides.iter().all(Side::is_plain);
+    windows.then_some(sides)
+}
+
+fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<Side> {
+    let mut sum = Sum::default();
+    sum.add(subscript, 1)?;
+    let span = subscript.span;
+    let mut negative = sum.rest.iter().any(|(_, by)| *by < 0);
+    let mut corner = sum.rest.iter().try_fold(None, |corner, (e, by)| {
+        Some(Some(plus(corner, e.clone(), *by)))
+    })?;
+    let mut inside: Vec<(VarId, i64)> = Vec::new();
+    for (root, by) in sum.vars {
+        let leaves = parts(graph, root, loops)?;
+        let is_inside = |leaf: VarId| loops[at + 1..].contains(&leaf);
+        if !leaves.iter().any(|&(leaf, _)| is_inside(leaf)) {
+            negative |= by < 0;
+            corner = Some(plus(corner, index(root, span), by));
+            continue;
+        }
+        // Parts count from the start of their range.
+        let zero = |e: &SizeExpr| matches!(e, SizeExpr::Const(0));
+        if !graph.static_range(root).is_some_and(|(lo, _)| zero(lo)) {
+            return None;
+        }
+        for (leaf, stride) in leaves {
+            let by = by.checked_mul(stride)?;
+            if !is_inside(leaf) {
+                negative |= by < 0;
+                corner = Some(plus(corner, index(leaf, span), by));
+            } else if let Some(known) = inside.iter_mut().find(|(v, _)| *v == leaf) {
+                known.1 = known.1.checked_add(by)?;
+            } else {
+                inside.push((leaf, by));
+            }
+        }
+    }
+    let mut constant = sum.constant;
+    for &(leaf, by) in inside.iter().filter(|(_, by)| *by < 0) {
+        let SizeExpr::Const(n) = graph.extent(leaf)? else {
+            return None;
+        };
+        constant = constant.checked_add(by.checked_mul(n.max(1) - 1)?)?;
+    }
+    Some(Side {
+        corner: corner.unwrap_or_else(|| number(0, span)),
+        inside,
+        constant,
+        spread: 0,
+        negative: negative || constant < 0,
+    })
+}
+
+/// A subscript as multiples of variables, other terms, and a constant.
+#[derive(Default)]
+struct Sum {
+    vars: Vec<(VarId, i64)>,
+    rest: Vec<(Expr, i64)>,
+    constant: i64,
+}
+
+impl Sum {
+    fn add(&mut self, e: &Expr, by: i64) -> Option<()> {
+        match &e.kind {
+            ExprKind::Literal(Literal::Int(n)) => {
+                self.constant = self.constant.checked_add(n.checked_mul(by)?)?;
+            }
+            ExprKind::Index(var) => match self.vars.iter_mut().find(|(v, _)| v == var) {
+                Some(known) => known.1 = known.1.checked_add(by)?,
+                None => self.vars.push((*var, by)),
+            },
+            ExprKind::Binary(BinaryOp::Add, x, y) => {
+                self.add(x, by)?;
+                self.add(y, by)?;
+            }
+            ExprKind::Binary(BinaryOp::Sub, x, y) => {
+                self.add(x, by)?;
+                self.add(y, by.checked_neg()?)?;
+            }
+            ExprKind::Binary(BinaryOp::Mul, x, y) => {
+                let (factor, other) = match (whole(x), whole(y)) {
+                    (Some(n), _) => (n, y),
+                    (None, Some(n)) => (n, x),
+                    (None, None) => return None,
+                };
+                self.add(other, by.checked_mul(factor)?)?;
+            }
+            ExprKind::Size(_) => self.rest.push((e.clone(), by)),
+            ExprKind::Literal(_)
+            | ExprKind::Access(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Reduce { .. } => return None,
+        }
+        Some(())
+    }
+}
+
+fn whole(e: &Expr) -> Option<i64> {
+    if let ExprKind::Literal(Literal::Int(n)) = e.kind {
+        Some(n)
+    } else {
+        None
+    }
+}
+
+/// The loops that a variable was taken apart into, with the number of its values that one
+/// step of each is. `None` if it is not a sum of such steps.
+fn parts(graph: &Graph, var: VarId, loops: &[VarId]) -> Option<Vec<(VarId, i64)>> {
+    use crate::graph::Relation;
+    if loops.contains(&var) {
+        return Some(vec![(var, 1)]);
+    }
+    let relation = graph.provenance.consumers(var).find(|r| {
+        r.children()
+            .iter()
+            .all(|&c| graph.provenance.is_complete(c, loops))
+    })?;
+    match relation {
+        Relation::Split {
+            outer,
+            inner,
+            factor,
+            ..
+        } => {
+            let mut all = Vec::new();
+            for (leaf, stride) in parts(graph, *outer, loops)? {
+                all.push((leaf, stride.checked_mul(*factor)?));
+            }
+            all.extend(parts(graph, *inner, loops)?);
+            Some(all)
+        }
+        Relation::Bound { child, .. } | Relation::Precompute { child, .. } => {
+            parts(graph, *child, loops)
+        }
+        Relation::Divide { .. }
+        | Relation::Fuse { .. }
+        | Relation::Pos { .. }
+        | Relation::Coord { .. }
+        | Relation::Inspect { .. } => None,
+    }
+}
+
+/// What each access reads of the tile, whose sides are those with loops inside.
+pub(super) fn offsets(sides: &[Side], access: &Access, span: Span) -> Option<Vec<Expr>> {
+    let mut subscripts = Vec::new();
+    for (side, subscript) in sides.iter().zip(&access.subscripts) {
+        if !side.is_tiled() {
+            continue;
+        }
+        let mut sum = Sum::default();
+        sum.add(subscript, 1)?;
+        let mut offset = None;
+        for &(var, by) in &side.inside {
+            offset = Some(plus(offset, index(var, span), by));
+        }
+        let beyond = sum.constant - side.constant;
+        if beyond != 0 || offset.is_none() {
+            offset = Some(plus(offset, number(beyond, span), 1));
+        }
+        subscripts.extend(offset);
+    }
+    Some(subscripts)
+}
+
+impl Side {
+    /// Whether the tile has this side: else all accesses share one coordinate.
+    pub fn is_tiled(&self) -> bool {
+        !self.inside.is_empty() || self.spread > 0
+    }
+
+    /// The subscript of the element at this offset of the box.
+    pub fn subscript(&self, at: Option<VarId>, span: Span) -> Expr {
+        let mut e = self.corner.clone();
+        if let Some(at) = at {
+            e = if whole(&e) == Some(0) {
+                index(at, span)
+            } else {
+                plus(Some(e), index(at, span), 1)
+            };
+        }
+        if self.constant != 0 {
+            e = plus(Some(e), number(self.constant, span), 1);
+        }
+        e
+    }
+}
+
+fn typed(kind: ExprKind, ty: ScalarType, span: Span) -> Expr {
+    Expr { kind, ty, span }
+}
+
+fn number(n: i64, span: Span) -> Expr {
+    typed(ExprKind::Literal(Literal::Int(n)), ScalarType::I64, span)
+}
+
+fn index(var: VarId, span: Span) -> Expr {
+    typed(ExprKind::Index(var), ScalarType::I64, span)
+}
+
+fn scaled(e: Expr, by: i64) -> Expr {
+    if by == 1 {
+        return e;
+    }
+    let span = e.span;
+    let kind = ExprKind::Binary(BinaryOp::Mul, Box::new(e), Box::new(number(by, span)));
+    typed(kind, ScalarType::I64, span)
+}
+
+/// `sum + e * by`
+fn plus(sum: Option<Expr>, e: Expr, by: i64) -> Expr {
+    let Some(sum) = sum else {
+        return scaled(e, by);
+    };
+    let span = e.span;
+    let (op, by) = match by.checked_neg() {
+        Some(positive) if by < 0 => (BinaryOp::Sub, positive),
+        Some(_) | None => (BinaryOp::Add, by),
+    };
+    let kind = ExprKind::Binary(op, Box::new(sum), Box::new(scaled(e, by)));
+    typed(kind, ScalarType::I64, span)
+}
+
+/// `value` where each subscript lies inside its dimension, else zero.
+pub(super) fn guarded(value: Expr, subscripts: &[(Expr, SizeExpr, bool)]) -> Expr {
+    let span = value.span;
+    let both = |x: Option<Expr>, y: Expr| match x {
+        None => y,
+        Some(x) => typed(
+            ExprKind::Binary(BinaryOp::And, Box::new(x), Box::new(y)),
+            ScalarType::Bool,
+            span,
+        ),
+    };
+    let compared = |op, e: &Expr, with: Expr| {
+        typed(
+            ExprKind::Binary(op, Box::new(e.clone()), Box::new(with)),
+            ScalarType::Bool,
+            span,
+        )
+    };
+    let mut cond = None;
+    for (e, dim, negative) in subscripts {
+        if *negative {
+            cond = Some(both(cond, compared(BinaryOp::Ge, e, number(0, span))));
+        }
+        let size = typed(ExprKind::Size(dim.clone()), ScalarType::I64, span);
+        cond = Some(both(cond, compared(BinaryOp::Lt, e, size)));
+    }
+    let Some(cond) = cond else {
+        return value;
+    };
+    let ty = value.ty;
+    let zero = typed(ExprKind::Literal(Literal::ZERO), ty, span);
+    typed(
+        ExprKind::Select(Box::new(cond), Box::new(value), Box::new(zero)),
+        ty,
+        span,
+    )
+}
