@@ -28,7 +28,7 @@ pub struct Source {
 #[must_use]
 pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     let result = graph.tensor(nest.tensor);
-    if !result.is_sparse() || nest.op.is_some() || nest.joined > 0 {
+    if !result.is_sparse() || nest.op.is_some() {
         return None;
     }
     let mut accesses: Vec<Access> = Vec::new();

@@ -142,7 +142,8 @@ impl Lowerer<'_> {
 
     /// Where the left side stands among its tensor's values.
     fn result_index(&mut self, assign: &Assign, scope: &Scope) -> Lower<Expr> {
-        if let Some(pattern) = self.pattern.filter(|p| p.tensor == assign.tensor) {
+        let pattern = self.patterns.iter().find(|p| p.tensor == assign.tensor);
+        if let Some(&pattern) = pattern {
             return self.pattern_index(pattern, &assign.lhs, scope);
         }
         let format = self.tensor(assign.tensor).format.clone();

@@ -170,6 +170,8 @@ pub(crate) struct Lowerer<'g> {
     declared: BTreeSet<ArrayId>,
     /// Where the memory of workspaces is, for each thread or not.
     rooms: BTreeMap<(TensorId, bool), ArrayId>,
+    /// Of a result with the coordinates of an operand: which operand, of how many levels.
+    follows: BTreeMap<TensorId, (TensorId, usize)>,
     // Of the nest at hand:
     span: Span,
     table: Table,
@@ -179,7 +181,8 @@ pub(crate) struct Lowerer<'g> {
     droppable: BTreeSet<TensorId>,
     nests: Vec<Nest>,
     assembly: Option<assemble::Assembly>,
-    pattern: Option<pattern::Pattern>,
+    /// Its sparse results that store what an operand stores.
+    patterns: Vec<pattern::Pattern>,
 }
 
 impl<'g> Lowerer<'g> {
@@ -204,7 +207,8 @@ impl<'g> Lowerer<'g> {
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
             assembly: None,
-            pattern: None,
+            patterns: Vec::new(),
+            follows: BTreeMap::new(),
         };
         lowerer.declare();
         lowerer
@@ -361,21 +365,36 @@ impl<'g> Lowerer<'g> {
         };
         self.droppable.extend(&self.graph.workspaces);
         self.assembly = None;
-        self.pattern = None;
+        self.patterns.clear();
         let mut out = Vec::new();
         let mut scope = Scope {
             cursors: self.table.start(),
             ..Scope::default()
         };
-        if self.tensor(nest.tensor).is_sparse() {
-            let source = crate::graph::pattern::source(self.graph, nest);
-            if let (Some(source), [_]) = (source, nests) {
-                self.pattern = self.begin_pattern(nest, &source, stmt, &mut out);
+        for nest in nests {
+            if !self.tensor(nest.tensor).is_sparse() {
+                continue;
             }
-            if self.pattern.is_none() {
+            let source = crate::graph::pattern::source(self.graph, nest);
+            let pattern =
+                source.and_then(|source| self.begin_pattern(nest, &source, stmt, &mut out));
+            if let Some(pattern) = pattern {
+                self.droppable.insert(nest.tensor);
+                self.patterns.push(pattern);
+            } else if nests.len() == 1 {
+                self.follows.remove(&nest.tensor);
                 let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
                 scope.result = Some(assembly.start());
                 self.assembly = Some(assembly);
+            } else {
+                return Err(self.error(
+                    crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
+                    format!(
+                        "joining a statement that appends to `{}` is not supported yet",
+                        self.tensor(nest.tensor).name
+                    ),
+                    "its elements are made one after another",
+                ));
             }
         }
         // With nothing absent, only constants fold.

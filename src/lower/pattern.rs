@@ -31,6 +31,13 @@ impl Lowerer<'_> {
         let Source { access, levels } = source;
         let tensor = nest.tensor;
         let source = self.table.find(access)?;
+        // What follows a result that follows an operand follows that: its size is known
+        // before anything runs.
+        let followed = match self.follows.get(&access.tensor) {
+            Some((operand, known)) if known >= levels => *operand,
+            Some(_) | None => access.tensor,
+        };
+        self.follows.insert(tensor, (followed, *levels));
         let format = self.tensor(tensor).format.clone();
         let mut count = b::int(1);
         for (level, kind) in format.levels.iter().map(|l| l.kind).enumerate() {
@@ -39,7 +46,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let (own_pos, own_crd) = self.storage[&tensor].levels[level];
-            let (pos, crd) = self.storage[&access.tensor].levels[level];
+            let (pos, crd) = self.storage[&followed].levels[level];
             if let (Some(own), Some(pos)) = (own_pos, pos) {
                 self.copy_index(own, pos, &b::add(count.clone(), b::int(1)), out);
             }

@@ -140,7 +140,7 @@ impl Lowerer<'_> {
                 parallel.race,
                 Race::NoRaces | Race::IgnoreRaces | Race::Atomics | Race::Group
             );
-            let fixed = in_place && self.pattern.is_some_and(|p| p.tensor == t);
+            let fixed = in_place && self.patterns.iter().any(|p| p.tensor == t);
             self.tensor(t).is_sparse() && !fixed
         };
         if let Some(&sparse) = arrays.iter().find(|&&t| appended(t)) {

@@ -6,14 +6,14 @@
 //!
 //! Refused: the statements are not adjacent; the loops are not their outermost ones, or
 //! have different ranges; a loop reduces; a dependence would point backwards
-//! ([`dependence`]); a sparse result would be appended between others' elements.
+//! ([`dependence`]); a sparse result is appended to (one that follows an operand is not).
 
 pub mod dependence;
 
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::{Graph, Nest};
+use crate::graph::{Graph, Nest, pattern};
 use crate::program::ir::{Access, Bound, Expr, ExprKind, VarId};
 
 const USAGE: &str = "join(S1, S2, i)";
@@ -60,20 +60,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         check_loops(&graph, a, b, at, name.span)?;
         pairs.push((a, b));
     }
-    for tensor in [graph.nests[at].tensor, graph.nests[at + 1].tensor] {
-        if graph.tensor(tensor).is_sparse() {
-            return Err(Diagnostic::error(
-                codes::UNSUPPORTED_COMMAND,
-                arguments.span,
-                format!(
-                    "joining a statement that appends to `{}` is not supported yet",
-                    graph.tensor(tensor).name
-                ),
-                "a sparse result",
-            )
-            .with_help("store the result dense"));
-        }
-    }
     let before = graph.clone();
     let followers = graph.nests[at + 2..].iter();
     let end = at + 2 + followers.take_while(|nest| nest.joined > 0).count();
@@ -82,6 +68,22 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     graph.nests[at + 1].joined = depth;
     share_tags(&mut graph, at, depth, arguments)?;
+    for nest in [&graph.nests[at], &graph.nests[at + 1]] {
+        let result = graph.tensor(nest.tensor);
+        // What follows an operand has its coordinates before the loops begin.
+        if result.is_sparse() && pattern::source(&graph, nest).is_none() {
+            return Err(Diagnostic::error(
+                codes::UNSUPPORTED_COMMAND,
+                arguments.span,
+                format!(
+                    "joining a statement that appends to `{}` is not supported yet",
+                    result.name
+                ),
+                "a sparse result",
+            )
+            .with_help("store the result dense, or as the operand that it follows"));
+        }
+    }
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
     for (first, second, depth) in dependence::sharing(&graph) {
         if (first..second).contains(&at) {

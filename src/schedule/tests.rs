@@ -28,6 +28,12 @@ const THREE: &str = "def f(double(5,5) A) -> (C, D, E) {
   S3: D(i,j) = C(4,j) + A(i,j)
 }";
 
+const APPENDED: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
+  S1: C(i,j) = A(i,j) + B(i,j)
+  S2: y(i) = C(i,j)
+}
+format f { A: csr, B: csr, C: csr }";
+
 /// The third statement needs the first row of what the first writes.
 const FIRST: &str = "def f(double(5,5) A) -> (C, D, E) {
   S1: C(i,j) = A(i,j) * 2
@@ -231,6 +237,7 @@ fn refused() {
         (TWO, "join(S1, S3, i)"),
         (TWO, "unroll(S1.i, 2) unroll(S2.i, 4) join(S1, S2, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
+        (APPENDED, "join(S1, S2, i)"),
         (THREE, "join(S1, S2, i) join(S2, S3, i)"),
         (THREE, "join(S1, S2, i) fuse(S1.i, S1.j, f)"),
         (THREE, "join(S2, S3, i) join(S1, S2, i)"),
