@@ -1,0 +1,165 @@
+//! The text of loops: how they are run, by threads, in lanes, unrolled.
+
+use super::kernel::Printer;
+use super::types::lane_type;
+use crate::loops::ir::{Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt};
+use crate::loops::lanes::Lanes;
+use std::fmt::Write as _;
+
+impl Printer<'_> {
+    pub(super) fn for_loop(&mut self, stmt: &Stmt) {
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            step,
+            tag,
+            body,
+        } = stmt
+        else {
+            return;
+        };
+        let (lo, hi) = (self.expr(lo), self.compared(hi));
+        let sums = self.open_sums(tag);
+        self.scopes.open();
+        let name = self.declare(*var);
+        let before = self.lanes.take();
+        self.lanes = tag.lanes.map(|count| Lanes::of(*var, count, body));
+        let once = tag
+            .lanes
+            .is_some_and(|count| tag.unroll == Some(1) && count > 1);
+        let step = tag.lanes.map_or(*step, i64::from);
+        if once {
+            self.line(&format!(
+                "{{\n{}int64_t {name} = {lo};",
+                "    ".repeat(self.indent + 1)
+            ));
+        } else {
+            self.loop_pragmas(tag);
+            let next = if step == 1 {
+                format!("{name}++")
+            } else {
+                format!("{name} += {step}")
+            };
+            self.line(&format!(
+                "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
+            ));
+        }
+        self.block(body);
+        self.lanes = before;
+        self.scopes.close();
+        self.line("}");
+        self.close_sums(tag, sums);
+    }
+
+    /// What each lane has of a value that it tests for itself.
+    pub(super) fn tested(&mut self, value: &Expr) -> Option<String> {
+        let ExprKind::Select(cond, ..) = &value.kind else {
+            return None;
+        };
+        if !self.lanes.as_ref()?.varies(cond) {
+            return None;
+        }
+        let lanes = self.lanes.take()?;
+        let each: Vec<String> = (0..lanes.count)
+            .map(|lane| self.expr(&lanes.at(value, lane)))
+            .collect();
+        let ty = lane_type(value.ty, lanes.count);
+        self.lanes = Some(lanes);
+        Some(self.lane_values(&ty, each))
+    }
+
+    /// Declares a sum for each lane in the place of those that a loop in lanes makes; returns
+    /// the names of these.
+    fn open_sums(&mut self, tag: &LoopTag) -> Vec<String> {
+        let Some(count) = tag.lanes else {
+            return Vec::new();
+        };
+        let mut names = Vec::new();
+        for (_, var) in &tag.reductions {
+            let ty = lane_type(self.kernel.var(*var).ty, count);
+            let lanes = self.scopes.fresh(&format!("{}_lanes", self.var(*var)));
+            self.line(&format!("{ty} {lanes} = {{0}};"));
+            names.push(std::mem::replace(&mut self.names[var.0 as usize], lanes));
+        }
+        names
+    }
+
+    /// Adds up the lanes that [`Self::open_sums`] declared.
+    fn close_sums(&mut self, tag: &LoopTag, names: Vec<String>) {
+        for ((_, var), name) in tag.reductions.iter().zip(names) {
+            let ty = self.kernel.var(*var).ty;
+            let sum = lane_type(ty, tag.lanes.unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
+            let lanes = std::mem::replace(&mut self.names[var.0 as usize], name);
+            self.line(&format!("{} += {sum}({lanes});", self.var(*var)));
+        }
+    }
+
+    /// A pragma that compilers without OpenMP do not see.
+    pub(super) fn pragma(&mut self, text: &str) {
+        let _ = writeln!(self.out, "#ifdef _OPENMP");
+        self.line(&format!("#pragma {text}"));
+        let _ = writeln!(self.out, "#endif");
+    }
+
+    fn loop_pragmas(&mut self, tag: &LoopTag) {
+        let mut clauses = String::new();
+        for (op, var) in &tag.reductions {
+            let ty = self.kernel.var(*var).ty;
+            clauses += &format!(" reduction({}:{})", reduction(*op, ty), self.var(*var));
+        }
+        let clause = |kind: &str, chunk: Option<u32>| match chunk {
+            Some(chunk) => format!(" schedule({kind}, {chunk})"),
+            None => format!(" schedule({kind})"),
+        };
+        if let Some(parallel) = tag.parallel {
+            let schedule = match parallel.schedule {
+                OmpSchedule::Default => String::new(),
+                OmpSchedule::Static(chunk) => clause("static", chunk),
+                OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
+                OmpSchedule::Guided(chunk) => clause("guided", chunk),
+            };
+            self.pragma(&format!("omp parallel for{schedule}{clauses}"));
+        } else if tag.vector && tag.lanes.is_none() {
+            self.pragma(&format!("omp simd{clauses}"));
+        } else if let Some(n) = tag.unroll {
+            self.line(&format!("SPARSEC_UNROLL({n})"));
+        }
+    }
+}
+
+/// The pragma that makes an update atomic: OpenMP's `atomic` knows sums and products of
+/// numbers; whatever else there is takes turns.
+pub(super) fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static str {
+    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
+    let narrow = elem.is_integer() && elem.size() < 4;
+    match op {
+        Some(ReduceOp::Add) if number => "omp atomic",
+        Some(ReduceOp::Mul) if number && !narrow => "omp atomic",
+        Some(
+            ReduceOp::Add
+            | ReduceOp::Mul
+            | ReduceOp::Min
+            | ReduceOp::Max
+            | ReduceOp::And
+            | ReduceOp::Or,
+        )
+        | None => "omp critical",
+    }
+}
+
+/// OpenMP's name of a reduction.
+fn reduction(op: ReduceOp, ty: ScalarType) -> &'static str {
+    let logical = ty == ScalarType::Bool;
+    match op {
+        ReduceOp::Add if logical => "||",
+        ReduceOp::Mul | ReduceOp::Min if logical => "&&",
+        ReduceOp::Max if logical => "||",
+        ReduceOp::Add => "+",
+        ReduceOp::Mul => "*",
+        ReduceOp::Min => "min",
+        ReduceOp::Max => "max",
+        ReduceOp::And => "&&",
+        ReduceOp::Or => "||",
+    }
+}

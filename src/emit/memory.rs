@@ -1,0 +1,89 @@
+//! The text of what makes room in arrays and fills them.
+
+use super::kernel::Printer;
+use crate::loops::ir::{ArrayId, Expr, ExprKind, ScalarType, VarId};
+
+impl Printer<'_> {
+    pub(super) fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
+        let room = self.var(capacity).to_string();
+        let full = match &needed.kind {
+            // `p + 1 > capacity` as one writes it.
+            ExprKind::Binary(crate::loops::ir::BinaryOp::Add, p, one)
+                if one.kind == ExprKind::Literal(crate::loops::ir::Literal::Int(1)) =>
+            {
+                format!("{} >= {room}", self.compared(p))
+            }
+            ExprKind::Literal(_)
+            | ExprKind::Var(_)
+            | ExprKind::Load { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..)
+            | ExprKind::Place(_) => format!("{} > {room}", self.compared(needed)),
+        };
+        let needed = self.expr(needed);
+        self.line(&format!("if ({full}) {{"));
+        self.indent += 1;
+        self.line(&format!(
+            "{room} = sparsec_next_capacity({room}, {needed});"
+        ));
+        for &array in arrays {
+            let name = self.array(array).to_string();
+            self.line(&format!("SPARSEC_RESIZE({name}, {room});"));
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    pub(super) fn fill(&mut self, array: ArrayId, start: &Expr, count: &Expr, value: &Expr) {
+        let name = self.array(array).to_string();
+        let zero = |e: &Expr| matches!(e.kind, ExprKind::Literal(l) if l.is_zero());
+        if zero(value) {
+            let from = if zero(start) {
+                name.clone()
+            } else {
+                format!("{name} + {}", self.expr(start))
+            };
+            let count = self.expr(count);
+            self.line(&format!(
+                "memset({from}, 0, (size_t)({count}) * sizeof *{name});"
+            ));
+            return;
+        }
+        self.scopes.open();
+        let k = self.scopes.fresh("k");
+        let (start_text, count_text) = (self.compared(start), self.compared(count));
+        let stored = match self.kernel.array(array).elem {
+            ScalarType::F16 => format!("sparsec_float_to_half({})", self.expr(value)),
+            ScalarType::BF16 => format!("sparsec_float_to_bfloat16({})", self.expr(value)),
+            ScalarType::Bool
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::C64
+            | ScalarType::C128 => self.expr(value),
+        };
+        let at = if zero(start) {
+            k.clone()
+        } else {
+            format!("{start_text} + {k}")
+        };
+        self.line(&format!(
+            "for (int64_t {k} = 0; {k} < {count_text}; {k}++) {{"
+        ));
+        self.indent += 1;
+        self.line(&format!("{name}[{at}] = {stored};"));
+        self.indent -= 1;
+        self.line("}");
+        self.scopes.close();
+    }
+}
