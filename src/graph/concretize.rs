@@ -15,9 +15,9 @@
 //! A reduction stays with its own term: `y(i) = A(i,j)*x(j) + z(i)` is one j loop
 //! for the first term and one store.
 
-use super::build::{reads, reduces, replace, root_reduction};
 use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
 use super::pattern;
+use super::terms::{reads, reduces, replace, root_reduction};
 use super::within::opened;
 use super::{Assign, Graph, Loop, Nest, Race, Relation, Stmt, Tag, Unit};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};

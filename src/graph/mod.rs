@@ -18,6 +18,7 @@ pub mod pattern;
 pub mod print;
 pub mod provenance;
 pub mod race;
+pub mod terms;
 pub mod within;
 
 pub use provenance::{BoundKind, Provenance, Relation};

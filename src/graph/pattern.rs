@@ -5,10 +5,10 @@
 //! the position of A's: nothing is appended, the arrays have their size from the start,
 //! and iterations of any loop over coordinates may run at once.
 
-use super::build::{reduces, replace};
 use super::equal::same_access;
 use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
+use super::terms::{reduces, replace};
 use super::{Graph, Nest};
 use crate::format::LevelKind;
 use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};

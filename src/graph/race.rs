@@ -1,6 +1,6 @@
 //! Which loops have iterations that write the same elements.
 
-use super::build::reduces;
+use super::terms::reduces;
 use super::{Graph, Nest};
 use crate::program::ir::{ExprKind, VarId};
 

@@ -13,26 +13,26 @@ use crate::format::LevelKind;
 use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 
 /// How the result of the nest at hand is put together.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembly {
-    tensor: TensorId,
-    lhs: Vec<VarId>,
-    groups: Vec<Group>,
+    pub(super) tensor: TensorId,
+    pub(super) lhs: Vec<VarId>,
+    pub(super) groups: Vec<Group>,
     /// Room of the values, where dense levels below the last group give each of its
     /// positions a block of its own.
     block_capacity: Option<ir::VarId>,
     /// Some coordinate of a dense level above a group may be skipped, so its `pos`
     /// entry must be filled in afterwards.
-    gaps: bool,
+    pub(super) gaps: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Group {
+pub(super) struct Group {
     first: usize,
-    last: usize,
+    pub(super) last: usize,
     counter: ir::VarId,
     capacity: ir::VarId,
     pos: ArrayId,
@@ -60,7 +60,7 @@ impl Assembly {
         }
     }
 
-    fn group_of(&self, level: usize) -> Option<usize> {
+    pub(super) fn group_of(&self, level: usize) -> Option<usize> {
         self.groups
             .iter()
             .position(|g| (g.first..=g.last).contains(&level))
@@ -391,133 +391,6 @@ impl Lowerer<'_> {
         out
     }
 
-    /// The loops over `root` may skip coordinates of a dense level of the result.
-    pub(super) fn note_gaps(&mut self, root: VarId) {
-        let Some(mut assembly) = self.assembly.take() else {
-            return;
-        };
-        let format = &self.tensor(assembly.tensor).format;
-        let last = assembly.groups.last().map_or(0, |g| g.last);
-        let dense = (0..last).any(|level| {
-            format.levels[level].is_full() && assembly.lhs[format.modes[level]] == root
-        });
-        assembly.gaps |= dense;
-        self.assembly = Some(assembly);
-    }
-
-    /// Whether the variable's range is the whole dimension that the level stores.
-    fn covers(&self, root: VarId, tensor: TensorId, level: usize) -> bool {
-        let tensor = self.tensor(tensor);
-        let dim = &tensor.dims[tensor.format.modes[level]];
-        self.graph
-            .static_range(root)
-            .is_some_and(|(lo, hi)| *lo == crate::program::ir::SizeExpr::Const(0) && hi == dim)
-    }
-
-    /// Whether the element may have been reached without any operand: its sums run
-    /// over sparse levels that may be empty, and without them nothing is stored.
-    fn may_be_vacuous(&self, stmt: &Stmt, scope: &Scope) -> bool {
-        let may_be_empty = |producer: &Stmt| self.walks_sparse(producer, scope);
-        let mut any = false;
-        note_where(stmt, &mut |producer| any |= may_be_empty(producer));
-        any && self.without_reductions(stmt, &may_be_empty).is_none()
-    }
-
-    /// Whether a loop of `stmt` walks a sparse level.
-    pub(super) fn walks_sparse(&self, stmt: &Stmt, scope: &Scope) -> bool {
-        let mut roots = Vec::new();
-        collect_loops(stmt, &mut roots);
-        let roots: Vec<VarId> = roots
-            .into_iter()
-            .flat_map(|var| self.graph.provenance.roots(var))
-            .collect();
-        self.table
-            .in_stmt(self.graph, stmt, false)
-            .into_iter()
-            .any(|id| {
-                let entry = self.table.get(id);
-                let format = &self.tensor(entry.access.tensor).format;
-                (self.cursor(scope, id).level..format.order()).any(|level| {
-                    let subscript = &entry.access.subscripts[format.modes[level]];
-                    let on_loop = match subscript.kind {
-                        ExprKind::Index(var) => roots.contains(&var),
-                        ExprKind::Literal(_)
-                        | ExprKind::Access(_)
-                        | ExprKind::Size(_)
-                        | ExprKind::Unary(..)
-                        | ExprKind::Binary(..)
-                        | ExprKind::Select(..)
-                        | ExprKind::Call(..)
-                        | ExprKind::Cast(_)
-                        | ExprKind::Reduce { .. } => false,
-                    };
-                    !format.levels[level].is_full() && on_loop
-                })
-            })
-    }
-
-    /// A level that appends is visited at every coordinate only because an operand
-    /// can be found by search alone: refused, since the result would be tried at every
-    /// coordinate there is.
-    pub(super) fn refuse_dense_blowup(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Lower<()> {
-        let (Some(assembly), Some(cursor)) = (&self.assembly, &scope.result) else {
-            return Ok(());
-        };
-        let format = &self.tensor(assembly.tensor).format;
-        let appends = assembly.group_of(cursor.level).is_some()
-            && assembly.lhs[format.modes[cursor.level]] == root;
-        if !appends {
-            return Ok(());
-        }
-        let searched = self
-            .table
-            .in_stmt(self.graph, stmt, false)
-            .into_iter()
-            .find(|&id| self.is_searched_at(id, root, scope));
-        match searched {
-            None => Ok(()),
-            Some(id) => {
-                let operand = &self.tensor(self.table.get(id).access.tensor).name;
-                let result = &self.tensor(assembly.tensor).name;
-                Err(self
-                    .error(
-                        codes::DENSE_RESULT,
-                        format!(
-                            "every coordinate of the sparse result `{result}` would be tried: \
-                             not supported yet"
-                        ),
-                        &format!("`{operand}` cannot be walked in the order of the loops"),
-                    )
-                    .with_help(format!(
-                        "store `{operand}` with its levels in the order of `{result}`, or `{result}` dense"
-                    )))
-            }
-        }
-    }
-
-    /// Whether a loop over all of `root` lets the access be searched at coordinates
-    /// that outer loops fixed: each outer iteration would try the whole range.
-    fn is_searched_at(&self, id: super::access::AccessId, root: VarId, scope: &Scope) -> bool {
-        let entry = self.table.get(id);
-        let format = &self.tensor(entry.access.tensor).format;
-        let mut meets_root = false;
-        for level in self.cursor(scope, id).level..format.order() {
-            let subscript = &entry.access.subscripts[format.modes[level]];
-            let vars = crate::graph::order::vars_in(subscript);
-            let known = vars
-                .iter()
-                .all(|v| *v == root || scope.coords.contains_key(v));
-            if !known {
-                return false;
-            }
-            if !format.levels[level].is_full() && meets_root && !vars.contains(&root) {
-                return true;
-            }
-            meets_root |= vars.contains(&root);
-        }
-        false
-    }
-
     /// Puts the arrays up before the loops and completes them after.
     pub(super) fn finish_assembly(
         &mut self,
@@ -610,36 +483,4 @@ fn first_room(arrays: Vec<ArrayId>, capacity: ir::VarId) -> Vec<ir::Stmt> {
         zeroed: false,
     }));
     out
-}
-
-fn note_where(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => note_where(body, f),
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            f(producer);
-            note_where(consumer, f);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| note_where(s, f)),
-        Stmt::Assign(_) => {}
-    }
-}
-
-fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
-    match stmt {
-        Stmt::Forall { var, body, .. } => {
-            vars.push(*var);
-            collect_loops(body, vars);
-        }
-        Stmt::Within { body, .. } => collect_loops(body, vars),
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            collect_loops(producer, vars);
-            collect_loops(consumer, vars);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| collect_loops(s, vars)),
-        Stmt::Assign(_) => {}
-    }
 }

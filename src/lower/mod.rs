@@ -10,7 +10,10 @@ pub mod access;
 pub mod assemble;
 pub mod checks;
 pub mod coiterate;
+mod copies;
 pub mod emit;
+mod extents;
+mod gaps;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
@@ -435,7 +438,7 @@ impl<'g> Lowerer<'g> {
                 .static_range(var)
                 .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
         });
-        let reads = crate::graph::build::reads(&nest.rhs, nest.tensor);
+        let reads = crate::graph::terms::reads(&nest.rhs, nest.tensor);
         if tensor.is_sparse() || (whole && !reads && !tensor.dims.is_empty()) {
             BTreeSet::from([nest.tensor])
         } else {

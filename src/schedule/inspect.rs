@@ -12,8 +12,8 @@ use super::arguments::{Arguments, replace_loops, taken};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::build::reads;
 use crate::graph::order::range_vars;
+use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::{
     BinaryOp, Bound, Expr, ExprKind, Func, IndexVar, ReduceOp, Role, Tensor, VarId,

@@ -15,8 +15,8 @@ use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::build::{reduces, replace};
 use crate::graph::fold::{as_literal, fold};
+use crate::graph::terms::{reduces, replace};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, VarId};
 

@@ -14,19 +14,21 @@
 //! around it; the range of i has no size that is known before it runs.
 
 mod find;
+pub(super) mod place;
+mod rewrite;
 
-use self::find::{Found, chain, find};
-use super::arguments::{Arguments, loop_var, new_var};
+use self::find::{Found, find};
+use self::place::{absent, place};
+use self::rewrite::{hoist, rewrite};
+use super::arguments::{Arguments, new_var};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
-use crate::graph::build::{reads, reduces};
-use crate::graph::concretize::around;
 use crate::graph::order::{range_vars, vars_in};
-use crate::graph::provenance::Provenance;
-use crate::graph::{Graph, Loop, Nest, Relation, equal};
+use crate::graph::terms::{reads, reduces};
+use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+    BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::{self, Arg, Ident};
@@ -73,112 +75,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     graph.script.push(line);
     super::reorder::check_all(&graph, arguments)?;
     Ok(graph)
-}
-
-/// The nest that an expression stands in: a statement's, or below it a workspace's.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) nest: usize,
-    pub(super) path: Vec<usize>,
-}
-
-impl Place {
-    pub(super) fn of<'g>(&self, graph: &'g Graph) -> &'g Nest {
-        self.path
-            .iter()
-            .fold(&graph.nests[self.nest], |nest, &at| &nest.producers[at])
-    }
-
-    pub(super) fn of_mut<'g>(&self, graph: &'g mut Graph) -> &'g mut Nest {
-        self.path
-            .iter()
-            .fold(&mut graph.nests[self.nest], |nest, &at| {
-                &mut nest.producers[at]
-            })
-    }
-
-    /// All nests, those of workspaces after the one that reads them.
-    fn all(graph: &Graph) -> Vec<Place> {
-        fn below(nest: &Nest, at: usize, path: &[usize], found: &mut Vec<Place>) {
-            found.push(Place {
-                nest: at,
-                path: path.to_vec(),
-            });
-            for (n, producer) in nest.producers.iter().enumerate() {
-                let mut path = path.to_vec();
-                path.push(n);
-                below(producer, at, &path, found);
-            }
-        }
-        let mut found = Vec::new();
-        for (at, nest) in graph.nests.iter().enumerate() {
-            below(nest, at, &[], &mut found);
-        }
-        found
-    }
-}
-
-/// Where the expression stands, and the loops over which it is kept.
-fn place(
-    graph: &Graph,
-    arguments: &Arguments,
-    wanted: &ast::Expr,
-) -> Result<(Place, Vec<VarId>), Diagnostic> {
-    let named: Vec<&ast::Expr> = match arguments.args.get(1) {
-        Some(Arg::Expr(e)) => vec![e],
-        Some(Arg::Vars(list, _)) => list.iter().collect(),
-        None => Vec::new(),
-    };
-    let mut vars = Vec::new();
-    for e in &named {
-        let var = loop_var(graph, e)?;
-        arguments.expect_open(graph, var)?;
-        if !vars.contains(&var) {
-            vars.push(var);
-        }
-    }
-    let has_loops = |nest: &Nest| vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v));
-    let places = Place::all(graph);
-    let (around, elsewhere): (Vec<Place>, Vec<Place>) = places
-        .into_iter()
-        .partition(|place| has_loops(place.of(graph)));
-    let mut last = None;
-    for place in around {
-        if find(graph, &place.of(graph).rhs, wanted).is_some() {
-            return Ok((place, vars));
-        }
-        last = Some(place);
-    }
-    let other = elsewhere
-        .iter()
-        .find(|place| find(graph, &place.of(graph).rhs, wanted).is_some());
-    if let Some(other) = other {
-        let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
-        return Err(Diagnostic::error(
-            codes::NOT_NESTED,
-            arguments.span,
-            format!("`{}` is no loop around the expression", names.join(", ")),
-            "read back there",
-        )
-        .with_label(other.of(graph).span, "the expression stands here")
-        .with_help("name loops of the statement that holds the expression"));
-    }
-    let nest = last.as_ref().map(|place| place.of(graph));
-    Err(match nest.or(graph.nests.first()) {
-        Some(nest) => absent(nest, wanted),
-        None => arguments.wrong(arguments.span, "there is no statement".to_string(), USAGE),
-    })
-}
-
-fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
-    Diagnostic::error(
-        codes::NO_SUCH_EXPRESSION,
-        wanted.span,
-        "the expression does not occur",
-        "not found",
-    )
-    .with_label(nest.span, "in this statement")
-    .with_help("write it as the statement does; factors may be left out")
 }
 
 /// The names of the variables that run over the workspace; `None` for the same one.
@@ -451,162 +347,4 @@ fn script(graph: &Graph, e: &Expr, pairs: &[(VarId, VarId)], workspace: TensorId
         list(pairs.iter().map(|p| p.1).collect()),
         graph.tensor(workspace).name
     )
-}
-
-/// A workspace that only the new one reads stays outside it where fewer loops determine
-/// it: a packed panel of B outlasts the tiles of C that read it.
-fn hoist(graph: &mut Graph, at: &Place) {
-    let nest = at.of(graph);
-    let Some(new) = nest.producers.last() else {
-        return;
-    };
-    let depth = around(graph, nest, new).len();
-    let mut kept = Vec::new();
-    for (n, inner) in new.producers.iter().enumerate() {
-        // Its own loops give it the variables that it is kept over.
-        let given: Vec<VarId> = inner
-            .lhs
-            .iter()
-            .flat_map(|&v| graph.provenance.ancestors(v))
-            .collect();
-        let bound_by_new = new.loops.iter().any(|l| {
-            let from = graph.provenance.ancestors(l.var);
-            let needed = vars_in(&inner.rhs);
-            needed
-                .iter()
-                .any(|v| from.contains(v) && !given.contains(v))
-        });
-        if !bound_by_new && around(graph, nest, inner).len() < depth {
-            kept.push(n);
-        }
-    }
-    let nest = at.of_mut(graph);
-    let Some(mut new) = nest.producers.pop() else {
-        return;
-    };
-    for n in kept.into_iter().rev() {
-        let inner = new.producers.remove(n);
-        nest.producers.push(inner);
-    }
-    nest.producers.push(new);
-}
-
-/// The variables of a sum without those that moved: of one whose parts moved, the others.
-fn remaining(
-    provenance: &Provenance,
-    loops: &[VarId],
-    vars: &[VarId],
-    moved: &[VarId],
-) -> Vec<VarId> {
-    let mut left = Vec::new();
-    for &var in vars.iter().filter(|v| !moved.contains(v)) {
-        let leaves = provenance.leaves(var, loops);
-        if !leaves.iter().any(|leaf| moved.contains(leaf)) {
-            left.push(var);
-            continue;
-        }
-        for leaf in leaves {
-            if !moved.contains(&leaf) && !left.contains(&leaf) {
-                left.push(leaf);
-            }
-        }
-    }
-    left
-}
-
-fn rewrite(
-    graph: &mut Graph,
-    at: &Place,
-    found: &Found,
-    pairs: &[(VarId, VarId)],
-    moved: &[VarId],
-    workspace: TensorId,
-) {
-    let provenance = graph.provenance.clone();
-    let read = Expr {
-        kind: ExprKind::Access(Access {
-            tensor: workspace,
-            subscripts: pairs
-                .iter()
-                .map(|&(var, _)| Expr {
-                    kind: ExprKind::Index(var),
-                    ty: ScalarType::I64,
-                    span: found.e.span,
-                })
-                .collect(),
-        }),
-        ty: found.e.ty,
-        span: found.e.span,
-    };
-    let nest = at.of_mut(graph);
-    let loops = nest.loop_vars();
-    let is_moved = |var: VarId| {
-        moved
-            .iter()
-            .any(|&sum| provenance.leaves(sum, &loops).contains(&var))
-    };
-    // What the workspace computes.
-    let mut own_loops = Vec::new();
-    for l in &nest.loops {
-        if is_moved(l.var) {
-            own_loops.push(l.clone());
-        } else if let Some(&(_, copy)) = pairs.iter().find(|(var, _)| *var == l.var) {
-            own_loops.push(Loop::serial(copy));
-        }
-    }
-    let rhs = match &found.sum {
-        Some((op, _, _)) if !moved.is_empty() => Expr {
-            kind: ExprKind::Reduce {
-                op: *op,
-                vars: moved.to_vec(),
-                body: Box::new(found.e.clone()),
-            },
-            ..found.e.clone()
-        },
-        Some(_) | None => found.e.clone(),
-    };
-    // What is left of the statement.
-    let mut factors = found.rest.clone();
-    factors.push(read);
-    let left = chain(found.op, factors);
-    let (from, to) = match (&found.sum, left) {
-        (_, None) => return,
-        (Some((op, vars, whole)), Some(body)) => {
-            let vars = remaining(&provenance, &loops, vars, moved);
-            let to = if vars.is_empty() {
-                body
-            } else {
-                Expr {
-                    kind: ExprKind::Reduce {
-                        op: *op,
-                        vars,
-                        body: Box::new(body),
-                    },
-                    ty: whole.ty,
-                    span: whole.span,
-                }
-            };
-            (whole.clone(), to)
-        }
-        (None, Some(body)) => (found.whole.clone(), body),
-    };
-    crate::graph::build::replace(&mut nest.rhs, &from, &to);
-    nest.loops.retain(|l| !is_moved(l.var));
-    // Workspaces that only the expression reads stand inside it now.
-    let kept = nest.rhs.clone();
-    let (producers, inner) = std::mem::take(&mut nest.producers)
-        .into_iter()
-        .partition(|p: &Nest| reads(&kept, p.tensor));
-    nest.producers = producers;
-    nest.producers.push(Nest {
-        stmt: nest.stmt,
-        tensor: workspace,
-        lhs: pairs.iter().map(|p| p.0).collect(),
-        op: None,
-        rhs,
-        loops: own_loops,
-        producers: inner,
-        joined: 0,
-        span: nest.span,
-    });
 }

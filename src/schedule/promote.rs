@@ -15,7 +15,7 @@ mod window;
 
 use self::window::Side;
 use super::arguments::{Arguments, new_var};
-use super::precompute::Place;
+use super::precompute::place::Place;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
@@ -357,7 +357,7 @@ fn stage(
     }
     let nest = reads.place.of_mut(&mut graph);
     for (from, to) in replaced {
-        crate::graph::build::replace(&mut nest.rhs, from, &to);
+        crate::graph::terms::replace(&mut nest.rhs, from, &to);
     }
     nest.producers.push(Nest {
         stmt,

@@ -15,6 +15,7 @@ mod banks;
 mod barriers;
 mod blocks;
 mod counts;
+mod fills;
 mod groups;
 mod growth;
 pub mod ir;

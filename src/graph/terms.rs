@@ -1,0 +1,176 @@
+//! Right sides taken apart: their sums, their terms, and what they read.
+
+use super::visit;
+use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, TensorId, UnaryOp, VarId};
+use crate::scalar::ScalarType;
+
+/// The operator, variables and body, if the right side is one reduction whose
+/// partial results may be accumulated in the left side.
+#[must_use]
+pub fn root_reduction(rhs: &Expr, op: Option<ReduceOp>) -> Option<(ReduceOp, &[VarId], &Expr)> {
+    if let ExprKind::Reduce {
+        op: inner,
+        vars,
+        body,
+    } = &rhs.kind
+        && op.is_none_or(|op| op == *inner)
+        && reduces(body).is_empty()
+    {
+        Some((*inner, vars, body))
+    } else {
+        None
+    }
+}
+
+/// The outermost reductions of an expression, in order.
+#[must_use]
+pub fn reduces(e: &Expr) -> Vec<Expr> {
+    match &e.kind {
+        ExprKind::Reduce { .. } => vec![e.clone()],
+        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {
+            Vec::new()
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => reduces(a),
+        ExprKind::Binary(_, a, b) => [reduces(a), reduces(b)].concat(),
+        ExprKind::Select(c, a, b) => [reduces(c), reduces(a), reduces(b)].concat(),
+        ExprKind::Call(_, args) => args.iter().flat_map(reduces).collect(),
+    }
+}
+
+/// Whether `e` reads `tensor`.
+#[must_use]
+pub fn reads(e: &Expr, tensor: TensorId) -> bool {
+    let mut found = false;
+    visit(e, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind {
+            found |= access.tensor == tensor;
+        }
+    });
+    found
+}
+
+/// Replaces each occurrence of `from` that is structurally the same by `to`.
+pub fn replace(e: &mut Expr, from: &Expr, to: &Expr) {
+    if super::equal::same(e, from) {
+        *e = to.clone();
+        return;
+    }
+    match &mut e.kind {
+        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => replace(a, from, to),
+        ExprKind::Binary(_, a, b) => {
+            replace(a, from, to);
+            replace(b, from, to);
+        }
+        ExprKind::Select(c, a, b) => {
+            replace(c, from, to);
+            replace(a, from, to);
+            replace(b, from, to);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace(a, from, to)),
+        ExprKind::Reduce { body, .. } => replace(body, from, to),
+    }
+}
+
+/// The terms of `+`, `-` and unary minus at the top, signs pushed in.
+pub(super) fn flatten(e: &Expr, negative: bool, terms: &mut Vec<Expr>) {
+    match &e.kind {
+        ExprKind::Binary(BinaryOp::Add, a, b) => {
+            flatten(a, negative, terms);
+            flatten(b, negative, terms);
+        }
+        ExprKind::Binary(BinaryOp::Sub, a, b) => {
+            flatten(a, negative, terms);
+            flatten(b, !negative, terms);
+        }
+        ExprKind::Unary(UnaryOp::Neg, a) => flatten(a, !negative, terms),
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => terms.push(if negative {
+            negate(e.clone())
+        } else {
+            e.clone()
+        }),
+    }
+}
+
+/// `f * sum(body)`, `sum(body) / f`, `-sum(body)` as `sum(f * body)` and so on.
+pub(super) fn push_factors(term: &Expr) -> Option<Expr> {
+    let inside = |sum: &Expr, wrap: &dyn Fn(Expr) -> Expr| -> Option<Expr> {
+        let sum = push_factors(sum)?;
+        let ExprKind::Reduce {
+            op: ReduceOp::Add,
+            vars,
+            body,
+        } = sum.kind
+        else {
+            return None;
+        };
+        Some(Expr {
+            kind: ExprKind::Reduce {
+                op: ReduceOp::Add,
+                vars,
+                body: Box::new(wrap(*body)),
+            },
+            ty: sum.ty,
+            span: sum.span,
+        })
+    };
+    match &term.kind {
+        ExprKind::Reduce {
+            op: ReduceOp::Add,
+            body,
+            ..
+        } if reduces(body).is_empty() => Some(term.clone()),
+        ExprKind::Unary(UnaryOp::Neg, a) => inside(a, &negate),
+        ExprKind::Binary(BinaryOp::Mul, a, b) if reduces(a).is_empty() => {
+            inside(b, &|body| binary(BinaryOp::Mul, (**a).clone(), body))
+        }
+        ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), a, b)
+            if reduces(b).is_empty() && (*op == BinaryOp::Mul || !term.ty.is_integer()) =>
+        {
+            inside(a, &|body| binary(*op, body, (**b).clone()))
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => None,
+    }
+}
+
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr {
+        ty: a.ty,
+        span: a.span.to(b.span),
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+    }
+}
+
+pub(super) fn negate(e: Expr) -> Expr {
+    Expr {
+        ty: e.ty,
+        span: e.span,
+        kind: ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
+    }
+}
+
+pub(super) fn index(var: VarId, near: &Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Index(var),
+        ty: ScalarType::I64,
+        span: near.span,
+    }
+}

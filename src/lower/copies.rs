@@ -1,0 +1,205 @@
+//! Copies of an array for each thread (on a GPU, each block or thread), which are added up
+//! behind the loop (000, figure 7-2: `Temporary`).
+
+use super::race::Writes;
+use super::{Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::Parallel;
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
+use crate::program::ir::{ReduceOp, TensorId};
+use std::collections::BTreeSet;
+
+impl Lowerer<'_> {
+    pub(super) fn copies_refused(
+        &self,
+        arrays: &BTreeSet<TensorId>,
+        parallel: &Parallel,
+    ) -> Diagnostic {
+        let name = arrays.first().map_or("", |&t| self.tensor(t).name.as_str());
+        Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            parallel.span,
+            format!("each unit inside of another would need a copy of all of `{name}`"),
+            "only the outermost loop over units has copies",
+        )
+        .with_help("use Atomics, or bring the loop innermost, so that it sums into a scalar")
+    }
+
+    /// A copy of each array for each thread (on a GPU, each block or thread), which the loop
+    /// writes instead.
+    pub(super) fn copies(
+        &mut self,
+        writes: &Writes,
+        arrays: &BTreeSet<TensorId>,
+        gpu: bool,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let mut after = Vec::new();
+        for &tensor in arrays {
+            let op = writes
+                .assigns
+                .iter()
+                .find(|a| a.tensor == tensor)
+                .and_then(|a| a.op)
+                .unwrap_or(ReduceOp::Add);
+            let name = self.tensor(tensor).name.clone();
+            let ty = self.tensor(tensor).ty.compute();
+            let count = self.element_count(tensor);
+            let all = self.array(&format!("{name}_copies"), ty, ir::Storage::Local);
+            let own = self.array(&format!("{name}_own"), ty, ir::Storage::Local);
+            let units = if gpu {
+                // The number of units of the loop's launch, for all that comes after.
+                let (var, units) = self.fresh_index(&format!("{name}_units"), false);
+                let init = b::threads();
+                self.prelude.push(ir::Stmt::Let { var, init });
+                units
+            } else {
+                b::threads()
+            };
+            let total = b::mul(units.clone(), count.clone());
+            self.prelude.push(ir::Stmt::Alloc {
+                array: all,
+                count: total.clone(),
+                zeroed: false,
+            });
+            self.postlude.push(ir::Stmt::Free { array: all });
+            out.push(ir::Stmt::Fill {
+                array: all,
+                start: b::int(0),
+                count: total.clone(),
+                value: b::literal(op.neutral(ty), ty),
+            });
+            scope.prologue.push(ir::Stmt::Slice {
+                array: own,
+                of: all,
+                offset: b::mul(b::thread(), count.clone()),
+            });
+            scope.copies.insert(tensor, own);
+            // All elements are added up, also those that loops around have not come to, and
+            // those of a tile that stick out of its tensor.
+            let mut begins = false;
+            for nest in &self.nests {
+                nest.visit(&mut |part| begins |= part.tensor == tensor && part.op.is_none());
+            }
+            let tile = self.graph.workspaces.contains(&tensor)
+                && self
+                    .tensor(tensor)
+                    .dims
+                    .iter()
+                    .any(|d| b::as_int(&self.size_expr(d)).is_some());
+            if begins && (tile || !scope.coords.is_empty()) && self.droppable.contains(&tensor) {
+                self.prefill.insert(tensor);
+            }
+            after.push(if gpu {
+                self.add_up_together(tensor, (all, units), op, count)
+            } else {
+                self.add_up(tensor, all, op, count)
+            });
+        }
+        after
+    }
+
+    /// `T[e] op= copies[t * count + e]` for each thread t.
+    fn add_up(&mut self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> ir::Stmt {
+        let values = self.storage[&tensor].values;
+        let (t, thread) = self.fresh_index("t", false);
+        let (e, at) = self.fresh_index("e", false);
+        let own = self.load(all, b::add(b::mul(thread, count.clone()), at.clone()));
+        ir::Stmt::For {
+            var: t,
+            lo: b::int(0),
+            hi: b::threads(),
+            step: 1,
+            tag: LoopTag::default(),
+            body: vec![ir::Stmt::For {
+                var: e,
+                lo: b::int(0),
+                hi: count,
+                step: 1,
+                tag: LoopTag::default(),
+                body: vec![ir::Stmt::Store {
+                    array: values,
+                    index: at,
+                    op: Some(op),
+                    value: own,
+                    atomic: false,
+                }],
+            }],
+        }
+    }
+
+    /// As [`Lowerer::add_up`], a thread of a GPU for each element.
+    fn add_up_together(
+        &mut self,
+        tensor: TensorId,
+        (all, units): (ArrayId, Expr),
+        op: ReduceOp,
+        count: Expr,
+    ) -> ir::Stmt {
+        const THREADS: i64 = 256;
+        let values = self.storage[&tensor].values;
+        let ty = self.tensor(tensor).ty.compute();
+        let (block, outer) = self.fresh_index("e0", false);
+        let (thread, inner) = self.fresh_index("e1", false);
+        let (t, copy) = self.fresh_index("t", false);
+        let sum = self.fresh("sum", ty, true);
+        let first = b::mul(outer, b::int(THREADS));
+        let at = b::add(first.clone(), inner);
+        let own = self.load(all, b::add(b::mul(copy, count.clone()), at.clone()));
+        let tag = |level| LoopTag {
+            gpu: Some(ir::GpuUnit {
+                level,
+                axis: ir::Axis::X,
+                group: None,
+            }),
+            ..LoopTag::default()
+        };
+        let plain = |var, hi, tag, body| ir::Stmt::For {
+            var,
+            lo: b::int(0),
+            hi,
+            step: 1,
+            tag,
+            body,
+        };
+        let each = vec![
+            ir::Stmt::Let {
+                var: sum,
+                init: b::literal(op.neutral(ty), ty),
+            },
+            plain(
+                t,
+                units,
+                LoopTag::default(),
+                vec![ir::Stmt::Assign {
+                    var: sum,
+                    op: Some(op),
+                    value: own,
+                }],
+            ),
+            ir::Stmt::Store {
+                array: values,
+                index: at,
+                op: Some(op),
+                value: b::var(sum, ty),
+                atomic: false,
+            },
+        ];
+        let rest = b::sub(count.clone(), first);
+        let threads = plain(
+            thread,
+            b::min(b::int(THREADS), rest),
+            tag(ir::GpuLevel::Thread),
+            each,
+        );
+        plain(
+            block,
+            b::ceil_div(count, THREADS),
+            tag(ir::GpuLevel::Block),
+            vec![threads],
+        )
+    }
+}
