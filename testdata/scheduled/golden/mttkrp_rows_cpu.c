@@ -6,7 +6,8 @@
  *   A(i, j) +=! B(i, k, l) * D(l, j) * C(k, j)
  *   B: {compressed, compressed, compressed}
  *   split(j, j0, j1, 32)
- *   split(i, i0, i1, 4)
+ *   pos(i, ip, B(i,k,l))
+ *   split(ip, i0, i1, 4)
  *   reorder(i0, i1, j0, k, l, j1)
  *   precompute(B(i,k,l) * D(l,j) * C(k,j), j1, j1, row)
  *   parallelize(j1, CPUVector, NoRaces)
@@ -20,14 +21,15 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     double *SPARSEC_RESTRICT A_vals) {
     (void)K; (void)L;
     memset(A_vals, 0, (size_t)(I * J) * sizeof *A_vals);
+    int64_t ip_begin = B1_pos[0];
+    int64_t ip_end = B1_pos[1];
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < (I + 3) / 4; i0++) {
-        int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 4);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
-        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-            int64_t i = B1_crd[pB1];
+    for (int64_t i0 = 0; i0 < (ip_end - ip_begin + 3) / 4; i0++) {
+        int64_t i1_begin = ip_begin + i0 * 4;
+        for (int64_t ip = i1_begin; ip < sparsec_min_int64(i1_begin + 4, ip_end); ip++) {
+            int64_t i = B1_crd[ip];
             int64_t j0_full = J / 32;
             for (int64_t j0 = 0; j0 < j0_full; j0++) {
                 double row_vals[32];
@@ -35,7 +37,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
                 for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                     *(sparsec_double8 *)&row_vals[j1] = (sparsec_double8){0};
                 }
-                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];
@@ -61,7 +63,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                     row_vals3[j1] = 0.0;
                 }
-                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         int64_t l = B3_crd[pB3];

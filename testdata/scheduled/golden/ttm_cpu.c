@@ -6,12 +6,14 @@
  *   A(i, j, l) +=! B(i, j, k) * C(k, l)
  *   B: {compressed, compressed, compressed}
  *   A: {compressed, compressed, dense}
- *   split(i, i0, i1, 4)
+ *   fuse(i, j, f)
+ *   pos(f, p, B(i,j,k))
+ *   split(p, p0, p1, 64)
  *   split(l, l0, l1, 32)
- *   reorder(i0, i1, j, l0, k, l1)
+ *   reorder(p0, p1, l0, k, l1)
  *   precompute(B(i,j,k) * C(k,l), l1, l1, tile)
  *   unroll(l1, 32)
- *   parallelize(i0, CPUThread(dynamic), NoRaces)
+ *   parallelize(p0, CPUThread(dynamic), NoRaces)
  */
 int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -19,7 +21,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, int32_t **A1_pos_out, int32_t **A1_crd_out,
     int32_t **A2_pos_out, int32_t **A2_crd_out, double **A_vals_out) {
-    (void)J; (void)K;
+    (void)I; (void)J; (void)K;
     int32_t *A1_pos = NULL;
     int32_t *A1_crd = NULL;
     int32_t *A2_pos = NULL;
@@ -50,14 +52,22 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     }
     A_vals = sparsec_resize(NULL, A_stored2 * L, sizeof *A_vals);
     SPARSEC_NEED(A_vals);
+    int64_t p_begin = B2_pos[B1_pos[0]];
+    int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int64_t i0 = 0; i0 < (I + 3) / 4; i0++) {
-        int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 4);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 4 + sparsec_min_int64(4, I - i0 * 4));
+    for (int64_t p0 = 0; p0 < (p_end - p_begin + 63) / 64; p0++) {
+        int64_t p1_begin = p_begin + p0 * 64;
+        int64_t p1_end = sparsec_min_int64(p1_begin + 64, p_end);
+        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
+        int64_t B1_last = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_end);
+        int64_t pB1_begin = sparsec_max_int64(B1_pos[0], sparsec_max_int64(B1_first - 1, B1_pos[0]));
+        int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+            int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], p1_begin);
+            int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], p1_end);
+            for (int64_t p = pB2_begin; p < pB2_end; p++) {
                 int64_t l0_full = L / 32;
                 for (int64_t l0 = 0; l0 < l0_full; l0++) {
                     double tile_vals[32];
@@ -65,7 +75,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                     for (int64_t l1 = 0; l1 < 32; l1++) {
                         tile_vals[l1] = 0.0;
                     }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
                         int64_t k = B3_crd[pB3];
                         SPARSEC_UNROLL(32)
                         for (int64_t l1 = 0; l1 < 32; l1++) {
@@ -76,7 +86,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                     SPARSEC_UNROLL(32)
                     for (int64_t l1 = 0; l1 < 32; l1++) {
                         int64_t l = l0 * 32 + l1;
-                        A_vals[pB2 * L + l] = tile_vals[l1];
+                        A_vals[p * L + l] = tile_vals[l1];
                     }
                 }
                 if (l0_full * 32 < L) {
@@ -85,7 +95,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                         tile_vals3[l1] = 0.0;
                     }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
                         int64_t k = B3_crd[pB3];
                         for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                             int64_t l = l0 * 32 + l1;
@@ -94,7 +104,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                     }
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                         int64_t l = l0 * 32 + l1;
-                        A_vals[pB2 * L + l] = tile_vals3[l1];
+                        A_vals[p * L + l] = tile_vals3[l1];
                     }
                 }
             }
