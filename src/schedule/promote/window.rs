@@ -28,11 +28,10 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// How many elements the box has along this subscript. `None` if a loop inside has no
-    /// constant number of iterations; its variable.
+    /// How many elements the box has along this subscript.
     ///
     /// # Errors
-    /// The loop that has none.
+    /// A loop inside that has no constant number of iterations.
     pub fn extent(&self, graph: &Graph) -> Result<i64, VarId> {
         let mut last = self.spread;
         for &(var, by) in &self.inside {
@@ -74,9 +73,9 @@ pub(super) fn sides(
             if side.inside != own.inside || !equal::same(&side.corner, &own.corner) {
                 return None;
             }
-            let last = (side.constant + side.spread).max(own.constant);
+            let last = side.constant.checked_add(side.spread)?.max(own.constant);
             side.constant = side.constant.min(own.constant);
-            side.spread = last - side.constant;
+            side.spread = last.checked_sub(side.constant)?;
             side.negative |= own.negative;
         }
     }
@@ -89,9 +88,10 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
     sum.add(subscript, 1)?;
     let span = subscript.span;
     let mut negative = sum.rest.iter().any(|(_, by)| *by < 0);
-    let mut corner = sum.rest.iter().try_fold(None, |corner, (e, by)| {
-        Some(Some(plus(corner, e.clone(), *by)))
-    })?;
+    let mut corner = None;
+    for (e, by) in &sum.rest {
+        corner = Some(plus(corner, e.clone(), *by));
+    }
     let mut inside: Vec<(VarId, i64)> = Vec::new();
     for (root, by) in sum.vars {
         let leaves = parts(graph, root, loops)?;
@@ -240,7 +240,7 @@ pub(super) fn offsets(sides: &[Side], access: &Access, span: Span) -> Option<Vec
         for &(var, by) in &side.inside {
             offset = Some(plus(offset, index(var, span), by));
         }
-        let beyond = sum.constant - side.constant;
+        let beyond = sum.constant.checked_sub(side.constant)?;
         if beyond != 0 || offset.is_none() {
             offset = Some(plus(offset, number(beyond, span), 1));
         }
