@@ -219,6 +219,14 @@ impl Graph {
         &self.function.stmts[nest.stmt]
     }
 
+    /// Whether the nest stages the box under windows: it reads its operand behind a test that
+    /// the element is there, so nothing may be moved out of it.
+    #[must_use]
+    pub fn is_guarded(&self, nest: &Nest) -> bool {
+        matches!(nest.rhs.kind, ExprKind::Select(..))
+            && self.spaces.iter().any(|(tile, _)| *tile == nest.tensor)
+    }
+
     /// Adds a tensor that the function does not have.
     pub fn add_tensor(&mut self, tensor: Tensor) -> TensorId {
         self.tensors.push(tensor);

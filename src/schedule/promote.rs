@@ -194,6 +194,9 @@ fn reads_below(
     let Some(at) = loops.iter().position(|&v| v == var) else {
         return;
     };
+    if graph.is_guarded(nest) {
+        return;
+    }
     let mut tensor = None;
     let mut accesses: Vec<Expr> = Vec::new();
     visit(&nest.rhs, &mut |e| {

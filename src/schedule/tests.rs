@@ -28,6 +28,9 @@ const THREE: &str = "def f(double(5,5) A) -> (C, D, E) {
   S3: D(i,j) = C(4,j) + A(i,j)
 }";
 
+/// Overlapping windows, read behind a test where they are staged.
+const WINDOWS: &str = "def f(double(N) x) -> (y) { y(i) = x(i + k) where k in 0:3 }";
+
 const APPENDED: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
   S1: C(i,j) = A(i,j) + B(i,j)
   S2: y(i) = C(i,j)
@@ -238,6 +241,10 @@ fn refused() {
         (TWO, "unroll(S1.i, 2) unroll(S2.i, 4) join(S1, S2, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (APPENDED, "join(S1, S2, i)"),
+        (
+            WINDOWS,
+            "split(i, i0, i1, 8) promote(x, shared, i0) split(i1_x_tile, a, b, 2) promote(x, local, a)",
+        ),
         (THREE, "join(S1, S2, i) join(S2, S3, i)"),
         (THREE, "join(S1, S2, i) fuse(S1.i, S1.j, f)"),
         (THREE, "join(S2, S3, i) join(S1, S2, i)"),

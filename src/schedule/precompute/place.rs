@@ -33,7 +33,10 @@ impl Place {
 
     /// All nests, those of workspaces after the one that reads them.
     fn all(graph: &Graph) -> Vec<Place> {
-        fn below(nest: &Nest, at: usize, path: &[usize], found: &mut Vec<Place>) {
+        fn below(graph: &Graph, nest: &Nest, at: usize, path: &[usize], found: &mut Vec<Place>) {
+            if graph.is_guarded(nest) {
+                return;
+            }
             found.push(Place {
                 nest: at,
                 path: path.to_vec(),
@@ -41,12 +44,12 @@ impl Place {
             for (n, producer) in nest.producers.iter().enumerate() {
                 let mut path = path.to_vec();
                 path.push(n);
-                below(producer, at, &path, found);
+                below(graph, producer, at, &path, found);
             }
         }
         let mut found = Vec::new();
         for (at, nest) in graph.nests.iter().enumerate() {
-            below(nest, at, &[], &mut found);
+            below(graph, nest, at, &[], &mut found);
         }
         found
     }
