@@ -1,7 +1,8 @@
 //! The text of loops: how they are run, by threads, in lanes, unrolled.
 
-use super::kernel::Printer;
+use super::kernel::{Dialect, Printer};
 use super::types::lane_type;
+use crate::loops::build as b;
 use crate::loops::ir::{Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt};
 use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
@@ -19,6 +20,9 @@ impl Printer<'_> {
         else {
             return;
         };
+        if let Some(text) = self.copy(stmt) {
+            return self.line(&text);
+        }
         let (lo, hi) = (self.expr(lo), self.compared(hi));
         let sums = self.open_sums(tag);
         self.scopes.open();
@@ -50,6 +54,51 @@ impl Printer<'_> {
         self.scopes.close();
         self.line("}");
         self.close_sums(tag, sums);
+    }
+
+    /// A loop that copies the beginning of an array, as a call.
+    fn copy(&self, stmt: &Stmt) -> Option<String> {
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            step: 1,
+            tag,
+            body,
+        } = stmt
+        else {
+            return None;
+        };
+        let [
+            Stmt::Store {
+                array: to,
+                index,
+                op: None,
+                value,
+                atomic: false,
+            },
+        ] = body.as_slice()
+        else {
+            return None;
+        };
+        let ExprKind::Load {
+            array: from,
+            index: at,
+        } = &value.kind
+        else {
+            return None;
+        };
+        let each = ExprKind::Var(*var);
+        let whole = b::as_int(lo) == Some(0) && index.kind == each && at.kind == each && to != from;
+        let same = self.kernel.array(*to).elem == self.kernel.array(*from).elem;
+        let plain = *tag == LoopTag::default() && self.dialect == Dialect::C;
+        (whole && same && plain).then(|| {
+            let (to, from) = (self.array(*to), self.array(*from));
+            format!(
+                "sparsec_copy({to}, {from}, {}, sizeof *{to});",
+                self.expr(hi)
+            )
+        })
     }
 
     /// What each lane has of a value that it tests for itself.

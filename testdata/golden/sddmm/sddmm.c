@@ -17,15 +17,11 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     int error;
     D2_pos = sparsec_resize(NULL, M + 1, sizeof *D2_pos);
     SPARSEC_NEED(D2_pos);
-    for (int64_t k = 0; k < M + 1; k++) {
-        D2_pos[k] = A2_pos[k];
-    }
+    sparsec_copy(D2_pos, A2_pos, M + 1, sizeof *D2_pos);
     int64_t D_stored = A2_pos[M];
     D2_crd = sparsec_resize(NULL, D_stored, sizeof *D2_crd);
     SPARSEC_NEED(D2_crd);
-    for (int64_t k = 0; k < D_stored; k++) {
-        D2_crd[k] = A2_crd[k];
-    }
+    sparsec_copy(D2_crd, A2_crd, D_stored, sizeof *D2_crd);
     D_vals = sparsec_resize(NULL, D_stored, sizeof *D_vals);
     SPARSEC_NEED(D_vals);
     for (int64_t i = 0; i < M; i++) {

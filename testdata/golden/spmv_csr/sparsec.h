@@ -226,6 +226,11 @@ static inline void sparsec_release(void *array) {
     if (array) sparsec_release_hook(array);
 }
 
+/* The first elements of another array; neither need exist where there are none. */
+static inline void sparsec_copy(void *to, const void *from, int64_t count, size_t size) {
+    if (count > 0) memcpy(to, from, (size_t)count * size);
+}
+
 /* At least needed and at least twice the old capacity. */
 static inline int64_t sparsec_next_capacity(int64_t capacity, int64_t needed) {
     int64_t next = capacity < 8 ? 16 : capacity <= INT64_MAX / 2 ? 2 * capacity : INT64_MAX;

@@ -23,15 +23,11 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     int error;
     C2_pos = sparsec_resize(NULL, M + 1, sizeof *C2_pos);
     SPARSEC_NEED(C2_pos);
-    for (int64_t k = 0; k < M + 1; k++) {
-        C2_pos[k] = A2_pos[k];
-    }
+    sparsec_copy(C2_pos, A2_pos, M + 1, sizeof *C2_pos);
     int64_t C_stored = A2_pos[M];
     C2_crd = sparsec_resize(NULL, C_stored, sizeof *C2_crd);
     SPARSEC_NEED(C2_crd);
-    for (int64_t k = 0; k < C_stored; k++) {
-        C2_crd[k] = A2_crd[k];
-    }
+    sparsec_copy(C2_crd, A2_crd, C_stored, sizeof *C2_crd);
     C_vals = sparsec_resize(NULL, C_stored, sizeof *C_vals);
     SPARSEC_NEED(C_vals);
     int64_t p_begin = A2_pos[0];

@@ -26,26 +26,18 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     int error;
     A1_pos = sparsec_resize(NULL, 2, sizeof *A1_pos);
     SPARSEC_NEED(A1_pos);
-    for (int64_t k = 0; k < 2; k++) {
-        A1_pos[k] = B1_pos[k];
-    }
+    sparsec_copy(A1_pos, B1_pos, 2, sizeof *A1_pos);
     int64_t A_stored = B1_pos[1];
     A1_crd = sparsec_resize(NULL, A_stored, sizeof *A1_crd);
     SPARSEC_NEED(A1_crd);
-    for (int64_t k = 0; k < A_stored; k++) {
-        A1_crd[k] = B1_crd[k];
-    }
+    sparsec_copy(A1_crd, B1_crd, A_stored, sizeof *A1_crd);
     A2_pos = sparsec_resize(NULL, A_stored + 1, sizeof *A2_pos);
     SPARSEC_NEED(A2_pos);
-    for (int64_t k = 0; k < A_stored + 1; k++) {
-        A2_pos[k] = B2_pos[k];
-    }
+    sparsec_copy(A2_pos, B2_pos, A_stored + 1, sizeof *A2_pos);
     int64_t A_stored2 = B2_pos[A_stored];
     A2_crd = sparsec_resize(NULL, A_stored2, sizeof *A2_crd);
     SPARSEC_NEED(A2_crd);
-    for (int64_t k = 0; k < A_stored2; k++) {
-        A2_crd[k] = B2_crd[k];
-    }
+    sparsec_copy(A2_crd, B2_crd, A_stored2, sizeof *A2_crd);
     A_vals = sparsec_resize(NULL, A_stored2, sizeof *A_vals);
     SPARSEC_NEED(A_vals);
     int64_t p_begin = B2_pos[B1_pos[0]];
