@@ -1,9 +1,9 @@
 //! How large arrays are that have a part for each unit of a launch.
 
-use super::Refusal;
+use super::{Refusal, definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, Place, Stmt, VarId};
-use crate::loops::visit;
+use crate::loops::{linear, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Gives arrays with a part for each unit of a launch their size.
@@ -21,9 +21,11 @@ pub(super) fn size_rooms(
             loops.insert(*var);
         }
     });
+    // Rooms are made before anything else: what names are declared for is not known by them.
+    let known = definitions(body, &|_| false);
     let mut bounded = BTreeMap::new();
     for (array, units) in rooms {
-        let most = most_units(units, &loops).ok_or_else(|| {
+        let most = most_units(&tidied(&inlined(units, &known)), &loops).ok_or_else(|| {
             Refusal::new(
                 "how many units have a part of a workspace changes with a loop around them",
                 "bring the loop over blocks outside",
@@ -43,6 +45,24 @@ pub(super) fn size_rooms(
     // Where the number of units has a name.
     name_units(body, &counts);
     Ok(())
+}
+
+/// The expression with what cancels out left out.
+fn tidied(e: &Expr) -> Expr {
+    let mut e = e.clone();
+    visit::replace_expr(&mut e, &mut |node| match &node.kind {
+        ExprKind::Binary(BinaryOp::Sub, x, y) => Some(linear::sub(x, y)),
+        ExprKind::Binary(..)
+        | ExprKind::Literal(_)
+        | ExprKind::Var(_)
+        | ExprKind::Load { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..)
+        | ExprKind::Place(_) => None,
+    });
+    e
 }
 
 /// A number that the product of counts does not exceed, without the variables.
