@@ -94,6 +94,7 @@ impl Pending {
         let mut private = self.own.clone();
         collect(
             kernel,
+            shape,
             definitions,
             stmt,
             (&mut around.to_vec(), &mut Vec::new()),
@@ -116,15 +117,7 @@ impl Pending {
                 });
                 fixed
             });
-            access.apart = Axis::ALL.into_iter().all(|axis| {
-                let threads = access
-                    .units
-                    .iter()
-                    .any(|u| u.0 == GpuLevel::Thread && u.1 == axis);
-                let warps = access.units.iter().any(|u| u.0 == GpuLevel::Warp);
-                let single = warps && shape.warps.is_some_and(|(lanes, _)| lanes == 1);
-                threads || shape.threads[axis as usize] == 1 || (axis == Axis::X && single)
-            });
+            access.apart = apart(&access.units, shape);
         }
         found
     }
@@ -139,8 +132,19 @@ impl Pending {
     }
 }
 
+/// Whether the loops tell all threads of the block apart.
+fn apart(units: &[Around], shape: &Shape) -> bool {
+    Axis::ALL.into_iter().all(|axis| {
+        let threads = units.iter().any(|u| u.0 == GpuLevel::Thread && u.1 == axis);
+        let warps = units.iter().any(|u| u.0 == GpuLevel::Warp);
+        let single = warps && shape.warps.is_some_and(|(lanes, _)| lanes == 1);
+        threads || shape.threads[axis as usize] == 1 || (axis == Axis::X && single)
+    })
+}
+
 fn collect(
     kernel: &Kernel,
+    shape: &Shape,
     definitions: &Definitions,
     stmt: &Stmt,
     (units, serial): (&mut Vec<Around>, &mut Vec<VarId>),
@@ -152,7 +156,9 @@ fn collect(
     };
     match stmt {
         // Declared inside all loops over threads: nobody else sees it.
-        Stmt::Declare { array, .. } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
+        Stmt::Declare { array, .. }
+            if units.iter().any(|u| u.0 == GpuLevel::Thread) && apart(units, shape) =>
+        {
             private.insert(*array);
         }
         Stmt::Slice { array, offset, .. } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
@@ -269,7 +275,7 @@ fn collect(
     for body in visit::bodies(stmt) {
         for inner in body {
             let around = (&mut *units, &mut *serial);
-            collect(kernel, definitions, inner, around, private, found);
+            collect(kernel, shape, definitions, inner, around, private, found);
         }
     }
     if counted {
