@@ -86,7 +86,9 @@ impl Graph {
                 return self.through_temporary(&piece, stmt);
             }
             if let Some(access) = discordant {
-                if let Some(terms) = self.separable(&piece).filter(|terms| terms.len() > 1) {
+                // A half-width element would be rounded after each term.
+                let terms = self.separable(&piece).filter(|terms| terms.len() > 1);
+                if let (Some(terms), false) = (terms, narrow) {
                     return self.add_terms(&piece, terms, stmt);
                 }
                 let remark = search_remark(self, access, stmt);

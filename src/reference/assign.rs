@@ -3,7 +3,7 @@
 use super::EvalError;
 use super::enumerate::Plan;
 use super::evaluate::Judge;
-use super::exact::{eval, eval_terms};
+use super::exact::eval;
 use super::leaves::{At, Untouched};
 use super::load::{Content, Operand};
 use super::node::{Kind, Node, walk};
@@ -14,7 +14,7 @@ use super::value::{convert, wrap};
 use super::visit::Env;
 use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
-use crate::program::ir::{ReduceOp, Statement};
+use crate::program::ir::Statement;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 
@@ -65,13 +65,7 @@ impl Judge<'_> {
                 tables,
                 coarse: epsilon(ty),
             };
-            // `y = a + b` may be computed as `y = a`, `y += b`, too.
-            let in_turn = matches!(stmt.op, None | Some(ReduceOp::Add));
-            let value = if in_turn && epsilon(ty) > epsilon(ty.compute()) {
-                eval_terms(rhs, &mut at)?
-            } else {
-                eval(rhs, &mut at)?
-            };
+            let value = eval(rhs, &mut at)?;
             let Some(known) = value.known else {
                 return Ok(());
             };

@@ -125,19 +125,6 @@ pub(super) fn eval<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Erro
     })
 }
 
-/// As [`eval`], of a sum whose terms a kernel may add in turn to an element that it rounds
-/// each time.
-pub(super) fn eval_terms<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Error> {
-    let Kind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) = &e.kind else {
-        return eval(e, leaves);
-    };
-    let [left, right] = [eval_terms(a, leaves)?, eval_terms(b, leaves)?].map(|term| Value {
-        sums: term.sums.max(1.0),
-        ..term
-    });
-    Ok(two(*op, left, right, (a.ty, e.ty), leaves.coarse()))
-}
-
 /// A choice that rounding may turn: the other side may come out too.
 fn open<L: Leaves>(chosen: Bounded, other: &Node, leaves: &mut L) -> Bounded {
     let error = match eval(other, leaves) {
