@@ -219,6 +219,7 @@ void measure(int64_t *d, void **a, int rounds, double *ours, double *hand) {{
             "-std=c11",
             "-O3",
             "-march=native",
+            "-ffp-contract=fast",
             "-shared",
             "-fPIC",
             "-w",

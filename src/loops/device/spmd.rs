@@ -236,6 +236,19 @@ impl Spmd<'_> {
                 s,
             )
         };
+        // Where it begins and ends is read before anything inside waits.
+        let mut bounds = false;
+        visit::own_exprs(stmt, &mut |e| {
+            let test = Stmt::If {
+                cond: e.clone(),
+                then: Vec::new(),
+                otherwise: Vec::new(),
+            };
+            bounds |= pending.conflicts(&accesses(&test), &self.known);
+        });
+        if bounds {
+            return false;
+        }
         let mut earlier = Pending::new(self.own.clone());
         earlier.add_earlier(body.iter().flat_map(accesses).collect());
         for inner in body {
