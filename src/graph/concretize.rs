@@ -275,6 +275,12 @@ impl<'a> Concretizer<'a> {
             return self.foralls_outer(prefix, core);
         }
         let depth = self.init_depth(prefix);
+        // Elements that are appended are set up where they are.
+        let result = &self.tensors[nest.tensor.index()];
+        let apart = |var: &VarId| !self.unbound(*var, depth).is_empty();
+        if appended_vars(&result.format, &nest.lhs).iter().any(apart) {
+            return None;
+        }
         let neutral = Expr {
             kind: ExprKind::Literal(op.neutral(nest.rhs.ty)),
             ty: nest.rhs.ty,

@@ -31,6 +31,11 @@ const THREE: &str = "def f(double(5,5) A) -> (C, D, E) {
 /// Overlapping windows, read behind a test where they are staged.
 const WINDOWS: &str = "def f(double(N) x) -> (y) { y(i) = x(i + k) where k in 0:3 }";
 
+/// The elements of y are appended, and set up before they are added to.
+const SET_UP: &str =
+    "def f(double(J,I,K) T, double(I,L,K,J) U) -> (y) { y(k,j) min=! T(j,i,k) * U(i,l,k,j) }
+format f { U: {dense, compressed, dense, dense}, y: {compressed, dense} order (1,0) }";
+
 const APPENDED: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
   S1: C(i,j) = A(i,j) + B(i,j)
   S2: y(i) = C(i,j)
@@ -241,6 +246,7 @@ fn refused() {
         (TWO, "unroll(S1.i, 2) unroll(S2.i, 4) join(S1, S2, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
         (APPENDED, "join(S1, S2, i)"),
+        (SET_UP, "pos(j, p, T(j,i,k))"),
         (
             WINDOWS,
             "split(i, i0, i1, 8) promote(x, shared, i0) split(i1_x_tile, a, b, 2) promote(x, local, a)",
