@@ -10,14 +10,14 @@
  *   reorder(i0, i1, k0, j, k1)
  *   precompute(A(i,j) * B(j,k), k1, k1, tile)
  *   unroll(k1, 32)
- *   parallelize(i0, CPUThread(dynamic), NoRaces)
+ *   parallelize(i0, CPUThread(static), NoRaces)
  */
 int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
     (void)N;
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(static)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {

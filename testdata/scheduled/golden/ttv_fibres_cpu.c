@@ -9,7 +9,7 @@
  *   fuse(i, j, f)
  *   pos(f, p, B(i,j,k))
  *   split(p, p0, p1, 256)
- *   parallelize(p0, CPUThread(dynamic), NoRaces)
+ *   parallelize(p0, CPUThread(static), NoRaces)
  */
 int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -43,7 +43,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(static)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
         int64_t p1_begin = p_begin + p0 * 256;
