@@ -15,6 +15,8 @@
 //! A reduction stays with its own term: `y(i) = A(i,j)*x(j) + z(i)` is one j loop
 //! for the first term and one store.
 
+use indexmap::IndexSet;
+
 use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
 use super::pattern;
 use super::terms::{reads, reduces, replace, root_reduction};
@@ -286,7 +288,8 @@ impl<'a> Concretizer<'a> {
             ty: nest.rhs.ty,
             span: nest.rhs.span,
         };
-        let rest: Vec<VarId> = nest
+        // A part of a fused variable is needed by each variable that was fused.
+        let rest: IndexSet<VarId> = nest
             .lhs
             .iter()
             .flat_map(|&var| self.unbound(var, depth))
