@@ -132,6 +132,18 @@ pub struct Tag {
     pub gallop: bool,
 }
 
+impl Tag {
+    /// How one loop runs that takes the place of two, or does the work of both.
+    #[must_use]
+    pub fn with(&self, inner: &Tag) -> Tag {
+        Tag {
+            parallel: inner.parallel.clone().or_else(|| self.parallel.clone()),
+            unroll: inner.unroll.or(self.unroll),
+            gallop: inner.gallop || self.gallop,
+        }
+    }
+}
+
 /// `parallelize(v, unit, race)`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parallel {

@@ -3,7 +3,7 @@
 use super::constants::Constants;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::Graph;
+use crate::graph::{Graph, Loop};
 use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
 use crate::syntax::ast::{Arg, Expr, ExprKind, Ident};
 
@@ -237,14 +237,19 @@ pub fn taken(name: &Ident) -> Diagnostic {
 }
 
 /// Replaces each loop over `var` by loops over `by`, outermost first, in every nest
-/// that has one.
+/// that has one. The innermost runs as the loop over `var` did.
 pub fn replace_loops(graph: &mut Graph, var: VarId, by: &[VarId]) {
     for nest in &mut graph.nests {
         let shared = nest.joined;
         nest.visit_mut(&mut |part| {
             if let Some(at) = part.loops.iter().position(|l| l.var == var) {
-                let loops = by.iter().map(|&var| crate::graph::Loop::serial(var));
-                part.loops.splice(at..=at, loops);
+                let loops = by.iter().map(|&var| Loop::serial(var));
+                let replaced: Vec<Loop> = part.loops.splice(at..=at, loops).collect();
+                if let (Some(innermost), Some(old)) =
+                    (part.loops.get_mut(at + by.len() - 1), replaced.first())
+                {
+                    innermost.tag = old.tag.clone();
+                }
                 if at < part.joined {
                     part.joined = shared + by.len() - 1;
                 }

@@ -65,7 +65,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 return;
             };
             if part.loops.get(first + 1).is_some_and(|l| l.var == inner) {
-                part.loops.splice(first..=first + 1, [Loop::serial(fused)]);
+                let tag = part.loops[first].tag.with(&part.loops[first + 1].tag);
+                let var = fused;
+                part.loops.splice(first..=first + 1, [Loop { var, tag }]);
                 if first + 1 < part.joined {
                     part.joined -= 1;
                 }

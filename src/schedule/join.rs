@@ -146,9 +146,7 @@ fn share_tags(
             .with_help("join first, then unroll"));
         }
         for nest in [at, at + 1] {
-            let tag = &mut graph.nests[nest].loops[n].tag;
-            tag.unroll = a.unroll.or(b.unroll);
-            tag.gallop = a.gallop || b.gallop;
+            graph.nests[nest].loops[n].tag = a.with(&b);
         }
     }
     Ok(())

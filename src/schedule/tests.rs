@@ -108,6 +108,10 @@ fn accepted() {
         (GEMM, ""),
         (GEMM, "reorder(i, k, j)"),
         (GEMM, "order(k, i, j)"),
+        // A loop's tag is the innermost part's, or that of the loop it is fused into.
+        (GEMM, "unroll(j, 4) split(j, j0, j1, 8)"),
+        (GEMM, "unroll(j, 4) fuse(i, j, f)"),
+        (UNION, "mergeby(j, gallop) split(j, j0, j1, 8)"),
         (GEMM, "split(k, k0, k1, 8) reorder(k0, i, j, k1)"),
         (ADD, "split(j, j0, j1, 8)"),
         (TWO, "split(S1.i, a, b, 4)"),
