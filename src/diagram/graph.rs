@@ -20,7 +20,7 @@ pub fn diagram(graph: &Graph) -> Diagram {
 fn add(diagram: &mut Diagram, graph: &Graph, tree: &Tree, stmt: &Stmt) -> usize {
     match stmt {
         Stmt::Forall { var, tag, body } => {
-            let text = format!("forall {}{}", graph.var(*var).name, tag_text(tag));
+            let text = format!("forall {}{}", graph.var(*var).name, tag_text(graph, tag));
             let node = diagram.node(Kind::Loop, vec![text]);
             let below = add(diagram, graph, tree, body);
             diagram.edge(node, below, "");

@@ -90,6 +90,7 @@ fn declared(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
         | Stmt::Fill { .. }
         | Stmt::FailIf { .. }
         | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => {}
     });
     (vars, arrays)

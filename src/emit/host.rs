@@ -241,6 +241,7 @@ impl<'k> Host<'k> {
                 | Stmt::Search { .. }
                 | Stmt::FailIf { .. }
                 | Stmt::Device(_)
+                | Stmt::Prefetch { .. }
                 | Stmt::Comment(_) => {}
             }
         }
@@ -287,6 +288,7 @@ impl<'k> Host<'k> {
                     | Stmt::Search { .. }
                     | Stmt::FailIf { .. }
                     | Stmt::Device(_)
+                    | Stmt::Prefetch { .. }
                     | Stmt::Comment(_) => {}
                 }
             }
@@ -436,7 +438,9 @@ impl<'k> Host<'k> {
                 }
                 self.printer.line("}");
             }
-            Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Comment(_) => self.printer.stmt(stmt),
+            Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => {
+                self.printer.stmt(stmt)
+            }
             // Placement leaves none of these on the host.
             Stmt::Assign { .. }
             | Stmt::Store { .. }

@@ -177,6 +177,7 @@ impl<'k> Printer<'k> {
             | Stmt::Assume { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
         });
         used.into_iter().collect()

@@ -226,6 +226,14 @@ impl Printer<'_> {
                 self.fail_if(&cond, code);
             }
             Stmt::Device(device) => self.device(device),
+            Stmt::Prefetch { array, index } => {
+                let text = format!(
+                    "SPARSEC_PREFETCH({}, {});",
+                    self.array(*array),
+                    self.expr(index)
+                );
+                self.line(&text);
+            }
             Stmt::Comment(text) => self.line(&format!("/* {} */", text.replace("*/", "* /"))),
         }
     }

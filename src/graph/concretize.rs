@@ -313,6 +313,7 @@ impl<'a> Concretizer<'a> {
     fn init_tag(&self, var: VarId) -> Tag {
         let own = self.nest.loops.iter().find(|l| l.var == var);
         let mut tag = own.map_or_else(Tag::default, |l| l.tag.clone());
+        tag.fetches.clear();
         tag.parallel = tag.parallel.filter(|p| match p.unit {
             Unit::CpuVector | Unit::Gpu(_) => true,
             Unit::CpuThread(_) => false,

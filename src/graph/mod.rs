@@ -130,16 +130,32 @@ pub struct Tag {
     pub unroll: Option<u32>,
     /// `mergeby(v, gallop)`
     pub gallop: bool,
+    /// `prefetch(A, v, n)`
+    pub fetches: Vec<Fetch>,
+}
+
+/// `prefetch(A, v, n)`: what lies `ahead` elements behind the first one of the tensor that
+/// an iteration reads is fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    pub tensor: TensorId,
+    pub ahead: i64,
+    /// The command, for diagnostics of lowering.
+    pub span: Span,
 }
 
 impl Tag {
     /// How one loop runs that takes the place of two, or does the work of both.
     #[must_use]
     pub fn with(&self, inner: &Tag) -> Tag {
+        let mut fetches = self.fetches.clone();
+        let new = inner.fetches.iter().filter(|f| !self.fetches.contains(f));
+        fetches.extend(new.cloned());
         Tag {
             parallel: inner.parallel.clone().or_else(|| self.parallel.clone()),
             unroll: inner.unroll.or(self.unroll),
             gallop: inner.gallop || self.gallop,
+            fetches,
         }
     }
 }

@@ -194,7 +194,7 @@ impl Printer<'_> {
                     "forall({}, {}{})",
                     self.var(*var),
                     self.stmt(body),
-                    tag_text(tag)
+                    tag_text(self.graph, tag)
                 )
             }
             Stmt::Within { var, body, .. } => {
@@ -292,7 +292,7 @@ impl Printer<'_> {
 
 /// How a loop runs, as `forall` prints it; empty for a serial one.
 #[must_use]
-pub fn tag_text(tag: &Tag) -> String {
+pub fn tag_text(graph: &Graph, tag: &Tag) -> String {
     let mut text = String::new();
     if let Some(parallel) = &tag.parallel {
         text += &format!(
@@ -306,6 +306,10 @@ pub fn tag_text(tag: &Tag) -> String {
     }
     if tag.gallop {
         text += ", Gallop";
+    }
+    for fetch in &tag.fetches {
+        let name = &graph.tensor(fetch.tensor).name;
+        text += &format!(", Prefetch({name}, {})", fetch.ahead);
     }
     text
 }

@@ -258,6 +258,11 @@ pub enum Stmt {
         cond: Expr,
         code: ErrorCode,
     },
+    /// Says that `array[index]` is read soon. The index may lie outside of the array.
+    Prefetch {
+        array: ArrayId,
+        index: Expr,
+    },
     /// What only a GPU's program has.
     Device(Device),
     Comment(String),

@@ -209,6 +209,7 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             }
             return;
         }
+        Stmt::Prefetch { array: a, index } => format!("prefetch {}[{}]", array(*a), e(index)),
         Stmt::Comment(text) => format!("# {text}"),
     };
     let _ = writeln!(out, "{pad}{text}");

@@ -58,6 +58,7 @@ fn plain_bounds(body: &mut [Stmt]) {
             | Stmt::Fill { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
         }
         for inner in visit::bodies_mut(stmt) {
@@ -155,6 +156,7 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
         | Stmt::Fill { .. }
         | Stmt::FailIf { .. }
         | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => true,
     });
 }

@@ -171,7 +171,7 @@ impl Verifier<'_> {
                 self.condition(cond);
                 self.check(serial, || "a failure in a parallel loop".to_string());
             }
-            Stmt::Slice { offset, .. } => self.index(offset),
+            Stmt::Slice { offset: e, .. } | Stmt::Prefetch { index: e, .. } => self.index(e),
             Stmt::Assume { cond, .. } => self.condition(cond),
             Stmt::Device(device) => {
                 for e in device.exprs() {

@@ -34,6 +34,7 @@ pub fn own_exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
         | Stmt::Grow { needed: e, .. }
         | Stmt::Slice { offset: e, .. }
         | Stmt::Assume { cond: e, .. }
+        | Stmt::Prefetch { index: e, .. }
         | Stmt::FailIf { cond: e, .. } => f(e),
         Stmt::Store { index, value, .. } => {
             f(index);
@@ -86,6 +87,7 @@ pub fn arrays(stmt: &Stmt) -> Vec<ArrayId> {
         Stmt::Store { array, .. }
         | Stmt::Fill { array, .. }
         | Stmt::Search { array, .. }
+        | Stmt::Prefetch { array, .. }
         | Stmt::Alloc { array, .. }
         | Stmt::Declare { array, .. }
         | Stmt::Free { array } => vec![*array],
@@ -122,6 +124,7 @@ pub fn own_exprs_mut(stmt: &mut Stmt) -> Vec<&mut Expr> {
         | Stmt::Grow { needed: e, .. }
         | Stmt::Slice { offset: e, .. }
         | Stmt::Assume { cond: e, .. }
+        | Stmt::Prefetch { index: e, .. }
         | Stmt::FailIf { cond: e, .. } => vec![e],
         Stmt::Store { index, value, .. } => vec![index, value],
         Stmt::For { lo, hi, .. } => vec![lo, hi],
@@ -204,6 +207,7 @@ pub fn bodies(stmt: &Stmt) -> Vec<&[Stmt]> {
         | Stmt::Slice { .. }
         | Stmt::Assume { .. }
         | Stmt::FailIf { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => vec![],
     }
 }
@@ -228,6 +232,7 @@ pub fn bodies_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
         | Stmt::Slice { .. }
         | Stmt::Assume { .. }
         | Stmt::FailIf { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => vec![],
     }
 }
@@ -331,6 +336,10 @@ pub fn rename(
                 for e in device.exprs_mut() {
                     rename_expr(e, var, array);
                 }
+            }
+            Stmt::Prefetch { array: a, index } => {
+                *a = array(*a);
+                rename_expr(index, var, array);
             }
             Stmt::Comment(_) => {}
         }

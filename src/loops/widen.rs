@@ -179,6 +179,7 @@ fn lanes(
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => return None,
         }
     }

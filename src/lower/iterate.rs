@@ -25,6 +25,7 @@ impl Lowerer<'_> {
         let after = self.enter_race(var, tag, body, &mut scope, &mut out)?;
         let prologue = std::mem::take(&mut scope.prologue);
         let mut loops = self.loop_of(var, tag, body, &scope)?;
+        self.prefetch(tag, &mut loops);
         begin_parallel(&mut loops, prologue);
         out.append(&mut loops);
         out.extend(after);

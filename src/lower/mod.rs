@@ -19,6 +19,7 @@ pub mod lattice;
 pub mod locate;
 pub mod pattern;
 pub mod positions;
+mod prefetch;
 mod promises;
 pub mod race;
 pub mod recover;
@@ -84,6 +85,9 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
             Ok(mut lowered) => body.append(&mut lowered),
             Err(error) => errors.push(error),
         }
+    }
+    if errors.is_empty() {
+        errors = lowerer.check_fetched();
     }
     if !errors.is_empty() {
         return Err(errors);
@@ -173,6 +177,8 @@ pub(crate) struct Lowerer<'g> {
     declared: BTreeSet<ArrayId>,
     /// Where the memory of workspaces is, for each thread or not.
     rooms: BTreeMap<(TensorId, bool), ArrayId>,
+    /// The `prefetch` commands that some loop obeys.
+    fetched: Vec<Span>,
     /// Of a result with the coordinates of an operand: which operand, of how many levels.
     follows: BTreeMap<TensorId, (TensorId, usize)>,
     // Of the nest at hand:
@@ -211,6 +217,7 @@ impl<'g> Lowerer<'g> {
             declared: BTreeSet::new(),
             assembly: None,
             patterns: Vec::new(),
+            fetched: Vec::new(),
             follows: BTreeMap::new(),
         };
         lowerer.declare();

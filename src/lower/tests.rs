@@ -126,6 +126,21 @@ snapshot!(
     "mergeby(i, gallop)"
 );
 snapshot!(
+    rows_to_come_are_fetched,
+    SPMV,
+    "split(i, i0, i1, 32) prefetch(A, i1, 512)"
+);
+snapshot!(
+    rows_behind_a_loop_are_not_fetched,
+    SPMV,
+    "split(i, i0, i1, 32) prefetch(A, i0, 512)"
+);
+snapshot!(
+    lanes_do_not_fetch,
+    SPMV,
+    "pos(j, p, A(i,j)) prefetch(A, p, 512) parallelize(p, CPUVector, ParallelReduction)"
+);
+snapshot!(
     a_union_may_not_leap,
     "def f(double(N) a, double(N) b) -> (c) { c(i) = a(i) + b(i) }\n\
      format f { a: sparse_vector, b: sparse_vector }",

@@ -17,6 +17,7 @@ pub mod mergeby;
 pub mod parallelize;
 pub mod pos;
 pub mod precompute;
+pub mod prefetch;
 pub mod promote;
 pub mod reorder;
 pub mod split;
@@ -114,6 +115,7 @@ fn call(
         "inspect" => inspect::apply(graph, &arguments),
         "join" => join::apply(graph, &arguments),
         "mergeby" => mergeby::apply(graph, &arguments),
+        "prefetch" => prefetch::apply(graph, &arguments),
         known if NOT_YET.contains(&known) => Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             span,

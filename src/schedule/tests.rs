@@ -112,6 +112,11 @@ fn accepted() {
         (GEMM, "unroll(j, 4) split(j, j0, j1, 8)"),
         (GEMM, "unroll(j, 4) fuse(i, j, f)"),
         (UNION, "mergeby(j, gallop) split(j, j0, j1, 8)"),
+        (SPMV, "prefetch(A, i, 512) split(i, i0, i1, 8)"),
+        (
+            TWO,
+            "prefetch(x, S1.i, 8) join(S1, S2, i) unroll(S2.i, 2) prefetch(y, S1.i, 4)",
+        ),
         (GEMM, "split(k, k0, k1, 8) reorder(k0, i, j, k1)"),
         (ADD, "split(j, j0, j1, 8)"),
         (TWO, "split(S1.i, a, b, 4)"),
@@ -268,6 +273,13 @@ fn refused() {
         (SPMV, "mergeby(j, gallop)"),
         (INNER, "mergeby(i, sometimes)"),
         (SPMV, "promote(A, shared, i)"),
+        (SPMV, "prefetch(A, i)"),
+        (SPMV, "prefetch(A, i, 0)"),
+        (SPMV, "prefetch(y, i, 512)"),
+        (
+            SPMV,
+            "parallelize(i, CPUThread, NoRaces) prefetch(A, i, 512)",
+        ),
     ];
     let text: Vec<String> = cases
         .iter()

@@ -235,6 +235,11 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
             }
+            87..=88 if !program.cuda => {
+                let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
+                let ahead = self.pick(&[1, 8, 512]);
+                ("prefetch", format!("prefetch({tensor}, {i}, {ahead})"))
+            }
             85..=88 => ("mergeby", format!("mergeby({i}, gallop)")),
             89 => {
                 let (i, j) = neighbours(self);

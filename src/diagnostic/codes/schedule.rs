@@ -6,11 +6,11 @@ codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
 "A schedule holds a command that does not exist. The commands are: split, divide,
 fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, assemble, inspect, and the declarations let and param.";
+join, promote, mergeby, prefetch, assemble, inspect, and the declarations let and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, inspect and mergeby, with let and param.";
+join, promote, inspect, mergeby and prefetch, with let and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -122,4 +122,13 @@ loops over threads, `local` inside of one:
     split(k, k0, k1, 16)
     reorder(i0, j0, k0, i1, j1, k1)
     promote(A, shared, k0)";
+    PREFETCH = "E0424", "reads that cannot be fetched ahead",
+"`prefetch(A, v, n)` fetches, in each iteration of v, what stands n elements behind the first
+element of A that the iteration reads, so the place of that element must be known where
+the iteration begins: by arithmetic, or as the start of a row.
+
+    prefetch(A, i, 512)                       # y(i) = A(i,j) * x(j): A_vals[A2_pos[i] + 512]
+
+Behind a test, a search or a loop that may have no iterations it is not. Name the loop
+inside.";
 }

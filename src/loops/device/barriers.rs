@@ -235,6 +235,7 @@ fn collect(
         | Stmt::Search { .. }
         | Stmt::FailIf { .. }
         | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => {}
     }
     visit::own_exprs(stmt, &mut |e| {

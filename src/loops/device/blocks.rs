@@ -58,6 +58,7 @@ fn list(kernel: &Kernel, body: &[Stmt], own: &mut BTreeSet<ArrayId>) -> Result<(
                 | Stmt::Search { .. }
                 | Stmt::FailIf { .. }
                 | Stmt::Device(_)
+                | Stmt::Prefetch { .. }
                 | Stmt::Comment(_) => {}
             }
             visit::own_exprs(s, &mut |e| {

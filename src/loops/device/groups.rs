@@ -132,6 +132,7 @@ fn diverges(body: &[Stmt], own: &mut BTreeSet<VarId>) -> Result<(), Refusal> {
             | Stmt::Fill { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
         }
         for inner in visit::bodies(stmt) {

@@ -95,6 +95,7 @@ impl Growth {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => false,
         }
     }
@@ -243,6 +244,7 @@ fn guard(body: &mut [Stmt], groups: &[(VarId, Vec<ArrayId>)], needs: ArrayId) {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => None,
         };
         if let Some(cond) = guarded {

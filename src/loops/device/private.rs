@@ -324,6 +324,7 @@ impl Rewrite<'_> {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
         }
     }

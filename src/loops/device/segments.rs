@@ -214,6 +214,7 @@ impl Cutter<'_> {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => self.run.push(stmt),
         }
         Ok(())
@@ -307,6 +308,7 @@ impl Cutter<'_> {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => return Err(refused()),
         }
         Ok(())

@@ -223,6 +223,7 @@ impl Spmd<'_> {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => return false,
         };
         let accesses = |s: &Stmt| {
@@ -431,7 +432,7 @@ impl Spmd<'_> {
                 self.seen.insert(var);
                 out.push(stmt);
             }
-            Stmt::Assume { .. } | Stmt::Comment(_) => out.push(stmt),
+            Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => out.push(stmt),
             // Loops since `spread`.
             Stmt::Fill { .. } => {}
             Stmt::Alloc { .. }
@@ -524,6 +525,7 @@ pub(super) fn assigns(stmt: &Stmt, var: VarId) -> bool {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => false,
         };
     });

@@ -51,6 +51,7 @@ pub(super) fn of_block(body: &[Stmt]) -> Vec<ArrayId> {
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {
                 for inner in visit::bodies(stmt) {
                     found.extend(of_block(inner));
@@ -103,6 +104,7 @@ fn literal_set(stmt: &Stmt, array: ArrayId) -> Option<Expr> {
         | Stmt::Search { .. }
         | Stmt::FailIf { .. }
         | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => None,
     }
 }
@@ -235,6 +237,7 @@ impl<'a> Scan<'a> {
             | Stmt::If { .. }
             | Stmt::Assume { .. }
             | Stmt::FailIf { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
             Stmt::Alloc { .. }
             | Stmt::Grow { .. }

@@ -95,6 +95,14 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 #define SPARSEC_ASSUME(cond, text) ((void)sizeof(cond))
 #endif
 
+/* Says that an element is read soon. It may lie outside of the array. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SPARSEC_PREFETCH(array, index) \
+    __builtin_prefetch((const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof *(array)))
+#else
+#define SPARSEC_PREFETCH(array, index) ((void)sizeof(index))
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define SPARSEC_WEAK __attribute__((weak))
 #else

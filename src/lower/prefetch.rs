@@ -1,0 +1,221 @@
+//! Hints for what the iterations that follow read (`prefetch`).
+
+use super::Lowerer;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::{Fetch, Tag, Unit};
+use crate::loops::build as b;
+use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, Stmt, VarId};
+use crate::loops::visit;
+use crate::program::ir::TensorId;
+use std::collections::BTreeMap;
+
+impl Lowerer<'_> {
+    /// Puts the hints of a loop's tag into the bodies of what it has become. Where operands
+    /// are absent a loop may read nothing of the tensor: one body with a hint is enough.
+    pub(super) fn prefetch(&mut self, tag: &Tag, loops: &mut [Stmt]) {
+        let lanes = matches!(tag.parallel.as_ref().map(|p| p.unit), Some(Unit::CpuVector));
+        for fetch in tag.fetches.iter().filter(|_| !lanes) {
+            let mut found = false;
+            for array in self.arrays_along(fetch.tensor) {
+                for stmt in loops.iter_mut() {
+                    if let Stmt::For { body, .. } | Stmt::While { body, .. } = stmt {
+                        found |= insert(body, array, fetch.ahead);
+                    }
+                }
+            }
+            if found {
+                self.fetched.push(fetch.span);
+            }
+        }
+    }
+
+    /// Refuses hints that no loop could give.
+    ///
+    /// # Errors
+    /// One for each `prefetch` without effect.
+    pub(super) fn check_fetched(&self) -> Vec<Diagnostic> {
+        let mut without: Vec<Fetch> = Vec::new();
+        let mut refused = Vec::new();
+        for nest in &self.graph.nests {
+            nest.visit(&mut |part| {
+                for l in &part.loops {
+                    for fetch in &l.tag.fetches {
+                        if !self.fetched.contains(&fetch.span) && !without.contains(fetch) {
+                            without.push(fetch.clone());
+                            refused.push(self.not_fetched(fetch, &l.tag));
+                        }
+                    }
+                }
+            });
+        }
+        refused
+    }
+
+    fn not_fetched(&self, fetch: &Fetch, tag: &Tag) -> Diagnostic {
+        let name = &self.tensor(fetch.tensor).name;
+        let message = if in_lanes(tag) {
+            format!("lanes of a vector cannot fetch `{name}` one by one")
+        } else {
+            format!("where an iteration reads `{name}` first is not known as it begins")
+        };
+        Diagnostic::error(
+            codes::PREFETCH,
+            fetch.span,
+            message,
+            "cannot be fetched ahead",
+        )
+        .with_help("name another loop; `sparsec explain E0424` says which can")
+    }
+
+    /// The arrays with one element for each stored one, or for each coordinate.
+    fn arrays_along(&self, tensor: TensorId) -> Vec<ArrayId> {
+        let Some(arrays) = self.storage.get(&tensor) else {
+            return Vec::new();
+        };
+        let coordinates = arrays.levels.iter().filter_map(|(_, crd)| *crd);
+        coordinates.chain([arrays.values]).collect()
+    }
+}
+
+fn in_lanes(tag: &Tag) -> bool {
+    let unit = tag.parallel.as_ref().map(|p| p.unit);
+    matches!(unit, Some(Unit::CpuVector))
+}
+
+/// Puts a hint before the first statement of an iteration that reads the array.
+fn insert(body: &mut Vec<Stmt>, array: ArrayId, ahead: i64) -> bool {
+    for at in 0..body.len() {
+        if let Stmt::If {
+            then, otherwise, ..
+        } = &mut body[at]
+        {
+            let branches = [insert(then, array, ahead), insert(otherwise, array, ahead)];
+            if branches.contains(&true) {
+                return true;
+            }
+            continue;
+        }
+        let mut reads = Reads {
+            array,
+            inner: BTreeMap::new(),
+        };
+        if let Some(index) = reads.first(&body[at], false) {
+            let index = b::add(index, b::int(ahead));
+            body.insert(at, Stmt::Prefetch { array, index });
+            return true;
+        }
+    }
+    false
+}
+
+/// Finds the first read of an array.
+struct Reads {
+    array: ArrayId,
+    /// Values of the variables that are declared inside the statement at hand when it runs
+    /// for the first time, where they are known before.
+    inner: BTreeMap<VarId, Option<Expr>>,
+}
+
+impl Reads {
+    /// The index of the first read in the terms of what stands before the statement;
+    /// `maybe` says that it may not be reached.
+    fn first(&mut self, stmt: &Stmt, maybe: bool) -> Option<Expr> {
+        let mut found = None;
+        visit::own_exprs(stmt, &mut |e| {
+            let maybe = maybe || is_conditional(e);
+            visit::expr(e, &mut |node| {
+                if let ExprKind::Load { array, index } = &node.kind
+                    && *array == self.array
+                    && found.is_none()
+                {
+                    found = self.before(index, maybe);
+                }
+            });
+        });
+        if found.is_some() {
+            return found;
+        }
+        match stmt {
+            Stmt::Let { var, init } => {
+                let value = self.start(init, maybe);
+                self.inner.insert(*var, value);
+            }
+            Stmt::For { var, lo, .. } => {
+                let value = self.start(lo, maybe);
+                self.inner.insert(*var, value);
+            }
+            Stmt::Search { var, .. } => {
+                self.inner.insert(*var, None);
+            }
+            Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Prefetch { .. }
+            | Stmt::Device(_)
+            | Stmt::Comment(_) => {}
+        }
+        visit::bodies(stmt)
+            .into_iter()
+            .flatten()
+            .find_map(|inner| self.first(inner, true))
+    }
+
+    /// As [`Self::before`]. What is clipped to a tile begins with the tile at the earliest.
+    fn start(&self, e: &Expr, maybe: bool) -> Option<Expr> {
+        let value = self.before(e, maybe);
+        if let (None, ExprKind::Binary(BinaryOp::Max, x, y)) = (&value, &e.kind) {
+            return self.before(x, maybe).or_else(|| self.before(y, maybe));
+        }
+        value
+    }
+
+    /// The value of an expression before the statement. What may not be evaluated there
+    /// must not load anything here.
+    fn before(&self, e: &Expr, maybe: bool) -> Option<Expr> {
+        let mut known = true;
+        visit::expr(e, &mut |node| {
+            if let ExprKind::Var(v) = node.kind {
+                known &= self.inner.get(&v).is_none_or(Option::is_some);
+            }
+            known &= !(maybe && matches!(node.kind, ExprKind::Load { .. }));
+        });
+        known.then(|| self.substituted(e))
+    }
+
+    fn substituted(&self, e: &Expr) -> Expr {
+        let mut value = e.clone();
+        visit::replace_expr(&mut value, &mut |node| {
+            if let ExprKind::Var(v) = node.kind {
+                return self.inner.get(&v).cloned().flatten();
+            }
+            let ExprKind::Binary(op, x, y) = &node.kind else {
+                return None;
+            };
+            // Folds what is constant now.
+            Some(b::binary(*op, self.substituted(x), self.substituted(y)))
+        });
+        value
+    }
+}
+
+/// Whether a part of the expression may not be evaluated.
+fn is_conditional(e: &Expr) -> bool {
+    let mut conditional = false;
+    visit::expr(e, &mut |node| {
+        conditional |= matches!(
+            node.kind,
+            ExprKind::Select(..) | ExprKind::Binary(BinaryOp::And | BinaryOp::Or, ..)
+        );
+    });
+    conditional
+}

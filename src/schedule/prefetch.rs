@@ -1,0 +1,85 @@
+//! `prefetch(A, v, n)`: memory is asked for before it is needed.
+//!
+//! before: `forall(v, ... A ...)`
+//! after:  `forall(v, ... A ..., Prefetch(A, n))`
+//!
+//! Each iteration of v fetches what A stores n elements behind the first one that it reads:
+//! values, and coordinates where A has them. Pays where rows are short and many, as the
+//! processor then sees no stream that it could follow by itself. Refused: a GPU (its threads
+//! hide latency themselves); n < 1; no statement reads A inside v; v runs in lanes, or the first
+//! element is not known where the iteration begins (when it is lowered).
+
+use super::Target;
+use super::arguments::Arguments;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::print::var_text;
+use crate::graph::{Fetch, Graph, Nest, visit};
+use crate::program::ir::{ExprKind, Role, TensorId, VarId};
+
+const USAGE: &str = "prefetch(A, i, 512)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(3, USAGE)?;
+    let name = arguments.name(0)?;
+    let var = arguments.loop_var(&graph, 1)?;
+    arguments.expect_open(&graph, var)?;
+    let ahead = arguments.positive(2)?;
+    if arguments.target == Target::Cuda {
+        return Err(Diagnostic::error(
+            codes::UNSUPPORTED_COMMAND,
+            arguments.span,
+            "`prefetch` has no form on a GPU",
+            "for the C target",
+        )
+        .with_help("leave it out: other warps run while one waits for memory"));
+    }
+    let read = graph
+        .tensors
+        .iter()
+        .position(|t| t.name == name.name && t.role != Role::Temporary && !t.dims.is_empty());
+    let read = read
+        .and_then(|at| u32::try_from(at).ok())
+        .map(TensorId)
+        .filter(|&tensor| graph.nests.iter().any(|nest| reads(nest, tensor, var)));
+    let Some(tensor) = read else {
+        return Err(arguments.wrong(
+            name.span,
+            format!("no statement reads `{}` inside that loop", name.name),
+            USAGE,
+        ));
+    };
+    let fetch = Fetch {
+        tensor,
+        ahead,
+        span: arguments.span,
+    };
+    for nest in &mut graph.nests {
+        nest.visit_mut(&mut |part| {
+            for l in part.loops.iter_mut().filter(|l| l.var == var) {
+                l.tag.fetches.push(fetch.clone());
+            }
+        });
+    }
+    let loop_name = var_text(&graph, var);
+    graph
+        .script
+        .push(format!("prefetch({}, {loop_name}, {ahead})", name.name));
+    Ok(graph)
+}
+
+/// Whether the nest has a loop over the variable and reads the tensor.
+fn reads(nest: &Nest, tensor: TensorId, var: VarId) -> bool {
+    let (mut inside, mut read) = (false, false);
+    nest.visit(&mut |part| {
+        inside |= part.loops.iter().any(|l| l.var == var);
+        visit(&part.rhs, &mut |node| {
+            read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
+        });
+    });
+    inside && read
+}
