@@ -33,6 +33,18 @@ impl Lanes {
         Some(factor)
     }
 
+    /// Whether the expression loads elements that do not lie at equal distances.
+    #[must_use]
+    pub fn scatters(&self, e: &Expr) -> bool {
+        let mut scattered = false;
+        visit::expr(&inlined(e, &self.known), &mut |node| {
+            if let ExprKind::Load { index, .. } = &node.kind {
+                scattered |= self.stride(index).is_none();
+            }
+        });
+        scattered
+    }
+
     /// Whether lanes have different values of a subscript or a test.
     #[must_use]
     pub fn varies(&self, index: &Expr) -> bool {

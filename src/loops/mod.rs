@@ -2,6 +2,7 @@
 //! or formats beyond the plain description of a kernel's arguments.
 
 pub mod build;
+mod copy;
 pub mod device;
 pub mod interface;
 pub mod ir;

@@ -9,10 +9,11 @@
 //! through both is never indexed by a variable in the first, and stays in registers there.
 
 use super::build as b;
-use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, Var, VarId};
+use super::copy::{copied, declared, end_of_full};
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
 use super::visit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Splits off full tiles, outermost tests first.
 #[must_use]
@@ -77,7 +78,7 @@ impl Splitter<'_> {
             last += 1;
         }
         let mut full: Vec<Stmt> = body.drain(first..=last).collect();
-        let mut rest = self.copy(&full);
+        let mut rest = copied(self.kernel, &full);
         keep_short(&mut rest);
         fix_bounds(&mut full, &conditions);
         self.list(&mut full);
@@ -132,15 +133,7 @@ impl Splitter<'_> {
         }
         let full = full_iterations(cond, *var, before)?;
         let full = full_end(full, hi);
-        let name = format!("{}_full", self.kernel.vars[var.0 as usize].name);
-        let ty = self.kernel.vars[var.0 as usize].ty;
-        self.kernel.vars.push(Var {
-            name,
-            ty,
-            mutable: false,
-        });
-        let id = VarId(u32::try_from(self.kernel.vars.len() - 1).unwrap_or(u32::MAX));
-        let end = b::var(id, ty);
+        let (id, end) = end_of_full(self.kernel, *var);
         let with = |inner: &[Stmt]| [before, inner].concat();
         let first = Stmt::For {
             var: *var,
@@ -172,7 +165,7 @@ impl Splitter<'_> {
                 body: with(otherwise),
             },
         };
-        let second = self.copy(&[second]).into_iter().next()?;
+        let second = copied(self.kernel, &[second]).into_iter().next()?;
         let end = Stmt::Let {
             var: id,
             init: self.not_before(lo, full),
@@ -197,50 +190,6 @@ impl Splitter<'_> {
             ),
             Some(_) | None => b::max(lo.clone(), end),
         }
-    }
-
-    /// The statements with variables and arrays of their own.
-    fn copy(&mut self, stmts: &[Stmt]) -> Vec<Stmt> {
-        let mut vars = BTreeSet::new();
-        let mut arrays = BTreeSet::new();
-        visit::stmts(stmts, &mut |s| {
-            declared(s, &mut vars);
-            if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = s {
-                arrays.insert(*array);
-            }
-        });
-        let mut names = Renaming::default();
-        for var in vars {
-            let copy = self.kernel.vars[var.0 as usize].clone();
-            self.kernel.vars.push(copy);
-            let new = u32::try_from(self.kernel.vars.len() - 1).unwrap_or(u32::MAX);
-            names.vars.insert(var, VarId(new));
-        }
-        for array in arrays {
-            let copy = self.kernel.arrays[array.0 as usize].clone();
-            self.kernel.arrays.push(copy);
-            let new = u32::try_from(self.kernel.arrays.len() - 1).unwrap_or(u32::MAX);
-            names.arrays.insert(array, ArrayId(new));
-        }
-        let mut copy = stmts.to_vec();
-        visit::rename(
-            &mut copy,
-            &|v| names.vars.get(&v).copied().unwrap_or(v),
-            &|a| names.arrays.get(&a).copied().unwrap_or(a),
-        );
-        copy
-    }
-}
-
-#[derive(Default)]
-struct Renaming {
-    vars: BTreeMap<VarId, VarId>,
-    arrays: BTreeMap<ArrayId, ArrayId>,
-}
-
-fn declared(stmt: &Stmt, vars: &mut BTreeSet<VarId>) {
-    if let Stmt::Let { var, .. } | Stmt::For { var, .. } | Stmt::Search { var, .. } = stmt {
-        vars.insert(*var);
     }
 }
 

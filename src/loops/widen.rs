@@ -4,6 +4,12 @@
 //! before: `simd for j in 0 .. 16: w[j] += x[p] * B[k * N + j]`
 //! after:  `for j in 0 .. 16, 8 at a time: w[j .. j+8] += x[p] * B[k * N + j ..]`
 //!
+//! A sum over any number of iterations is taken in vectors as far as they are full, and
+//! element by element behind:
+//!
+//! before: `simd for p in lo .. hi: sum += A[p] * x[crd[p]]`
+//! after:  `for p in lo .. full, 4 at a time: ...; for p in full .. hi: ...`
+//!
 //! A sum of the loop becomes one for each lane, which are added up behind it. Elements that
 //! coordinates name are loaded one by one; where fewer than a vector's are left, each lane of
 //! such a sum tests whether it has one. (The processor's own gathers and masked loads are
@@ -14,9 +20,11 @@
 //! factor of two by it (`BENCHMARKS.md`).
 
 use super::build as b;
+use super::copy::{copied, end_of_full};
 use super::device::inlined;
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, ReduceOp, ScalarType, Stmt, UnaryOp, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
+    UnaryOp, VarId,
 };
 use super::lanes::Lanes;
 use super::visit;
@@ -26,6 +34,10 @@ use std::collections::BTreeSet;
 const WIDEST: i64 = 64;
 /// Bytes of the narrowest that are worth it.
 const NARROWEST: i64 = 16;
+
+/// Bytes of the vectors of a loop with any number of iterations: wider ones leave more of a
+/// short row to the elements behind.
+const OPEN: usize = 32;
 
 /// Marks the loops that can run so.
 #[must_use]
@@ -37,13 +49,22 @@ pub fn widen(mut kernel: Kernel) -> Kernel {
         }
     });
     let mut body = std::mem::take(&mut kernel.body);
-    list(&kernel, &fixed, &mut body);
+    list(&mut kernel, &fixed, &mut body);
     kernel.body = body;
     kernel
 }
 
-fn list(kernel: &Kernel, fixed: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
-    for stmt in body {
+fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
+    let mut at = 0;
+    while at < body.len() {
+        if let Some(parts) = open(kernel, &body[at]) {
+            let count = parts.len();
+            body.splice(at..=at, parts);
+            at += count;
+            continue;
+        }
+        let stmt = &mut body[at];
+        at += 1;
         if let Stmt::For {
             var,
             lo,
@@ -56,12 +77,12 @@ fn list(kernel: &Kernel, fixed: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
             && tag.parallel.is_none()
         {
             if let Some(count) = b::as_int(&super::linear::sub(hi, lo)) {
-                tag.lanes = lanes(kernel, fixed, (*var, count, body), &tag.reductions);
+                tag.lanes = lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions);
                 if let Some(lanes) = tag.lanes {
                     tag.unroll = u32::try_from(count / i64::from(lanes)).ok();
                 }
             } else if let Some((count, end)) = cut_short(lo, hi)
-                && lanes(kernel, fixed, (*var, count, body), &tag.reductions)
+                && lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
                 && tested(*var, &end, body)
             {
@@ -74,6 +95,70 @@ fn list(kernel: &Kernel, fixed: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
             list(kernel, fixed, inner);
         }
     }
+}
+
+/// A sum over any number of iterations, the full vectors apart from the rest. Only sums of
+/// elements that are loaded one by one: a compiler does the others by itself.
+fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
+    let Stmt::For {
+        var,
+        lo,
+        hi,
+        step: 1,
+        tag,
+        body,
+    } = stmt
+    else {
+        return None;
+    };
+    let (_, sum) = tag.reductions.first()?;
+    let count = i64::try_from(OPEN / kernel.var(*sum).ty.size()).ok()?;
+    let plan = Lanes::of(*var, 1, body);
+    let sums = body.iter().all(|s| !matches!(s, Stmt::Store { .. }));
+    let fits = tag.vector
+        && tag.parallel.is_none()
+        && b::as_int(&super::linear::sub(hi, lo)).is_none()
+        && sums
+        && body
+            .iter()
+            .any(|s| matches!(s, Stmt::Assign { value, .. } if plan.scatters(value)))
+        && lanes(kernel, None, (*var, count, body), &tag.reductions)
+            .is_some_and(|lanes| i64::from(lanes) == count);
+    if !fits {
+        return None;
+    }
+    let (id, end) = end_of_full(kernel, *var);
+    let vectors = b::binary(
+        BinaryOp::Div,
+        b::max(b::int(0), b::sub(hi.clone(), lo.clone())),
+        b::int(count),
+    );
+    let full = Stmt::For {
+        var: *var,
+        lo: lo.clone(),
+        hi: end.clone(),
+        step: 1,
+        tag: LoopTag {
+            lanes: u32::try_from(count).ok(),
+            unroll: None,
+            ..tag.clone()
+        },
+        body: body.clone(),
+    };
+    let rest = Stmt::For {
+        var: *var,
+        lo: end,
+        hi: hi.clone(),
+        step: 1,
+        tag: LoopTag::default(),
+        body: body.clone(),
+    };
+    let rest = copied(kernel, &[rest]).into_iter().next()?;
+    let end = Stmt::Let {
+        var: id,
+        init: b::add(lo.clone(), b::mul(vectors, b::int(count))),
+    };
+    Some([end, full, rest])
 }
 
 /// `count` and `end` of a loop to `min(lo + count, end)`.
@@ -96,12 +181,7 @@ fn tested(var: VarId, end: &Expr, body: &mut Vec<Stmt>) -> bool {
     let [before @ .., Stmt::Store { op, value, .. }] = body.as_mut_slice() else {
         return false;
     };
-    let mut scattered = false;
-    visit::expr(value, &mut |e| {
-        if let ExprKind::Load { index, .. } = &e.kind {
-            scattered |= plan.stride(index).is_none();
-        }
-    });
+    let scattered = plan.scatters(value);
     let subscripts = before
         .iter()
         .all(|s| matches!(s, Stmt::Let { init, .. } if init.ty == ScalarType::I64));
@@ -120,16 +200,18 @@ fn tested(var: VarId, end: &Expr, body: &mut Vec<Stmt>) -> bool {
     true
 }
 
-/// How many iterations run at a time.
+/// How many iterations run at a time. Where `fixed` is given, only in a loop that uses one of
+/// these arrays.
 fn lanes(
     kernel: &Kernel,
-    fixed: &BTreeSet<ArrayId>,
+    fixed: Option<&BTreeSet<ArrayId>>,
     (var, count, body): (VarId, i64, &[Stmt]),
     reductions: &[(ReduceOp, VarId)],
 ) -> Option<u32> {
     let plan = Lanes::of(var, 1, body);
     let mut ty = None;
-    let mut local = false;
+    let is_fixed = |array: &ArrayId| fixed.is_some_and(|fixed| fixed.contains(array));
+    let mut local = fixed.is_none();
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
     let mut summed = BTreeSet::new();
     for stmt in body {
@@ -161,7 +243,7 @@ fn lanes(
                 matches!(op, None | Some(ReduceOp::Add | ReduceOp::Mul)).then_some(())?;
                 same(&mut ty, kernel.array(*array).elem)?;
                 value(kernel, &plan, e, &mut ty)?;
-                local |= fixed.contains(array);
+                local |= is_fixed(array);
                 stored.push((*array, inlined(index, &plan.known)));
             }
             Stmt::Assign { .. }
@@ -194,7 +276,7 @@ fn lanes(
             visit::expr(e, &mut |node| {
                 apart &= !matches!(node.kind, ExprKind::Var(v) if summed.contains(&v));
                 if let ExprKind::Load { array, index } = &node.kind {
-                    local |= fixed.contains(array);
+                    local |= is_fixed(array);
                     let index = inlined(index, &plan.known);
                     apart &= stored.iter().all(|(a, at)| a != array || *at == index);
                 }
