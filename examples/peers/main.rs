@@ -123,6 +123,12 @@ impl Peers {
     }
 }
 
+/// The fastest peer's time over ours.
+fn ratio(times: &[f64]) -> f64 {
+    let best = times[1..].iter().copied().fold(f64::INFINITY, f64::min);
+    best / times[0]
+}
+
 fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
     let names = peers.names(operation.key);
     println!(
@@ -155,22 +161,24 @@ fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
             Choice::First => 0,
             Choice::Rule(rule) => rule(&shape),
             Choice::Fastest => {
-                let before: Vec<f64> = kernels.iter().map(|k| measure(k)[0]).collect();
+                // Against the peers of the same run: times of different runs do not compare.
+                let before: Vec<f64> = kernels.iter().map(|k| ratio(&measure(k))).collect();
                 let order = |&a: &usize, &b: &usize| before[a].total_cmp(&before[b]);
-                (0..kernels.len()).min_by(order).unwrap()
+                eprintln!("{input}: {before:.2?}");
+                (0..kernels.len()).max_by(order).unwrap()
             }
         };
         let times = measure(&kernels[chosen]);
-        let best = times[1..].iter().copied().fold(f64::INFINITY, f64::min);
+        let ratio_here = ratio(&times);
         let bound = bench.bytes as f64 / peers.bandwidth(bench.bytes, threads);
-        product *= best / times[0];
+        product *= ratio_here;
         count += 1;
         let cells: Vec<String> = times.iter().map(|t| format!("{:.3}", 1e3 * t)).collect();
         println!(
             "| {input} | {} | {} | {:.2} | {:.2} |",
             bench.shape.stored,
             cells.join(" | "),
-            best / times[0],
+            ratio_here,
             bound / times[0]
         );
     }
