@@ -223,12 +223,30 @@ pub fn verify(
     bound: &Bound,
     results: &BTreeMap<TensorId, Packed>,
 ) -> Result<Vec<Difference>, Failure> {
+    Ok(differences(function, &expected(function, bound)?, results))
+}
+
+/// The reference evaluator's results.
+///
+/// # Errors
+/// The judge finds the data wrong.
+pub fn expected(function: &Function, bound: &Bound) -> Result<reference::Outputs, Failure> {
     let inputs = reference::Inputs {
         sizes: bound.sizes.clone(),
         tensors: bound.tensors.clone(),
     };
-    let wanted = reference::evaluate(function, &inputs)
+    let outputs = reference::evaluate(function, &inputs)
         .map_err(|e| DataError::new(data_codes::BAD_SUBSCRIPT, e.to_string()))?;
+    Ok(outputs)
+}
+
+/// Where results differ from those expected.
+#[must_use]
+pub fn differences(
+    function: &Function,
+    wanted: &reference::Outputs,
+    results: &BTreeMap<TensorId, Packed>,
+) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (id, packed) in results {
         let tensor = function.tensor(*id);
@@ -246,5 +264,5 @@ pub fn verify(
             });
         }
     }
-    Ok(differences)
+    differences
 }

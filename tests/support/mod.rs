@@ -92,7 +92,7 @@ pub fn describe(failure: &Failure, sources: &Sources) -> String {
 
 /// Codes and messages without their places: for failures that may point into the sources
 /// of a compilation that is over.
-fn brief(failure: &Failure) -> String {
+pub fn brief(failure: &Failure) -> String {
     let line = |d: &Diagnostic| format!("[{}] {}", d.code.id, d.message);
     match failure {
         Failure::Program(list) => list.iter().map(line).collect::<Vec<_>>().join("\n"),
@@ -132,14 +132,7 @@ pub fn run_all(cases: &[Case]) -> Vec<String> {
 pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
     let mut wrong = Vec::new();
     for batch in cases.chunks(100) {
-        let kernels: Vec<Kernel> = batch
-            .iter()
-            .enumerate()
-            .map(|(at, case)| Kernel {
-                name: format!("case{at}"),
-                ..case.compiled.kernels[0].clone()
-            })
-            .collect();
+        let kernels = kernels(batch);
         let mut sources = Sources::default();
         let backend = match batch[0].compiled.target {
             Target::C => Backend::C,
@@ -171,6 +164,15 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The first kernel of each case, under a name of its own.
+pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
+    let named = |(at, case): (usize, &Case)| Kernel {
+        name: format!("case{at}"),
+        ..case.compiled.kernels[0].clone()
+    };
+    cases.iter().enumerate().map(named).collect()
 }
 
 fn run_one(
