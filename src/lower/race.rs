@@ -132,6 +132,16 @@ impl Lowerer<'_> {
                 }
             }
         }
+        let adds = |assign: &&Assign| {
+            self.scalars.contains_key(&assign.tensor)
+                || self.graph.workspaces.contains(&assign.tensor)
+        };
+        // One unit with a term is enough.
+        if let Some(flag) = scope.touched
+            && writes.assigns.iter().any(adds)
+        {
+            scope.reductions.push((ReduceOp::Or, flag));
+        }
         if arrays.is_empty() {
             return Ok(Vec::new());
         }
