@@ -336,7 +336,14 @@ impl Entry<'_> {
             self.line(&format!("int64_t {own}_dims[] = {{{}}};", dims.join(", ")));
             format!("{own}_dims")
         };
-        let call = format!("{shape}({own}, &{}_{own}_spec, {dims_name})", self.name);
+        let call = match &tensor.like {
+            Some((operand, levels)) => format!(
+                "sparsec_shape_like({own}, &{}_{own}_spec, {dims_name}, {}, {levels})",
+                self.name,
+                identifier(operand)
+            ),
+            None => format!("{shape}({own}, &{}_{own}_spec, {dims_name})", self.name),
+        };
         self.try_call(&call);
     }
 

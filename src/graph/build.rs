@@ -33,6 +33,7 @@ impl Graph {
             provenance: super::Provenance::default(),
             nests: Vec::new(),
             workspaces: Vec::new(),
+            once: Vec::new(),
             spaces: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),

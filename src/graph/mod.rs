@@ -46,9 +46,19 @@ pub struct Graph {
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.
     pub spaces: Vec<(TensorId, Space)>,
+    /// Results whose coordinates are there before the kernel runs: `assemble(C, once)`.
+    pub once: Vec<Once>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
     pub remarks: Vec<Diagnostic>,
+}
+
+/// `assemble(C, once)`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Once {
+    pub tensor: TensorId,
+    /// The command, for diagnostics of lowering.
+    pub span: Span,
 }
 
 /// Where a tile is staged.

@@ -83,6 +83,9 @@ pub struct TensorArg {
     /// One for each level of `format`.
     pub levels: Vec<LevelArrays>,
     pub values: ArrayId,
+    /// Of a result whose coordinates the checked function makes: the argument that stores
+    /// as much, and how many of its levels are the result's first.
+    pub like: Option<(String, usize)>,
 }
 
 /// The arrays of one level: both, one (singleton) or none (dense).

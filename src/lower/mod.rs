@@ -240,17 +240,17 @@ impl<'g> Lowerer<'g> {
                 self.scalars.insert(id, var);
                 continue;
             }
-            let arrays = self.declare_arrays(&tensor);
+            let arrays = self.declare_arrays(id, &tensor);
             self.storage.insert(id, arrays);
         }
     }
 
-    fn declare_arrays(&mut self, tensor: &Tensor) -> Arrays {
+    fn declare_arrays(&mut self, id: TensorId, tensor: &Tensor) -> Arrays {
         let storage = match tensor.role {
             Role::Input => Storage::Input,
             Role::Temporary => Storage::Local,
             Role::InOut => Storage::Output,
-            Role::Result if tensor.is_sparse() => Storage::Returned,
+            Role::Result if tensor.is_sparse() && !self.is_once(id) => Storage::Returned,
             Role::Result => Storage::Output,
         };
         let index = if tensor.format.index_bits == 64 {
@@ -272,6 +272,11 @@ impl<'g> Lowerer<'g> {
         }
         let values = self.array(&format!("{}_vals", tensor.name), tensor.ty, storage);
         Arrays { levels, values }
+    }
+
+    /// Whether the tensor's coordinates are made before the kernel runs.
+    fn is_once(&self, id: TensorId) -> bool {
+        self.graph.once.iter().any(|once| once.tensor == id)
     }
 
     fn fresh(&mut self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {
@@ -388,6 +393,16 @@ impl<'g> Lowerer<'g> {
             let source = crate::graph::pattern::source(self.graph, nest);
             let pattern =
                 source.and_then(|source| self.begin_pattern(nest, &source, stmt, &mut out));
+            let once = self.graph.once.iter().find(|o| o.tensor == nest.tensor);
+            if let Some(once) = once {
+                let input = |&(operand, _): &(TensorId, usize)| {
+                    matches!(self.tensor(operand).role, Role::Input | Role::InOut)
+                };
+                if pattern.is_none() || !self.follows.get(&nest.tensor).is_some_and(input) {
+                    let name = &self.tensor(nest.tensor).name;
+                    return Err(crate::schedule::assemble::follows_nothing(name, once.span));
+                }
+            }
             if let Some(pattern) = pattern {
                 self.droppable.insert(nest.tensor);
                 self.patterns.push(pattern);

@@ -39,6 +39,7 @@ impl Lowerer<'_> {
         };
         self.follows.insert(tensor, (followed, *levels));
         let format = self.tensor(tensor).format.clone();
+        let once = self.is_once(tensor);
         let mut count = b::int(1);
         for (level, kind) in format.levels.iter().map(|l| l.kind).enumerate() {
             if level >= *levels {
@@ -47,7 +48,7 @@ impl Lowerer<'_> {
             }
             let (own_pos, own_crd) = self.storage[&tensor].levels[level];
             let (pos, crd) = self.storage[&followed].levels[level];
-            if let (Some(own), Some(pos)) = (own_pos, pos) {
+            if let (Some(own), Some(pos), false) = (own_pos, pos, once) {
                 self.copy_index(own, pos, &b::add(count.clone(), b::int(1)), out);
             }
             count = match (kind, pos) {
@@ -66,16 +67,18 @@ impl Lowerer<'_> {
                     _,
                 ) => count,
             };
-            if let (Some(own), Some(crd)) = (own_crd, crd) {
+            if let (Some(own), Some(crd), false) = (own_crd, crd, once) {
                 self.copy_index(own, crd, &count, out);
             }
         }
         let values = self.storage[&tensor].values;
-        out.push(ir::Stmt::Alloc {
-            array: values,
-            count: count.clone(),
-            zeroed: false,
-        });
+        if !once {
+            out.push(ir::Stmt::Alloc {
+                array: values,
+                count: count.clone(),
+                zeroed: false,
+            });
+        }
         // Where sums add to the elements themselves, they start from nothing. Where what the
         // operand stores below is not summed over, it may be absent: elements for which it is
         // hold the fill.

@@ -86,6 +86,11 @@ impl Lowerer<'_> {
             fill: tensor.fill,
             levels,
             values: arrays.values,
+            like: self
+                .follows
+                .get(&id)
+                .filter(|_| self.is_once(id))
+                .map(|&(operand, levels)| (self.tensor(operand).name.clone(), levels)),
         })
     }
 

@@ -126,6 +126,12 @@ snapshot!(
     "mergeby(i, gallop)"
 );
 snapshot!(
+    coordinates_that_are_there_are_not_made,
+    "def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }\n\
+     format f { A: csr, C: csr }",
+    "assemble(C, once)"
+);
+snapshot!(
     rows_to_come_are_fetched,
     SPMV,
     "split(i, i0, i1, 32) prefetch(A, i1, 512)"

@@ -4,6 +4,7 @@
 //! A command either gives a new graph or a diagnostic, never half of one.
 
 pub mod arguments;
+pub mod assemble;
 pub mod auto;
 pub mod bound;
 pub mod constants;
@@ -41,9 +42,6 @@ pub struct Settings {
     pub defines: Vec<(String, i64)>,
     pub target: Target,
 }
-
-/// Commands of the language that are not built yet.
-const NOT_YET: [&str; 1] = ["assemble"];
 
 /// Applies the commands one after another.
 ///
@@ -100,6 +98,7 @@ fn call(
     };
     let lower = name.name.to_ascii_lowercase();
     let graph = match lower.as_str() {
+        "assemble" => assemble::apply(graph, &arguments),
         "pos" => pos::apply(graph, &arguments),
         "coord" => coord::apply(graph, &arguments),
         "reorder" | "order" => reorder::apply(graph, &arguments),
@@ -116,13 +115,6 @@ fn call(
         "join" => join::apply(graph, &arguments),
         "mergeby" => mergeby::apply(graph, &arguments),
         "prefetch" => prefetch::apply(graph, &arguments),
-        known if NOT_YET.contains(&known) => Err(Diagnostic::error(
-            codes::UNSUPPORTED_COMMAND,
-            span,
-            format!("`{known}` is not supported yet"),
-            "this command",
-        )
-        .with_help("`sparsec explain E0402` lists what is supported")),
         _ => Err(Diagnostic::error(
             codes::UNKNOWN_COMMAND,
             name.span,

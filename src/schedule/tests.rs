@@ -112,6 +112,10 @@ fn accepted() {
         (GEMM, "unroll(j, 4) split(j, j0, j1, 8)"),
         (GEMM, "unroll(j, 4) fuse(i, j, f)"),
         (UNION, "mergeby(j, gallop) split(j, j0, j1, 8)"),
+        (
+            SCALED,
+            "assemble(C, append) assemble(C, once) split(i, i0, i1, 8)",
+        ),
         (SPMV, "prefetch(A, i, 512) split(i, i0, i1, 8)"),
         (
             TWO,
@@ -273,6 +277,11 @@ fn refused() {
         (SPMV, "mergeby(j, gallop)"),
         (INNER, "mergeby(i, sometimes)"),
         (SPMV, "promote(A, shared, i)"),
+        (SPMV, "assemble(y, once)"),
+        (SCALED, "assemble(C, two_phase)"),
+        (SCALED, "assemble(A, once)"),
+        (SCALED, "assemble(C, sometimes)"),
+        (ADD, "assemble(C, once)"),
         (SPMV, "prefetch(A, i)"),
         (SPMV, "prefetch(A, i, 0)"),
         (SPMV, "prefetch(y, i, 512)"),

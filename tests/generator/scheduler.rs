@@ -235,6 +235,12 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
             }
+            87 if !program.cuda && self.chance(50) => {
+                let result = program.stmts[self.below(program.stmts.len())]
+                    .target
+                    .clone();
+                ("assemble", format!("assemble({result}, once)"))
+            }
             87..=88 if !program.cuda => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
                 let ahead = self.pick(&[1, 8, 512]);

@@ -10,7 +10,7 @@ join, promote, mergeby, prefetch, assemble, inspect, and the declarations let an
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby and prefetch, with let and param.";
+join, promote, inspect, mergeby, prefetch and assemble (append or once), with let and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -131,4 +131,12 @@ the iteration begins: by arithmetic, or as the start of a row.
 
 Behind a test, a search or a loop that may have no iterations it is not. Name the loop
 inside.";
+    ASSEMBLE = "E0425", "coordinates that cannot be made so",
+"`assemble(C, append | once)` says how a sparse result gets its coordinates. With `once`, the
+first call makes them and later ones compute values only. So what C stores must be known
+before: an operand that is given stores it, and C has that operand's format.
+
+    def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }
+    format f { A: csr, C: csr }
+    schedule f { assemble(C, once) }";
 }

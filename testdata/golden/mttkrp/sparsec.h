@@ -588,6 +588,67 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
 }
 
+/* The number of positions of level l below this many parents. */
+static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
+    const sparsec_level *level = &t->levels[l];
+    if (level->kind == SPARSEC_DENSE) return parents * t->dims[level->mode];
+    return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
+}
+
+/* A copy of an array of indices, never NULL but on failure. */
+static inline void *sparsec_copy_indices(const sparsec_tensor *t, const void *from, int64_t count) {
+    size_t size = t->index_bits == 64 ? 8 : 4;
+    void *to = sparsec_zeroed(count, size);
+    if (to) sparsec_copy(to, from, count, size);
+    return to;
+}
+
+/* Makes t a tensor that stores what the first levels of another store, and all below; the
+   result of a call before is used again where it stores the same. */
+static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
+                                     const sparsec_tensor *like, int32_t levels) {
+    size_t size = like->index_bits == 64 ? 8 : 4;
+    bool same = sparsec_is_shape(t, spec, dims) && t->index_bits == like->index_bits;
+    int error;
+    int64_t parents = 1, count = 1;
+    for (int32_t l = 0; l < levels && same; l++) {
+        const sparsec_level *own = &t->levels[l], *other = &like->levels[l];
+        count = sparsec_positions(like, l, parents);
+        if (other->pos) same = own->pos_len == parents + 1 && !memcmp(own->pos, other->pos, (size_t)own->pos_len * size);
+        if (same && other->crd) same = own->crd_len == count && (!count || !memcmp(own->crd, other->crd, (size_t)count * size));
+        parents = count;
+    }
+    if (same) return SPARSEC_OK;
+    error = sparsec_shape(t, spec, dims);
+    if (error) return error;
+    count = 1;
+    for (int32_t l = 0; l < levels; l++) {
+        sparsec_level *own = &t->levels[l];
+        const sparsec_level *other = &like->levels[l];
+        parents = count;
+        count = sparsec_positions(like, l, parents);
+        if (other->pos) {
+            own->pos = sparsec_copy_indices(like, other->pos, parents + 1);
+            own->pos_len = own->pos_cap = parents + 1;
+        }
+        if (other->crd) {
+            own->crd = sparsec_copy_indices(like, other->crd, count);
+            own->crd_len = own->crd_cap = count;
+        }
+        if ((other->pos && !own->pos) || (other->crd && !own->crd)) goto fail;
+    }
+    for (int32_t l = levels; l < t->order; l++) count *= dims[t->levels[l].mode];
+    t->vals = sparsec_zeroed(count, sparsec_type_size(t->type));
+    t->vals_len = t->vals_cap = count;
+#ifdef SPARSEC_DEBUG
+    if (t->vals) memset(t->vals, 0xff, (size_t)count * sparsec_type_size(t->type));
+#endif
+    if (t->vals) return SPARSEC_OK;
+fail:
+    sparsec_free_tensor(t);
+    return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+}
+
 /* Hands the arrays of a level that a kernel built to the tensor. */
 static inline void sparsec_set_level(sparsec_tensor *t, int32_t l, void *pos, void *crd, int64_t parents) {
     sparsec_level *level = &t->levels[l];
@@ -595,13 +656,6 @@ static inline void sparsec_set_level(sparsec_tensor *t, int32_t l, void *pos, vo
     level->pos_len = level->pos_cap = pos ? parents + 1 : 0;
     level->crd = crd;
     level->crd_len = level->crd_cap = pos ? sparsec_index_at(t, pos, parents) : crd ? parents : 0;
-}
-
-/* The number of positions of level l below this many parents. */
-static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
-    const sparsec_level *level = &t->levels[l];
-    if (level->kind == SPARSEC_DENSE) return parents * t->dims[level->mode];
-    return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
 }
 
 /* ---- packing from coordinates ---------------------------------------------- */

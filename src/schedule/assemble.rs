@@ -1,0 +1,96 @@
+//! `assemble(C, append | once)`: how a sparse result is built.
+//!
+//! before and after: the same loops.
+//!
+//! `append`, in order, is what happens without the command. With `once`, coordinates are made by
+//! the first call of the checked function, and later calls (and the raw function) compute values
+//! only: for results that store what an operand stores, where a program runs many times on one
+//! pattern. Refused: C is dense; `once` on a result that follows no input, or on a GPU;
+//! `two_phase` and `insert` (not supported yet).
+
+use super::Target;
+use super::arguments::Arguments;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::graph::{Graph, Once, pattern};
+use crate::program::ir::{Role, TensorId};
+
+const USAGE: &str = "assemble(C, once)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(2, USAGE)?;
+    let name = arguments.name(0)?;
+    let how = arguments.name(1)?;
+    let result = graph
+        .tensors
+        .iter()
+        .position(|t| t.name == name.name && t.role == Role::Result)
+        .and_then(|at| u32::try_from(at).ok())
+        .map(TensorId);
+    let Some(tensor) = result else {
+        let message = format!("`{}` is no result that the function makes", name.name);
+        return Err(arguments.wrong(name.span, message, USAGE));
+    };
+    if !graph.tensor(tensor).is_sparse() {
+        return Err(Diagnostic::error(
+            codes::ASSEMBLE,
+            name.span,
+            format!("`{}` is dense", name.name),
+            "has no coordinates to assemble",
+        )
+        .with_help("leave the command out"));
+    }
+    match how.name.to_ascii_lowercase().as_str() {
+        "append" => {}
+        "once" => {
+            if arguments.target == Target::Cuda {
+                return Err(Diagnostic::error(
+                    codes::UNSUPPORTED_COMMAND,
+                    arguments.span,
+                    "`assemble(.., once)` is not supported on GPUs yet",
+                    "for the C target",
+                )
+                .with_help("leave it out: coordinates are made at every call"));
+            }
+            let mut writers = graph.nests.iter().filter(|nest| nest.tensor == tensor);
+            if !writers.all(|nest| pattern::source(&graph, nest).is_some()) {
+                return Err(follows_nothing(&name.name, arguments.span));
+            }
+            graph.once.push(Once {
+                tensor,
+                span: arguments.span,
+            });
+        }
+        "two_phase" | "twophase" | "insert" => {
+            return Err(Diagnostic::error(
+                codes::UNSUPPORTED_COMMAND,
+                how.span,
+                format!("`assemble(.., {})` is not supported yet", how.name),
+                "this strategy",
+            )
+            .with_help("`append` is in order; `once` is for what stores what an operand stores"));
+        }
+        _ => {
+            let message = "expected append or once".to_string();
+            return Err(arguments.wrong(how.span, message, USAGE));
+        }
+    }
+    let how = how.name.to_ascii_lowercase();
+    graph.script.push(format!("assemble({}, {how})", name.name));
+    Ok(graph)
+}
+
+/// The refusal of `once` where no input says what the result stores.
+pub fn follows_nothing(name: &str, span: crate::diagnostic::Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::ASSEMBLE,
+        span,
+        format!("no input stores what `{name}` stores"),
+        "its coordinates are found as it is computed",
+    )
+    .with_help("`once` is for products with a sparse operand in whose format the result is stored")
+}

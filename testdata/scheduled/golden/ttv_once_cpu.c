@@ -1,0 +1,173 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "ttv_sparse.h"
+
+/* ttv
+ *   A(i, j) +=! B(i, j, k) * c(k)
+ *   B: {compressed, compressed, compressed}
+ *   A: {compressed, compressed}
+ *   assemble(A, once)
+ *   fuse(i, j, f)
+ *   pos(f, p, B(i,j,k))
+ *   split(p, p0, p1, 256)
+ *   parallelize(p0, CPUThread(static), NoRaces)
+ */
+int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT c_vals, int32_t *SPARSEC_RESTRICT A1_pos,
+    int32_t *SPARSEC_RESTRICT A1_crd, int32_t *SPARSEC_RESTRICT A2_pos,
+    int32_t *SPARSEC_RESTRICT A2_crd, double *SPARSEC_RESTRICT A_vals) {
+    (void)I; (void)J; (void)K; (void)B1_crd; (void)B2_crd; (void)A1_pos; (void)A1_crd; (void)A2_pos; (void)A2_crd;
+    int64_t p_begin = B2_pos[B1_pos[0]];
+    int64_t p_end = B2_pos[B1_pos[1]];
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static)
+#endif
+    for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
+        int64_t p1_begin = p_begin + p0 * 256;
+        int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
+        for (int64_t p = p1_begin; p < p1_end; p++) {
+            double sum = 0.0;
+            for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+                int64_t k = B3_crd[pB3];
+                sum += B_vals[pB3] * c_vals[k];
+            }
+            A_vals[p] = sum;
+        }
+    }
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec ttv_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_spec ttv_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttv_B_levels, 0.0};
+static const sparsec_level_spec ttv_c_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec ttv_c_spec = {"c", SPARSEC_FLOAT64, 1, 32, ttv_c_levels, 0.0};
+static const sparsec_level_spec ttv_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec ttv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, ttv_A_levels, 0.0};
+
+int ttv(const sparsec_tensor *B, const sparsec_tensor *c, sparsec_tensor *A) {
+    int error;
+    error = sparsec_check(B, &ttv_B_spec);
+    if (error) return error;
+    error = sparsec_check(c, &ttv_c_spec);
+    if (error) return error;
+    if (!A) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "A: no tensor given");
+    int64_t I = B->dims[0];
+    int64_t J = B->dims[1];
+    int64_t K = B->dims[2];
+    error = sparsec_same_size("K", "c", c->dims[0], "B", K);
+    if (error) return error;
+    int64_t A_dims[] = {I, J};
+    error = sparsec_shape_like(A, &ttv_A_spec, A_dims, B, 2);
+    if (error) return error;
+    error = ttv_raw(I, J, K, (const int32_t *)B->levels[0].pos, (const int32_t *)B->levels[0].crd,
+        (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
+        (const int32_t *)B->levels[2].pos, (const int32_t *)B->levels[2].crd, (const double *)B->vals,
+        (const double *)c->vals, (int32_t *)A->levels[0].pos, (int32_t *)A->levels[0].crd,
+        (int32_t *)A->levels[1].pos, (int32_t *)A->levels[1].crd, (double *)A->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_ttv(int64_t n, int rounds) {
+    sparsec_tensor B = {0};
+    const int64_t B_dims[] = {n, n, n};
+    sparsec_tensor c = {0};
+    const int64_t c_dims[] = {n};
+    sparsec_tensor A = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&B, &ttv_B_spec, B_dims, 1);
+    error |= smoke_fill(&c, &ttv_c_spec, c_dims, 2);
+    if (!error) error = ttv(&B, &c, &A);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = ttv(&B, &c, &A);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("ttv", error, best);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&c);
+    sparsec_free_tensor(&A);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_ttv(n, rounds);
+    return failed;
+}
+#endif
