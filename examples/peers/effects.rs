@@ -80,6 +80,21 @@ fn effects() -> Vec<Effect> {
             result: |s| s.extents[0],
         },
         Effect {
+            title: "SpMV: rows in chunks, fetched ahead, in vectors, in equal shares of vectors",
+            variants: vec![
+                ("testdata/scheduled/spmv.tc", "spmv_cpu", spmv),
+                ("testdata/scheduled/spmv.tc", "spmv_ahead_cpu", spmv),
+                ("testdata/scheduled/spmv.tc", "spmv_lanes_cpu", spmv),
+                ("testdata/scheduled/spmv.tc", "spmv_vector_cpu", spmv),
+                ("testdata/scheduled/spmv.tc", "spmv_balanced_cpu", spmv),
+            ],
+            inputs: files(&matrices),
+            order: 2,
+            columns: 0,
+            operands: |s| vec![s.extents[1]],
+            result: |s| s.extents[0],
+        },
+        Effect {
             title: "SpMV: rows against positions in equal shares, row i with k c^i elements \
                     (000, figure 8-7, here with 4 million)",
             variants: vec![

@@ -194,19 +194,16 @@ pub fn operations() -> Vec<Operation> {
             name: "TTV".to_string(),
             key: "ttv",
             program: "testdata/scheduled/ttv_sparse.tc",
-            schedules: &["ttv_fibres_cpu", "none"],
-            choose: Choice::Fastest,
-            rule: "Of `ttv_fibres_cpu` and plain loops the one that was faster in a run before.",
+            schedules: &["ttv_once_cpu"],
+            choose: Choice::First,
+            rule: "",
             defines: vec![],
             inputs: names(TENSORS),
             order: 3,
             columns: 0,
             single: false,
             sized: false,
-            ours: "static int32_t *p1, *c1, *p2, *c2; static double *v;
-    sparsec_release(p1); sparsec_release(c1); sparsec_release(p2); sparsec_release(c2); sparsec_release(v);
-    ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
-    *out = v",
+            ours: "ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0, 0, 0, 0, *out)",
             operands: |s| vec![s.extents[2]],
             result: |s| s.positions[1],
             target: 0.9,

@@ -358,7 +358,9 @@ extern "C" double measure(const char *op, void (*ours)(const int64_t *, void *co
     std::vector<double> want(n);
     for (const Peer *peer : list) peer->prepare(c);
     for (int r = -2; r < rounds; r++)
-        for (size_t k = 0; k <= list.size(); k++) {
+        for (size_t turn = 0; turn <= list.size(); turn++) {
+            // Each follows another in turn: what ran before leaves the caches warm or cold.
+            size_t k = r < 0 ? turn : (turn + r) % (list.size() + 1);
             void *made = out;
             double t = now();
             if (k == 0) ours(d, a, &made);
