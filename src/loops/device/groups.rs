@@ -5,7 +5,7 @@ use super::barriers::Pending;
 use super::ir::Device;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
-use crate::loops::ir::{Expr, ExprKind, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::ir::{Axis, Expr, ExprKind, LoopTag, ScalarType, Stmt, VarId};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -77,11 +77,49 @@ impl Spmd<'_> {
     }
 }
 
+impl Spmd<'_> {
+    /// Refuses a loop whose iterations threads of one group would share out while another
+    /// loop is the group's: groups are of threads that follow one another, along x first.
+    pub(super) fn refuse_split_groups(
+        &self,
+        (var, axis): (VarId, Axis),
+        body: &[Stmt],
+        exact: bool,
+    ) -> Result<(), Refusal> {
+        let stride = match axis {
+            Axis::X => 1,
+            Axis::Y => self.shape.threads[0],
+            Axis::Z => self.shape.threads[0] * self.shape.threads[1],
+        };
+        if segment_size(body).is_none_or(|size| size <= stride) {
+            return Ok(());
+        }
+        if exact {
+            return refuse_divergence(body, var);
+        }
+        Err(Refusal::new(
+            "threads of a segment group would not all come to where it reduces",
+            format!(
+                "threads that follow one another share `{}`: group a loop that threads along x \
+                 share, and share this one out along y",
+                self.kernel.var(var).name
+            ),
+        ))
+    }
+}
+
 /// Whether a store by segments stands inside.
 pub(super) fn has_segments(body: &[Stmt]) -> bool {
-    let mut found = false;
+    segment_size(body).is_some()
+}
+
+/// The size of the largest groups that store by segments inside.
+fn segment_size(body: &[Stmt]) -> Option<u32> {
+    let mut found = None;
     visit::stmts(body, &mut |s| {
-        found |= matches!(s, Stmt::Device(Device::SegmentStore { .. }));
+        if let Stmt::Device(Device::SegmentStore { lanes, .. }) = s {
+            found = found.max(Some(*lanes));
+        }
     });
     found
 }

@@ -79,6 +79,9 @@ impl Spmd<'_> {
         let single = most.is_some_and(|n| n <= i64::from(count));
         let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));
         inside.partial |= !exact;
+        if !segments && unit.level == GpuLevel::Thread {
+            self.refuse_split_groups((var, unit.axis), &body, exact)?;
+        }
         let start = b::add(lo.clone(), index);
         let value = b::var(var, ScalarType::I64);
         if segments {
