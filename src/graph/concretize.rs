@@ -17,11 +17,11 @@
 
 use indexmap::IndexSet;
 
-use super::order::{appended_vars, is_sparse_driven, range_vars, vars_in};
+use super::order::{appended_vars, range_vars, vars_in};
 use super::pattern;
 use super::terms::{reads, reduces, replace, root_reduction};
 use super::within::opened;
-use super::{Assign, Graph, Loop, Nest, Race, Relation, Stmt, Tag, Unit};
+use super::{Assign, Graph, Loop, Nest, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 
@@ -96,7 +96,7 @@ pub fn concretize_nest(graph: &Graph, nest: &Nest, tensors: &mut Vec<Tensor>) ->
 
 /// A place in the order of a nest's loops.
 #[derive(Clone, Debug)]
-enum Item {
+pub(super) enum Item {
     Loop {
         l: Loop,
         /// The variable that stood here before it was opened.
@@ -106,15 +106,15 @@ enum Item {
     Within { var: VarId, skipped: usize },
 }
 
-struct Concretizer<'a> {
-    graph: &'a Graph,
-    nest: &'a Nest,
+pub(super) struct Concretizer<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) nest: &'a Nest,
     /// The loops around the nest and its own.
-    loops: Vec<VarId>,
-    items: Vec<Item>,
+    pub(super) loops: Vec<VarId>,
+    pub(super) items: Vec<Item>,
     /// For each producer, how many items and which loops stand around it.
     depths: Vec<(usize, Vec<VarId>)>,
-    tensors: &'a mut Vec<Tensor>,
+    pub(super) tensors: &'a mut Vec<Tensor>,
 }
 
 impl<'a> Concretizer<'a> {
@@ -307,88 +307,6 @@ impl<'a> Concretizer<'a> {
         self.foralls_outer(depth, Stmt::Sequence(vec![init, loops]))
     }
 
-    /// The loop that sets elements up is unrolled, vectorised and run by the same threads
-    /// of a GPU as the one that
-    /// accumulates into them.
-    fn init_tag(&self, var: VarId) -> Tag {
-        let own = self.nest.loops.iter().find(|l| l.var == var);
-        let mut tag = own.map_or_else(Tag::default, |l| l.tag.clone());
-        tag.fetches.clear();
-        tag.parallel = tag.parallel.filter(|p| match p.unit {
-            Unit::CpuVector | Unit::Gpu(_) => true,
-            Unit::CpuThread(_) => false,
-        });
-        if let Some(parallel) = &mut tag.parallel
-            && let Unit::Gpu(_) = parallel.unit
-        {
-            // Each element is set once.
-            parallel.race = Race::NoRaces;
-        }
-        tag
-    }
-
-    /// How many outer loops the initialisation shares with the accumulation: those
-    /// of the left side that visit every coordinate anyway, or that append.
-    fn init_depth(&self, prefix: usize) -> usize {
-        let nest = self.nest;
-        let result = &self.tensors[nest.tensor.index()];
-        let appended = appended_vars(&result.format, &nest.lhs);
-        self.items[..prefix]
-            .iter()
-            .take_while(|item| {
-                let Item::Loop { l, .. } = item else {
-                    return false;
-                };
-                self.is_left(item)
-                    && !self.is_reduced(item)
-                    && self.graph.provenance.position_of(l.var).is_none()
-                    && self.graph.provenance.roots(l.var).iter().all(|&root| {
-                        appended.contains(&root)
-                            || (appended.is_empty()
-                                && !is_sparse_driven(self.graph, &nest.rhs, root))
-                    })
-            })
-            .count()
-    }
-
-    /// The variables over which the initialisation must still loop so that `var` is
-    /// known, inside the first `depth` items.
-    fn unbound(&self, var: VarId, depth: usize) -> Vec<VarId> {
-        let around = |v: VarId| {
-            let own = self.items[..depth]
-                .iter()
-                .any(|item| matches!(item, Item::Loop { l, .. } if l.var == v));
-            own || (self.loops.contains(&v) && !self.nest.loops.iter().any(|l| l.var == v))
-        };
-        if around(var) {
-            return vec![];
-        }
-        let known_below = self
-            .graph
-            .provenance
-            .leaves(var, &self.loops)
-            .into_iter()
-            .any(around);
-        if !known_below {
-            return vec![var];
-        }
-        let relation = self
-            .graph
-            .provenance
-            .consumers(var)
-            .find(|r| {
-                r.children()
-                    .iter()
-                    .any(|&c| !self.graph.provenance.leaves(c, &self.loops).is_empty())
-            })
-            .map(Relation::children);
-        relation
-            .unwrap_or_default()
-            .into_iter()
-            .flat_map(|child| self.unbound(child, depth))
-            .collect()
-    }
-
     /// Whether the loop derives from one of `vars`.
     fn derives(&self, item: &Item, vars: &[VarId]) -> bool {
         let (Item::Loop {
@@ -400,7 +318,7 @@ impl<'a> Concretizer<'a> {
         vars.iter().any(|v| from.contains(v))
     }
 
-    fn is_left(&self, item: &Item) -> bool {
+    pub(super) fn is_left(&self, item: &Item) -> bool {
         if self.derives(item, &self.nest.lhs) {
             return true;
         }
@@ -419,7 +337,7 @@ impl<'a> Concretizer<'a> {
             .any(|v| from.contains(v) && provenance.producer(*v).is_some())
     }
 
-    fn is_reduced(&self, item: &Item) -> bool {
+    pub(super) fn is_reduced(&self, item: &Item) -> bool {
         let mut reduced = Vec::new();
         for sum in reduces(&self.nest.rhs) {
             if let ExprKind::Reduce { vars, .. } = &sum.kind {

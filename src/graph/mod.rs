@@ -13,6 +13,7 @@ pub mod build;
 pub mod concretize;
 pub mod equal;
 pub mod fold;
+mod initial;
 pub mod order;
 pub mod pattern;
 pub mod print;

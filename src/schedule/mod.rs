@@ -25,6 +25,7 @@ pub mod split;
 #[cfg(test)]
 mod tests;
 pub mod tile;
+pub mod units;
 pub mod unroll;
 
 use crate::diagnostic::codes::schedule as codes;

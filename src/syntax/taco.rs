@@ -4,15 +4,19 @@
 //! whose parameters are the tensors that are read but not computed. Every index variable
 //! stands for one size, named after it.
 
+mod functions;
+mod tensors;
+
+use self::functions::desugar;
+use self::tensors::Tensors;
 use super::ast::{
-    Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Number, Param, RangeClause, Schedule, Stmt,
+    Arg, Assign, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec, FormatUse,
+    Ident, Item, LevelType, Number, Param, RangeClause, Schedule, Stmt,
 };
 use super::build::Builder;
 use super::parse::{Rule, parse_rule, parse_schedule};
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, Span};
-use std::collections::BTreeMap;
 
 /// The strings of `-e`, `-f`, `-t`, `-d` and `-s`.
 #[derive(Clone, Debug, Default)]
@@ -129,222 +133,6 @@ fn assignment(file: FileId, text: &str) -> Result<Assign, Diagnostic> {
             "write y(i)=A(i,j)*x(j)",
         )),
     }
-}
-
-/// A tensor that the expressions mention.
-#[derive(Clone, Debug)]
-struct Mentioned {
-    /// The subscripts of its first access, and how often it is read before it is written.
-    subscripts: Vec<Expr>,
-    name: Ident,
-    ty: Option<Ident>,
-    read_first: bool,
-    written: bool,
-}
-
-/// Tensors in the order of their first appearance.
-#[derive(Clone, Debug, Default)]
-struct Tensors {
-    all: Vec<Mentioned>,
-    /// Variables with a fixed extent.
-    fixed: BTreeMap<String, u64>,
-}
-
-impl Tensors {
-    fn get(&mut self, name: &str) -> Option<&mut Mentioned> {
-        self.all.iter_mut().find(|t| t.name.name == name)
-    }
-
-    fn statement(&mut self, stmt: &Assign) {
-        self.read(&stmt.rhs);
-        let reads_left = matches!(stmt.op, AssignOp::Reduce { init: false, .. });
-        self.mention(&stmt.tensor, &stmt.subscripts, !reads_left);
-    }
-
-    fn mention(&mut self, name: &Ident, subscripts: &[Expr], write: bool) {
-        if let Some(known) = self.get(&name.name) {
-            known.written |= write;
-            return;
-        }
-        self.all.push(Mentioned {
-            subscripts: subscripts.to_vec(),
-            name: name.clone(),
-            ty: None,
-            read_first: !write,
-            written: write,
-        });
-    }
-
-    fn read(&mut self, e: &Expr) {
-        match &e.kind {
-            ExprKind::Number(_) | ExprKind::Extent { .. } | ExprKind::Member { .. } => {}
-            ExprKind::Name(name) => {
-                let ident = Ident {
-                    name: name.clone(),
-                    span: e.span,
-                };
-                self.mention(&ident, &[], false);
-            }
-            ExprKind::Apply { callee, args } => {
-                if is_function(&callee.name) {
-                    args.iter().for_each(|a| self.read(a));
-                } else {
-                    self.mention(callee, args, false);
-                    // Subscripts of subscripts are tensors too.
-                    for arg in args {
-                        self.read_subscript(arg);
-                    }
-                }
-            }
-            ExprKind::Unary(_, a) => self.read(a),
-            ExprKind::Binary(_, a, b) => {
-                self.read(a);
-                self.read(b);
-            }
-            ExprKind::Select(c, a, b) => {
-                self.read(c);
-                self.read(a);
-                self.read(b);
-            }
-        }
-    }
-
-    fn read_subscript(&mut self, e: &Expr) {
-        match &e.kind {
-            ExprKind::Apply { callee, args } => {
-                self.mention(callee, args, false);
-                args.iter().for_each(|a| self.read_subscript(a));
-            }
-            ExprKind::Unary(_, a) => self.read_subscript(a),
-            ExprKind::Binary(_, a, b) => {
-                self.read_subscript(a);
-                self.read_subscript(b);
-            }
-            ExprKind::Number(_)
-            | ExprKind::Name(_)
-            | ExprKind::Extent { .. }
-            | ExprKind::Member { .. }
-            | ExprKind::Select(..) => {}
-        }
-    }
-}
-
-/// Names that are functions or types rather than tensors.
-fn is_function(name: &str) -> bool {
-    const FUNCTIONS: &[&str] = &[
-        "abs",
-        "sqrt",
-        "cbrt",
-        "exp",
-        "expm1",
-        "log",
-        "log1p",
-        "log10",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "sigmoid",
-        "pow",
-        "floor",
-        "ceil",
-        "round",
-        "mod",
-        "fmod",
-        "min",
-        "max",
-        "fma",
-        "heaviside",
-        "fabs",
-        "fmin",
-        "fmax",
-        "square",
-        "cube",
-        "gt",
-        "lt",
-        "gte",
-        "lte",
-        "eq",
-        "neq",
-        "not",
-    ];
-    FUNCTIONS.contains(&name)
-        || name
-            .strip_suffix('f')
-            .is_some_and(|base| FUNCTIONS.contains(&base))
-        || crate::scalar::ScalarType::from_name(name).is_some()
-}
-
-/// TACO's functions that are operators or powers here.
-fn desugar(e: &mut Expr) -> Result<(), Diagnostic> {
-    use super::ast::{BinaryOp, UnaryOp};
-    match &mut e.kind {
-        ExprKind::Number(_)
-        | ExprKind::Name(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. } => {}
-        ExprKind::Unary(_, a) => desugar(a)?,
-        ExprKind::Binary(_, a, b) => {
-            desugar(a)?;
-            desugar(b)?;
-        }
-        ExprKind::Select(c, a, b) => {
-            desugar(c)?;
-            desugar(a)?;
-            desugar(b)?;
-        }
-        ExprKind::Apply { callee, args } => {
-            for arg in args.iter_mut() {
-                desugar(arg)?;
-            }
-            let comparison = match callee.name.as_str() {
-                "gt" => Some(BinaryOp::Gt),
-                "lt" => Some(BinaryOp::Lt),
-                "gte" => Some(BinaryOp::Ge),
-                "lte" => Some(BinaryOp::Le),
-                "eq" => Some(BinaryOp::Eq),
-                "neq" => Some(BinaryOp::Ne),
-                _ => None,
-            };
-            let times = |a: &Expr, b: Expr| {
-                ExprKind::Binary(BinaryOp::Mul, Box::new(a.clone()), Box::new(b))
-            };
-            let span = e.span;
-            let kind = match (callee.name.as_str(), comparison, args.as_slice()) {
-                (_, Some(op), [a, b]) => {
-                    ExprKind::Binary(op, Box::new(a.clone()), Box::new(b.clone()))
-                }
-                ("not", _, [a]) => ExprKind::Unary(UnaryOp::Not, Box::new(a.clone())),
-                ("square", _, [a]) => times(a, a.clone()),
-                ("cube", _, [a]) => times(
-                    a,
-                    Expr {
-                        kind: times(a, a.clone()),
-                        span,
-                    },
-                ),
-                ("square" | "cube" | "not", ..) | (_, Some(_), _) => {
-                    return Err(bad(
-                        span,
-                        format!("`{}` takes another number of arguments", callee.name),
-                        "comparisons take two arguments, square, cube and not one",
-                    ));
-                }
-                _ => return Ok(()),
-            };
-            e.kind = kind;
-        }
-    }
-    Ok(())
 }
 
 struct Translator<'a> {

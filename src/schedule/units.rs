@@ -1,0 +1,249 @@
+//! How schedules spell units and race strategies.
+
+use super::Target;
+use super::arguments::Arguments;
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::{Race, Unit};
+use crate::loops::ir::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
+use crate::syntax::ast::{Expr, ExprKind};
+
+const USAGE: &str = "parallelize(i, CPUThread, NoRaces)";
+
+/// The unit as a schedule writes it.
+#[must_use]
+pub fn unit_text(unit: Unit) -> String {
+    let schedule = match unit {
+        Unit::CpuThread(schedule) => schedule,
+        Unit::CpuVector => return "CPUVector".to_string(),
+        Unit::Gpu(unit) => {
+            if let Some(group) = unit.group {
+                return format!("GPUGroup({})", group.size);
+            }
+            let level = match unit.level {
+                GpuLevel::Block => "GPUBlock",
+                GpuLevel::Warp => "GPUWarp",
+                GpuLevel::Thread => "GPUThread",
+            };
+            let axis = match unit.axis {
+                Axis::X => "",
+                Axis::Y => "Y",
+                Axis::Z => "Z",
+            };
+            return format!("{level}{axis}");
+        }
+    };
+    let with = |kind: &str, chunk: Option<u32>| match chunk {
+        Some(chunk) => format!("CPUThread({kind}, {chunk})"),
+        None => format!("CPUThread({kind})"),
+    };
+    match schedule {
+        OmpSchedule::Default => "CPUThread".to_string(),
+        OmpSchedule::Static(chunk) => with("static", chunk),
+        OmpSchedule::Dynamic(chunk) => with("dynamic", chunk),
+        OmpSchedule::Guided(chunk) => with("guided", chunk),
+    }
+}
+
+/// The race strategy as a schedule writes it.
+#[must_use]
+pub fn race_text(race: Race) -> &'static str {
+    match race {
+        Race::NoRaces => "NoRaces",
+        Race::IgnoreRaces => "IgnoreRaces",
+        Race::Atomics => "Atomics",
+        Race::Temporary => "Temporary",
+        Race::ParallelReduction => "ParallelReduction",
+        Race::Group => "Segment",
+    }
+}
+
+pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> {
+    let (name, args): (&str, &[Expr]) = match &e.kind {
+        ExprKind::Name(name) => (name, &[]),
+        ExprKind::Apply { callee, args } => (&callee.name, args),
+        ExprKind::Number(_)
+        | ExprKind::Extent { .. }
+        | ExprKind::Member { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..) => return Err(refuse(e.span, "expected a unit".to_string())),
+    };
+    let lower = name.to_ascii_lowercase();
+    if let Some(gpu) = lower.strip_prefix("gpu") {
+        return gpu_unit(arguments, e.span, name, gpu, args);
+    }
+    if arguments.target == Target::Cuda && lower.starts_with("cpu") {
+        return Err(refuse_with(
+            e.span,
+            format!("`{name}` is out of place: the target is a GPU"),
+            "parallelize(i, GPUBlock, NoRaces)",
+        ));
+    }
+    match lower.as_str() {
+        "cputhread" => {}
+        "cpuvector" if args.is_empty() => return Ok(Unit::CpuVector),
+        "cpuvector" => {
+            return Err(refuse(e.span, "CPUVector takes no arguments".to_string()));
+        }
+        _ => return Err(refuse(e.span, format!("unknown unit `{name}`"))),
+    }
+    if args.is_empty() {
+        return Ok(Unit::CpuThread(OmpSchedule::Default));
+    }
+    let kind = match args.first().map(|a| &a.kind) {
+        Some(ExprKind::Name(kind)) => kind.to_ascii_lowercase(),
+        _ => {
+            return Err(refuse(
+                e.span,
+                "expected static, dynamic or guided".to_string(),
+            ));
+        }
+    };
+    let chunk = match args.get(1) {
+        None => None,
+        Some(chunk) => {
+            let value = arguments.constants.eval(chunk)?;
+            match u32::try_from(value) {
+                Ok(value) if value >= 1 => Some(value),
+                _ => return Err(refuse(chunk.span, format!("{value} is no chunk size"))),
+            }
+        }
+    };
+    if let Some(extra) = args.get(2) {
+        return Err(refuse(
+            extra.span,
+            "too many arguments of CPUThread".to_string(),
+        ));
+    }
+    Ok(Unit::CpuThread(match kind.as_str() {
+        "static" => OmpSchedule::Static(chunk),
+        "dynamic" => OmpSchedule::Dynamic(chunk),
+        "guided" => OmpSchedule::Guided(chunk),
+        _ => return Err(refuse(e.span, format!("unknown loop schedule `{kind}`"))),
+    }))
+}
+
+/// `GPUBlock`, `GPUWarp`, `GPUThread` with their axes, and `GPUGroup(r)`.
+fn gpu_unit(
+    arguments: &Arguments,
+    span: Span,
+    name: &str,
+    kind: &str,
+    args: &[Expr],
+) -> Result<Unit, Diagnostic> {
+    const USAGE: &str = "parallelize(i, GPUBlock, NoRaces)";
+    if arguments.target == Target::C {
+        return Err(refuse(
+            span,
+            format!("`{name}` is out of place: the target is a CPU"),
+        ));
+    }
+    if kind == "group" {
+        let usage = "parallelize(i, GPUGroup(32), Segment)";
+        let [size] = args else {
+            return Err(refuse_with(
+                span,
+                "GPUGroup takes a size".to_string(),
+                usage,
+            ));
+        };
+        let value = arguments.constants.eval(size)?;
+        let size = match u32::try_from(value) {
+            Ok(size) if (2..=32).contains(&size) && size.is_power_of_two() => size,
+            Ok(_) | Err(_) => {
+                return Err(Diagnostic::error(
+                    codes::GROUP,
+                    size.span,
+                    format!("{value} threads are no group"),
+                    "2, 4, 8, 16 or 32",
+                )
+                .with_help(format!("write `{usage}`")));
+            }
+        };
+        return Ok(Unit::Gpu(GpuUnit {
+            level: GpuLevel::Thread,
+            axis: Axis::X,
+            group: Some(Group {
+                size,
+                strategy: Strategy::Segment,
+            }),
+        }));
+    }
+    let unknown = || refuse_with(span, format!("unknown unit `{name}`"), USAGE);
+    let (level, axis) = [
+        ("block", GpuLevel::Block),
+        ("warp", GpuLevel::Warp),
+        ("thread", GpuLevel::Thread),
+    ]
+    .into_iter()
+    .find_map(|(prefix, level)| Some((level, kind.strip_prefix(prefix)?)))
+    .ok_or_else(unknown)?;
+    let axis = match axis {
+        "" | "x" => Axis::X,
+        "y" => Axis::Y,
+        "z" => Axis::Z,
+        _ => return Err(unknown()),
+    };
+    if !args.is_empty() {
+        return Err(refuse_with(
+            span,
+            format!("{name} takes no arguments"),
+            USAGE,
+        ));
+    }
+    // A warp only tiles threads (001, 5.1): along y and z that is a loop over threads.
+    let level = match (level, axis) {
+        (GpuLevel::Warp, Axis::Y | Axis::Z) => GpuLevel::Thread,
+        (level, _) => level,
+    };
+    Ok(Unit::Gpu(GpuUnit {
+        level,
+        axis,
+        group: None,
+    }))
+}
+
+/// The strategy of a segment group.
+pub(super) fn group_race(e: &Expr) -> Result<Race, Diagnostic> {
+    let name = if let ExprKind::Name(name) = &e.kind {
+        name.as_str()
+    } else {
+        ""
+    };
+    if name.eq_ignore_ascii_case("Segment") {
+        return Ok(Race::Group);
+    }
+    if name.eq_ignore_ascii_case("ParallelReduction") {
+        return Ok(Race::ParallelReduction);
+    }
+    Err(refuse_with(
+        e.span,
+        "a segment group reduces by Segment or ParallelReduction".to_string(),
+        "parallelize(i, GPUGroup(32), Segment)",
+    ))
+}
+
+pub(super) fn race(e: &Expr) -> Result<Race, Diagnostic> {
+    let ExprKind::Name(name) = &e.kind else {
+        return Err(refuse(e.span, "expected a race strategy".to_string()));
+    };
+    let all = [
+        Race::NoRaces,
+        Race::IgnoreRaces,
+        Race::Atomics,
+        Race::Temporary,
+        Race::ParallelReduction,
+    ];
+    all.into_iter()
+        .find(|race| race_text(*race).eq_ignore_ascii_case(name))
+        .ok_or_else(|| refuse(e.span, format!("unknown race strategy `{name}`")))
+}
+
+pub(super) fn refuse(span: Span, message: String) -> Diagnostic {
+    Diagnostic::error(codes::BAD_UNIT, span, message, "here").with_help(format!("write `{USAGE}`"))
+}
+
+fn refuse_with(span: Span, message: String, usage: &str) -> Diagnostic {
+    Diagnostic::error(codes::BAD_UNIT, span, message, "here").with_help(format!("write `{usage}`"))
+}
