@@ -140,7 +140,7 @@ impl Printer<'_> {
             let ty = self.kernel.var(*var).ty;
             let sum = lane_type(ty, tag.lanes.unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
             let lanes = std::mem::replace(&mut self.names[var.0 as usize], name);
-            self.line(&format!("{} += {sum}({lanes});", self.var(*var)));
+            self.line(&format!("{} += {sum}(&{lanes});", self.var(*var)));
         }
     }
 

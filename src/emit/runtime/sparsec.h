@@ -58,13 +58,15 @@ typedef double _Complex sparsec_complex128;
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define SPARSEC_VECTOR(T, n) \
     typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias))
-/* Their sums: the upper half is added to the lower until two are left. */
+/* Their sums: the upper half is added to the lower until two are left. By address, as vectors that
+   a processor may not have are passed by value in several ways. */
 #define SPARSEC_VECTOR_SUM_2(T) \
-    static inline T sparsec_sum_##T##2(sparsec_##T##2 v) { return v[0] + v[1]; }
+    static inline T sparsec_sum_##T##2(const sparsec_##T##2 *v) { return (*v)[0] + (*v)[1]; }
 #define SPARSEC_VECTOR_SUM(T, n, half) \
-    static inline T sparsec_sum_##T##n(sparsec_##T##n v) { \
-        const sparsec_##T##half *halves = (const sparsec_##T##half *)&v; \
-        return sparsec_sum_##T##half(halves[0] + halves[1]); \
+    static inline T sparsec_sum_##T##n(const sparsec_##T##n *v) { \
+        const sparsec_##T##half *halves = (const sparsec_##T##half *)v; \
+        const sparsec_##T##half both = halves[0] + halves[1]; \
+        return sparsec_sum_##T##half(&both); \
     }
 SPARSEC_VECTOR(float, 2);
 SPARSEC_VECTOR(float, 4);

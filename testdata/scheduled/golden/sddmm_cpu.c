@@ -69,7 +69,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                 for (int64_t k1 = 0; k1 < 16; k1 += 8) {
                     sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&partial_vals[k1];
                 }
-                sum += sparsec_sum_double8(sum_lanes);
+                sum += sparsec_sum_double8(&sum_lanes);
                 C_vals[pA2] = sum;
             }
         }

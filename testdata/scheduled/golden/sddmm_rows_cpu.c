@@ -56,7 +56,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                         int64_t k = k0 * 32 + k1;
                         sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&D_vals[j * K + k] * *(const sparsec_double8 *)&row_vals[k1];
                     }
-                    sum += sparsec_sum_double8(sum_lanes);
+                    sum += sparsec_sum_double8(&sum_lanes);
                     C_vals[pA2] += sum;
                 }
             }

@@ -40,7 +40,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                     x_vals[A2_crd[fpos + 3]],
                 };
             }
-            sum += sparsec_sum_double4(sum_lanes);
+            sum += sparsec_sum_double4(&sum_lanes);
             for (int64_t fpos = fpos_full; fpos < pA2_end; fpos++) {
                 int64_t j = A2_crd[fpos];
                 sum += A_vals[fpos] * x_vals[j];

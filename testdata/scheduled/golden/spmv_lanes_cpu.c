@@ -63,7 +63,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                 int64_t j1 = 0;
                 sum_lanes += *(const sparsec_double4 *)&partial_vals[j1];
             }
-            sum += sparsec_sum_double4(sum_lanes);
+            sum += sparsec_sum_double4(&sum_lanes);
             y_vals[i] = sum;
         }
     }

@@ -30,7 +30,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                     x_vals[A2_crd[pA2 + 3]],
                 };
             }
-            sum += sparsec_sum_double4(sum_lanes);
+            sum += sparsec_sum_double4(&sum_lanes);
             for (int64_t pA2 = pA2_full; pA2 < A2_pos[i + 1]; pA2++) {
                 int64_t j = A2_crd[pA2];
                 sum += A_vals[pA2] * x_vals[j];
