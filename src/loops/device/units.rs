@@ -250,7 +250,8 @@ impl Spmd<'_> {
                      as the inner part of the split",
                 ));
             }
-            if group.strategy == Strategy::Parallel {
+            // Along other axes they are no lanes that follow one another.
+            if group.strategy == Strategy::Parallel && unit.axis == Axis::X {
                 push(ReduceScope::Lanes(group.size));
                 return Ok(());
             }
