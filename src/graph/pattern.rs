@@ -10,6 +10,8 @@ use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::terms::{reduces, replace};
 use super::{Graph, Nest};
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::format::LevelKind;
 use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
 use crate::scalar::Literal;
@@ -79,6 +81,17 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
         access,
         levels: last + 1,
     })
+}
+
+/// The refusal of `once` where no input says what the result stores.
+pub fn follows_nothing(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::ASSEMBLE,
+        span,
+        format!("no input stores what `{name}` stores"),
+        "its coordinates are found as it is computed",
+    )
+    .with_help("`once` is for products with a sparse operand in whose format the result is stored")
 }
 
 /// Whether workspaces are computed where the coordinates in `vars` are known.

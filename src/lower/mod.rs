@@ -400,7 +400,7 @@ impl<'g> Lowerer<'g> {
                 };
                 if pattern.is_none() || !self.follows.get(&nest.tensor).is_some_and(input) {
                     let name = &self.tensor(nest.tensor).name;
-                    return Err(crate::schedule::assemble::follows_nothing(name, once.span));
+                    return Err(crate::graph::pattern::follows_nothing(name, once.span));
                 }
             }
             if let Some(pattern) = pattern {

@@ -14,8 +14,7 @@ impl Lowerer<'_> {
     /// Puts the hints of a loop's tag into the bodies of what it has become. Where operands
     /// are absent a loop may read nothing of the tensor: one body with a hint is enough.
     pub(super) fn prefetch(&mut self, tag: &Tag, loops: &mut [Stmt]) {
-        let lanes = matches!(tag.parallel.as_ref().map(|p| p.unit), Some(Unit::CpuVector));
-        for fetch in tag.fetches.iter().filter(|_| !lanes) {
+        for fetch in tag.fetches.iter().filter(|_| !in_lanes(tag)) {
             let mut found = false;
             for array in self.arrays_along(fetch.tensor) {
                 for stmt in loops.iter_mut() {

@@ -58,7 +58,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             }
             let mut writers = graph.nests.iter().filter(|nest| nest.tensor == tensor);
             if !writers.all(|nest| pattern::source(&graph, nest).is_some()) {
-                return Err(follows_nothing(&name.name, arguments.span));
+                return Err(pattern::follows_nothing(&name.name, arguments.span));
             }
             graph.once.push(Once {
                 tensor,
@@ -82,15 +82,4 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let how = how.name.to_ascii_lowercase();
     graph.script.push(format!("assemble({}, {how})", name.name));
     Ok(graph)
-}
-
-/// The refusal of `once` where no input says what the result stores.
-pub fn follows_nothing(name: &str, span: crate::diagnostic::Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::ASSEMBLE,
-        span,
-        format!("no input stores what `{name}` stores"),
-        "its coordinates are found as it is computed",
-    )
-    .with_help("`once` is for products with a sparse operand in whose format the result is stored")
 }
