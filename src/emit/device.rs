@@ -3,7 +3,7 @@
 use super::kernel::{Dialect, Printer, used_names, wrap_call};
 use super::types::c_type;
 use crate::loops::device::ir::{ReduceScope, Scope};
-use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, Storage, VarId};
+use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, VarId};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -26,6 +26,8 @@ pub(super) fn kernel_function(
     let (own_vars, own_arrays) = declared(body);
     vars.retain(|v| !own_vars.contains(v));
     arrays.retain(|a| !own_arrays.contains(a));
+    // Said of what other launches write, too: nvcc then reads it through the read-only cache.
+    let written = written(body);
     let mut printer = Printer::new(kernel);
     printer.dialect = Dialect::Device;
     printer.scopes.open();
@@ -40,11 +42,7 @@ pub(super) fn kernel_function(
         let declared = kernel.array(array);
         let own = printer.scopes.fresh(&declared.name);
         printer.arrays[array.0 as usize].clone_from(&own);
-        let constant = if declared.storage == Storage::Input {
-            "const "
-        } else {
-            ""
-        };
+        let constant = if written.contains(&array) { "" } else { "const " };
         params.push(format!(
             "{constant}{} *SPARSEC_RESTRICT {own}",
             c_type(declared.elem)
@@ -66,6 +64,35 @@ pub(super) fn kernel_function(
         vars: vars.into_iter().collect(),
         arrays: arrays.into_iter().collect(),
     }
+}
+
+/// The arrays that statements write, or give away a part of.
+fn written(body: &[Stmt]) -> BTreeSet<ArrayId> {
+    let mut found = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| match stmt {
+        Stmt::Store { array, .. }
+        | Stmt::Fill { array, .. }
+        | Stmt::Slice { of: array, .. }
+        | Stmt::Alloc { array, .. }
+        | Stmt::Declare { array, .. }
+        | Stmt::Free { array } => {
+            found.insert(*array);
+        }
+        Stmt::Grow { arrays, .. } => found.extend(arrays),
+        Stmt::Device(Device::Aligned { .. }) => {}
+        Stmt::Device(device) => found.extend(device.arrays()),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Search { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Prefetch { .. }
+        | Stmt::Comment(_) => {}
+    });
+    found
 }
 
 /// The variables and arrays that statements declare.

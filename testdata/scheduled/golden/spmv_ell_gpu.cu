@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(1) spmv_ell_kernel1(int64_t R,
 static __global__ void __launch_bounds__(128) spmv_ell_kernel2(int64_t R, int64_t K,
     const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals, int64_t *SPARSEC_RESTRICT u) {
+    double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT u) {
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(128, R - block * 128)) {
