@@ -3,6 +3,7 @@
 mod support;
 
 use support::corpus::{check, listed, programs};
+use support::{compile, parse, words};
 
 /// As sparsec schedules by itself, and in one thread.
 const CUDA: [&str; 2] = ["--target", "cuda"];
@@ -28,4 +29,39 @@ fn serial_kernels() {
     let mut cases = programs("testdata/corpus", &SERIAL);
     cases.extend(programs("testdata/programs", &SERIAL));
     check(&cases);
+}
+
+/// What sparsec schedules by itself runs in more than one thread.
+#[test]
+fn defaults_are_shared_out() {
+    let kernels = [
+        "y(i)=A(i,j)*x(j) -f A:ds",
+        "y(i)=A(i,j)*x(j) -f A:ss",
+        "C(i,k)=A(i,j)*B(j,k) -f A:ds",
+        "C(i,j)=A(i,j)*B(i,k)*D(j,k) -f A:ds -f C:ds",
+        "A(i,r)=B(i,j,k)*C(j,r)*D(k,r) -f B:sss",
+        "A(i,j)=B(i,j,k)*c(k) -f B:sss",
+        "A(i,j,r)=B(i,j,k)*C(k,r) -f B:sss",
+        "C(i,j)=A(i,k)*B(k,j)",
+        "C(i,j)=A(i,j)+B(i,j)",
+        "y(i)=a(i)*b(i)",
+        "s=a(i)",
+        "s=a(i)*b(i)",
+        "s=A(i,j)",
+        "s=A(i,j)*A(i,j) -f A:ds",
+        "s=A(i,j) -f A:ss",
+        "y(j)=A(i,j)",
+        "y(j)=A(i,j) -f A:ds",
+    ];
+    for kernel in kernels {
+        let mut args = vec!["-e".to_string()];
+        args.extend(words(kernel));
+        args.extend(["--target", "cuda"].map(String::from));
+        let compiled = compile(&parse(&args)).unwrap();
+        let remarks: Vec<String> = compiled.remarks.iter().map(|r| r.message.clone()).collect();
+        assert!(
+            !remarks.iter().any(|r| r.contains("one thread")),
+            "{kernel}: {remarks:?}"
+        );
+    }
 }

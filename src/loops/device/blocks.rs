@@ -15,10 +15,15 @@ use std::collections::BTreeSet;
 /// # Errors
 /// A statement beside a loop over blocks would be run by all of its blocks.
 pub(super) fn check(kernel: &Kernel, body: &[Stmt]) -> Result<(), Refusal> {
-    list(kernel, body, &mut BTreeSet::new())
+    list(kernel, body, &mut BTreeSet::new(), true)
 }
 
-fn list(kernel: &Kernel, body: &[Stmt], own: &mut BTreeSet<ArrayId>) -> Result<(), Refusal> {
+fn list(
+    kernel: &Kernel,
+    body: &[Stmt],
+    own: &mut BTreeSet<ArrayId>,
+    outermost: bool,
+) -> Result<(), Refusal> {
     if !body.iter().any(has_blocks) {
         return Ok(());
     }
@@ -33,8 +38,12 @@ fn list(kernel: &Kernel, body: &[Stmt], own: &mut BTreeSet<ArrayId>) -> Result<(
     for stmt in body {
         if has_blocks(stmt) {
             for inner in visit::bodies(stmt) {
-                list(kernel, inner, own)?;
+                list(kernel, inner, own, false)?;
             }
+            continue;
+        }
+        // Beside the outermost loop each block adds to the result what it has summed up.
+        if outermost && matches!(stmt, Stmt::Store { atomic: true, .. }) {
             continue;
         }
         let mut wrong = None;
