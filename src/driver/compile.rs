@@ -191,7 +191,7 @@ pub(super) fn build(
     let graph = Graph::build(&Rc::new(function.clone()))?;
     let graph = schedule::apply(graph, commands, settings)?;
     let lowered = lower(&graph)?;
-    let kernel = loops::split_full_tiles(loops::simplify(lowered.kernel));
+    let kernel = loops::split_full_tiles(lowered.kernel);
     let kernel = match settings.target {
         Target::C => loops::widen(kernel),
         Target::Cuda => {

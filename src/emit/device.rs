@@ -42,7 +42,11 @@ pub(super) fn kernel_function(
         let declared = kernel.array(array);
         let own = printer.scopes.fresh(&declared.name);
         printer.arrays[array.0 as usize].clone_from(&own);
-        let constant = if written.contains(&array) { "" } else { "const " };
+        let constant = if written.contains(&array) {
+            ""
+        } else {
+            "const "
+        };
         params.push(format!(
             "{constant}{} *SPARSEC_RESTRICT {own}",
             c_type(declared.elem)

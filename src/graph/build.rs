@@ -34,6 +34,7 @@ impl Graph {
             nests: Vec::new(),
             workspaces: Vec::new(),
             once: Vec::new(),
+            starts: Vec::new(),
             spaces: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),

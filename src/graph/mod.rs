@@ -49,6 +49,8 @@ pub struct Graph {
     pub spaces: Vec<(TensorId, Space)>,
     /// Results whose coordinates are there before the kernel runs: `assemble(C, once)`.
     pub once: Vec<Once>,
+    /// Tiles of positions whose rows are found before the loops: `starts(v, before)`.
+    pub starts: Vec<Starts>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
     pub remarks: Vec<Diagnostic>,
@@ -59,6 +61,16 @@ pub struct Graph {
 pub struct Once {
     pub tensor: TensorId,
     /// The command, for diagnostics of lowering.
+    pub span: Span,
+}
+
+/// `starts(v, before)`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starts {
+    /// The positions, and the outer part of them.
+    pub pos: VarId,
+    pub tile: VarId,
+    /// The command, for remarks of lowering.
     pub span: Span,
 }
 

@@ -4,11 +4,12 @@
 //! Index arithmetic is folded where it is built ([`super::build`]); the C compiler
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, Literal, Stmt, VarId};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, Stmt, Storage, VarId};
 use super::visit;
 use std::collections::BTreeSet;
 
-/// Removes unused variables and empty statements until nothing changes.
+/// Removes unused variables, arrays that are only written, and empty statements until nothing
+/// changes.
 #[must_use]
 pub fn simplify(mut kernel: Kernel) -> Kernel {
     for body in [&mut kernel.checks, &mut kernel.body] {
@@ -16,6 +17,10 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
             let used = used_vars(body);
             let before = count(body);
             prune(body, &used);
+            let read = read_arrays(body);
+            drop_arrays(body, &|array| {
+                kernel.arrays[array.0 as usize].storage == Storage::Local && !read.contains(&array)
+            });
             if count(body) == before {
                 break;
             }
@@ -113,6 +118,68 @@ fn count(body: &[Stmt]) -> usize {
     let mut n = 0;
     visit::stmts(body, &mut |_| n += 1);
     n
+}
+
+/// The arrays that something reads: whatever names them but what only writes.
+fn read_arrays(body: &[Stmt]) -> BTreeSet<ArrayId> {
+    let mut read = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| {
+        let mut named = visit::arrays(stmt);
+        match stmt {
+            Stmt::Store { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Free { .. } => {
+                // The array itself comes first, what expressions load behind it.
+                named.remove(0);
+            }
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
+            | Stmt::Comment(_) => {}
+        }
+        read.extend(named);
+    });
+    read
+}
+
+/// Removes what writes, makes and frees arrays.
+fn drop_arrays(body: &mut Vec<Stmt>, is_dead: &impl Fn(ArrayId) -> bool) {
+    for stmt in body.iter_mut() {
+        for inner in visit::bodies_mut(stmt) {
+            drop_arrays(inner, is_dead);
+        }
+    }
+    body.retain(|stmt| match stmt {
+        Stmt::Store { array, .. }
+        | Stmt::Fill { array, .. }
+        | Stmt::Alloc { array, .. }
+        | Stmt::Declare { array, .. }
+        | Stmt::Free { array } => !is_dead(*array),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Search { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
+        | Stmt::Comment(_) => true,
+    });
 }
 
 fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {

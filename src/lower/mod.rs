@@ -26,6 +26,7 @@ pub mod recover;
 mod scattered;
 pub mod signature;
 pub mod simplify;
+mod starts;
 #[cfg(test)]
 mod tests;
 pub mod workspace;
@@ -150,6 +151,8 @@ pub(crate) struct Scope {
     reductions: Vec<(ReduceOp, ir::VarId)>,
     /// Each thread's own copies of results.
     copies: BTreeMap<TensorId, ArrayId>,
+    /// For each variable that counts positions, where the rows of its tiles were found.
+    tiles: BTreeMap<VarId, starts::Tiles>,
     /// Bounded variables whose promises have been stated.
     promised: BTreeSet<VarId>,
     /// Statements with which the body of the next parallel loop begins.
@@ -169,6 +172,10 @@ pub(crate) struct Lowerer<'g> {
     scalars: BTreeMap<TensorId, ir::VarId>,
     storage: BTreeMap<TensorId, Arrays>,
     remarks: Vec<Diagnostic>,
+    /// Remarks on searches, said if one of these is left in the end.
+    searches: Vec<(Vec<ir::VarId>, Diagnostic)>,
+    /// The arrays of `starts` commands, with what is said if none is read in the end.
+    starts: Vec<(Vec<ArrayId>, Diagnostic)>,
     reports: Vec<lattice::Report>,
     /// What stands before and after all loops: the memory of workspaces.
     prelude: Vec<ir::Stmt>,
@@ -205,6 +212,8 @@ impl<'g> Lowerer<'g> {
             scalars: BTreeMap::new(),
             storage: BTreeMap::new(),
             remarks: Vec::new(),
+            searches: Vec::new(),
+            starts: Vec::new(),
             reports: Vec::new(),
             span: graph.function.span,
             table: Table::default(),
@@ -425,7 +434,10 @@ impl<'g> Lowerer<'g> {
         // With nothing absent, only constants fold.
         let mut dropped = BTreeSet::new();
         let loops = match self.simplify(stmt, &BTreeSet::new(), &mut dropped) {
-            Some(stmt) => self.inside(&stmt, scope, None)?,
+            Some(stmt) => {
+                out.extend(self.find_starts(&mut scope)?);
+                self.inside(&stmt, scope, None)?
+            }
             None => Vec::new(),
         };
         self.prefill.append(&mut dropped);
@@ -479,7 +491,7 @@ impl<'g> Lowerer<'g> {
         all.append(&mut self.postlude);
         all.extend(self.free_temporaries());
         let interface = self.interface();
-        let kernel = Kernel {
+        let kernel = crate::loops::simplify(Kernel {
             name: self.graph.function.name.clone(),
             comment: self.comment(),
             interface,
@@ -487,9 +499,16 @@ impl<'g> Lowerer<'g> {
             arrays: self.arrays,
             checks,
             body: all,
-        };
+        });
         let mut remarks = self.graph.remarks.clone();
         remarks.append(&mut self.remarks);
+        let (searches, arrays) = left(&kernel);
+        self.searches
+            .retain(|(vars, _)| vars.iter().any(|var| searches.contains(var)));
+        self.starts
+            .retain(|(starts, _)| starts.iter().all(|array| !arrays.contains(array)));
+        let said = self.searches.into_iter().map(|(_, remark)| remark);
+        remarks.extend(said.chain(self.starts.into_iter().map(|(_, remark)| remark)));
         Lowered {
             kernel,
             remarks,
@@ -504,4 +523,16 @@ impl<'g> Lowerer<'g> {
     fn cursor<'s>(&self, scope: &'s Scope, id: AccessId) -> &'s Cursor {
         &scope.cursors[id.0]
     }
+}
+
+/// The searches that are left in a kernel, by the variables they declare, and its arrays.
+fn left(kernel: &Kernel) -> (BTreeSet<ir::VarId>, BTreeSet<ArrayId>) {
+    let (mut searches, mut arrays) = (BTreeSet::new(), BTreeSet::new());
+    crate::loops::visit::stmts(&kernel.body, &mut |stmt| {
+        if let ir::Stmt::Search { var, .. } = stmt {
+            searches.insert(*var);
+        }
+        arrays.extend(crate::loops::visit::arrays(stmt));
+    });
+    (searches, arrays)
 }

@@ -246,7 +246,7 @@ impl Lowerer<'_> {
                 let begin = scope.segments[&pos].last().map(|s| s.0.clone());
                 let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
                 if whole {
-                    self.enter(pos, skipped, None, &mut scope, &mut out);
+                    self.enter((pos, var), skipped, None, &mut scope, &mut out);
                 } else {
                     let full = lo == b::int(0);
                     let named =
@@ -269,7 +269,7 @@ impl Lowerer<'_> {
                     let alive = b::lt(lo.clone(), hi.clone());
                     if dead {
                         let mut then = Vec::new();
-                        self.enter(pos, skipped, Some((lo, hi)), &mut scope, &mut then);
+                        self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, &mut then);
                         then.extend(self.stmt(body, &scope)?);
                         out.push(ir::Stmt::If {
                             cond: alive,
@@ -278,7 +278,7 @@ impl Lowerer<'_> {
                         });
                         return Ok(out);
                     }
-                    self.enter(pos, skipped, Some((lo, hi)), &mut scope, &mut out);
+                    self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, &mut out);
                 }
             }
             Top::Fused { fused, base } => {
@@ -304,10 +304,10 @@ impl Lowerer<'_> {
         )
     }
 
-    /// Makes loops over the levels' variables walk the access, within `window`.
+    /// Makes loops over the levels' variables walk the access, within the `window` of `var`.
     fn enter(
         &mut self,
-        pos: VarId,
+        (pos, var): (VarId, VarId),
         skipped: usize,
         window: Option<(Expr, Expr)>,
         scope: &mut Scope,
@@ -346,7 +346,7 @@ impl Lowerer<'_> {
                 .insert((counted.id, level), clip(lo.clone(), hi.clone(), level));
             if level > from {
                 let above = segments[level - 1 - counted.first].clone();
-                (lo, hi) = self.parents(counted.id, level, (lo, hi), above, out);
+                (lo, hi) = self.parents(&counted, level, (lo, hi), (pos, var, above), scope, out);
             }
         }
     }
@@ -354,33 +354,42 @@ impl Lowerer<'_> {
     /// The positions of the level above `level`, among `all`, below which `lo..hi` lie.
     fn parents(
         &mut self,
-        id: AccessId,
+        counted: &Counted,
         level: usize,
         (lo, hi): (Expr, Expr),
-        all: (Expr, Expr),
+        (pos, var, all): (VarId, VarId, (Expr, Expr)),
+        scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> (Expr, Expr) {
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.table.get(counted.id).access.tensor;
         let format = &self.tensor(tensor).format;
         let kind = format.levels[level].kind;
         let name = format!("{}{}", self.tensor(tensor).name, level);
         match (kind, self.storage[&tensor].levels[level].0) {
-            (LevelKind::Compressed, Some(pos)) => {
+            (LevelKind::Compressed, Some(array)) => {
+                let between = self.between(pos, level, all.clone(), scope, out);
                 let (first, after) = self.fresh_index(&format!("{name}_first"), false);
-                out.push(ir::Stmt::Search {
-                    var: first,
-                    array: pos,
-                    lo: all.0.clone(),
-                    hi: all.1.clone(),
-                    key: b::add(lo, b::int(1)),
-                    gallop: false,
+                out.push(if self.is_whole_tile(pos, var, scope) {
+                    ir::Stmt::Let {
+                        var: first,
+                        init: between.0.clone(),
+                    }
+                } else {
+                    ir::Stmt::Search {
+                        var: first,
+                        array,
+                        lo: between.0.clone(),
+                        hi: between.1.clone(),
+                        key: b::add(lo, b::int(1)),
+                        gallop: false,
+                    }
                 });
                 let (last, end) = self.fresh_index(&format!("{name}_last"), false);
                 out.push(ir::Stmt::Search {
                     var: last,
-                    array: pos,
-                    lo: all.0.clone(),
-                    hi: all.1,
+                    array,
+                    lo: between.0,
+                    hi: between.1,
                     key: hi,
                     gallop: false,
                 });

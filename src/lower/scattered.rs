@@ -29,19 +29,6 @@ impl Lowerer<'_> {
         };
         let stmt = self.covered(counted.id, body)?;
         let name = self.graph.var(var).name.clone();
-        if counted.roots.len() > 1 {
-            self.remarks.push(
-                Diagnostic::performance(
-                    performance::SEARCH,
-                    self.span,
-                    format!("the row of each position is searched in the loop over `{name}`"),
-                    "its positions do not follow one another, or are shared out one by one",
-                )
-                .with_help(format!(
-                    "`split` {name} and share out the outer part: rows are found once a tile"
-                )),
-            );
-        }
         let (v, value) = self.fresh_index(&name, false);
         let mut inner = scope.clone();
         inner.coords.insert(var, value);
@@ -54,7 +41,17 @@ impl Lowerer<'_> {
             b::add(begin, offset),
             &mut stmts,
         );
-        self.resolve(&counted, &segments, at, &mut inner, &mut stmts);
+        let rows = self.resolve((&counted, pos), &segments, at, &mut inner, &mut stmts);
+        let remark = Diagnostic::performance(
+            performance::SEARCH,
+            self.span,
+            format!("the row of each position is searched in the loop over `{name}`"),
+            "its positions do not follow one another, or are shared out one by one",
+        )
+        .with_help(format!(
+            "`split` {name} and share out the outer part: rows are found once a tile"
+        ));
+        self.searches.push((rows, remark));
         self.refuse_pending(var, &inner)?;
         stmts.extend(self.inside(&stmt, inner, None)?);
         Ok(vec![ir::Stmt::For {
@@ -86,35 +83,38 @@ impl Lowerer<'_> {
             )))
     }
 
-    /// The coordinates of a position and of the levels above it.
+    /// The coordinates of a position and of the levels above it; returns what is searched.
     fn resolve(
         &mut self,
-        counted: &Counted,
+        (counted, pos): (&Counted, VarId),
         segments: &[(Expr, Expr)],
         at: Expr,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
-    ) {
+    ) -> Vec<ir::VarId> {
+        let mut searched = Vec::new();
         let tensor = self.table.get(counted.id).access.tensor;
         let format = self.tensor(tensor).format.clone();
         let top = scope.cursors[counted.id.0].pos.clone();
         let mut position = at.clone();
         for (n, &root) in counted.roots.iter().enumerate().rev() {
             let level = counted.first + n;
-            let (pos, crd) = self.storage[&tensor].levels[level];
-            let parent = match (n, format.levels[level].kind, pos) {
+            let (array, crd) = self.storage[&tensor].levels[level];
+            let parent = match (n, format.levels[level].kind, array) {
                 (0, _, _) => top.clone(),
-                (_, LevelKind::Compressed, Some(pos)) => {
+                (_, LevelKind::Compressed, Some(array)) => {
+                    let (lo, hi) = self.between(pos, level, segments[n - 1].clone(), scope, out);
                     let name = format!("p{}{}", self.tensor(tensor).name, level);
                     let (found, after) = self.fresh_index(&format!("{name}_next"), false);
                     out.push(ir::Stmt::Search {
                         var: found,
-                        array: pos,
-                        lo: segments[n - 1].0.clone(),
-                        hi: segments[n - 1].1.clone(),
+                        array,
+                        lo,
+                        hi,
                         key: b::add(position.clone(), b::int(1)),
                         gallop: false,
                     });
+                    searched.push(found);
                     let (row, value) = self.fresh_index(&name, false);
                     out.push(ir::Stmt::Let {
                         var: row,
@@ -155,6 +155,7 @@ impl Lowerer<'_> {
         cursor.advance(at);
         cursor.end = None;
         cursor.present = None;
+        searched
     }
 
     /// A loop over fused values that does not fall apart into those of its variables.

@@ -132,6 +132,11 @@ snapshot!(
     "assemble(C, once)"
 );
 snapshot!(
+    rows_of_tiles_are_found_before,
+    SPMV,
+    "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) split(b, c, d, 8) starts(a, before)"
+);
+snapshot!(
     rows_to_come_are_fetched,
     SPMV,
     "split(i, i0, i1, 32) prefetch(A, i1, 512)"

@@ -22,6 +22,7 @@ pub mod prefetch;
 pub mod promote;
 pub mod reorder;
 pub mod split;
+pub mod starts;
 #[cfg(test)]
 mod tests;
 pub mod tile;
@@ -116,6 +117,7 @@ fn call(
         "join" => join::apply(graph, &arguments),
         "mergeby" => mergeby::apply(graph, &arguments),
         "prefetch" => prefetch::apply(graph, &arguments),
+        "starts" => starts::apply(graph, &arguments),
         _ => Err(Diagnostic::error(
             codes::UNKNOWN_COMMAND,
             name.span,

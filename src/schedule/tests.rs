@@ -65,6 +65,8 @@ const TERMS: &str =
     "def f(double(M,N) A, double(M,N,K) B) -> (y) { y(k) = B(i,j,k) - A(i,j) where k in 0:4 }";
 const SCALED: &str = "def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }\n\
     format f { A: csr, C: csr }";
+const FIBRES: &str = "def f(double(I,J,K) B, double(K) x) -> (y) { y(i) +=! B(i,j,k) * x(k) }\n\
+    format f { B: csf }";
 const ROOT: &str =
     "def f(double(M,N) A) -> (y) { y(i) = sqrt(A(i,j) * A(i,j)) }\nformat f { A: csr }";
 
@@ -185,6 +187,10 @@ fn accepted() {
             "join(S1, S2, b, n) parallelize(b, CPUThread, NoRaces)",
         ),
         (FIRST, "join(S2, S3, i) join(S1, S2, i)"),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) starts(a, inside) starts(a, Before)",
+        ),
     ];
     let text: Vec<String> = cases
         .iter()
@@ -282,6 +288,23 @@ fn refused() {
         (SCALED, "assemble(A, once)"),
         (SCALED, "assemble(C, sometimes)"),
         (ADD, "assemble(C, once)"),
+        (SPMV, "starts(i, before)"),
+        (
+            SPMV,
+            "pos(j, p, A(i,j)) split(p, a, b, 8) starts(a, before)",
+        ),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 8) starts(b, before)",
+        ),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 8) starts(a, sometimes)",
+        ),
+        (
+            FIBRES,
+            "fuse(j, k, f) pos(f, p, B(i,j,k)) split(p, a, b, 8) starts(a, before)",
+        ),
         (SPMV, "prefetch(A, i)"),
         (SPMV, "prefetch(A, i, 0)"),
         (SPMV, "prefetch(y, i, 512)"),

@@ -241,12 +241,31 @@ impl Maker {
                     .clone();
                 ("assemble", format!("assemble({result}, once)"))
             }
-            87..=88 if !program.cuda => {
+            86..=87 if !program.cuda => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
                 let ahead = self.pick(&[1, 8, 512]);
                 ("prefetch", format!("prefetch({tensor}, {i}, {ahead})"))
             }
-            85..=88 => ("mergeby", format!("mergeby({i}, gallop)")),
+            88 => {
+                // Outer parts are named a and a number.
+                let is_tile = |name: &&String| {
+                    let rest = name.rsplit('.').next().and_then(|n| n.strip_prefix('a'));
+                    rest.is_some_and(|n| n.parse::<usize>().is_ok())
+                };
+                let tiles: Vec<&String> = loops.iter().filter(is_tile).collect();
+                if !tiles.is_empty() && self.chance(50) {
+                    let tile = tiles[self.below(tiles.len())];
+                    return ("starts", format!("starts({tile}, before)"));
+                }
+                let (first, second) = neighbours(self);
+                let made = format!(
+                    "fuse({first}, {second}, f{n}) pos(f{n}, p{n}, {}) \
+                     split(p{n}, a{n}, b{n}, {factor}) starts(a{n}, before)",
+                    access(self)
+                );
+                ("starts", made)
+            }
+            85..=87 => ("mergeby", format!("mergeby({i}, gallop)")),
             89 => {
                 let (i, j) = neighbours(self);
                 ("tile", format!("tile({i}, {j}, {factor}, 2)"))

@@ -6,7 +6,7 @@ codes! {
     SEARCH = "P0801", "a search inside a loop",
 "The levels of an operand cannot be walked in the order of the loops, so that each
 of its elements is found by a binary search. Store it with its levels in the order
-of the loops.";
+of the loops. Or `starts(v, before)` finds rows that nothing needs: leave it out.";
     WORKSPACE = "P0802", "a sum through a temporary",
 "The loops of a sum cannot stand inside the loops of the result (a sparse operand
 must be walked in another order), so the sum is computed into a dense temporary of

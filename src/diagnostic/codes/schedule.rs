@@ -6,11 +6,12 @@ codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
 "A schedule holds a command that does not exist. The commands are: split, divide,
 fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, prefetch, assemble, inspect, and the declarations let and param.";
+join, promote, mergeby, prefetch, starts, assemble, inspect, and the declarations let and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby, prefetch and assemble (append or once), with let and param.";
+join, promote, inspect, mergeby, prefetch, starts and assemble (append or once), with let and
+param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -139,4 +140,14 @@ before: an operand that is given stores it, and C has that operand's format.
     def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }
     format f { A: csr, C: csr }
     schedule f { assemble(C, once) }";
+    STARTS = "E0426", "tiles whose rows are not searched",
+"`starts(v, before)` finds the rows in which the tiles of v begin before the loops. So v must be
+the outer part of split positions of several levels, counted from the first level on:
+
+    fuse(i, j, f)
+    pos(f, p, A(i,j))
+    split(p, block, p1, 4096)
+    starts(block, before)
+
+In `pos(j, p, A(i,j))` each row has positions of its own: nothing is searched.";
 }

@@ -137,24 +137,59 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId) -> bool {
             array,
             index,
             op: None,
-            value,
             atomic: false,
+            ..
         },
         before,
     )) = body.split_last()
     else {
         return false;
     };
-    if !before.iter().all(|s| matches!(s, Stmt::Let { .. })) {
-        return false;
+    let mut searched = Vec::new();
+    for stmt in before {
+        match stmt {
+            Stmt::Let { .. } => {}
+            Stmt::Search {
+                var, array: from, ..
+            } if from != array => searched.push(*var),
+            Stmt::Search { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
+            | Stmt::Comment(_) => return false,
+        }
     }
     let known = super::definitions(before, &|_| false);
+    // What is searched differs from iteration to iteration: no index may depend on it.
+    let mut found = false;
+    visit::expr(&super::inlined(index, &known), &mut |e| {
+        found |= matches!(e.kind, ExprKind::Var(v) if searched.contains(&v));
+    });
+    if found {
+        return false;
+    }
     let apart = crate::loops::linear::Linear::of(&super::inlined(index, &known))
         .and_then(|sum| sum.split(var))
         .is_some_and(|(factor, _)| factor != 0);
     let mut reads = false;
-    visit::expr(&super::inlined(value, &known), &mut |e| {
-        reads |= matches!(e.kind, ExprKind::Load { array: from, .. } if from == *array);
+    visit::stmts(body, &mut |stmt| {
+        visit::own_exprs(stmt, &mut |e| {
+            visit::expr(e, &mut |node| {
+                reads |= matches!(node.kind, ExprKind::Load { array: from, .. } if from == *array);
+            });
+        });
     });
     apart && !reads
 }

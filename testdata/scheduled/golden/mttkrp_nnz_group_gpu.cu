@@ -10,6 +10,7 @@
  *   fuse(i, kl, f)
  *   pos(f, fpos, B(i,k,l))
  *   split(fpos, block, fpos1, 32)
+ *   starts(block, before)
  *   split(j, jo, ji, 4)
  *   bound(jo, warp, 8, MaxExact)
  *   reorder(block, warp, fpos1, ji)
@@ -17,22 +18,48 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(fpos1, GPUGroup(16), Segment)
  */
-static __global__ void __launch_bounds__(256) mttkrp_32_kernel(int64_t B1_count, int64_t B2_count,
-    int64_t B3_count, const int32_t *SPARSEC_RESTRICT B1_crd,
-    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
-    const int32_t *SPARSEC_RESTRICT B3_pos, const int32_t *SPARSEC_RESTRICT B3_crd,
-    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
-    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT A_vals) {
+static __global__ void __launch_bounds__(256) mttkrp_32_kernel1(int64_t block_count,
+    int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int32_t *SPARSEC_RESTRICT B2_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t B2_start = sparsec_lower_bound_int32(B3_pos, 0, B2_count, tile * 32 + 1);
+        B2_starts[tile] = (int32_t)B2_start;
+    }
+}
+
+static __global__ void __launch_bounds__(256) mttkrp_32_kernel2(int64_t block_count,
+    int64_t B1_count, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_starts, int32_t *SPARSEC_RESTRICT B1_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t B1_start = sparsec_lower_bound_int32(B2_pos, 0, B1_count, sparsec_max_int64(B2_starts[tile] - 1, 0) + 1);
+        B1_starts[tile] = (int32_t)B1_start;
+    }
+}
+
+static __global__ void __launch_bounds__(256) mttkrp_32_kernel3(int64_t B3_count,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_starts,
+    const int32_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     if (0 < sparsec_min_int64(32, B3_count - block * 32)) {
         int64_t fpos1_own = threadIdx.x % 32;
         int64_t fpos1 = sparsec_min_int64(fpos1_own, sparsec_min_int64(32, B3_count - block * 32) - 1);
         int64_t fpos = block * 32 + fpos1;
-        int64_t pB2_next = sparsec_lower_bound_int32(B3_pos, 0, B2_count, fpos + 1);
+        int64_t B2_from = B2_starts[block];
+        int64_t B2_to = B2_starts[block + 1];
+        int64_t pB2_next = sparsec_lower_bound_int32(B3_pos, B2_from, B2_to, fpos + 1);
         int64_t pB2 = pB2_next - 1;
         int64_t l = B3_crd[fpos];
-        int64_t pB1_next = sparsec_lower_bound_int32(B2_pos, 0, B1_count, pB2 + 1);
+        int64_t B1_from = B1_starts[block];
+        int64_t B1_to = B1_starts[block + 1];
+        int64_t pB1_next = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, pB2 + 1);
         int64_t pB1 = pB1_next - 1;
         int64_t k = B2_crd[pB2];
         int64_t i = B1_crd[pB1];
@@ -47,6 +74,9 @@ size_t mttkrp_32_workspace(int64_t I, int64_t K, int64_t L, int64_t B1_count, in
     int64_t B3_count) {
     (void)I; (void)K; (void)L; (void)B1_count; (void)B2_count; (void)B3_count;
     size_t bytes = 0;
+    int64_t block_count = sparsec_floordiv(B3_count + 31, 32);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
     return bytes;
 }
 
@@ -55,12 +85,20 @@ int mttkrp_32_device(int64_t I, int64_t K, int64_t L, int64_t B1_count, int64_t 
     const int32_t *B2_crd, const int32_t *B3_pos, const int32_t *B3_crd, const double *B_vals,
     const double *C_vals, const double *D_vals, double *A_vals, void *workspace,
     cudaStream_t stream) {
-    (void)K; (void)L; (void)B1_pos; (void)workspace;
+    (void)K; (void)L; (void)B1_pos;
+    char *room = (char *)workspace;
     SPARSEC_ASSUME(true, "bound(jo, warp, 8, MaxExact)");
+    int64_t block_count = sparsec_floordiv(B3_count + 31, 32);
+    int32_t *B2_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, block_count, B2_count, B3_pos, B2_starts));
+    int32_t *B1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel2, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, block_count, B1_count, B2_pos, B2_starts, B1_starts));
     SPARSEC_TRY(sparsec_clear(A_vals, I * 32, sizeof *A_vals, stream));
-    SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel, sparsec_floordiv(B3_count + 31, 32), 1, 1,
-        dim3(256, 1, 1), stream, B1_count, B2_count, B3_count, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd,
-        B_vals, C_vals, D_vals, A_vals));
+    SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel3, sparsec_floordiv(B3_count + 31, 32), 1, 1,
+        dim3(256, 1, 1), stream, B3_count, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd, B_vals, C_vals,
+        D_vals, A_vals, B2_starts, B1_starts));
     return SPARSEC_OK;
 }
 

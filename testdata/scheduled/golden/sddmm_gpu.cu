@@ -9,6 +9,7 @@
  *   fuse(i, j, f)
  *   pos(f, fpos, A(i,j))
  *   split(fpos, block, warp, 32)
+ *   starts(block, before)
  *   split(k, k0, k1, 8)
  *   reorder(block, warp, k1, k0)
  *   parallelize(block, GPUBlock, NoRaces)
@@ -33,15 +34,28 @@ static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
     }
 }
 
-static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t K, int64_t A2_count,
+static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t block_count,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 32 + 1);
+        A1_starts[tile] = (int32_t)A1_start;
+    }
+}
+
+static __global__ void __launch_bounds__(256) sddmm_kernel4(int64_t K, int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
-    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals) {
+    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals,
+    const int32_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 8;
     if (warp < sparsec_min_int64(32, A2_count - block * 32)) {
         int64_t fpos = block * 32 + warp;
-        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, 0, M, fpos + 1);
+        int64_t A1_from = A1_starts[block];
+        int64_t A1_to = A1_starts[block + 1];
+        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, fpos + 1);
         int64_t pA1 = pA1_next - 1;
         int64_t j = A2_crd[fpos];
         double sum = 0.0;
@@ -60,19 +74,27 @@ static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t K
 size_t sddmm_workspace(int64_t M, int64_t N, int64_t K, int64_t A2_count) {
     (void)M; (void)N; (void)K; (void)A2_count;
     size_t bytes = 0;
+    int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
     return bytes;
 }
 
 int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_t *A2_pos,
     const int32_t *A2_crd, const double *A_vals, const double *B_vals, const double *D_vals,
     int32_t *C2_pos, int32_t *C2_crd, double *C_vals, void *workspace, cudaStream_t stream) {
-    (void)N; (void)workspace;
+    (void)N;
+    char *room = (char *)workspace;
     SPARSEC_TRY(sparsec_launch(sddmm_kernel1, sparsec_floordiv(M + 256, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, C2_pos));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
         dim3(256, 1, 1), stream, A2_count, A2_crd, C2_crd));
-    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(A2_count + 31, 32), 1, 1,
-        dim3(256, 1, 1), stream, M, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals));
+    int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
+    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel4, sparsec_floordiv(A2_count + 31, 32), 1, 1,
+        dim3(256, 1, 1), stream, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, D_vals, C_vals,
+        A1_starts));
     return SPARSEC_OK;
 }
 

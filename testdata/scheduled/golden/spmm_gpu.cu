@@ -9,6 +9,7 @@
  *   fuse(i, j, f)
  *   pos(f, fpos, A(i,j))
  *   split(fpos, block, fpos1, 256)
+ *   starts(block, before)
  *   split(fpos1, warp, nnz, 16)
  *   split(k, dense_val_unbounded, thread, 32)
  *   bound(dense_val_unbounded, dense_val, 4, MaxExact)
@@ -17,10 +18,20 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(thread, GPUThread, Atomics)
  */
-static __global__ void __launch_bounds__(512) spmm_128_kernel(int64_t M, int64_t A2_count,
+static __global__ void __launch_bounds__(256) spmm_128_kernel1(int64_t M, int64_t block_count,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 256 + 1);
+        A1_starts[tile] = (int32_t)A1_start;
+    }
+}
+
+static __global__ void __launch_bounds__(512) spmm_128_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
-    double *SPARSEC_RESTRICT C_vals) {
+    double *SPARSEC_RESTRICT C_vals, const int32_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     for (int64_t dense_val = 0; dense_val < 4; dense_val++) {
@@ -29,8 +40,10 @@ static __global__ void __launch_bounds__(512) spmm_128_kernel(int64_t M, int64_t
         int64_t nnz_begin = block * 256 + warp * 16;
         int64_t nnz_end = sparsec_min_int64(nnz_begin + 16, A2_count);
         if (nnz_begin < nnz_end) {
-            int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, nnz_begin + 1);
-            int64_t A1_last = sparsec_lower_bound_int32(A2_pos, 0, M, nnz_end);
+            int64_t A1_from = A1_starts[block];
+            int64_t A1_to = A1_starts[block + 1];
+            int64_t A1_first = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, nnz_begin + 1);
+            int64_t A1_last = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, nnz_end);
             for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
                 double sum = 0.0;
                 int64_t pA2_begin = sparsec_max_int64(A2_pos[i], nnz_begin);
@@ -52,17 +65,24 @@ static __global__ void __launch_bounds__(512) spmm_128_kernel(int64_t M, int64_t
 size_t spmm_128_workspace(int64_t M, int64_t N, int64_t A2_count) {
     (void)M; (void)N; (void)A2_count;
     size_t bytes = 0;
+    int64_t block_count = sparsec_floordiv(A2_count + 255, 256);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
     return bytes;
 }
 
 int spmm_128_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     const int32_t *A2_crd, const double *A_vals, const double *B_vals, double *C_vals,
     void *workspace, cudaStream_t stream) {
-    (void)N; (void)workspace;
+    (void)N;
+    char *room = (char *)workspace;
     SPARSEC_ASSUME(true, "bound(dense_val_unbounded, dense_val, 4, MaxExact)");
+    int64_t block_count = sparsec_floordiv(A2_count + 255, 256);
+    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_launch(spmm_128_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_clear(C_vals, M * 128, sizeof *C_vals, stream));
-    SPARSEC_TRY(sparsec_launch(spmm_128_kernel, sparsec_floordiv(A2_count + 255, 256), 1, 1,
-        dim3(512, 1, 1), stream, M, A2_count, A2_pos, A2_crd, A_vals, B_vals, C_vals));
+    SPARSEC_TRY(sparsec_launch(spmm_128_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
+        dim3(512, 1, 1), stream, A2_count, A2_pos, A2_crd, A_vals, B_vals, C_vals, A1_starts));
     return SPARSEC_OK;
 }
 

@@ -8,6 +8,7 @@
  *   fuse(i, j, f)
  *   pos(f, fpos, A(i,j))
  *   split(fpos, block, fpos1, 4096)
+ *   starts(block, before)
  *   split(fpos1, warp, fpos2, 256)
  *   split(fpos2, thread, thread_nz, 8)
  *   reorder(block, warp, thread, thread_nz)
@@ -15,18 +16,30 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(thread, GPUThread, Atomics)
  */
-static __global__ void __launch_bounds__(512) spmv_kernel(int64_t M, int64_t A2_count,
+static __global__ void __launch_bounds__(256) spmv_kernel1(int64_t M, int64_t block_count,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 4096 + 1);
+        A1_starts[tile] = (int32_t)A1_start;
+    }
+}
+
+static __global__ void __launch_bounds__(512) spmv_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    double *SPARSEC_RESTRICT y_vals, const int32_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     int64_t thread = threadIdx.x % 32;
     int64_t thread_nz_begin = block * 4096 + warp * 256 + thread * 8;
     int64_t thread_nz_end = sparsec_min_int64(thread_nz_begin + 8, A2_count);
     if (thread_nz_begin < thread_nz_end) {
-        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, thread_nz_begin + 1);
-        int64_t A1_last = sparsec_lower_bound_int32(A2_pos, 0, M, thread_nz_end);
+        int64_t A1_from = A1_starts[block];
+        int64_t A1_to = A1_starts[block + 1];
+        int64_t A1_first = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, thread_nz_begin + 1);
+        int64_t A1_last = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, thread_nz_end);
         for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
             double sum = 0.0;
             int64_t pA2_begin = sparsec_max_int64(A2_pos[i], thread_nz_begin);
@@ -47,16 +60,23 @@ static __global__ void __launch_bounds__(512) spmv_kernel(int64_t M, int64_t A2_
 size_t spmv_workspace(int64_t M, int64_t N, int64_t A2_count) {
     (void)M; (void)N; (void)A2_count;
     size_t bytes = 0;
+    int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
     return bytes;
 }
 
 int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     const int32_t *A2_crd, const double *A_vals, const double *x_vals, double *y_vals,
     void *workspace, cudaStream_t stream) {
-    (void)N; (void)workspace;
+    (void)N;
+    char *room = (char *)workspace;
+    int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
+    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_launch(spmv_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_clear(y_vals, M, sizeof *y_vals, stream));
-    SPARSEC_TRY(sparsec_launch(spmv_kernel, sparsec_floordiv(A2_count + 4095, 4096), 1, 1,
-        dim3(512, 1, 1), stream, M, A2_count, A2_pos, A2_crd, A_vals, x_vals, y_vals));
+    SPARSEC_TRY(sparsec_launch(spmv_kernel2, sparsec_floordiv(A2_count + 4095, 4096), 1, 1,
+        dim3(512, 1, 1), stream, A2_count, A2_pos, A2_crd, A_vals, x_vals, y_vals, A1_starts));
     return SPARSEC_OK;
 }
 

@@ -1,0 +1,208 @@
+//! Rows in which tiles of positions begin, found before the loops (000, figure 2-2).
+
+use super::positions::Counted;
+use super::recover::Top;
+use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::performance;
+use crate::format::LevelKind;
+use crate::graph::{Relation, Starts, Unit};
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, Storage};
+use crate::program::ir::VarId;
+
+/// What was found before the loops over the tiles of positions.
+#[derive(Clone, Debug)]
+pub(super) struct Tiles {
+    /// The number of the tile, and what counts within it.
+    tile: VarId,
+    inner: VarId,
+    /// For each level with a `pos` array: the first position of the level above whose elements
+    /// begin behind where the tile begins; one for each tile, and one for the end.
+    starts: Vec<(usize, ArrayId)>,
+}
+
+impl Lowerer<'_> {
+    /// Finds the rows of all tiles that the schedule wants found before the loops.
+    pub(super) fn find_starts(&mut self, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        for starts in self.graph.starts.clone() {
+            let Some(counted) = self.counted(starts.pos) else {
+                continue;
+            };
+            out.extend(self.prepare(starts.tile, scope)?);
+            let tile_name = self.graph.var(starts.tile).name.clone();
+            let tiles = self.own_extent(starts.tile, scope)?;
+            let tiles = self.named(&format!("{tile_name}_count"), tiles, &mut out);
+            let count = b::add(tiles, b::int(1));
+            let Some(mut found) = self.tiles(&starts) else {
+                continue;
+            };
+            let tensor = self.table.get(counted.id).access.tensor;
+            for level in (counted.first + 1..=counted.last()).rev() {
+                let Some(pos) = self.searched_array(&counted, level) else {
+                    continue;
+                };
+                let name = format!("{}{level}", self.tensor(tensor).name);
+                let elem = self.arrays[pos.0 as usize].elem;
+                let array = self.array(&format!("{name}_starts"), elem, Storage::Local);
+                let (t, tile) = self.fresh_index("tile", false);
+                let lo = self.first_position((&starts, &counted), &found, (&tile, level), scope)?;
+                let all = scope.segments[&starts.pos][level - 1 - counted.first].clone();
+                let (start, value) = self.fresh_index(&format!("{name}_start"), false);
+                out.push(ir::Stmt::Alloc {
+                    array,
+                    count: count.clone(),
+                    zeroed: false,
+                });
+                let search = ir::Stmt::Search {
+                    var: start,
+                    array: pos,
+                    lo: all.0,
+                    hi: all.1,
+                    key: b::add(lo, b::int(1)),
+                    gallop: false,
+                };
+                let store = ir::Stmt::Store {
+                    array,
+                    index: tile,
+                    op: None,
+                    value: b::cast(elem, value),
+                    atomic: false,
+                };
+                out.push(ir::Stmt::For {
+                    var: t,
+                    lo: b::int(0),
+                    hi: count.clone(),
+                    step: 1,
+                    tag: self.starts_tag(starts.tile),
+                    body: vec![search, store],
+                });
+                self.postlude.push(ir::Stmt::Free { array });
+                found.starts.push((level, array));
+            }
+            let remark = Diagnostic::performance(
+                performance::SEARCH,
+                starts.span,
+                format!("`starts({tile_name}, before)` has nothing to do"),
+                "no row is searched in its tiles",
+            )
+            .with_help("leave it out");
+            let arrays = found.starts.iter().map(|(_, array)| *array).collect();
+            self.starts.push((arrays, remark));
+            scope.tiles.insert(starts.pos, found);
+        }
+        Ok(out)
+    }
+
+    fn tiles(&self, starts: &Starts) -> Option<Tiles> {
+        match self.graph.provenance.producer(starts.tile)? {
+            Relation::Split { inner, .. } | Relation::Divide { inner, .. } => Some(Tiles {
+                tile: starts.tile,
+                inner: *inner,
+                starts: Vec::new(),
+            }),
+            Relation::Fuse { .. }
+            | Relation::Pos { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. }
+            | Relation::Inspect { .. }
+            | Relation::Precompute { .. } => None,
+        }
+    }
+
+    /// The array in which positions of the level above are searched.
+    fn searched_array(&self, counted: &Counted, level: usize) -> Option<ArrayId> {
+        let tensor = self.table.get(counted.id).access.tensor;
+        match self.tensor(tensor).format.levels[level].kind {
+            LevelKind::Compressed => self.storage[&tensor].levels[level].0,
+            LevelKind::Dense
+            | LevelKind::Singleton
+            | LevelKind::Hashed
+            | LevelKind::Bitmap
+            | LevelKind::Range => None,
+        }
+    }
+
+    /// The first position of `level` in a tile.
+    fn first_position(
+        &mut self,
+        (starts, counted): (&Starts, &Counted),
+        found: &Tiles,
+        (tile, level): (&Expr, usize),
+        scope: &Scope,
+    ) -> Lower<Expr> {
+        let segments = scope.segments[&starts.pos].clone();
+        let tensor = self.table.get(counted.id).access.tensor;
+        let mut inside = scope.clone();
+        inside.coords.insert(starts.tile, tile.clone());
+        let base = match self.step(found.inner, &inside)?.top {
+            Top::Position { base, .. } => base,
+            Top::Nothing | Top::Root(_) | Top::Fused { .. } => b::int(0),
+        };
+        let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+        let mut first = b::add(begin, base);
+        for below in (level + 1..=counted.last()).rev() {
+            if let Some((_, array)) = found.starts.iter().find(|(l, _)| *l == below) {
+                let after = self.load_index(*array, tile.clone());
+                let all = segments[below - 1 - counted.first].0.clone();
+                first = b::max(b::sub(after, b::int(1)), all);
+            } else if self.tensor(tensor).format.levels[below].kind == LevelKind::Dense {
+                let extent = b::max(self.extent(tensor, below), b::int(1));
+                first = b::binary(BinaryOp::FloorDiv, first, extent);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Threads find the starts where threads run the tiles.
+    fn starts_tag(&self, tile: VarId) -> LoopTag {
+        let mut threads = false;
+        self.graph.visit_nests(&mut |nest| {
+            for l in nest.loops.iter().filter(|l| l.var == tile) {
+                let unit = l.tag.parallel.as_ref().map(|parallel| parallel.unit);
+                threads |= matches!(unit, Some(Unit::CpuThread(_)));
+            }
+        });
+        LoopTag {
+            parallel: threads.then_some(ir::Parallel {
+                schedule: OmpSchedule::Default,
+            }),
+            ..LoopTag::default()
+        }
+    }
+
+    /// Between which positions of the level above `level` the part of the positions `pos` that
+    /// the loops have reached is searched: those of its tile, if they were found before.
+    pub(super) fn between(
+        &mut self,
+        pos: VarId,
+        level: usize,
+        all: (Expr, Expr),
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> (Expr, Expr) {
+        let Some(tiles) = scope.tiles.get(&pos) else {
+            return all;
+        };
+        let found = tiles.starts.iter().find(|(l, _)| *l == level);
+        let (Some((_, array)), Some(tile)) = (found, self.offset(tiles.tile, scope)) else {
+            return all;
+        };
+        let name = self.arrays[array.0 as usize].name.replace("_starts", "");
+        let next = b::add(tile.clone(), b::int(1));
+        let (lo, hi) = (self.load_index(*array, tile), self.load_index(*array, next));
+        (
+            self.named(&format!("{name}_from"), lo, out),
+            self.named(&format!("{name}_to"), hi, out),
+        )
+    }
+
+    /// Whether `var` runs over a whole tile whose row was found before.
+    pub(super) fn is_whole_tile(&mut self, pos: VarId, var: VarId, scope: &Scope) -> bool {
+        scope
+            .tiles
+            .get(&pos)
+            .is_some_and(|tiles| tiles.inner == var && self.offset(tiles.tile, scope).is_some())
+    }
+}

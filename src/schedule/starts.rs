@@ -1,0 +1,100 @@
+//! `starts(v, before | inside)`: where the rows are found in which tiles of positions begin.
+//!
+//! before and after: the same loops.
+//!
+//! A tile of positions begins somewhere inside a row, which is searched among all rows: by
+//! whoever runs the tile (`inside`, as without the command), or for the tiles of v by a loop of
+//! its own `before` (on GPUs a kernel, one thread for each tile), after which the parts of a tile
+//! search between its row and that of the next one only (000, figure 2-2). Refused: v is not
+//! the outer part of split positions, these are those of one level, or they are counted anew in
+//! each iteration of a loop outside.
+
+use super::arguments::Arguments;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::schedule as codes;
+use crate::format::LevelKind;
+use crate::graph::print::var_text;
+use crate::graph::{Graph, Relation, Starts};
+use crate::program::ir::VarId;
+
+const USAGE: &str = "starts(block, before)";
+
+/// Applies the command.
+///
+/// # Errors
+/// Its preconditions, see the module.
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+    arguments.expect_count(2, USAGE)?;
+    let tile = arguments.loop_var(&graph, 0)?;
+    let how = arguments.name(1)?;
+    let before = match how.name.to_ascii_lowercase().as_str() {
+        "before" => true,
+        "inside" => false,
+        _ => {
+            let message = "expected before or inside".to_string();
+            return Err(arguments.wrong(how.span, message, USAGE));
+        }
+    };
+    let pos = tiled_positions(&graph, tile).map_err(|why| {
+        Diagnostic::error(
+            codes::STARTS,
+            arguments.span,
+            format!("no rows are searched for `{}`", graph.var(tile).name),
+            why,
+        )
+        .with_help("name the outer part of fused positions that were split")
+    })?;
+    graph.starts.retain(|starts| starts.tile != tile);
+    if before {
+        graph.starts.push(Starts {
+            pos,
+            tile,
+            span: arguments.span,
+        });
+    }
+    let (name, how) = (var_text(&graph, tile), how.name.to_ascii_lowercase());
+    graph.script.push(format!("starts({name}, {how})"));
+    Ok(graph)
+}
+
+/// The positions that `tile` counts the tiles of, if their rows are searched.
+fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
+    let no_tile = "is no outer part of split positions";
+    let pos =
+        match graph.provenance.producer(tile) {
+            Some(
+                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. },
+            ) if *outer == tile => *parent,
+            Some(
+                Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Pos { .. }
+                | Relation::Coord { .. }
+                | Relation::Bound { .. }
+                | Relation::Inspect { .. }
+                | Relation::Precompute { .. },
+            )
+            | None => return Err(no_tile),
+        };
+    let Some(Relation::Pos { parent, access, .. }) = graph.provenance.producer(pos) else {
+        return Err(no_tile);
+    };
+    let roots = graph.provenance.roots(*parent);
+    let format = &graph.tensor(access.tensor).format;
+    let first = roots
+        .first()
+        .and_then(|&root| super::pos::level_of(format, access, root));
+    let levels = format.levels.iter().enumerate();
+    let searched = levels
+        .skip(first.unwrap_or(0) + 1)
+        .take(roots.len().saturating_sub(1))
+        .any(|(_, level)| level.kind == LevelKind::Compressed);
+    if !searched {
+        return Err("its positions have rows by arithmetic, or none");
+    }
+    if first != Some(0) || super::pos::is_inner_part(graph, *parent) {
+        return Err("its positions are counted anew in each iteration of a loop outside");
+    }
+    Ok(pos)
+}
