@@ -453,16 +453,11 @@ impl Graph {
                 self.extent(*parent)
             }
             Some(Relation::Pos { .. } | Relation::Inspect { .. }) => None,
-            Some(Relation::Coord { parent, .. }) => match self.provenance.producer(*parent)? {
-                Relation::Pos { parent, .. } => self.extent(*parent),
-                Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Coord { .. }
-                | Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Precompute { .. } => None,
-            },
+            // Data decide where the tile of positions ends.
+            Some(Relation::Coord { .. }) if self.provenance.is_cut(var) => None,
+            Some(Relation::Coord { parent, .. }) => {
+                self.extent(self.provenance.stored_parent(*parent)?)
+            }
         }
     }
 }

@@ -243,6 +243,49 @@ impl Provenance {
             })
     }
 
+    /// The coordinates of tiles of positions that `var` is, or is made of: what `coord` made of
+    /// parts of positions, and those parts.
+    #[must_use]
+    pub fn cuts(&self, var: VarId) -> Vec<(VarId, VarId)> {
+        match self.producer(var) {
+            None => Vec::new(),
+            Some(Relation::Coord { parent, coord }) => {
+                let whole = matches!(self.producer(*parent), Some(Relation::Pos { .. }));
+                let stored = self.stored_parent(*parent);
+                let mut found = stored.map_or(Vec::new(), |stored| self.cuts(stored));
+                if !whole {
+                    found.push((*coord, *parent));
+                }
+                found
+            }
+            Some(relation) => {
+                let parents = relation.parents().into_iter();
+                parents.flat_map(|parent| self.cuts(parent)).collect()
+            }
+        }
+    }
+
+    /// Whether `var` runs over the coordinates of a tile of positions, or a part of them.
+    #[must_use]
+    pub fn is_cut(&self, var: VarId) -> bool {
+        !self.cuts(var).is_empty()
+    }
+
+    /// The variable whose positions `var` counts, or counts a part of.
+    #[must_use]
+    pub fn stored_parent(&self, var: VarId) -> Option<VarId> {
+        match self.position_of(var)? {
+            Relation::Pos { parent, .. } => Some(*parent),
+            Relation::Split { .. }
+            | Relation::Divide { .. }
+            | Relation::Fuse { .. }
+            | Relation::Coord { .. }
+            | Relation::Bound { .. }
+            | Relation::Inspect { .. }
+            | Relation::Precompute { .. } => None,
+        }
+    }
+
     /// The `pos` relation that `var` stands below, if it counts positions or a part of
     /// them.
     #[must_use]

@@ -77,16 +77,7 @@ fn top_of(graph: &Graph, var: VarId) -> Option<(VarId, &Relation)> {
         | Relation::Bound { parent, .. }
         | Relation::Inspect { parent, .. }
         | Relation::Precompute { parent, .. } => top_of(graph, *parent),
-        Relation::Coord { parent, .. } => match graph.provenance.producer(*parent)? {
-            Relation::Pos { parent, .. } => top_of(graph, *parent),
-            Relation::Split { .. }
-            | Relation::Divide { .. }
-            | Relation::Fuse { .. }
-            | Relation::Coord { .. }
-            | Relation::Bound { .. }
-            | Relation::Inspect { .. }
-            | Relation::Precompute { .. } => None,
-        },
+        Relation::Coord { parent, .. } => top_of(graph, graph.provenance.stored_parent(*parent)?),
     }
 }
 
@@ -110,7 +101,8 @@ fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
 }
 
 /// Whether `var` counts single values of `top`: it is the inner part of each split.
-fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
+#[must_use]
+pub fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
     if var == top {
         return true;
     }
@@ -123,19 +115,10 @@ fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
             | Relation::Inspect { parent, .. }
             | Relation::Precompute { parent, .. },
         ) => is_innermost_part(graph, *parent, top),
-        Some(Relation::Coord { parent, .. }) => match graph.provenance.producer(*parent) {
-            Some(Relation::Pos { parent, .. }) => is_innermost_part(graph, *parent, top),
-            Some(
-                Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Coord { .. }
-                | Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Precompute { .. },
-            )
-            | None => false,
-        },
+        Some(Relation::Coord { parent, .. }) => graph
+            .provenance
+            .stored_parent(*parent)
+            .is_some_and(|stored| is_innermost_part(graph, stored, top)),
         Some(Relation::Fuse { .. } | Relation::Pos { .. }) | None => false,
     }
 }

@@ -68,26 +68,13 @@ impl Lowerer<'_> {
     /// Whether data decide how many values the variable has.
     pub(super) fn has_dynamic_range(&self, var: VarId) -> bool {
         let roots = self.graph.provenance.roots(var);
-        roots
-            .iter()
-            .any(|&root| self.graph.static_range(root).is_none())
+        let dynamic = |&root: &VarId| self.graph.static_range(root).is_none();
+        roots.iter().any(dynamic) || self.graph.provenance.is_cut(var)
     }
 
-    /// The variable whose positions `pos` counts.
+    /// The variable whose positions `pos` counts, or counts a part of.
     pub(super) fn stored_parent(&self, pos: VarId) -> VarId {
-        match self.graph.provenance.producer(pos) {
-            Some(Relation::Pos { parent, .. }) => *parent,
-            Some(
-                Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Coord { .. }
-                | Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Precompute { .. },
-            )
-            | None => pos,
-        }
+        self.graph.provenance.stored_parent(pos).unwrap_or(pos)
     }
 
     /// Whether the parts of a split make up exactly the values of its parent.
@@ -169,9 +156,10 @@ impl Lowerer<'_> {
                 self.own_extent(inner, scope)?,
             )),
             Some(Relation::Pos { .. }) => Ok(self.position_count(var, scope)),
-            Some(Relation::Coord { parent, .. }) => {
-                self.own_extent(self.stored_parent(parent), scope)
-            }
+            Some(Relation::Coord { parent, .. }) => match scope.cuts.get(&var) {
+                Some(cut) => Ok(cut.count.clone()),
+                None => self.own_extent(self.stored_parent(parent), scope),
+            },
             Some(Relation::Bound {
                 parent,
                 value,

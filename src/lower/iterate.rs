@@ -21,14 +21,17 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = self.prepare(var, &mut scope)?;
-        self.dynamic_promises(&mut scope, &mut out)?;
-        let after = self.enter_race(var, tag, body, &mut scope, &mut out)?;
+        let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
+        let mut inside = Vec::new();
+        self.dynamic_promises(&mut scope, &mut inside)?;
+        let after = self.enter_race(var, tag, body, &mut scope, &mut inside)?;
         let prologue = std::mem::take(&mut scope.prologue);
         let mut loops = self.loop_of(var, tag, body, &scope)?;
         self.prefetch(tag, &mut loops);
         begin_parallel(&mut loops, prologue);
-        out.append(&mut loops);
-        out.extend(after);
+        inside.append(&mut loops);
+        inside.extend(after);
+        out.extend(super::cuts::guarded(cut, inside));
         Ok(out)
     }
 

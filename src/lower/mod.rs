@@ -11,6 +11,7 @@ pub mod assemble;
 pub mod checks;
 pub mod coiterate;
 mod copies;
+mod cuts;
 pub mod emit;
 mod extents;
 mod gaps;
@@ -153,6 +154,8 @@ pub(crate) struct Scope {
     copies: BTreeMap<TensorId, ArrayId>,
     /// For each variable that counts positions, where the rows of its tiles were found.
     tiles: BTreeMap<VarId, starts::Tiles>,
+    /// Where the coordinates of tiles of positions begin, and how many they span.
+    cuts: BTreeMap<VarId, cuts::Cut>,
     /// Bounded variables whose promises have been stated.
     promised: BTreeSet<VarId>,
     /// Statements with which the body of the next parallel loop begins.

@@ -36,7 +36,7 @@ impl Counted {
 }
 
 /// `start + hi`, where what is constant counts from `begin`, the name of `start`.
-fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
+pub(super) fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
     match &hi.kind {
         ir::ExprKind::Binary(BinaryOp::Min, x, y) => {
             b::min(tile_end(start, x, begin), tile_end(start, y, begin))
@@ -236,6 +236,22 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = self.prepare(var, &mut scope)?;
+        let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
+        let mut inside = Vec::new();
+        self.walk(var, skipped, body, scope, &mut inside)?;
+        out.extend(super::cuts::guarded(cut, inside));
+        Ok(out)
+    }
+
+    /// [`Self::within`], once the positions are prepared.
+    fn walk(
+        &mut self,
+        var: VarId,
+        skipped: usize,
+        body: &Stmt,
+        mut scope: Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
         let Step { lo, hi, top } = self.step(var, &scope)?;
         let name = self.graph.var(var).name.clone();
         match top {
@@ -246,18 +262,17 @@ impl Lowerer<'_> {
                 let begin = scope.segments[&pos].last().map(|s| s.0.clone());
                 let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
                 if whole {
-                    self.enter((pos, var), skipped, None, &mut scope, &mut out);
+                    self.enter((pos, var), skipped, None, &mut scope, out);
                 } else {
                     let full = lo == b::int(0);
-                    let named =
-                        self.named(&format!("{name}_begin"), linear::add(&start, &lo), &mut out);
+                    let named = self.named(&format!("{name}_begin"), linear::add(&start, &lo), out);
                     // Of one level, the loop itself ends at `min(begin + 32, end)`.
                     let single = self.counted(pos).is_some_and(|c| c.roots.len() == 1);
                     let hi = tile_end(&start, &hi, full.then_some(&named));
                     let hi = if single {
                         hi
                     } else {
-                        self.named(&format!("{name}_end"), hi, &mut out)
+                        self.named(&format!("{name}_end"), hi, out)
                     };
                     let lo = named;
                     if let Some(counted) = self.counted(pos) {
@@ -276,28 +291,27 @@ impl Lowerer<'_> {
                             then,
                             otherwise: Vec::new(),
                         });
-                        return Ok(out);
+                        return Ok(());
                     }
-                    self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, &mut out);
+                    self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, out);
                 }
             }
             Top::Fused { fused, base } => {
                 let extent = self.own_extent(fused, &scope)?;
                 if base != b::int(0) || lo != b::int(0) || hi != extent {
-                    let lo =
-                        self.named(&format!("{name}_begin"), b::add(base.clone(), lo), &mut out);
-                    let hi = self.named(&format!("{name}_end"), b::add(base, hi), &mut out);
+                    let lo = self.named(&format!("{name}_begin"), b::add(base.clone(), lo), out);
+                    let hi = self.named(&format!("{name}_end"), b::add(base, hi), out);
                     scope.clips.insert(fused, (lo, hi));
                 }
             }
             Top::Nothing | Top::Root(_) => {}
         }
         out.extend(self.stmt(body, &scope)?);
-        Ok(out)
+        Ok(())
     }
 
     /// Whether `var` runs over the tiles that the positions were split into at once.
-    fn is_first_tile(&self, var: VarId, pos: VarId) -> bool {
+    pub(super) fn is_first_tile(&self, var: VarId, pos: VarId) -> bool {
         matches!(
             self.graph.provenance.producer(var),
             Some(Relation::Split { parent, .. }) if *parent == pos

@@ -187,7 +187,20 @@ impl Lowerer<'_> {
                     parent
                 }
                 Relation::Precompute { parent, .. } => parent,
-                Relation::Coord { parent, .. } => self.stored_parent(parent),
+                Relation::Coord { parent, coord } => {
+                    match scope.cuts.get(&coord) {
+                        Some(cut) => affine.base = b::add(cut.first.clone(), affine.base),
+                        None if self.graph.provenance.is_cut(coord) => {
+                            return Ok(Step {
+                                lo: from,
+                                hi,
+                                top: Top::Nothing,
+                            });
+                        }
+                        None => {}
+                    }
+                    self.stored_parent(parent)
+                }
                 Relation::Pos { pos, .. } => {
                     return Ok(Step {
                         lo: from,
@@ -305,16 +318,7 @@ impl Lowerer<'_> {
                 Relation::Bound { child, .. }
                 | Relation::Inspect { child, .. }
                 | Relation::Precompute { child, .. } => self.offset_down(*child, scope),
-                Relation::Pos { pos, .. } => {
-                    let coord = graph.provenance.consumers(*pos).find_map(|r| {
-                        if let Relation::Coord { coord, .. } = r {
-                            Some(*coord)
-                        } else {
-                            None
-                        }
-                    });
-                    self.offset_down(coord?, scope)
-                }
+                Relation::Pos { pos, .. } => self.offset_of_coordinates(*pos, scope),
                 Relation::Fuse { .. } | Relation::Coord { .. } => None,
             })
     }
@@ -362,9 +366,13 @@ impl Lowerer<'_> {
                 Some(b::add(b::mul(outer, extent), inner))
             }
             Relation::Pos { pos, .. } => self.position_offset(*pos, scope),
-            Relation::Coord { parent, .. } => {
+            Relation::Coord { parent, coord } => {
                 let stored = self.stored_parent(*parent);
-                self.offset_down(stored, scope)
+                let Some(cut) = scope.cuts.get(coord) else {
+                    return self.offset_down(stored, scope);
+                };
+                let first = cut.first.clone();
+                Some(b::sub(self.offset(stored, scope)?, first))
             }
         }
     }

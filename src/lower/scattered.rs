@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             b::add(begin, offset),
             &mut stmts,
         );
-        let rows = self.resolve((&counted, pos), &segments, at, &mut inner, &mut stmts);
+        let rows = self.resolve((&counted, pos), &segments, (at, ""), &mut inner, &mut stmts);
         let remark = Diagnostic::performance(
             performance::SEARCH,
             self.span,
@@ -84,11 +84,12 @@ impl Lowerer<'_> {
     }
 
     /// The coordinates of a position and of the levels above it; returns what is searched.
-    fn resolve(
+    /// `which` tells the names apart where several are resolved.
+    pub(super) fn resolve(
         &mut self,
         (counted, pos): (&Counted, VarId),
         segments: &[(Expr, Expr)],
-        at: Expr,
+        (at, which): (Expr, &str),
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<ir::VarId> {
@@ -141,7 +142,10 @@ impl Lowerer<'_> {
                 Some(crd) => self.load_index(crd, position),
                 None => b::sub(position, b::mul(parent.clone(), self.extent(tensor, level))),
             };
-            let name = self.graph.var(root).name.clone();
+            let mut name = self.graph.var(root).name.clone();
+            if !which.is_empty() {
+                name = format!("{name}_{which}");
+            }
             let (c, value) = self.fresh_index(&name, false);
             out.push(ir::Stmt::Let {
                 var: c,

@@ -132,6 +132,12 @@ snapshot!(
     "assemble(C, once)"
 );
 snapshot!(
+    tiles_of_positions_end_at_coordinates,
+    "def f(double(M,N) A, double(M,N) B) -> (y) { y(i) +=! A(i,j) * B(i,j) }\n\
+     format f { A: csr, B: csr }",
+    "pos(j, p, A(i,j)) split(p, a, b, 8) split(b, b0, b1, 4) coord(b1, c)"
+);
+snapshot!(
     rows_of_tiles_are_found_before,
     SPMV,
     "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) split(b, c, d, 8) starts(a, before)"

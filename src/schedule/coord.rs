@@ -3,11 +3,15 @@
 //! before: `forall(p, ...) suchthat pos(i, p, A(i,j))`
 //! after:  `forall(c, ...) suchthat pos(i, p, A(i,j)) and coord(p, c)`
 //!
-//! Refused: p is in coordinate space already; p is a part of a split.
+//! Of a tile of positions (the inner part of a split), c runs over the coordinates from the
+//! tile's first element to its last: tiles hold equally many elements of A, and inside of them other
+//! operands are met at coordinates. Refused: p is in coordinate space already; p is an outer part
+//! of a split; the tile is not known outside.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::within::is_innermost_part;
 use crate::graph::{Graph, Relation};
 
 /// Applies the command.
@@ -29,20 +33,21 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("`pos(i, p, A(i,j))` leads to positions"));
     }
-    if !matches!(
-        graph.provenance.producer(parent),
-        Some(Relation::Pos { .. })
-    ) {
+    let Some(Relation::Pos { pos, .. }) = graph.provenance.position_of(parent) else {
+        return Ok(graph);
+    };
+    if !is_innermost_part(&graph, parent, *pos) {
         return Err(Diagnostic::error(
-            codes::UNSUPPORTED_COMMAND,
+            codes::POSITION_SPACE,
             here,
-            format!("the coordinates of a part of the positions (`{name}`) are not supported yet"),
-            "a part of a split",
+            format!("positions `{name}` do not follow one another"),
+            "an outer part of a split",
         )
-        .with_help("go back to coordinates before the split"));
+        .with_help("take the coordinates of the inner part: of a tile of positions"));
     }
     let coord = new_var(&mut graph, &arguments.name(1)?)?;
     replace_loops(&mut graph, parent, &[coord]);
     graph.relate(Relation::Coord { parent, coord });
+    super::reorder::check_all(&graph, arguments)?;
     Ok(graph)
 }

@@ -157,6 +157,17 @@ pub fn tiles_around(graph: &Graph, var: VarId) -> Vec<VarId> {
     tiles
 }
 
+/// The first level of the access whose positions are those of `var`.
+#[must_use]
+pub fn first_level(graph: &Graph, var: VarId, access: &Access) -> usize {
+    let roots = graph.provenance.roots(var);
+    let format = &graph.tensor(access.tensor).format;
+    let first = roots.first();
+    first
+        .and_then(|&root| level_of(format, access, root))
+        .unwrap_or(0)
+}
+
 /// The level of `format` that stores the variable alone.
 #[must_use]
 pub fn level_of(format: &TensorFormat, access: &Access, var: VarId) -> Option<usize> {

@@ -202,12 +202,8 @@ fn check_positions(
                 .with_help("keep the loops over tiles outside"));
             }
         }
-        let own = graph.provenance.roots(*parent);
         let format = &graph.tensor(access.tensor).format;
-        let first = own
-            .first()
-            .and_then(|&root| super::pos::level_of(format, access, root))
-            .unwrap_or(0);
+        let first = super::pos::first_level(graph, *parent, access);
         for &mode in &format.modes[..first] {
             let Some(above) = access.subscripts.get(mode) else {
                 continue;
@@ -237,6 +233,9 @@ fn check_positions(
             }
         }
     }
+    for (at, &var) in order.iter().enumerate() {
+        check_cuts(graph, &order[..at], var, arguments)?;
+    }
     for producer in &nest.producers {
         let bound = around(graph, nest, producer).into_iter().find(|&v| {
             let from = graph.provenance.ancestors(v);
@@ -261,6 +260,59 @@ fn check_positions(
             .chain(around(graph, nest, producer))
             .collect();
         check_positions(graph, producer, &around, arguments)?;
+    }
+    Ok(())
+}
+
+/// The coordinates of a tile of positions: which tile it is, and the levels above, must be known.
+fn check_cuts(
+    graph: &Graph,
+    outside: &[VarId],
+    var: VarId,
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    for (_, part) in graph.provenance.cuts(var) {
+        let mut needed = Vec::new();
+        let mut at = part;
+        while let Some(relation) = graph.provenance.producer(at) {
+            match relation {
+                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } => {
+                    needed.push(*outer);
+                    at = *parent;
+                }
+                Relation::Bound { parent, .. }
+                | Relation::Inspect { parent, .. }
+                | Relation::Precompute { parent, .. } => at = *parent,
+                Relation::Pos { parent, access, .. } => {
+                    needed.extend(super::pos::tiles_around(graph, *parent));
+                    let first = super::pos::first_level(graph, *parent, access);
+                    let modes = &graph.tensor(access.tensor).format.modes;
+                    let above = modes[..first]
+                        .iter()
+                        .filter_map(|&m| access.subscripts.get(m));
+                    needed.extend(above.flat_map(vars_in));
+                    break;
+                }
+                Relation::Fuse { .. } | Relation::Coord { .. } => break,
+            }
+        }
+        let unknown = needed.into_iter().find(|&needed| {
+            let leaves = graph.provenance.leaves(needed, outside);
+            leaves.is_empty() || !graph.provenance.is_complete(needed, outside)
+        });
+        if let Some(needed) = unknown {
+            return Err(Diagnostic::error(
+                codes::LEVEL_ORDER,
+                arguments.span,
+                format!(
+                    "the coordinates `{}` would be counted before `{}` is known",
+                    graph.var(var).name,
+                    graph.var(needed).name
+                ),
+                "they are those of a tile of positions",
+            )
+            .with_help("keep the loops over tiles and outer levels outside"));
+        }
     }
     Ok(())
 }

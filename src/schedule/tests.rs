@@ -141,6 +141,14 @@ fn accepted() {
         (SPMV, "pos(j, p, A(i,j)) coord(p, c)"),
         (
             SPMV,
+            "pos(j, p, A(i,j)) split(p, a, b, 8) coord(b, c) split(c, c0, c1, 4)",
+        ),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 8) coord(b, c)",
+        ),
+        (
+            SPMV,
             "split(j, a, b, 64) reorder(a, i, b) pos(b, p, A(i,j)) split(p, p0, p1, 4)",
         ),
         (
@@ -240,6 +248,19 @@ fn refused() {
         (SPMV, "split(j, a, b, 2) reorder(b, a) pos(b, p, A(i,j))"),
         (SPMV, "pos(j, p, A(i,j)) split(p, a, b, 2) reorder(a, i)"),
         (SPMV, "coord(j, c)"),
+        (SPMV, "pos(j, p, A(i,j)) split(p, a, b, 8) coord(a, c)"),
+        (
+            SPMV,
+            "pos(j, p, A(i,j)) split(p, a, b, 8) coord(b, c) reorder(c, a)",
+        ),
+        (
+            SPMV,
+            "pos(j, p, A(i,j)) split(p, a, b, 8) coord(b, c) reorder(c, i)",
+        ),
+        (
+            SPMV,
+            "pos(j, p, A(i,j)) split(p, a, b, 8) reorder(b, a) coord(b, c)",
+        ),
         (UNION, "pos(j, p, A(i,j))"),
         (SPMV, "bound(i, b, 3, Largest)"),
         (SPMV, "split(i, a, b, 8) bound(b, c, 4, MaxExact)"),

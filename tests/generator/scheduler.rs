@@ -192,9 +192,10 @@ impl Maker {
                 ("pos", format!("pos({i}, p{n}, {a})"))
             }
             54..=56 => {
-                // Positions are named p and a number.
+                // Positions are named p and a number, inner parts (of them, perhaps) b.
                 let counts = |name: &&String| {
-                    let rest = name.rsplit('.').next().and_then(|n| n.strip_prefix('p'));
+                    let last = name.rsplit('.').next();
+                    let rest = last.and_then(|n| n.strip_prefix(['p', 'b']));
                     rest.is_some_and(|n| n.parse::<usize>().is_ok())
                 };
                 let found: Vec<&String> = loops.iter().filter(counts).collect();
@@ -202,6 +203,10 @@ impl Maker {
                     0 => &i,
                     count => found[self.below(count)],
                 };
+                if self.chance(25) {
+                    let tile = format!("split({p}, a{n}, b{n}, {factor}) coord(b{n}, c{n})");
+                    return ("coord", tile);
+                }
                 ("coord", format!("coord({p}, c{n})"))
             }
             57 => ("inspect", format!("inspect({i}, u{n})")),

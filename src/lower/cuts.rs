@@ -1,0 +1,136 @@
+//! Coordinates of tiles of positions (000, 5.2): `pos(j, p, A(i,j)) split(p, p0, p1, 64)
+//! coord(p1, c)` cuts where A has stored 64 elements, and runs over the coordinates between.
+
+use super::positions::Clip;
+use super::recover::{Step, Top};
+use super::{Lower, Lowerer, Scope};
+use crate::graph::Stmt;
+use crate::loops::build as b;
+use crate::loops::ir::{self, Expr};
+use crate::loops::linear;
+use crate::program::ir::VarId;
+
+/// The coordinates from a tile's first element to its last.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    /// The offset of the first one, in the variable whose positions are counted.
+    pub first: Expr,
+    /// How many there are from there to the last one.
+    pub count: Expr,
+}
+
+/// What holds where a tile has elements, and what is declared there.
+type Guards = Vec<(Expr, Vec<ir::Stmt>)>;
+
+/// Statements inside guards, the first one outermost.
+pub(super) fn guarded(guards: Guards, body: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
+    guards
+        .into_iter()
+        .rev()
+        .fold(body, |inside, (cond, mut then)| {
+            then.extend(inside);
+            vec![ir::Stmt::If {
+                cond,
+                then,
+                otherwise: Vec::new(),
+            }]
+        })
+}
+
+impl Lowerer<'_> {
+    /// Finds the coordinates of the tiles that the loop over `var` runs over, or over a part of.
+    pub(super) fn enter_cuts(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<Guards> {
+        let mut guards = Guards::new();
+        for (coord, part) in self.graph.provenance.cuts(var) {
+            if scope.cuts.contains_key(&coord) {
+                continue;
+            }
+            let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
+            place.extend(self.prepare(part, scope)?);
+            let Step { lo, hi, top } = self.step(part, scope)?;
+            let Top::Position { pos, base } = top else {
+                let name = self.graph.var(part).name.clone();
+                return Err(self.error(
+                    crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,
+                    format!("which tile of `{name}` it is cannot be told here"),
+                    "in this statement",
+                ));
+            };
+            let (Some(counted), Some(segments)) =
+                (self.counted(pos), scope.segments.get(&pos).cloned())
+            else {
+                continue;
+            };
+            self.covered(counted.id, body)?;
+            let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+            let start = b::add(begin, base);
+            let name = self.graph.var(part).name.clone();
+            let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
+            let lo = self.named(&format!("{name}_begin"), linear::add(&start, &lo), place);
+            let hi = super::positions::tile_end(&start, &hi, Some(&lo));
+            let hi = self.named(&format!("{name}_end"), hi, place);
+            let stored = self.stored_parent(part);
+            let mut then = Vec::new();
+            let mut ends = Vec::new();
+            let last = b::sub(hi.clone(), b::int(1));
+            for (which, at) in [("first", lo.clone()), ("last", last)] {
+                let mut there = scope.clone();
+                self.resolve(
+                    (&counted, pos),
+                    &segments,
+                    (at, which),
+                    &mut there,
+                    &mut then,
+                );
+                let offset = self.offset(stored, &there).unwrap_or_else(|| b::int(0));
+                let name = format!("{}_{which}", self.graph.var(coord).name);
+                ends.push(self.named(&name, offset, &mut then));
+            }
+            let count = b::sub(b::add(ends[1].clone(), b::int(1)), ends[0].clone());
+            let count_name = format!("{}_count", self.graph.var(coord).name);
+            let count = self.named(&count_name, count, &mut then);
+            if coord == var && counted.roots.len() == 1 {
+                // The tile's elements are known: none is searched.
+                let clip = Clip {
+                    lo: lo.clone(),
+                    hi: hi.clone(),
+                    absolute: true,
+                };
+                scope.windows.insert((counted.id, counted.last()), clip);
+            }
+            let first = ends[0].clone();
+            scope.cuts.insert(coord, Cut { first, count });
+            // The first tiles have an element each; those inside of tiles may begin behind the end.
+            if self.is_first_tile(part, pos) {
+                place.append(&mut then);
+            } else {
+                guards.push((b::lt(lo, hi), then));
+            }
+        }
+        Ok(guards)
+    }
+
+    /// The offset of the variable whose positions are `pos` where loops run over its
+    /// coordinates again, all of them or those of a tile.
+    pub(super) fn offset_of_coordinates(&mut self, pos: VarId, scope: &Scope) -> Option<Expr> {
+        let graph = self.graph;
+        graph.provenance.relations.iter().find_map(|relation| {
+            let crate::graph::Relation::Coord { parent, coord } = relation else {
+                return None;
+            };
+            if *parent == pos {
+                return self.offset_down(*coord, scope);
+            }
+            let part = graph.provenance.ancestors(*parent).contains(&pos);
+            let cut = scope.cuts.get(coord).filter(|_| part)?;
+            let first = cut.first.clone();
+            Some(b::add(first, self.offset_down(*coord, scope)?))
+        })
+    }
+}
