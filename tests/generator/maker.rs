@@ -114,8 +114,12 @@ impl Maker {
         let statements = self.pick(&[1, 1, 1, 1, 1, 2, 2, 3]);
         for n in 0..statements {
             let name = ["t", "u", "y"][n + 3 - statements].to_string();
-            let stmt = self.statement(&name, 1 + 3 / statements);
-            if self.chance(40)
+            let mut stmt = self.statement(&name, 1 + 3 / statements);
+            if self.chance(15)
+                && let Some(format) = self.following(&mut stmt)
+            {
+                formats.push((name.clone(), format));
+            } else if self.chance(40)
                 && stmt.op != "+="
                 && let Some(format) = self.format(stmt.left.len())
             {
@@ -197,6 +201,35 @@ impl Maker {
             right,
             ranges,
         }
+    }
+
+    /// Makes the result store what one operand stores, in its format.
+    fn following(&mut self, stmt: &mut Stmt) -> Option<Format> {
+        let mut accesses = Vec::new();
+        stmt.right.accesses(&mut accesses);
+        let candidates: Vec<(Expr, Vec<String>, Format)> = accesses
+            .into_iter()
+            .filter_map(|(name, subscripts)| {
+                let param = self.params.iter().find(|p| p.name == name)?;
+                let format = param.format.clone().filter(|f| f.fill.is_none())?;
+                let plain = subscripts
+                    .iter()
+                    .enumerate()
+                    .all(|(at, s)| self.variables.contains(s) && !subscripts[..at].contains(s));
+                plain.then(|| (Expr::Access(name, subscripts.clone()), subscripts, format))
+            })
+            .collect();
+        if candidates.is_empty() || stmt.op == "+=" {
+            return None;
+        }
+        let at = self.below(candidates.len());
+        let (access, subscripts, format) = candidates[at].clone();
+        let right = Box::new(stmt.right.clone());
+        stmt.right = Expr::Binary("*", Box::new(access), right);
+        stmt.ranges.retain(|(v, _)| !subscripts.contains(v));
+        stmt.left = subscripts;
+        stmt.op = "=";
+        Some(format)
     }
 
     /// A part of a variable's extent, by constants or by data.

@@ -81,6 +81,18 @@ impl Expr {
         }
     }
 
+    /// The tensors that it reads, with their subscripts; scalars are none.
+    pub fn accesses(&self, found: &mut Vec<(String, Vec<String>)>) {
+        if let Expr::Access(name, subscripts) = self
+            && !subscripts.is_empty()
+        {
+            found.push((name.clone(), subscripts.clone()));
+        }
+        for child in self.children() {
+            child.accesses(found);
+        }
+    }
+
     /// The names in it: tensors, variables, and tensors inside subscripts.
     pub fn names(&self) -> Vec<String> {
         self.to_string()

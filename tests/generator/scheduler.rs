@@ -2,13 +2,14 @@
 //! refuses is left out and counted, one that it takes must not change the result.
 
 use crate::maker::Maker;
-use crate::program::{Expr, Program};
+use crate::program::Program;
 use sparsec::diagnostic::Sources;
 use sparsec::graph::Graph;
 use sparsec::loops::device;
 use sparsec::schedule::{Settings, Target, apply};
 use sparsec::{lower, program, syntax};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 /// Commands of a schedule at most.
@@ -97,17 +98,6 @@ fn loops(graph: &Graph) -> Vec<String> {
         .collect()
 }
 
-fn accesses(e: &Expr, found: &mut Vec<String>) {
-    if let Expr::Access(_, subscripts) = e
-        && !subscripts.is_empty()
-    {
-        found.push(e.to_string());
-    }
-    for child in e.children() {
-        accesses(child, found);
-    }
-}
-
 impl Maker {
     /// Commands that the compiler takes one after another.
     pub fn schedule(&mut self, program: &Program, rates: &mut Rates) -> Vec<String> {
@@ -116,7 +106,7 @@ impl Maker {
         };
         let mut known = Vec::new();
         for stmt in &program.stmts {
-            accesses(&stmt.right, &mut known);
+            stmt.right.accesses(&mut known);
         }
         let mut out = Vec::new();
         let cuda = program.cuda;
@@ -148,7 +138,7 @@ impl Maker {
         &mut self,
         n: usize,
         loops: &[String],
-        accesses: &[String],
+        accesses: &[(String, Vec<String>)],
         program: &Program,
         parallel: bool,
     ) -> (&'static str, String) {
@@ -162,7 +152,10 @@ impl Maker {
         };
         let access = |maker: &mut Maker| match accesses.len() {
             0 => "T0(i)".to_string(),
-            count => accesses[maker.below(count)].clone(),
+            count => {
+                let (name, subscripts) = &accesses[maker.below(count)];
+                format!("{name}({})", subscripts.join(","))
+            }
         };
         let dynamic = program.stmts.iter().enumerate().find_map(|(at, stmt)| {
             let (var, _) = stmt.ranges.iter().find(|r| r.1.contains('('))?;
@@ -171,7 +164,20 @@ impl Maker {
                 .into_iter()
                 .find(|name| loops.contains(name))
         });
-        let kind = if parallel {
+        let follows = program.formats.iter().find(|(_, format)| {
+            let mut params = program.params.iter();
+            params.any(|p| p.format.as_ref() == Some(format))
+        });
+        if let Some((result, _)) = follows
+            && n == 0
+            && !program.cuda
+            && self.chance(40)
+        {
+            return ("assemble", format!("assemble({result}, once)"));
+        }
+        let kind = if n == 0 && self.chance(8) {
+            88
+        } else if parallel {
             90 + self.below(20)
         } else {
             self.below(100)
@@ -241,9 +247,11 @@ impl Maker {
                 }
             }
             87 if !program.cuda && self.chance(50) => {
-                let result = program.stmts[self.below(program.stmts.len())]
-                    .target
-                    .clone();
+                let stored: Vec<&String> = program.formats.iter().map(|(name, _)| name).collect();
+                let result = match stored.len() {
+                    0 => &program.stmts[0].target,
+                    count => stored[self.below(count)],
+                };
                 ("assemble", format!("assemble({result}, once)"))
             }
             86..=87 if !program.cuda => {
@@ -262,11 +270,31 @@ impl Maker {
                     let tile = tiles[self.below(tiles.len())];
                     return ("starts", format!("starts({tile}, before)"));
                 }
-                let (first, second) = neighbours(self);
-                let made = format!(
-                    "fuse({first}, {second}, f{n}) pos(f{n}, p{n}, {}) \
-                     split(p{n}, a{n}, b{n}, {factor}) starts(a{n}, before)",
-                    access(self)
+                // Tiles of an operand's positions, of all its levels.
+                let is_searched = |name: &str| {
+                    let param = program.params.iter().find(|p| p.name == name);
+                    let format = param.and_then(|p| p.format.as_ref());
+                    format.is_some_and(|f| f.levels[1..].contains(&"compressed"))
+                };
+                let deep: Vec<_> = accesses.iter().filter(|a| is_searched(&a.0)).collect();
+                let Some(&(name, subscripts)) = deep.get(self.below(deep.len().max(1))) else {
+                    return ("starts", format!("starts({i}, before)"));
+                };
+                let own = |v: &String| {
+                    let labelled = loops.iter().find(|l| l.ends_with(&format!(".{v}")));
+                    labelled.unwrap_or(v).clone()
+                };
+                let mut made = String::new();
+                let mut fused = own(&subscripts[0]);
+                for (at, v) in subscripts.iter().enumerate().skip(1) {
+                    let _ = write!(made, "fuse({fused}, {}, f{n}_{at}) ", own(v));
+                    fused = format!("f{n}_{at}");
+                }
+                let _ = write!(
+                    made,
+                    "pos({fused}, p{n}, {name}({})) split(p{n}, a{n}, b{n}, {factor}) \
+                     starts(a{n}, before)",
+                    subscripts.join(",")
                 );
                 ("starts", made)
             }
