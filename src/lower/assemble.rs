@@ -6,6 +6,7 @@
 //! when something was appended below it. Capacity grows geometrically; values are
 //! computed once.
 
+use super::gaps::assigned;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
@@ -48,6 +49,17 @@ pub(crate) struct ResultCursor {
     pub pos: Expr,
     /// Coordinates of the group's outer levels, not yet written.
     pending: Vec<Expr>,
+}
+
+/// A statement for which a result's level was opened.
+#[derive(Clone, Copy)]
+struct Opened<'s> {
+    /// The number of the result.
+    at: usize,
+    root: VarId,
+    stmt: &'s Stmt,
+    /// Coordinates to be written with the element.
+    pending: &'s [Expr],
 }
 
 impl Assembly {
@@ -159,23 +171,69 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Lowers `stmt` where `root` became known, writing the result's level that
-    /// stores it.
+    /// Lowers `stmt` where `root` became known, writing the levels of results that store it.
     pub(super) fn open_result(
         &mut self,
         stmt: &Stmt,
-        mut scope: Scope,
+        scope: Scope,
         root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
-        let (Some(assembly), Some(cursor), Some(root)) =
-            (self.assembly.clone(), scope.result.clone(), root)
-        else {
+        match (root, stmt) {
+            // Joined statements: each writes its own result.
+            (Some(root), Stmt::Sequence(parts)) if self.nests.len() > 1 => {
+                let mut out = Vec::new();
+                for part in self.by_result(parts) {
+                    out.extend(self.open_from(0, &part, scope.clone(), root)?);
+                }
+                Ok(out)
+            }
+            (Some(root), _) => self.open_from(0, stmt, scope, root),
+            (None, _) => self.stmt(stmt, &scope),
+        }
+    }
+
+    /// The parts of a sequence, of which those that assign the same appended results stay
+    /// together.
+    fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
+        let appended = |stmt: &Stmt| -> Vec<TensorId> {
+            let made = assigned(stmt);
+            let own = self.assemblies.iter().map(|a| a.tensor);
+            own.filter(|tensor| made.contains(tensor)).collect()
+        };
+        let mut groups: Vec<(Vec<TensorId>, Vec<Stmt>)> = Vec::new();
+        for part in parts {
+            let own = appended(part);
+            match groups.last_mut() {
+                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
+                Some(_) | None => groups.push((own, vec![part.clone()])),
+            }
+        }
+        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
+            1 => stmts.remove(0),
+            _ => Stmt::Sequence(stmts),
+        });
+        stmts.collect()
+    }
+
+    /// Opens the results from number `at` on.
+    fn open_from(
+        &mut self,
+        at: usize,
+        stmt: &Stmt,
+        mut scope: Scope,
+        root: VarId,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let assembly = self.assemblies.get(at).cloned();
+        let (Some(assembly), Some(cursor)) = (assembly, scope.results.get(at).cloned()) else {
             return self.stmt(stmt, &scope);
         };
         let format = self.tensor(assembly.tensor).format.clone();
         let last_group = assembly.groups.last().map_or(0, |g| g.last);
-        if cursor.level > last_group || assembly.lhs[format.modes[cursor.level]] != root {
-            return self.stmt(stmt, &scope);
+        if cursor.level > last_group
+            || assembly.lhs[format.modes[cursor.level]] != root
+            || !assigned(stmt).contains(&assembly.tensor)
+        {
+            return self.open_from(at + 1, stmt, scope, root);
         }
         let coordinate = self.known(root, &scope)?;
         let Some(g) = assembly.group_of(cursor.level) else {
@@ -183,18 +241,18 @@ impl Lowerer<'_> {
             if !self.covers(root, assembly.tensor, cursor.level) {
                 self.note_gaps(root);
             }
-            scope.result = Some(ResultCursor {
+            scope.results[at] = ResultCursor {
                 level: cursor.level + 1,
                 pos: b::add(b::mul(cursor.pos, extent), coordinate),
                 ..cursor
-            });
-            return self.stmt(stmt, &scope);
+            };
+            return self.open_from(at + 1, stmt, scope, root);
         };
         let group = assembly.groups[g].clone();
         let mut pending = cursor.pending.clone();
         pending.push(coordinate);
         let counter = index(group.counter);
-        let inner = ResultCursor {
+        scope.results[at] = ResultCursor {
             tensor: assembly.tensor,
             level: cursor.level + 1,
             pos: counter.clone(),
@@ -204,15 +262,18 @@ impl Lowerer<'_> {
                 Vec::new()
             },
         };
-        scope.result = Some(inner);
         if cursor.level < group.last {
-            return self.stmt(stmt, &scope);
+            return self.open_from(at + 1, stmt, scope, root);
         }
+        let inside = Opened {
+            at,
+            root,
+            stmt,
+            pending: &pending,
+        };
         match assembly.groups.get(g + 1) {
-            Some(next) => {
-                self.commit_if_any(&assembly, &group, &next.clone(), stmt, scope, &pending)
-            }
-            None => self.commit_element(&assembly, &group, stmt, scope, &pending),
+            Some(next) => self.commit_if_any(&assembly, &group, &next.clone(), inside, scope),
+            None => self.commit_element(&assembly, &group, inside, scope),
         }
     }
 
@@ -222,9 +283,8 @@ impl Lowerer<'_> {
         assembly: &Assembly,
         group: &Group,
         next: &Group,
-        stmt: &Stmt,
+        inside: Opened<'_>,
         scope: Scope,
-        pending: &[Expr],
     ) -> Lower<Vec<ir::Stmt>> {
         let counter = index(group.counter);
         let parents = self.extents(assembly.tensor, group.last + 1, next.first);
@@ -255,13 +315,13 @@ impl Lowerer<'_> {
             var: begin,
             init: index(next.counter),
         });
-        out.extend(self.stmt(stmt, &scope)?);
+        out.extend(self.open_from(inside.at + 1, inside.stmt, scope, inside.root)?);
         let mut then = vec![grow(
             self.coordinate_arrays(assembly, group),
             group.capacity,
             b::add(counter, b::int(1)),
         )];
-        then.extend(self.append(assembly, group, pending));
+        then.extend(self.append(assembly, group, inside.pending));
         out.push(ir::Stmt::If {
             cond: b::lt(begin_value, index(next.counter)),
             then,
@@ -275,10 +335,20 @@ impl Lowerer<'_> {
         &mut self,
         assembly: &Assembly,
         group: &Group,
-        stmt: &Stmt,
+        inside: Opened<'_>,
         mut scope: Scope,
-        pending: &[Expr],
     ) -> Lower<Vec<ir::Stmt>> {
+        let Opened { at, root, stmt, .. } = inside;
+        let several = self.assemblies.iter().skip(at + 1);
+        let made = assigned(stmt);
+        if several.clone().any(|other| made.contains(&other.tensor)) {
+            let name = &self.tensor(assembly.tensor).name;
+            return Err(self.error(
+                crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
+                format!("sharing the loop inside an element of `{name}` is not supported yet"),
+                "joined with a statement that appends, too",
+            ));
+        }
         let counter = index(group.counter);
         let values = self.storage[&assembly.tensor].values;
         let needed = b::add(counter.clone(), b::int(1));
@@ -304,9 +374,9 @@ impl Lowerer<'_> {
                 });
             }
         }
-        let append = self.append(assembly, group, pending);
+        let append = self.append(assembly, group, inside.pending);
         if !self.may_be_vacuous(stmt, &scope) {
-            out.extend(self.stmt(stmt, &scope)?);
+            out.extend(self.open_from(at + 1, stmt, scope, root)?);
             out.extend(append);
             return Ok(out);
         }
@@ -317,7 +387,7 @@ impl Lowerer<'_> {
             init: b::boolean(false),
         });
         scope.touched = Some(flag);
-        out.extend(self.stmt(stmt, &scope)?);
+        out.extend(self.open_from(at + 1, stmt, scope, root)?);
         out.push(ir::Stmt::If {
             cond: b::var(flag, ScalarType::Bool),
             then: append,
@@ -375,7 +445,7 @@ impl Lowerer<'_> {
         scope: &Scope,
         mut out: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        if let (Some(assembly), Some(cursor)) = (&self.assembly, &scope.result) {
+        for (assembly, cursor) in self.assemblies.iter().zip(&scope.results) {
             let format = &self.tensor(assembly.tensor).format;
             let group = assembly.groups.iter().find(|g| g.first == cursor.level);
             if let Some(group) = group

@@ -147,9 +147,10 @@ impl Lowerer<'_> {
             return self.pattern_index(pattern, &assign.lhs, scope);
         }
         let format = self.tensor(assign.tensor).format.clone();
-        let (mut level, mut pos) = match &scope.result {
-            Some(cursor) if cursor.tensor == assign.tensor => (cursor.level, cursor.pos.clone()),
-            _ => (0, b::int(0)),
+        let mut cursors = scope.results.iter();
+        let (mut level, mut pos) = match cursors.find(|c| c.tensor == assign.tensor) {
+            Some(cursor) => (cursor.level, cursor.pos.clone()),
+            None => (0, b::int(0)),
         };
         while level < format.order() {
             let var = assign.lhs[format.modes[level]];

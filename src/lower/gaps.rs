@@ -1,24 +1,66 @@
 //! Coordinates at which a sparse result may have no element: which loops try them all, and
 //! what that costs.
 
+use super::assemble::{Assembly, ResultCursor};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::graph::Stmt;
 use crate::program::ir::{ExprKind, TensorId, VarId};
+use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
     /// The loops over `root` may skip coordinates of a dense level of the result.
     pub(super) fn note_gaps(&mut self, root: VarId) {
-        let Some(mut assembly) = self.assembly.take() else {
-            return;
-        };
-        let format = &self.tensor(assembly.tensor).format;
-        let last = assembly.groups.last().map_or(0, |g| g.last);
-        let dense = (0..last).any(|level| {
-            format.levels[level].is_full() && assembly.lhs[format.modes[level]] == root
+        self.note_gaps_in(root, |_| true);
+    }
+
+    /// Some iterations of a loop over `root` do nothing for one of the results that share it.
+    pub(super) fn note_missing(&mut self, root: VarId, stmts: &[&Stmt]) {
+        let made: Vec<BTreeSet<TensorId>> = stmts.iter().map(|stmt| assigned(stmt)).collect();
+        self.note_gaps_in(root, |tensor| {
+            made.iter().any(|made| !made.contains(&tensor))
         });
-        assembly.gaps |= dense;
-        self.assembly = Some(assembly);
+    }
+
+    fn note_gaps_in(&mut self, root: VarId, concerns: impl Fn(TensorId) -> bool) {
+        let mut assemblies = std::mem::take(&mut self.assemblies);
+        for assembly in assemblies.iter_mut().filter(|a| concerns(a.tensor)) {
+            let format = &self.tensor(assembly.tensor).format;
+            let last = assembly.groups.last().map_or(0, |g| g.last);
+            assembly.gaps |= (0..last).any(|level| {
+                format.levels[level].is_full() && assembly.lhs[format.modes[level]] == root
+            });
+        }
+        self.assemblies = assemblies;
+    }
+
+    /// A joined statement reads rows as they are appended: none may be skipped, for where a
+    /// skipped one ends is filled in behind the loops.
+    pub(super) fn refuse_skipped_rows(&self, assemblies: &[Assembly]) -> Lower<()> {
+        for assembly in assemblies.iter().filter(|assembly| assembly.gaps) {
+            let read = self.nests.iter().any(|nest| {
+                let mut read = false;
+                nest.visit(&mut |part| {
+                    crate::graph::visit(&part.rhs, &mut |node| {
+                        read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == assembly.tensor);
+                    });
+                });
+                read
+            });
+            if read {
+                let name = &self.tensor(assembly.tensor).name;
+                return Err(self
+                    .error(
+                        crate::diagnostic::codes::schedule::NOT_NESTED,
+                        format!("rows of `{name}` may be skipped that a joined statement reads"),
+                        "where they end is not known inside the shared loops",
+                    )
+                    .with_help(format!(
+                        "leave the statements apart, or store `{name}` dense"
+                    )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the variable's range is the whole dimension that the level stores.
@@ -76,9 +118,19 @@ impl Lowerer<'_> {
     /// can be found by search alone: refused, since the result would be tried at every
     /// coordinate there is.
     pub(super) fn refuse_dense_blowup(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Lower<()> {
-        let (Some(assembly), Some(cursor)) = (&self.assembly, &scope.result) else {
-            return Ok(());
-        };
+        for (assembly, cursor) in self.assemblies.iter().zip(&scope.results) {
+            self.refuse_dense_blowup_of((assembly, cursor), stmt, root, scope)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_dense_blowup_of(
+        &self,
+        (assembly, cursor): (&Assembly, &ResultCursor),
+        stmt: &Stmt,
+        root: VarId,
+        scope: &Scope,
+    ) -> Lower<()> {
         let format = &self.tensor(assembly.tensor).format;
         let appends = assembly.group_of(cursor.level).is_some()
             && assembly.lhs[format.modes[cursor.level]] == root;
@@ -132,6 +184,18 @@ impl Lowerer<'_> {
             meets_root |= vars.contains(&root);
         }
         false
+    }
+}
+
+/// The tensors that a statement assigns.
+pub(super) fn assigned(stmt: &Stmt) -> BTreeSet<TensorId> {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigned(body),
+        Stmt::Where {
+            consumer, producer, ..
+        } => &assigned(producer) | &assigned(consumer),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(assigned).collect(),
+        Stmt::Assign(assign) => BTreeSet::from([assign.tensor]),
     }
 }
 

@@ -104,6 +104,8 @@ impl Lowerer<'_> {
             Shape::Full { points, rest } => {
                 self.refuse_dense_blowup(rest, root.var, scope)?;
                 let (points, rest) = (points.clone(), rest.clone());
+                let stmts: Vec<&Stmt> = points.iter().map(|p| &p.stmt).chain([&rest]).collect();
+                self.note_missing(root.var, &stmts);
                 self.full_loop(&points, &rest, &root, &window, scope)?
             }
             Shape::Wide {

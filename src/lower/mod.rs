@@ -126,8 +126,8 @@ pub(crate) struct Scope {
     loads: BTreeMap<VarId, Expr>,
     /// One for each access of the nest.
     cursors: Vec<Cursor>,
-    /// Where the sparse result's current path stands.
-    result: Option<assemble::ResultCursor>,
+    /// Where the current paths of results that are appended stand.
+    results: Vec<assemble::ResultCursor>,
     /// Set to true by each step of a reduction that may be empty.
     touched: Option<ir::VarId>,
     /// For each variable that counts positions, where they begin and end at each level.
@@ -199,7 +199,8 @@ pub(crate) struct Lowerer<'g> {
     /// Tensors whose assignments may be dropped where they would store the fill.
     droppable: BTreeSet<TensorId>,
     nests: Vec<Nest>,
-    assembly: Option<assemble::Assembly>,
+    /// Its results that are appended.
+    assemblies: Vec<assemble::Assembly>,
     /// Its sparse results that store what an operand stores.
     patterns: Vec<pattern::Pattern>,
 }
@@ -227,7 +228,7 @@ impl<'g> Lowerer<'g> {
             postlude: Vec::new(),
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
-            assembly: None,
+            assemblies: Vec::new(),
             patterns: Vec::new(),
             fetched: Vec::new(),
             follows: BTreeMap::new(),
@@ -391,7 +392,7 @@ impl<'g> Lowerer<'g> {
             _ => BTreeSet::new(),
         };
         self.droppable.extend(&self.graph.workspaces);
-        self.assembly = None;
+        self.assemblies.clear();
         self.patterns.clear();
         let mut out = Vec::new();
         let mut scope = Scope {
@@ -418,20 +419,12 @@ impl<'g> Lowerer<'g> {
             if let Some(pattern) = pattern {
                 self.droppable.insert(nest.tensor);
                 self.patterns.push(pattern);
-            } else if nests.len() == 1 {
-                self.follows.remove(&nest.tensor);
-                let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
-                scope.result = Some(assembly.start());
-                self.assembly = Some(assembly);
             } else {
-                return Err(self.error(
-                    crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
-                    format!(
-                        "joining a statement that appends to `{}` is not supported yet",
-                        self.tensor(nest.tensor).name
-                    ),
-                    "its elements are made one after another",
-                ));
+                self.follows.remove(&nest.tensor);
+                self.droppable.insert(nest.tensor);
+                let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
+                scope.results.push(assembly.start());
+                self.assemblies.push(assembly);
             }
         }
         // With nothing absent, only constants fold.
@@ -458,10 +451,10 @@ impl<'g> Lowerer<'g> {
                 });
             }
         }
-        match self.assembly.take() {
-            Some(assembly) => out.extend(self.finish_assembly(&assembly, loops)),
-            None => out.extend(loops),
-        }
+        let assemblies = std::mem::take(&mut self.assemblies);
+        self.refuse_skipped_rows(&assemblies)?;
+        let made = assemblies.iter().rev();
+        out.extend(made.fold(loops, |loops, made| self.finish_assembly(made, loops)));
         Ok(out)
     }
 

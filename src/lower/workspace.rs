@@ -69,7 +69,7 @@ impl Lowerer<'_> {
         self.prefill.remove(&temp);
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
-            result: None,
+            results: Vec::new(),
             ..inner.clone()
         };
         let producer = self.stmt(producer, &apart)?;

@@ -6,10 +6,12 @@
 //!
 //! Refused: the statements are not adjacent; the loops are not their outermost ones, or
 //! have different ranges; a loop reduces; a dependence would point backwards
-//! ([`dependence`]); a sparse result is appended to (one that follows an operand is not).
+//! ([`dependence`]); the second statement would read rows of a sparse result that are still
+//! appended to. On GPUs what is appended cannot share loops yet.
 
 pub mod dependence;
 
+use super::Target;
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -68,22 +70,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     graph.nests[at + 1].joined = depth;
     share_tags(&mut graph, at, depth, arguments)?;
-    for nest in [&graph.nests[at], &graph.nests[at + 1]] {
-        let result = graph.tensor(nest.tensor);
-        // What follows an operand has its coordinates before the loops begin.
-        if result.is_sparse() && pattern::source(&graph, nest).is_none() {
-            return Err(Diagnostic::error(
-                codes::UNSUPPORTED_COMMAND,
-                arguments.span,
-                format!(
-                    "joining a statement that appends to `{}` is not supported yet",
-                    result.name
-                ),
-                "a sparse result",
-            )
-            .with_help("store the result dense, or as the operand that it follows"));
-        }
-    }
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
     for (first, second, depth) in dependence::sharing(&graph) {
         if (first..second).contains(&at) {
@@ -104,10 +90,58 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     Ok(graph)
 }
 
-/// After any command: loops that statements share are still the same ones.
+/// What is appended may be read in shared loops where its rows are complete, and is made by one
+/// statement.
+fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    for (first, second, depth) in dependence::sharing(graph) {
+        let (writer, reader) = (&graph.nests[first], &graph.nests[second]);
+        for nest in [writer, reader] {
+            let result = graph.tensor(nest.tensor);
+            let appends = result.is_sparse() && pattern::source(graph, nest).is_none();
+            if appends && arguments.target == Target::Cuda {
+                return Err(Diagnostic::error(
+                    codes::UNSUPPORTED_COMMAND,
+                    arguments.span,
+                    format!(
+                        "joining a statement that appends to `{}` is not supported on GPUs yet",
+                        result.name
+                    ),
+                    "is run again where room was too small",
+                )
+                .with_help("store the result dense, or as the operand that it follows"));
+            }
+        }
+        let result = graph.tensor(writer.tensor);
+        if !result.is_sparse() || pattern::source(graph, writer).is_some() {
+            continue;
+        }
+        let shared = &writer.loop_vars()[..depth];
+        let incomplete = (0..result.format.order()).any(|level| {
+            let var = writer.lhs[result.format.modes[level]];
+            !result.format.levels[level].is_full() && shared.contains(&var)
+        });
+        let reads = dependence::reads(graph, reader, writer);
+        if writer.tensor == reader.tensor || (reads && incomplete) {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!("`{}` is not complete inside the shared loops", result.name),
+                "its elements are appended one after another",
+            )
+            .with_help(format!(
+                "share only loops over dense levels of `{}`, or store it dense",
+                result.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// After any command: loops that statements share are still the same ones, and what is
+/// appended in them can be.
 ///
 /// # Errors
-/// The command took a shared loop away from one of them.
+/// The command took a shared loop away from one of them; see [`check_appended`].
 pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
     for (first, second, depth) in dependence::sharing(graph) {
         let [a, b] = [first, second].map(|nest| graph.nests[nest].loop_vars());
@@ -121,7 +155,7 @@ pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), D
             .with_help("leave the shared loops apart from the others, or do not join them"));
         }
     }
-    Ok(())
+    check_appended(graph, arguments)
 }
 
 /// What commands said of a shared loop of either statement holds for both.

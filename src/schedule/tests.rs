@@ -42,6 +42,13 @@ const APPENDED: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
 }
 format f { A: csr, B: csr, C: csr }";
 
+/// Whether a row of C is there is known only when it is complete.
+const APPENDED_ROWS: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
+  S1: C(i,j) = A(i,j) + B(i,j)
+  S2: y(i) = C(i,j)
+}
+format f { A: dcsr, B: dcsr, C: dcsr }";
+
 /// The third statement needs the first row of what the first writes.
 const FIRST: &str = "def f(double(5,5) A) -> (C, D, E) {
   S1: C(i,j) = A(i,j) * 2
@@ -72,6 +79,10 @@ const ROOT: &str =
 
 /// The graph after the commands, or the diagnostics.
 fn after(program: &str, commands: &str) -> String {
+    after_for(Target::C, program, commands)
+}
+
+fn after_for(target: Target, program: &str, commands: &str) -> String {
     let mut sources = Sources::default();
     let file = sources.add("f.tc", program);
     let script = sources.add("f.sched", commands);
@@ -82,7 +93,7 @@ fn after(program: &str, commands: &str) -> String {
             let commands = syntax::parse_schedule(script, commands)?;
             let settings = Settings {
                 defines: vec![],
-                target: Target::C,
+                target,
             };
             apply(graph, &commands, &settings)
         });
@@ -195,6 +206,7 @@ fn accepted() {
             "join(S1, S2, b, n) parallelize(b, CPUThread, NoRaces)",
         ),
         (FIRST, "join(S2, S3, i) join(S1, S2, i)"),
+        (APPENDED, "join(S1, S2, i)"),
         (
             SPMV,
             "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) starts(a, inside) starts(a, Before)",
@@ -285,7 +297,11 @@ fn refused() {
         (TWO, "join(S1, S3, i)"),
         (TWO, "unroll(S1.i, 2) unroll(S2.i, 4) join(S1, S2, i)"),
         (FCRELU, "split(S1.b, a, c, 2) join(S1, S2, b)"),
-        (APPENDED, "join(S1, S2, i)"),
+        (APPENDED_ROWS, "join(S1, S2, i)"),
+        (
+            APPENDED,
+            "join(S1, S2, i) parallelize(i, CPUThread, NoRaces)",
+        ),
         (SET_UP, "pos(j, p, T(j,i,k))"),
         (
             WINDOWS,
@@ -337,6 +353,25 @@ fn refused() {
     let text: Vec<String> = cases
         .iter()
         .map(|(program, commands)| format!("{commands}\n{}\n", after(program, commands)))
+        .collect();
+    insta::assert_snapshot!(text.join("\n"));
+}
+
+/// What only CPUs have.
+#[test]
+fn refused_on_gpus() {
+    let cases = [
+        (APPENDED, "join(S1, S2, i)"),
+        (SPMV, "prefetch(A, i, 512)"),
+        (SCALED, "assemble(C, once)"),
+        (SPMV, "parallelize(i, CPUThread, NoRaces)"),
+    ];
+    let text: Vec<String> = cases
+        .iter()
+        .map(|(program, commands)| {
+            let after = after_for(Target::Cuda, program, commands);
+            format!("{commands}\n{after}\n")
+        })
         .collect();
     insta::assert_snapshot!(text.join("\n"));
 }

@@ -177,6 +177,8 @@ impl Maker {
         }
         let kind = if n == 0 && self.chance(8) {
             88
+        } else if n == 0 && program.stmts.len() > 1 && self.chance(30) {
+            90
         } else if parallel {
             90 + self.below(20)
         } else {
@@ -308,8 +310,17 @@ impl Maker {
                 let (first, second) = (&program.stmts[at], &program.stmts[at + 1]);
                 let common = first.left.iter().find(|v| second.left.contains(v));
                 let any = i.rsplit('.').next().unwrap_or(&i).to_string();
-                let var = common.cloned().unwrap_or(any);
-                ("join", format!("join(S{at}, S{}, {var})", at + 1))
+                let same = first.left.iter().zip(&second.left);
+                let prefix: Vec<String> = same
+                    .take_while(|(a, b)| a == b)
+                    .map(|(a, _)| a.clone())
+                    .collect();
+                let vars = if prefix.len() > 1 && self.chance(50) {
+                    prefix.join(", ")
+                } else {
+                    common.cloned().unwrap_or(any)
+                };
+                ("join", format!("join(S{at}, S{}, {vars})", at + 1))
             }
             90..=91 => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();

@@ -110,6 +110,12 @@ pub fn carried(graph: &Graph, (first, second): (usize, usize), var: VarId) -> bo
             .any(|access| !same(access, second))
 }
 
+/// Whether one nest reads what another writes.
+#[must_use]
+pub fn reads(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
+    !reads_of(graph, reader, writer).is_empty()
+}
+
 /// The accesses by which `reader` reads what `writer` writes.
 fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
     let mut found = Vec::new();
