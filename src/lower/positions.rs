@@ -399,13 +399,14 @@ impl Lowerer<'_> {
                     }
                 });
                 let (last, end) = self.fresh_index(&format!("{name}_last"), false);
+                // A tile ends a few rows behind where it begins.
                 out.push(ir::Stmt::Search {
                     var: last,
                     array,
-                    lo: between.0,
+                    lo: after.clone(),
                     hi: between.1,
                     key: hi,
-                    gallop: false,
+                    gallop: true,
                 });
                 (b::max(b::sub(after, b::int(1)), all.0), end)
             }

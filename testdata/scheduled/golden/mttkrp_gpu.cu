@@ -58,11 +58,11 @@ static __global__ void __launch_bounds__(512) mttkrp_32_kernel3(int64_t B1_count
             int64_t B2_from = B2_starts[block];
             int64_t B2_to = B2_starts[block + 1];
             int64_t B2_first = sparsec_lower_bound_int32(B3_pos, B2_from, B2_to, nnz_begin + 1);
-            int64_t B2_last = sparsec_lower_bound_int32(B3_pos, B2_from, B2_to, nnz_end);
+            int64_t B2_last = sparsec_gallop_int32(B3_pos, B2_first, B2_to, nnz_end);
             int64_t B1_from = B1_starts[block];
             int64_t B1_to = B1_starts[block + 1];
             int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, sparsec_max_int64(B2_first - 1, 0) + 1);
-            int64_t B1_last = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, B2_last);
+            int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_to, B2_last);
             int64_t pB1_begin = sparsec_max_int64(0, sparsec_max_int64(B1_first - 1, 0));
             int64_t pB1_end = sparsec_min_int64(B1_count, B1_last);
             for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {

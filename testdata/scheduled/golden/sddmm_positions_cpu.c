@@ -39,7 +39,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
         int64_t p1_begin = p_begin + p0 * 256;
         int64_t p1_end = sparsec_min_int64(p1_begin + 256, p_end);
         int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, p1_begin + 1);
-        int64_t A1_last = sparsec_lower_bound_int32(A2_pos, 0, M, p1_end);
+        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, p1_end);
         for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
             int64_t pA2_begin = sparsec_max_int64(A2_pos[i], p1_begin);
             int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], p1_end);

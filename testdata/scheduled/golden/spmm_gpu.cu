@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(512) spmm_128_kernel2(int64_t A2_count,
             int64_t A1_from = A1_starts[block];
             int64_t A1_to = A1_starts[block + 1];
             int64_t A1_first = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, nnz_begin + 1);
-            int64_t A1_last = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, nnz_end);
+            int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, A1_to, nnz_end);
             for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
                 double sum = 0.0;
                 int64_t pA2_begin = sparsec_max_int64(A2_pos[i], nnz_begin);

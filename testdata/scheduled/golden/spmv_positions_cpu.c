@@ -24,7 +24,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         int64_t f1_begin = fpos_begin + f0 * 2048;
         int64_t f1_end = sparsec_min_int64(f1_begin + 2048, fpos_end);
         int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, f1_begin + 1);
-        int64_t A1_last = sparsec_lower_bound_int32(A2_pos, 0, M, f1_end);
+        int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, f1_end);
         for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
             double sum = 0.0;
             int64_t pA2_begin = sparsec_max_int64(A2_pos[i], f1_begin);

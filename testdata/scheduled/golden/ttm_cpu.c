@@ -53,7 +53,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
         int64_t p1_begin = p_begin + p0 * 64;
         int64_t p1_end = sparsec_min_int64(p1_begin + 64, p_end);
         int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
-        int64_t B1_last = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_end);
+        int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_pos[1], p1_end);
         int64_t pB1_begin = sparsec_max_int64(B1_pos[0], sparsec_max_int64(B1_first - 1, B1_pos[0]));
         int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
