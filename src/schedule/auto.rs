@@ -10,8 +10,8 @@
 
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
-use crate::graph::{Graph, Nest, pattern};
-use crate::program::ir::{Access, VarId};
+use crate::graph::{Graph, Nest, pattern, visit};
+use crate::program::ir::{Access, ExprKind, VarId};
 
 /// Scripts for one nest of an untransformed graph; none if it has to stay serial.
 #[must_use]
@@ -81,32 +81,41 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// The stored elements of an operand, shared out evenly: each to a warp that reduces a
-    /// sum over a dense dimension, or to a thread.
-    fn stored_elements(&self, access: &Access, all: &mut Vec<Vec<String>>) {
+    /// The variables of an access, outer levels first, if they are those of the first loops.
+    fn outer_vars(&self, access: &Access) -> Option<Vec<VarId>> {
         let format = &self.graph.tensor(access.tensor).format;
-        let roots: Option<Vec<VarId>> = format
+        let roots: Vec<VarId> = format
             .modes
             .iter()
             .map(|&m| access.subscripts[m].as_var())
-            .collect();
-        let Some(roots) = roots else { return };
-        let vars = self.vars();
-        if !vars.starts_with(&roots) {
-            return;
-        }
-        let mut base = Vec::new();
+            .collect::<Option<_>>()?;
+        (!roots.is_empty() && self.vars().starts_with(&roots)).then_some(roots)
+    }
+
+    /// A loop over the positions of all levels of an access, and its variable.
+    fn positions(&self, access: &Access, roots: &[VarId]) -> (Vec<String>, String) {
+        let mut script = Vec::new();
         let mut at = self.name(roots[0]);
         for (n, &next) in roots.iter().enumerate().skip(1) {
             let fused = self.fresh(&format!("f{n}"));
-            base.push(format!("fuse({at}, {}, {fused})", self.name(next)));
+            script.push(format!("fuse({at}, {}, {fused})", self.name(next)));
             at = fused;
         }
-        let (p, block, own) = (self.fresh("p"), self.fresh("block"), self.fresh("own"));
-        base.push(format!(
-            "pos({at}, {p}, {})",
-            access_text(self.graph, access)
-        ));
+        let p = self.fresh("p");
+        let operand = access_text(self.graph, access);
+        script.push(format!("pos({at}, {p}, {operand})"));
+        (script, p)
+    }
+
+    /// The stored elements of an operand, shared out evenly: each to a warp that reduces a
+    /// sum over a dense dimension, or to a thread.
+    fn stored_elements(&self, access: &Access, all: &mut Vec<Vec<String>>) {
+        let Some(roots) = self.outer_vars(access) else {
+            return;
+        };
+        let vars = self.vars();
+        let (mut base, p) = self.positions(access, &roots);
+        let (block, own) = (self.fresh("block"), self.fresh("own"));
         if let [k] = vars[roots.len()..]
             && !self.is_left(k)
             && !self.is_sparse(k)
@@ -136,24 +145,44 @@ impl Writer<'_> {
         let Some(&first) = self.vars().first() else {
             return;
         };
-        let name = self.name(first);
+        // Elements of one operand side by side, sparse ones first: neighbouring threads
+        // then load neighbouring elements, and rows are shared out evenly.
+        let mut operands = sparse_accesses(self.graph, &self.nest.rhs);
+        visit(&self.nest.rhs, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                operands.push(access.clone());
+            }
+        });
+        let whole = operands.into_iter().find_map(|access| {
+            let roots = self.outer_vars(&access)?;
+            (roots.len() == self.vars().len()).then_some((access, roots))
+        });
+        if let Some((access, roots)) = whole.filter(|(_, roots)| roots.len() > 1) {
+            let (base, p) = self.positions(&access, &roots);
+            all.push(self.summed(base, &p));
+        }
+        all.push(self.summed(Vec::new(), &self.name(first)));
+        self.tiles(first, "Temporary", all);
+    }
+
+    /// 4096 iterations for each block, whose threads take them in turns.
+    fn summed(&self, mut script: Vec<String>, name: &str) -> Vec<String> {
         let (block, part, turn, thread) = (
             self.fresh("block"),
             self.fresh("part"),
             self.fresh("turn"),
             self.fresh("thread"),
         );
-        let mut script = vec![
+        script.extend([
             format!("split({name}, {block}, {part}, 4096)"),
             format!("split({part}, {turn}, {thread}, 256)"),
             format!("reorder({block}, {thread}, {turn})"),
-        ];
+        ]);
         script.extend(self.units(&[
             (&block, "GPUBlock", "Temporary"),
             (&thread, "GPUThread", "Temporary"),
         ]));
-        all.push(script);
-        self.tiles(first, "Temporary", all);
+        script
     }
 
     /// A block for each tile of 256 iterations, a thread for each.

@@ -31,6 +31,7 @@ pub(super) fn to_memory(kernel: &mut Kernel, segments: &mut Vec<Segment>) {
         });
     }
     let mut moved: BTreeMap<VarId, ArrayId> = BTreeMap::new();
+    let mut made: Vec<ArrayId> = Vec::new();
     let mut copies: Vec<(usize, Stmt)> = Vec::new();
     // Last definitions first, so that what a copied one needs is copied before it.
     for (at, var, stmt) in declared.iter().rev() {
@@ -48,11 +49,14 @@ pub(super) fn to_memory(kernel: &mut Kernel, segments: &mut Vec<Segment>) {
                     used.entry(needed).or_default().insert(place);
                 }
             }
+        } else if let Some(result) = becomes(kernel, *var, &bodies) {
+            moved.insert(*var, result);
         } else {
             let name = kernel.var(*var).name.clone();
             let ty = kernel.var(*var).ty;
             let array = kernel.fresh_array(&name, ty, Storage::Local);
             moved.insert(*var, array);
+            made.push(array);
         }
     }
     for (place, stmt) in copies {
@@ -62,7 +66,11 @@ pub(super) fn to_memory(kernel: &mut Kernel, segments: &mut Vec<Segment>) {
         let old = std::mem::take(body);
         *body = in_memory(kernel, old, &moved, true);
     }
-    let allocations = moved.values().map(|&array| {
+    for segment in segments.iter_mut() {
+        set_up(segment);
+    }
+    segments.retain(|s| !matches!(s, Segment::Run(body) if body.is_empty()));
+    let allocations = made.into_iter().map(|array| {
         Segment::Host(Stmt::Alloc {
             array,
             count: b::int(1),
@@ -70,6 +78,81 @@ pub(super) fn to_memory(kernel: &mut Kernel, segments: &mut Vec<Segment>) {
         })
     });
     segments.splice(0..0, allocations);
+}
+
+/// The scalar result that a variable is copied to in the end: it may live there from the start.
+fn becomes(kernel: &Kernel, var: VarId, bodies: &[&mut Vec<Stmt>]) -> Option<ArrayId> {
+    let mut copies = Vec::new();
+    let mut reads = 0;
+    for body in bodies {
+        visit::stmts(body, &mut |stmt| {
+            visit::own_exprs(stmt, &mut |e| {
+                visit::expr(e, &mut |node| {
+                    reads += usize::from(node.kind == ExprKind::Var(var))
+                });
+            });
+            if let Stmt::Store {
+                array,
+                index,
+                op: None,
+                value,
+                atomic: false,
+            } = stmt
+                && value.kind == ExprKind::Var(var)
+                && *index == b::int(0)
+            {
+                copies.push(*array);
+            }
+        });
+    }
+    let &[result] = copies.as_slice() else {
+        return None;
+    };
+    let mut named = 0;
+    for body in bodies {
+        visit::stmts(body, &mut |stmt| {
+            named += visit::arrays(stmt).iter().filter(|a| **a == result).count();
+        });
+    }
+    let declared = kernel.array(result);
+    // As the last statement of a launch: behind no test, in no loop.
+    let last = bodies
+        .iter()
+        .any(|body| matches!(body.as_slice(), [Stmt::Store { array, .. }] if *array == result));
+    let fits = declared.storage == Storage::Output && declared.elem == kernel.var(var).ty;
+    (reads == 1 && named == 1 && last && fits).then_some(result)
+}
+
+/// A launch that only sets an element fills it instead.
+fn set_up(segment: &mut Segment) {
+    let Segment::Run(body) = segment else {
+        return;
+    };
+    // What became the result itself needs no copy.
+    body.retain(|stmt| {
+        !matches!(stmt, Stmt::Store { array, index, op: None, value, .. }
+            if matches!(&value.kind, ExprKind::Load { array: from, index: at }
+                if from == array && **at == *index))
+    });
+    if let [
+        Stmt::Store {
+            array,
+            index,
+            op: None,
+            value,
+            ..
+        },
+    ] = body.as_slice()
+        && matches!(value.kind, ExprKind::Literal(_))
+        && *index == b::int(0)
+    {
+        *segment = Segment::Fill(Stmt::Fill {
+            array: *array,
+            start: index.clone(),
+            count: b::int(1),
+            value: value.clone(),
+        });
+    }
 }
 
 /// Variables that a statement reads or assigns.
