@@ -2,8 +2,9 @@
 
 mod support;
 
-use support::corpus::{check, listed, programs};
-use support::{compile, parse, words};
+use std::process::Command;
+use support::corpus::{check, files, listed, programs};
+use support::{compile, parse, root, words};
 
 /// As sparsec schedules by itself, and in one thread.
 const CUDA: [&str; 2] = ["--target", "cuda"];
@@ -63,5 +64,23 @@ fn defaults_are_shared_out() {
             !remarks.iter().any(|r| r.contains("one thread")),
             "{kernel}: {remarks:?}"
         );
+    }
+}
+
+/// `testdata/defaults` holds what sparsec schedules by itself, as it was looked at;
+/// `scripts/golden` rewrites it.
+#[test]
+fn default_kernels_are_as_they_were() {
+    for program in files("testdata/golden", "tc") {
+        let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+            .args(["-W", "no-performance", "--target", "cuda", "--stdout"])
+            .arg(&program)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let name = program.file_stem().unwrap().to_str().unwrap();
+        let path = root().join(format!("testdata/defaults/{name}.cu"));
+        let same = std::fs::read_to_string(&path).unwrap_or_default() == text;
+        assert!(same, "{} differs:\n{text}", path.display());
     }
 }

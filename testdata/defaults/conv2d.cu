@@ -1,0 +1,195 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "conv2d.h"
+
+/* conv2d
+ *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
+ *   split(w, s0_tile, s0_thread, 64)
+ *   reorder(b, s0_tile, s0_thread, op, h, ip, kh, kw)
+ *   parallelize(b, GPUBlock, NoRaces)
+ *   parallelize(s0_tile, GPUBlockY, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(64) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
+    int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
+    const float *SPARSEC_RESTRICT weight_vals, float *SPARSEC_RESTRICT out_vals) {
+    int64_t b = blockIdx.x;
+    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(W - KW + 64, 64); s0_tile += 65535) {
+        int64_t s0_thread = threadIdx.x;
+        if (s0_thread < sparsec_min_int64(64, W - KW + 1 - s0_tile * 64)) {
+            int64_t w = s0_tile * 64 + s0_thread;
+            for (int64_t op = 0; op < OP; op++) {
+                for (int64_t h = 0; h < H - KH + 1; h++) {
+                    float sum = 0.0f;
+                    for (int64_t ip = 0; ip < IP; ip++) {
+                        for (int64_t kh = 0; kh < KH; kh++) {
+                            for (int64_t kw = 0; kw < KW; kw++) {
+                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                            }
+                        }
+                    }
+                    out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = sum;
+                }
+            }
+        }
+    }
+}
+
+size_t conv2d_workspace(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH,
+    int64_t KW) {
+    (void)B; (void)IP; (void)H; (void)W; (void)OP; (void)KH; (void)KW;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int conv2d_device(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH, int64_t KW,
+    const float *in_vals, const float *weight_vals, float *out_vals, void *workspace,
+    cudaStream_t stream) {
+    (void)workspace;
+    SPARSEC_TRY(sparsec_launch(conv2d_kernel, B,
+        sparsec_min_int64(sparsec_floordiv(W - KW + 64, 64), 65535), 1, dim3(64, 1, 1), stream, IP, H,
+        W, OP, KH, KW, in_vals, weight_vals, out_vals));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, 0.0};
+static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, 0.0};
+static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, 0.0};
+
+int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
+    int error;
+    error = sparsec_check(in, &conv2d_in_spec);
+    if (error) return error;
+    error = sparsec_check(weight, &conv2d_weight_spec);
+    if (error) return error;
+    if (!out) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "out: no tensor given");
+    int64_t B = in->dims[0];
+    int64_t IP = in->dims[1];
+    int64_t H = in->dims[2];
+    int64_t W = in->dims[3];
+    int64_t OP = weight->dims[0];
+    int64_t KH = weight->dims[2];
+    int64_t KW = weight->dims[3];
+    error = sparsec_same_size("IP", "weight", weight->dims[1], "in", IP);
+    if (error) return error;
+    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 2 of `out` would be negative");
+    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `out` would be negative");
+    int64_t out_dims[] = {B, OP, H - KH + 1, W - KW + 1};
+    error = sparsec_shape_dense(out, &conv2d_out_spec, out_dims);
+    if (error) return error;
+    sparsec_memory memory;
+    const float *in_vals = (const float *)sparsec_upload_vals(&memory, in);
+    const float *weight_vals = (const float *)sparsec_upload_vals(&memory, weight);
+    float *out_vals = (float *)sparsec_room_vals(&memory, out);
+    void *workspace = memory.room((int64_t)conv2d_workspace(B, IP, H, W, OP, KH, KW), 1);
+    if (memory.error) return memory.error;
+    error = conv2d_device(B, IP, H, W, OP, KH, KW, in_vals, weight_vals, out_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(out, out_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_conv2d(int64_t n, int rounds) {
+    sparsec_tensor in = {};
+    const int64_t in_dims[] = {n, n, n, n};
+    sparsec_tensor weight = {};
+    const int64_t weight_dims[] = {n, n, n, n};
+    sparsec_tensor out = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&in, &conv2d_in_spec, in_dims, 1);
+    error |= smoke_fill(&weight, &conv2d_weight_spec, weight_dims, 2);
+    if (!error) error = conv2d(&in, &weight, &out);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = conv2d(&in, &weight, &out);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("conv2d", error, best);
+    sparsec_free_tensor(&in);
+    sparsec_free_tensor(&weight);
+    sparsec_free_tensor(&out);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_conv2d(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,215 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "mttkrp.h"
+
+/* mttkrp
+ *   A(i, j) = B(i, k, l) * C(k, j) * D(l, j)
+ *   B: {compressed, compressed, compressed}
+ *   split(j, s0_tile, s0_thread, 64)
+ *   reorder(i, s0_tile, s0_thread, k, l)
+ *   parallelize(i, GPUBlock, NoRaces)
+ *   parallelize(s0_tile, GPUBlockY, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(64) mttkrp_kernel(int64_t J,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
+    double *SPARSEC_RESTRICT A_vals) {
+    int64_t pB1 = blockIdx.x;
+    int64_t i = B1_crd[pB1];
+    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(J + 63, 64); s0_tile += 65535) {
+        __syncthreads();
+        int64_t s0_thread = threadIdx.x;
+        if (s0_thread < sparsec_min_int64(64, J - s0_tile * 64)) {
+            int64_t j = s0_tile * 64 + s0_thread;
+            double sum = 0.0;
+            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                int64_t k = B2_crd[pB2];
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    int64_t l = B3_crd[pB3];
+                    sum += B_vals[pB3] * C_vals[k * J + j] * D_vals[l * J + j];
+                }
+            }
+            A_vals[i * J + j] = sum;
+        }
+    }
+}
+
+size_t mttkrp_workspace(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count) {
+    (void)I; (void)K; (void)L; (void)J; (void)B1_count;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int mttkrp_device(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count,
+    const int32_t *B1_pos, const int32_t *B1_crd, const int32_t *B2_pos, const int32_t *B2_crd,
+    const int32_t *B3_pos, const int32_t *B3_crd, const double *B_vals, const double *C_vals,
+    const double *D_vals, double *A_vals, void *workspace, cudaStream_t stream) {
+    (void)K; (void)L; (void)B1_pos; (void)workspace;
+    SPARSEC_TRY(sparsec_clear(A_vals, I * J, sizeof *A_vals, stream));
+    SPARSEC_TRY(sparsec_launch(mttkrp_kernel, B1_count,
+        sparsec_min_int64(sparsec_floordiv(J + 63, 64), 65535), 1, dim3(64, 1, 1), stream, J, B1_crd,
+        B2_pos, B2_crd, B3_pos, B3_crd, B_vals, C_vals, D_vals, A_vals));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, 0.0};
+static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, 0.0};
+static const sparsec_level_spec mttkrp_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec mttkrp_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp_D_levels, 0.0};
+static const sparsec_level_spec mttkrp_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec mttkrp_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp_A_levels, 0.0};
+
+int mttkrp(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
+    sparsec_tensor *A) {
+    int error;
+    error = sparsec_check(B, &mttkrp_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &mttkrp_C_spec);
+    if (error) return error;
+    error = sparsec_check(D, &mttkrp_D_spec);
+    if (error) return error;
+    if (!A) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "A: no tensor given");
+    int64_t I = B->dims[0];
+    int64_t K = B->dims[1];
+    int64_t L = B->dims[2];
+    int64_t J = C->dims[1];
+    error = sparsec_same_size("K", "C", C->dims[0], "B", K);
+    if (error) return error;
+    error = sparsec_same_size("L", "D", D->dims[0], "B", L);
+    if (error) return error;
+    error = sparsec_same_size("J", "D", D->dims[1], "C", J);
+    if (error) return error;
+    int64_t A_dims[] = {I, J};
+    error = sparsec_shape_dense(A, &mttkrp_A_spec, A_dims);
+    if (error) return error;
+    int64_t B1_count = sparsec_parents(B, 1);
+    sparsec_memory memory;
+    const int32_t *B1_pos = (const int32_t *)sparsec_upload_pos(&memory, B, 0);
+    const int32_t *B1_crd = (const int32_t *)sparsec_upload_crd(&memory, B, 0);
+    const int32_t *B2_pos = (const int32_t *)sparsec_upload_pos(&memory, B, 1);
+    const int32_t *B2_crd = (const int32_t *)sparsec_upload_crd(&memory, B, 1);
+    const int32_t *B3_pos = (const int32_t *)sparsec_upload_pos(&memory, B, 2);
+    const int32_t *B3_crd = (const int32_t *)sparsec_upload_crd(&memory, B, 2);
+    const double *B_vals = (const double *)sparsec_upload_vals(&memory, B);
+    const double *C_vals = (const double *)sparsec_upload_vals(&memory, C);
+    const double *D_vals = (const double *)sparsec_upload_vals(&memory, D);
+    double *A_vals = (double *)sparsec_room_vals(&memory, A);
+    void *workspace = memory.room((int64_t)mttkrp_workspace(I, K, L, J, B1_count), 1);
+    if (memory.error) return memory.error;
+    error = mttkrp_device(I, K, L, J, B1_count, B1_pos, B1_crd, B2_pos, B2_crd, B3_pos, B3_crd, B_vals,
+        C_vals, D_vals, A_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(A, A_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_mttkrp(int64_t n, int rounds) {
+    sparsec_tensor B = {};
+    const int64_t B_dims[] = {n, n, n};
+    sparsec_tensor C = {};
+    const int64_t C_dims[] = {n, n};
+    sparsec_tensor D = {};
+    const int64_t D_dims[] = {n, n};
+    sparsec_tensor A = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&B, &mttkrp_B_spec, B_dims, 1);
+    error |= smoke_fill(&C, &mttkrp_C_spec, C_dims, 2);
+    error |= smoke_fill(&D, &mttkrp_D_spec, D_dims, 3);
+    if (!error) error = mttkrp(&B, &C, &D, &A);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = mttkrp(&B, &C, &D, &A);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("mttkrp", error, best);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    sparsec_free_tensor(&D);
+    sparsec_free_tensor(&A);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_mttkrp(n, rounds);
+    return failed;
+}
+#endif

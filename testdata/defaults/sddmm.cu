@@ -1,0 +1,236 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "sddmm.h"
+
+/* sddmm
+ *   D(i, j) = A(i, j) * B(i, k) * C(k, j)
+ *   A: {dense, compressed}
+ *   D: {dense, compressed}
+ *   fuse(i, j, s0_f1)
+ *   pos(s0_f1, s0_p, A(i,j))
+ *   split(s0_p, s0_block, s0_own, 16)
+ *   split(k, s0_k0, s0_k1, 16)
+ *   reorder(s0_block, s0_own, s0_k1, s0_k0)
+ *   parallelize(s0_block, GPUBlock, NoRaces)
+ *   parallelize(s0_own, GPUWarp, NoRaces)
+ *   parallelize(s0_k1, GPUThread, Temporary)
+ */
+static __global__ void __launch_bounds__(256) sddmm_kernel1(int64_t M,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT D2_pos) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < M + 1) {
+        D2_pos[k] = A2_pos[k];
+    }
+}
+
+static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
+    const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *SPARSEC_RESTRICT D2_crd) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < A2_count) {
+        D2_crd[k] = A2_crd[k];
+    }
+}
+
+static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t N, int64_t K,
+    int64_t A2_count, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
+    double *SPARSEC_RESTRICT D_vals) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_own = threadIdx.x / 16;
+    if (s0_own < sparsec_min_int64(16, A2_count - s0_block * 16)) {
+        int64_t s0_p = s0_block * 16 + s0_own;
+        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, 0, M, s0_p + 1);
+        int64_t pA1 = pA1_next - 1;
+        int64_t j = A2_crd[s0_p];
+        double sum = 0.0;
+        int64_t s0_k1 = threadIdx.x % 16;
+        for (int64_t s0_k0 = 0; s0_k0 < sparsec_min_int64((K + 15) / 16, (K - s0_k1 + 15) / 16); s0_k0++) {
+            int64_t k = s0_k0 * 16 + s0_k1;
+            sum += A_vals[s0_p] * B_vals[pA1 * K + k] * C_vals[k * N + j];
+        }
+        sum = sparsec_reduce_lanes<16>(sum, sparsec_add());
+        if (threadIdx.x % 16 == 0) {
+            D_vals[s0_p] = sum;
+        }
+    }
+}
+
+size_t sddmm_workspace(int64_t M, int64_t N, int64_t K, int64_t A2_count) {
+    (void)M; (void)N; (void)K; (void)A2_count;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_t *A2_pos,
+    const int32_t *A2_crd, const double *A_vals, const double *B_vals, const double *C_vals,
+    int32_t *D2_pos, int32_t *D2_crd, double *D_vals, void *workspace, cudaStream_t stream) {
+    (void)workspace;
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel1, sparsec_floordiv(M + 256, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, A2_pos, D2_pos));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
+        dim3(256, 1, 1), stream, A2_count, A2_crd, D2_crd));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(A2_count + 15, 16), 1, 1,
+        dim3(256, 1, 1), stream, M, N, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, C_vals, D_vals));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec sddmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec sddmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sddmm_A_levels, 0.0};
+static const sparsec_level_spec sddmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sddmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, sddmm_B_levels, 0.0};
+static const sparsec_level_spec sddmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sddmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, sddmm_C_levels, 0.0};
+static const sparsec_level_spec sddmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec sddmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, sddmm_D_levels, 0.0};
+
+int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
+    sparsec_tensor *D) {
+    int error;
+    error = sparsec_check(A, &sddmm_A_spec);
+    if (error) return error;
+    error = sparsec_check(B, &sddmm_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &sddmm_C_spec);
+    if (error) return error;
+    if (!D) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "D: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    int64_t K = B->dims[1];
+    error = sparsec_same_size("M", "B", B->dims[0], "A", M);
+    if (error) return error;
+    error = sparsec_same_size("K", "C", C->dims[0], "B", K);
+    if (error) return error;
+    error = sparsec_same_size("N", "C", C->dims[1], "A", N);
+    if (error) return error;
+    int64_t D_dims[] = {M, N};
+    error = sparsec_shape(D, &sddmm_D_spec, D_dims);
+    if (error) return error;
+    int64_t A2_count = sparsec_parents(A, 2);
+    sparsec_memory memory;
+    const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
+    const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
+    const double *A_vals = (const double *)sparsec_upload_vals(&memory, A);
+    const double *B_vals = (const double *)sparsec_upload_vals(&memory, B);
+    const double *C_vals = (const double *)sparsec_upload_vals(&memory, C);
+    int32_t *D2_pos = (int32_t *)memory.room(M + 1, sizeof(int32_t));
+    int32_t *D2_crd = (int32_t *)memory.room(A2_count, sizeof(int32_t));
+    double *D_vals = (double *)memory.room(A2_count, sizeof(double));
+    void *workspace = memory.room((int64_t)sddmm_workspace(M, N, K, A2_count), 1);
+    if (memory.error) return memory.error;
+    error = sddmm_device(M, N, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, C_vals, D2_pos, D2_crd,
+        D_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_level(D, 1, D2_pos, D2_crd);
+    if (error) return error;
+    error = sparsec_download_result(D, D_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_sddmm(int64_t n, int rounds) {
+    sparsec_tensor A = {};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor B = {};
+    const int64_t B_dims[] = {n, n};
+    sparsec_tensor C = {};
+    const int64_t C_dims[] = {n, n};
+    sparsec_tensor D = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &sddmm_A_spec, A_dims, 1);
+    error |= smoke_fill(&B, &sddmm_B_spec, B_dims, 2);
+    error |= smoke_fill(&C, &sddmm_C_spec, C_dims, 3);
+    if (!error) error = sddmm(&A, &B, &C, &D);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = sddmm(&A, &B, &C, &D);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("sddmm", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    sparsec_free_tensor(&D);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_sddmm(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,204 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "sgemm.h"
+
+/* sgemm
+ *   C(i, j) = b * C(i, j)
+ *   C(i, j) += a * A(i, k) * B(k, j)
+ *   split(S0.j, s0_tile, s0_thread, 64)
+ *   reorder(S0.i, s0_tile, s0_thread)
+ *   parallelize(S0.i, GPUBlock, NoRaces)
+ *   parallelize(s0_tile, GPUBlockY, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(S1.j, s1_tile, s1_thread, 64)
+ *   reorder(S1.i, s1_tile, s1_thread, k)
+ *   parallelize(S1.i, GPUBlock, NoRaces)
+ *   parallelize(s1_tile, GPUBlockY, NoRaces)
+ *   parallelize(s1_thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(64) sgemm_kernel1(int64_t K, float b,
+    float *SPARSEC_RESTRICT C_vals) {
+    int64_t i = blockIdx.x;
+    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(K + 63, 64); s0_tile += 65535) {
+        int64_t s0_thread = threadIdx.x;
+        if (s0_thread < sparsec_min_int64(64, K - s0_tile * 64)) {
+            int64_t j = s0_tile * 64 + s0_thread;
+            C_vals[i * K + j] = b * C_vals[i * K + j];
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(64) sgemm_kernel2(int64_t M, int64_t K, float a,
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
+    float *SPARSEC_RESTRICT C_vals) {
+    int64_t i = blockIdx.x;
+    for (int64_t s1_tile = blockIdx.y; s1_tile < sparsec_floordiv(K + 63, 64); s1_tile += 65535) {
+        int64_t s1_thread = threadIdx.x;
+        if (s1_thread < sparsec_min_int64(64, K - s1_tile * 64)) {
+            int64_t j = s1_tile * 64 + s1_thread;
+            float sum = 0.0f;
+            for (int64_t k = 0; k < M; k++) {
+                sum += a * A_vals[i * M + k] * B_vals[k * K + j];
+            }
+            C_vals[i * K + j] += sum;
+        }
+    }
+}
+
+size_t sgemm_workspace(int64_t N, int64_t M, int64_t K, float a, float b) {
+    (void)N; (void)M; (void)K; (void)a; (void)b;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int sgemm_device(int64_t N, int64_t M, int64_t K, float a, float b, const float *A_vals,
+    const float *B_vals, float *C_vals, void *workspace, cudaStream_t stream) {
+    (void)workspace;
+    SPARSEC_TRY(sparsec_launch(sgemm_kernel1, N, sparsec_min_int64(sparsec_floordiv(K + 63, 64), 65535),
+        1, dim3(64, 1, 1), stream, K, b, C_vals));
+    SPARSEC_TRY(sparsec_launch(sgemm_kernel2, N, sparsec_min_int64(sparsec_floordiv(K + 63, 64), 65535),
+        1, dim3(64, 1, 1), stream, M, K, a, A_vals, B_vals, C_vals));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec sgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, sgemm_A_levels, 0.0};
+static const sparsec_level_spec sgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, sgemm_B_levels, 0.0};
+static const sparsec_level_spec sgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_spec sgemm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, sgemm_C_levels, 0.0};
+
+int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
+    int error;
+    error = sparsec_check(A, &sgemm_A_spec);
+    if (error) return error;
+    error = sparsec_check(B, &sgemm_B_spec);
+    if (error) return error;
+    error = sparsec_check(C, &sgemm_C_spec);
+    if (error) return error;
+    int64_t N = A->dims[0];
+    int64_t M = A->dims[1];
+    int64_t K = B->dims[1];
+    error = sparsec_same_size("M", "B", B->dims[0], "A", M);
+    if (error) return error;
+    error = sparsec_same_size("N", "C", C->dims[0], "A", N);
+    if (error) return error;
+    error = sparsec_same_size("K", "C", C->dims[1], "B", K);
+    if (error) return error;
+    sparsec_memory memory;
+    const float *A_vals = (const float *)sparsec_upload_vals(&memory, A);
+    const float *B_vals = (const float *)sparsec_upload_vals(&memory, B);
+    float *C_vals = (float *)sparsec_upload_vals(&memory, C);
+    void *workspace = memory.room((int64_t)sgemm_workspace(N, M, K, a, b), 1);
+    if (memory.error) return memory.error;
+    error = sgemm_device(N, M, K, a, b, A_vals, B_vals, C_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(C, C_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_sgemm(int64_t n, int rounds) {
+    float a = 0.5f;
+    float b = 0.5f;
+    sparsec_tensor A = {};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor B = {};
+    const int64_t B_dims[] = {n, n};
+    sparsec_tensor C = {};
+    const int64_t C_dims[] = {n, n};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &sgemm_A_spec, A_dims, 3);
+    error |= smoke_fill(&B, &sgemm_B_spec, B_dims, 4);
+    error |= smoke_fill(&C, &sgemm_C_spec, C_dims, 5);
+    if (!error) error = sgemm(a, b, &A, &B, &C);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = sgemm(a, b, &A, &B, &C);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("sgemm", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_sgemm(n, rounds);
+    return failed;
+}
+#endif

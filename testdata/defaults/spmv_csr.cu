@@ -1,0 +1,219 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "spmv_csr.h"
+
+/* spmv_csr
+ *   y(i) +=! val(p) * x(crd(p)) where i in 0:R - 1, p in pos(i):pos(i + 1)
+ *   split(i, s0_block, s0_thread, 256)
+ *   parallelize(s0_block, GPUBlock, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(256) spmv_csr_kernel(int64_t R,
+    const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
+    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
+    double *SPARSEC_RESTRICT y_vals) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, R - 1 - s0_block * 256)) {
+        int64_t i = s0_block * 256 + s0_thread;
+        double sum = 0.0;
+        for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
+            sum += val_vals[p] * x_vals[crd_vals[p]];
+        }
+        y_vals[i] = sum;
+    }
+}
+
+size_t spmv_csr_workspace(int64_t R, int64_t Z, int64_t N) {
+    (void)R; (void)Z; (void)N;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int spmv_csr_device(int64_t R, int64_t Z, int64_t N, const int32_t *pos_vals,
+    const int32_t *crd_vals, const double *val_vals, const double *x_vals, double *y_vals,
+    void *workspace, cudaStream_t stream) {
+    (void)Z; (void)N; (void)workspace;
+    SPARSEC_TRY(sparsec_launch(spmv_csr_kernel, sparsec_floordiv(R + 254, 256), 1, 1, dim3(256, 1, 1),
+        stream, R, pos_vals, crd_vals, val_vals, x_vals, y_vals));
+    return SPARSEC_OK;
+}
+
+/* Data-dependent subscripts and bounds stay inside their tensors. */
+static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRICT pos_vals,
+    const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
+    const double *SPARSEC_RESTRICT x_vals) {
+    (void)val_vals; (void)x_vals;
+    bool out_of_range = false;
+    for (int64_t i = 0; i < R - 1; i++) {
+        out_of_range = out_of_range || (pos_vals[i] < pos_vals[i + 1] && (pos_vals[i] < 0 || Z < pos_vals[i + 1]));
+    }
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
+    bool out_of_range2 = false;
+    for (int64_t i = 0; i < R - 1; i++) {
+        for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
+            out_of_range2 = out_of_range2 || (crd_vals[p] < 0 || crd_vals[p] >= N);
+        }
+    }
+    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec spmv_csr_pos_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_pos_spec = {"pos", SPARSEC_INT32, 1, 32, spmv_csr_pos_levels, 0.0};
+static const sparsec_level_spec spmv_csr_crd_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_crd_spec = {"crd", SPARSEC_INT32, 1, 32, spmv_csr_crd_levels, 0.0};
+static const sparsec_level_spec spmv_csr_val_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_val_spec = {"val", SPARSEC_FLOAT64, 1, 32, spmv_csr_val_levels, 0.0};
+static const sparsec_level_spec spmv_csr_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_csr_x_levels, 0.0};
+static const sparsec_level_spec spmv_csr_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_csr_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_csr_y_levels, 0.0};
+
+int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec_tensor *val,
+    const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(pos, &spmv_csr_pos_spec);
+    if (error) return error;
+    error = sparsec_check(crd, &spmv_csr_crd_spec);
+    if (error) return error;
+    error = sparsec_check(val, &spmv_csr_val_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_csr_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t R = pos->dims[0];
+    int64_t Z = crd->dims[0];
+    int64_t N = x->dims[0];
+    error = sparsec_same_size("Z", "val", val->dims[0], "crd", Z);
+    if (error) return error;
+    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `y` would be negative");
+    int64_t y_dims[] = {R - 1};
+    error = sparsec_shape_dense(y, &spmv_csr_y_spec, y_dims);
+    if (error) return error;
+    error = spmv_csr_check(R, Z, N, (const int32_t *)pos->vals, (const int32_t *)crd->vals,
+        (const double *)val->vals, (const double *)x->vals);
+    if (error) return sparsec_fail_code(error);
+    sparsec_memory memory;
+    const int32_t *pos_vals = (const int32_t *)sparsec_upload_vals(&memory, pos);
+    const int32_t *crd_vals = (const int32_t *)sparsec_upload_vals(&memory, crd);
+    const double *val_vals = (const double *)sparsec_upload_vals(&memory, val);
+    const double *x_vals = (const double *)sparsec_upload_vals(&memory, x);
+    double *y_vals = (double *)sparsec_room_vals(&memory, y);
+    void *workspace = memory.room((int64_t)spmv_csr_workspace(R, Z, N), 1);
+    if (memory.error) return memory.error;
+    error = spmv_csr_device(R, Z, N, pos_vals, crd_vals, val_vals, x_vals, y_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(y, y_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv_csr(int64_t n, int rounds) {
+    sparsec_tensor pos = {};
+    const int64_t pos_dims[] = {n};
+    sparsec_tensor crd = {};
+    const int64_t crd_dims[] = {n};
+    sparsec_tensor val = {};
+    const int64_t val_dims[] = {n};
+    sparsec_tensor x = {};
+    const int64_t x_dims[] = {n};
+    sparsec_tensor y = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&pos, &spmv_csr_pos_spec, pos_dims, 1);
+    error |= smoke_fill(&crd, &spmv_csr_crd_spec, crd_dims, 2);
+    error |= smoke_fill(&val, &spmv_csr_val_spec, val_dims, 3);
+    error |= smoke_fill(&x, &spmv_csr_x_spec, x_dims, 4);
+    if (!error) error = spmv_csr(&pos, &crd, &val, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv_csr(&pos, &crd, &val, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv_csr", error, best);
+    sparsec_free_tensor(&pos);
+    sparsec_free_tensor(&crd);
+    sparsec_free_tensor(&val);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv_csr(n, rounds);
+    return failed;
+}
+#endif

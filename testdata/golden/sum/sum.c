@@ -1,0 +1,137 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "sum.h"
+
+/* sum
+ *   s = A(i, j) * A(i, j)
+ *   A: {dense, compressed}
+ */
+int sum_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    double *SPARSEC_RESTRICT s_vals) {
+    (void)N; (void)A2_crd;
+    double sum = 0.0;
+    for (int64_t i = 0; i < M; i++) {
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            sum += A_vals[pA2] * A_vals[pA2];
+        }
+    }
+    s_vals[0] = sum;
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec sum_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec sum_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sum_A_levels, 0.0};
+static const sparsec_spec sum_s_spec = {"s", SPARSEC_FLOAT64, 0, 32, NULL, 0.0};
+
+int sum(const sparsec_tensor *A, sparsec_tensor *s) {
+    int error;
+    error = sparsec_check(A, &sum_A_spec);
+    if (error) return error;
+    if (!s) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "s: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_shape_dense(s, &sum_s_spec, NULL);
+    if (error) return error;
+    error = sum_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (double *)s->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_sum(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor s = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &sum_A_spec, A_dims, 1);
+    if (!error) error = sum(&A, &s);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = sum(&A, &s);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("sum", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&s);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_sum(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,29 @@
+/* Written by sparsec. Every function returns 0, or an enum sparsec_status with its
+ * reason in sparsec_error(). */
+#ifndef SPARSEC_KERNELS_TTM_H
+#define SPARSEC_KERNELS_TTM_H
+
+#include "sparsec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ttm
+ *   A(i, j, r) +=! B(i, j, k) * C(k, r)
+ *   B: {compressed, compressed, compressed}
+ */
+/* Checked; makes A (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A);
+
+/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_RESTRICT B1_pos,
+    const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
+    const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
+    const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
