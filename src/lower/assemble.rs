@@ -6,12 +6,10 @@
 //! when something was appended below it. Capacity grows geometrically; values are
 //! computed once.
 
-use super::gaps::assigned;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::format::LevelKind;
-use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
 use crate::program::ir::{TensorId, VarId};
@@ -24,7 +22,7 @@ pub(crate) struct Assembly {
     pub(super) groups: Vec<Group>,
     /// Room of the values, where dense levels below the last group give each of its
     /// positions a block of its own.
-    block_capacity: Option<ir::VarId>,
+    pub(super) block_capacity: Option<ir::VarId>,
     /// Some coordinate of a dense level above a group may be skipped, so its `pos`
     /// entry must be filled in afterwards.
     pub(super) gaps: bool,
@@ -32,13 +30,13 @@ pub(crate) struct Assembly {
 
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    first: usize,
+    pub(super) first: usize,
     pub(super) last: usize,
-    counter: ir::VarId,
-    capacity: ir::VarId,
-    pos: ArrayId,
+    pub(super) counter: ir::VarId,
+    pub(super) capacity: ir::VarId,
+    pub(super) pos: ArrayId,
     /// Room of `pos`, where the number of parents is not known beforehand.
-    pos_capacity: Option<ir::VarId>,
+    pub(super) pos_capacity: Option<ir::VarId>,
 }
 
 /// The path of the result at a place in the loops.
@@ -48,18 +46,7 @@ pub(crate) struct ResultCursor {
     pub level: usize,
     pub pos: Expr,
     /// Coordinates of the group's outer levels, not yet written.
-    pending: Vec<Expr>,
-}
-
-/// A statement for which a result's level was opened.
-#[derive(Clone, Copy)]
-struct Opened<'s> {
-    /// The number of the result.
-    at: usize,
-    root: VarId,
-    stmt: &'s Stmt,
-    /// Coordinates to be written with the element.
-    pending: &'s [Expr],
+    pub(super) pending: Vec<Expr>,
 }
 
 impl Assembly {
@@ -82,11 +69,11 @@ impl Assembly {
 /// Elements that a growing array has room for at first.
 const FIRST_ROOM: i64 = 16;
 
-fn index(var: ir::VarId) -> Expr {
+pub(super) fn index(var: ir::VarId) -> Expr {
     b::var(var, ScalarType::I64)
 }
 
-fn grow(arrays: Vec<ArrayId>, capacity: ir::VarId, needed: Expr) -> ir::Stmt {
+pub(super) fn grow(arrays: Vec<ArrayId>, capacity: ir::VarId, needed: Expr) -> ir::Stmt {
     ir::Stmt::Grow {
         arrays,
         capacity,
@@ -171,232 +158,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Lowers `stmt` where `root` became known, writing the levels of results that store it.
-    pub(super) fn open_result(
-        &mut self,
-        stmt: &Stmt,
-        scope: Scope,
-        root: Option<VarId>,
-    ) -> Lower<Vec<ir::Stmt>> {
-        match (root, stmt) {
-            // Joined statements: each writes its own result.
-            (Some(root), Stmt::Sequence(parts)) if self.nests.len() > 1 => {
-                let mut out = Vec::new();
-                for part in self.by_result(parts) {
-                    out.extend(self.open_from(0, &part, scope.clone(), root)?);
-                }
-                Ok(out)
-            }
-            (Some(root), _) => self.open_from(0, stmt, scope, root),
-            (None, _) => self.stmt(stmt, &scope),
-        }
-    }
-
-    /// The parts of a sequence, of which those that assign the same appended results stay
-    /// together.
-    fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
-        let appended = |stmt: &Stmt| -> Vec<TensorId> {
-            let made = assigned(stmt);
-            let own = self.assemblies.iter().map(|a| a.tensor);
-            own.filter(|tensor| made.contains(tensor)).collect()
-        };
-        let mut groups: Vec<(Vec<TensorId>, Vec<Stmt>)> = Vec::new();
-        for part in parts {
-            let own = appended(part);
-            match groups.last_mut() {
-                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
-                Some(_) | None => groups.push((own, vec![part.clone()])),
-            }
-        }
-        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
-            1 => stmts.remove(0),
-            _ => Stmt::Sequence(stmts),
-        });
-        stmts.collect()
-    }
-
-    /// Opens the results from number `at` on.
-    fn open_from(
-        &mut self,
-        at: usize,
-        stmt: &Stmt,
-        mut scope: Scope,
-        root: VarId,
-    ) -> Lower<Vec<ir::Stmt>> {
-        let assembly = self.assemblies.get(at).cloned();
-        let (Some(assembly), Some(cursor)) = (assembly, scope.results.get(at).cloned()) else {
-            return self.stmt(stmt, &scope);
-        };
-        let format = self.tensor(assembly.tensor).format.clone();
-        let last_group = assembly.groups.last().map_or(0, |g| g.last);
-        if cursor.level > last_group
-            || assembly.lhs[format.modes[cursor.level]] != root
-            || !assigned(stmt).contains(&assembly.tensor)
-        {
-            return self.open_from(at + 1, stmt, scope, root);
-        }
-        let coordinate = self.known(root, &scope)?;
-        let Some(g) = assembly.group_of(cursor.level) else {
-            let extent = self.extent(assembly.tensor, cursor.level);
-            if !self.covers(root, assembly.tensor, cursor.level) {
-                self.note_gaps(root);
-            }
-            scope.results[at] = ResultCursor {
-                level: cursor.level + 1,
-                pos: b::add(b::mul(cursor.pos, extent), coordinate),
-                ..cursor
-            };
-            return self.open_from(at + 1, stmt, scope, root);
-        };
-        let group = assembly.groups[g].clone();
-        let mut pending = cursor.pending.clone();
-        pending.push(coordinate);
-        let counter = index(group.counter);
-        scope.results[at] = ResultCursor {
-            tensor: assembly.tensor,
-            level: cursor.level + 1,
-            pos: counter.clone(),
-            pending: if cursor.level < group.last {
-                pending.clone()
-            } else {
-                Vec::new()
-            },
-        };
-        if cursor.level < group.last {
-            return self.open_from(at + 1, stmt, scope, root);
-        }
-        let inside = Opened {
-            at,
-            root,
-            stmt,
-            pending: &pending,
-        };
-        match assembly.groups.get(g + 1) {
-            Some(next) => self.commit_if_any(&assembly, &group, &next.clone(), inside, scope),
-            None => self.commit_element(&assembly, &group, inside, scope),
-        }
-    }
-
-    /// An outer coordinate: kept if something was appended below it.
-    fn commit_if_any(
-        &mut self,
-        assembly: &Assembly,
-        group: &Group,
-        next: &Group,
-        inside: Opened<'_>,
-        scope: Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
-        let counter = index(group.counter);
-        let parents = self.extents(assembly.tensor, group.last + 1, next.first);
-        let mut out = Vec::new();
-        if let Some(capacity) = next.pos_capacity {
-            let begin = b::mul(counter.clone(), parents.clone());
-            out.push(grow(
-                vec![next.pos],
-                capacity,
-                b::add(b::add(begin.clone(), parents.clone()), b::int(1)),
-            ));
-            if parents != b::int(1) {
-                out.push(ir::Stmt::Fill {
-                    array: next.pos,
-                    start: b::add(begin, b::int(1)),
-                    count: parents,
-                    value: b::literal(crate::scalar::Literal::ZERO, ScalarType::I64),
-                });
-            }
-        }
-        let name = format!(
-            "p{}{}_begin",
-            self.tensor(assembly.tensor).name,
-            next.first + 1
-        );
-        let (begin, begin_value) = self.fresh_index(&name, false);
-        out.push(ir::Stmt::Let {
-            var: begin,
-            init: index(next.counter),
-        });
-        out.extend(self.open_from(inside.at + 1, inside.stmt, scope, inside.root)?);
-        let mut then = vec![grow(
-            self.coordinate_arrays(assembly, group),
-            group.capacity,
-            b::add(counter, b::int(1)),
-        )];
-        then.extend(self.append(assembly, group, inside.pending));
-        out.push(ir::Stmt::If {
-            cond: b::lt(begin_value, index(next.counter)),
-            then,
-            otherwise: vec![],
-        });
-        Ok(out)
-    }
-
-    /// The innermost coordinate, with its value or block of values.
-    fn commit_element(
-        &mut self,
-        assembly: &Assembly,
-        group: &Group,
-        inside: Opened<'_>,
-        mut scope: Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
-        let Opened { at, root, stmt, .. } = inside;
-        let several = self.assemblies.iter().skip(at + 1);
-        let made = assigned(stmt);
-        if several.clone().any(|other| made.contains(&other.tensor)) {
-            let name = &self.tensor(assembly.tensor).name;
-            return Err(self.error(
-                crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
-                format!("sharing the loop inside an element of `{name}` is not supported yet"),
-                "joined with a statement that appends, too",
-            ));
-        }
-        let counter = index(group.counter);
-        let values = self.storage[&assembly.tensor].values;
-        let needed = b::add(counter.clone(), b::int(1));
-        let mut out = Vec::new();
-        let mut arrays = self.coordinate_arrays(assembly, group);
-        match assembly.block_capacity {
-            None => {
-                arrays.push(values);
-                out.push(grow(arrays, group.capacity, needed));
-            }
-            Some(capacity) => {
-                let order = self.tensor(assembly.tensor).format.order();
-                let block = self.extents(assembly.tensor, group.last + 1, order);
-                let tensor = self.tensor(assembly.tensor);
-                let fill = b::literal(tensor.fill, tensor.ty.compute());
-                out.push(grow(arrays, group.capacity, needed.clone()));
-                out.push(grow(vec![values], capacity, b::mul(needed, block.clone())));
-                out.push(ir::Stmt::Fill {
-                    array: values,
-                    start: b::mul(counter, block.clone()),
-                    count: block,
-                    value: fill,
-                });
-            }
-        }
-        let append = self.append(assembly, group, inside.pending);
-        if !self.may_be_vacuous(stmt, &scope) {
-            out.extend(self.open_from(at + 1, stmt, scope, root)?);
-            out.extend(append);
-            return Ok(out);
-        }
-        let name = format!("any_{}", self.tensor(assembly.tensor).name);
-        let flag = self.fresh(&name, ScalarType::Bool, true);
-        out.push(ir::Stmt::Let {
-            var: flag,
-            init: b::boolean(false),
-        });
-        scope.touched = Some(flag);
-        out.extend(self.open_from(at + 1, stmt, scope, root)?);
-        out.push(ir::Stmt::If {
-            cond: b::var(flag, ScalarType::Bool),
-            then: append,
-            otherwise: vec![],
-        });
-        Ok(out)
-    }
-
-    fn coordinate_arrays(&self, assembly: &Assembly, group: &Group) -> Vec<ArrayId> {
+    pub(super) fn coordinate_arrays(&self, assembly: &Assembly, group: &Group) -> Vec<ArrayId> {
         let levels = &self.storage[&assembly.tensor].levels;
         (group.first..=group.last)
             .filter_map(|level| levels[level].1)
@@ -404,7 +166,12 @@ impl Lowerer<'_> {
     }
 
     /// Writes the group's coordinates and counts.
-    fn append(&self, assembly: &Assembly, group: &Group, pending: &[Expr]) -> Vec<ir::Stmt> {
+    pub(super) fn append(
+        &self,
+        assembly: &Assembly,
+        group: &Group,
+        pending: &[Expr],
+    ) -> Vec<ir::Stmt> {
         let counter = index(group.counter);
         let mut out: Vec<ir::Stmt> = self
             .coordinate_arrays(assembly, group)
@@ -432,7 +199,7 @@ impl Lowerer<'_> {
     }
 
     /// The product of the extents of some levels.
-    fn extents(&self, tensor: TensorId, from: usize, to: usize) -> Expr {
+    pub(super) fn extents(&self, tensor: TensorId, from: usize, to: usize) -> Expr {
         (from..to)
             .map(|level| self.extent(tensor, level))
             .fold(b::int(1), b::mul)

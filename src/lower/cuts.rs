@@ -73,7 +73,7 @@ impl Lowerer<'_> {
             let name = self.graph.var(part).name.clone();
             let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
             let lo = self.named(&format!("{name}_begin"), linear::add(&start, &lo), place);
-            let hi = super::positions::tile_end(&start, &hi, Some(&lo));
+            let hi = super::walk::tile_end(&start, &hi, Some(&lo));
             let hi = self.named(&format!("{name}_end"), hi, place);
             let stored = self.stored_parent(part);
             let mut then = Vec::new();

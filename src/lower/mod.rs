@@ -18,6 +18,8 @@ mod gaps;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
+mod nest;
+mod open;
 pub mod pattern;
 pub mod positions;
 mod prefetch;
@@ -30,11 +32,12 @@ pub mod simplify;
 mod starts;
 #[cfg(test)]
 mod tests;
+mod walk;
 pub mod workspace;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::concretize::concretize;
-use crate::graph::{Graph, Nest, Stmt};
+use crate::graph::{Graph, Nest};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
 use crate::program::ir::{Literal, ReduceOp, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
@@ -377,103 +380,6 @@ impl<'g> Lowerer<'g> {
             .iter()
             .map(|d| self.size_expr(d))
             .fold(b::int(1), b::mul)
-    }
-
-    fn nest(&mut self, nests: &[&Nest], stmt: &Stmt) -> Lower<Vec<ir::Stmt>> {
-        let Some(&nest) = nests.first() else {
-            return Ok(Vec::new());
-        };
-        self.span = nest.span;
-        self.nests = nests.iter().map(|&n| n.clone()).collect();
-        self.table = Table::of(self.graph, &self.tensors, stmt);
-        self.prefill.clear();
-        self.droppable = match nests {
-            [only] => self.droppable_tensors(only),
-            _ => BTreeSet::new(),
-        };
-        self.droppable.extend(&self.graph.workspaces);
-        self.assemblies.clear();
-        self.patterns.clear();
-        let mut out = Vec::new();
-        let mut scope = Scope {
-            cursors: self.table.start(),
-            ..Scope::default()
-        };
-        for nest in nests {
-            if !self.tensor(nest.tensor).is_sparse() {
-                continue;
-            }
-            let source = crate::graph::pattern::source(self.graph, nest);
-            let pattern =
-                source.and_then(|source| self.begin_pattern(nest, &source, stmt, &mut out));
-            let once = self.graph.once.iter().find(|o| o.tensor == nest.tensor);
-            if let Some(once) = once {
-                let input = |&(operand, _): &(TensorId, usize)| {
-                    matches!(self.tensor(operand).role, Role::Input | Role::InOut)
-                };
-                if pattern.is_none() || !self.follows.get(&nest.tensor).is_some_and(input) {
-                    let name = &self.tensor(nest.tensor).name;
-                    return Err(crate::graph::pattern::follows_nothing(name, once.span));
-                }
-            }
-            if let Some(pattern) = pattern {
-                self.droppable.insert(nest.tensor);
-                self.patterns.push(pattern);
-            } else {
-                self.follows.remove(&nest.tensor);
-                self.droppable.insert(nest.tensor);
-                let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
-                scope.results.push(assembly.start());
-                self.assemblies.push(assembly);
-            }
-        }
-        // With nothing absent, only constants fold.
-        let mut dropped = BTreeSet::new();
-        let loops = match self.simplify(stmt, &BTreeSet::new(), &mut dropped) {
-            Some(stmt) => {
-                out.extend(self.find_starts(&mut scope)?);
-                self.inside(&stmt, scope, None)?
-            }
-            None => Vec::new(),
-        };
-        self.prefill.append(&mut dropped);
-        for tensor in self.prefill.clone() {
-            if self.graph.workspaces.contains(&tensor) {
-                continue;
-            }
-            if let Some(arrays) = self.storage.get(&tensor) {
-                let ty = self.tensor(tensor).ty.compute();
-                out.push(ir::Stmt::Fill {
-                    array: arrays.values,
-                    start: b::int(0),
-                    count: self.element_count(tensor),
-                    value: b::literal(self.tensor(tensor).fill, ty),
-                });
-            }
-        }
-        let assemblies = std::mem::take(&mut self.assemblies);
-        self.refuse_skipped_rows(&assemblies)?;
-        let made = assemblies.iter().rev();
-        out.extend(made.fold(loops, |loops, made| self.finish_assembly(made, loops)));
-        Ok(out)
-    }
-
-    /// An assignment that stores the fill where operands are absent may be left
-    /// out, if the whole tensor is set to its fill before and no element outside
-    /// the statement's ranges or read by it is lost by that.
-    fn droppable_tensors(&self, nest: &Nest) -> BTreeSet<TensorId> {
-        let tensor = self.tensor(nest.tensor);
-        let whole = nest.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
-            self.graph
-                .static_range(var)
-                .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
-        });
-        let reads = crate::graph::terms::reads(&nest.rhs, nest.tensor);
-        if tensor.is_sparse() || (whole && !reads && !tensor.dims.is_empty()) {
-            BTreeSet::from([nest.tensor])
-        } else {
-            BTreeSet::new()
-        }
     }
 
     fn error(&self, code: crate::diagnostic::Code, message: String, label: &str) -> Diagnostic {

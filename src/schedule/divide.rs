@@ -31,6 +31,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         inner,
         parts,
     });
-    super::reorder::check_all(&graph, arguments)?;
+    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }

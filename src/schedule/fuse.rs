@@ -79,7 +79,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         inner,
         fused,
     });
-    super::reorder::check_all(&graph, arguments)?;
+    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }
 

@@ -13,6 +13,7 @@ pub mod divide;
 pub mod fuse;
 pub mod inspect;
 pub mod join;
+pub mod legal;
 pub mod matching;
 pub mod mergeby;
 pub mod parallelize;

@@ -88,7 +88,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         access,
         span: arguments.span,
     });
-    super::reorder::check_all(&graph, arguments)?;
+    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }
 

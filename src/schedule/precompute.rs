@@ -73,7 +73,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     hoist(&mut graph, &at);
     graph.script.push(line);
-    super::reorder::check_all(&graph, arguments)?;
+    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }
 

@@ -73,7 +73,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         );
         let mut graph = stage(graph, arguments, &reads, &sides, &tile_name, space)?;
         graph.script.push(text);
-        super::reorder::check_all(&graph, arguments)?;
+        super::legal::check_all(&graph, arguments)?;
         return Ok(graph);
     }
     let [access] = reads.accesses.as_slice() else {

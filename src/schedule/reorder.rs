@@ -12,9 +12,7 @@ use super::arguments::{Arguments, loop_var};
 use super::join::dependence;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::concretize::{accumulates, around};
-use crate::graph::order::{is_concordant, range_vars, sparse_accesses, vars_in};
-use crate::graph::pattern;
+use crate::graph::order::{is_concordant, range_vars, sparse_accesses};
 use crate::graph::{BoundKind, Graph, Nest, Relation};
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Arg, Expr};
@@ -103,31 +101,7 @@ pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Resu
             return Err(error);
         }
     }
-    check_all(graph, arguments)
-}
-
-/// What must hold of every nest after a command, whatever it was before.
-///
-/// # Errors
-/// Positions would be counted before the row they lie in is known, or a range before the
-/// data it depends on; a reduction could not accumulate.
-pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
-    for nest in &graph.nests {
-        check_positions(graph, nest, &[], arguments)?;
-        check_extents(graph, nest, arguments)?;
-        check_appended(graph, nest, arguments)?;
-        let order = nest.loop_vars();
-        if !accumulates(graph, nest, &order) {
-            return Err(Diagnostic::error(
-                codes::REDUCTION_ORDER,
-                arguments.span,
-                "a reduction would stand outside a loop of the result",
-                "the operation around it does not distribute over it",
-            )
-            .with_help("keep the loops of the result outside"));
-        }
-    }
-    Ok(())
+    super::legal::check_all(graph, arguments)
 }
 
 /// Loops that joined statements share must stay the same ones; where one statement needs
@@ -168,150 +142,6 @@ fn check_shared(before: &Graph, graph: &Graph, arguments: &Arguments) -> Result<
                 "iterations would come before others whose results they need",
                 "keep these loops in their order, or leave the statements apart",
             );
-        }
-    }
-    Ok(())
-}
-
-/// Positions count from where their row begins: the outer levels must be known.
-fn check_positions(
-    graph: &Graph,
-    nest: &Nest,
-    outer: &[VarId],
-    arguments: &Arguments,
-) -> Result<(), Diagnostic> {
-    let order: Vec<VarId> = outer.iter().copied().chain(nest.loop_vars()).collect();
-    for (at, &var) in order.iter().enumerate() {
-        let Some(Relation::Pos { parent, access, .. }) = graph.provenance.position_of(var) else {
-            continue;
-        };
-        // Of a tile: which tile it is.
-        for tile in super::pos::tiles_around(graph, *parent) {
-            let leaves = graph.provenance.leaves(tile, &order);
-            if !leaves.iter().all(|leaf| order[..at].contains(leaf)) {
-                return Err(Diagnostic::error(
-                    codes::LEVEL_ORDER,
-                    arguments.span,
-                    format!(
-                        "positions `{}` would be counted before `{}` is known",
-                        graph.var(var).name,
-                        graph.var(tile).name
-                    ),
-                    "they lie in a tile of it",
-                )
-                .with_help("keep the loops over tiles outside"));
-            }
-        }
-        let format = &graph.tensor(access.tensor).format;
-        let first = super::pos::first_level(graph, *parent, access);
-        for &mode in &format.modes[..first] {
-            let Some(above) = access.subscripts.get(mode) else {
-                continue;
-            };
-            for needed in vars_in(above) {
-                let known = graph
-                    .provenance
-                    .leaves(needed, &order)
-                    .iter()
-                    .all(|leaf| order[..at].contains(leaf));
-                if !known {
-                    return Err(Diagnostic::error(
-                        codes::LEVEL_ORDER,
-                        arguments.span,
-                        format!(
-                            "positions `{}` would be counted before `{}` is known",
-                            graph.var(var).name,
-                            graph.var(needed).name
-                        ),
-                        format!(
-                            "`{}` stores them below it",
-                            graph.tensor(access.tensor).name
-                        ),
-                    )
-                    .with_help("keep the loops of the outer levels outside"));
-                }
-            }
-        }
-    }
-    for (at, &var) in order.iter().enumerate() {
-        check_cuts(graph, &order[..at], var, arguments)?;
-    }
-    for producer in &nest.producers {
-        let bound = around(graph, nest, producer).into_iter().find(|&v| {
-            let from = graph.provenance.ancestors(v);
-            producer.lhs.iter().any(|l| from.contains(l))
-        });
-        if let Some(var) = bound {
-            return Err(Diagnostic::error(
-                codes::NOT_NESTED,
-                arguments.span,
-                format!(
-                    "the workspace `{}` would be computed anew inside `{}`, which reads it",
-                    graph.tensor(producer.tensor).name,
-                    graph.var(var).name
-                ),
-                "one of its loops would stand around it",
-            )
-            .with_help("keep the loops that the workspace needs outside those that read it"));
-        }
-        let around: Vec<VarId> = outer
-            .iter()
-            .copied()
-            .chain(around(graph, nest, producer))
-            .collect();
-        check_positions(graph, producer, &around, arguments)?;
-    }
-    Ok(())
-}
-
-/// The coordinates of a tile of positions: which tile it is, and the levels above, must be known.
-fn check_cuts(
-    graph: &Graph,
-    outside: &[VarId],
-    var: VarId,
-    arguments: &Arguments,
-) -> Result<(), Diagnostic> {
-    for (_, part) in graph.provenance.cuts(var) {
-        let mut needed = Vec::new();
-        let mut at = part;
-        while let Some(relation) = graph.provenance.producer(at) {
-            match relation {
-                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } => {
-                    needed.push(*outer);
-                    at = *parent;
-                }
-                Relation::Bound { parent, .. }
-                | Relation::Inspect { parent, .. }
-                | Relation::Precompute { parent, .. } => at = *parent,
-                Relation::Pos { parent, access, .. } => {
-                    needed.extend(super::pos::tiles_around(graph, *parent));
-                    let first = super::pos::first_level(graph, *parent, access);
-                    let modes = &graph.tensor(access.tensor).format.modes;
-                    let above = modes[..first]
-                        .iter()
-                        .filter_map(|&m| access.subscripts.get(m));
-                    needed.extend(above.flat_map(vars_in));
-                    break;
-                }
-                Relation::Fuse { .. } | Relation::Coord { .. } => break,
-            }
-        }
-        let unknown = needed.into_iter().find(|&needed| {
-            let leaves = graph.provenance.leaves(needed, outside);
-            leaves.is_empty() || !graph.provenance.is_complete(needed, outside)
-        });
-        if let Some(needed) = unknown {
-            return Err(Diagnostic::error(
-                codes::LEVEL_ORDER,
-                arguments.span,
-                format!(
-                    "the coordinates `{}` would be counted before `{}` is known",
-                    graph.var(var).name,
-                    graph.var(needed).name
-                ),
-                "they are those of a tile of positions",
-            )
-            .with_help("keep the loops over tiles and outer levels outside"));
         }
     }
     Ok(())
@@ -371,126 +201,10 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
                 .iter()
                 .any(|v| known[at..].contains(v))
         {
-            return Err(unknown_range(graph, *var, arguments));
+            return Err(super::legal::unknown_range(graph, *var, arguments));
         }
     }
     Ok(())
-}
-
-/// Coordinates of an appended result come in ascending order.
-fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
-    let order = nest.loop_vars();
-    let result = graph.tensor(nest.tensor);
-    let appended = pattern::appended(graph, nest);
-    // Coordinates must come in ascending order, so the parts of each of its variables
-    // stand together, outer ones first.
-    let ascending: Vec<VarId> = appended
-        .iter()
-        .flat_map(|&var| graph.provenance.leaves(var, &order))
-        .collect();
-    if !order.starts_with(&ascending) {
-        return Err(Diagnostic::error(
-            codes::LEVEL_ORDER,
-            arguments.span,
-            format!("`{}` could not be appended in order any more", result.name),
-            "its levels must be the outermost loops, in their order",
-        )
-        .with_help(format!("store `{}` dense, or leave the loops", result.name)));
-    }
-    // A tile of a fused variable may end within a row: the row would be appended once in
-    // each of the tiles that it meets.
-    let format = &result.format;
-    let appends_at = |root: VarId| {
-        (0..format.order())
-            .any(|l| nest.lhs[format.modes[l]] == root && !format.levels[l].is_full())
-    };
-    for leaf in &ascending {
-        let roots = graph.provenance.roots(*leaf);
-        let parts = ascending
-            .iter()
-            .filter(|other| graph.provenance.roots(**other) == roots)
-            .count();
-        let Some((last, outer)) = roots.split_last() else {
-            continue;
-        };
-        let cut = !appended.contains(last) || outer.iter().any(|&root| appends_at(root));
-        if parts > 1 && !outer.is_empty() && cut {
-            return Err(Diagnostic::error(
-                codes::LEVEL_ORDER,
-                arguments.span,
-                format!(
-                    "tiles would cut rows that are appended to `{}` whole",
-                    result.name
-                ),
-                "its loops are fused and split",
-            )
-            .with_help(format!(
-                "store `{}` dense, or leave the loops unfused",
-                result.name
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// How often a loop runs must be known where it begins.
-fn check_extents(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
-    let order = nest.loop_vars();
-    for (at, &var) in order.iter().enumerate() {
-        let unknown = extent_needs(graph, var).into_iter().any(|needed| {
-            let leaves = graph.provenance.leaves(needed, &order);
-            leaves.iter().any(|leaf| order[at..].contains(leaf))
-        });
-        if unknown {
-            return Err(unknown_range(graph, var, arguments));
-        }
-    }
-    nest.producers
-        .iter()
-        .try_for_each(|producer| check_extents(graph, producer, arguments))
-}
-
-fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
-    let name = &graph.var(var).name;
-    Diagnostic::error(
-        codes::LEVEL_ORDER,
-        arguments.span,
-        format!("the range of `{name}` would not be known yet"),
-        "it depends on data at a variable that would not come outside",
-    )
-    .with_help(format!(
-        "keep `{name}` inside the variables its range names, or give it a static upper \
-         bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
-    ))
-}
-
-/// The variables that the number of iterations of a loop depends on.
-fn extent_needs(graph: &Graph, var: VarId) -> Vec<VarId> {
-    match graph.provenance.producer(var) {
-        None => range_vars(graph, var),
-        Some(Relation::Split { parent, outer, .. }) => {
-            if *outer == var {
-                extent_needs(graph, *parent)
-            } else {
-                Vec::new()
-            }
-        }
-        Some(Relation::Divide { parent, .. } | Relation::Precompute { parent, .. }) => {
-            extent_needs(graph, *parent)
-        }
-        Some(Relation::Fuse { outer, inner, .. }) => {
-            [extent_needs(graph, *outer), extent_needs(graph, *inner)].concat()
-        }
-        Some(Relation::Bound { parent, kind, .. }) => match kind {
-            BoundKind::MaxExact | BoundKind::MaxConstraint => Vec::new(),
-            BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                extent_needs(graph, *parent)
-            }
-        },
-        Some(Relation::Pos { .. } | Relation::Coord { .. } | Relation::Inspect { .. }) => {
-            Vec::new()
-        }
-    }
 }
 
 /// The variables of the program in the order in which loops complete them.

@@ -1,0 +1,364 @@
+//! Walking consecutive positions level by level: the loops over the levels that a window of
+//! positions lies in, clipped to it (000, 6.2 and 6.4).
+
+use super::access::AccessId;
+use super::positions::{Clip, Counted};
+use super::recover::{Root, Step, Top, ceil_div};
+use super::{Lower, Lowerer, Scope};
+use crate::format::LevelKind;
+use crate::graph::{Relation, Stmt, Tag};
+use crate::loops::build as b;
+use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::loops::linear;
+use crate::program::ir::{TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// `start + hi`, where what is constant counts from `begin`, the name of `start`.
+pub(super) fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
+    match &hi.kind {
+        ir::ExprKind::Binary(BinaryOp::Min, x, y) => {
+            b::min(tile_end(start, x, begin), tile_end(start, y, begin))
+        }
+        ir::ExprKind::Literal(_) => b::add(begin.unwrap_or(start).clone(), hi.clone()),
+        ir::ExprKind::Var(_)
+        | ir::ExprKind::Load { .. }
+        | ir::ExprKind::Unary(..)
+        | ir::ExprKind::Binary(..)
+        | ir::ExprKind::Call(..)
+        | ir::ExprKind::Cast(_)
+        | ir::ExprKind::Select(..)
+        | ir::ExprKind::Place(_) => linear::add(start, hi),
+    }
+}
+
+impl Lowerer<'_> {
+    /// Lowers `within(var, body)`: the loops of `body` over the variables of the levels
+    /// (or over the fused variables) stay within what `var` spans.
+    pub(super) fn within(
+        &mut self,
+        var: VarId,
+        skipped: usize,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut scope = scope.clone();
+        let mut out = self.prepare(var, &mut scope)?;
+        let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
+        let mut inside = Vec::new();
+        self.walk(var, skipped, body, scope, &mut inside)?;
+        out.extend(super::cuts::guarded(cut, inside));
+        Ok(out)
+    }
+
+    /// [`Self::within`], once the positions are prepared.
+    fn walk(
+        &mut self,
+        var: VarId,
+        skipped: usize,
+        body: &Stmt,
+        mut scope: Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        let Step { lo, hi, top } = self.step(var, &scope)?;
+        let name = self.graph.var(var).name.clone();
+        match top {
+            Top::Position { pos, base } => {
+                let count = self.position_count(pos, &scope);
+                let whole =
+                    base == b::int(0) && lo == b::int(0) && hi == count && self.part(pos).is_none();
+                let begin = scope.segments[&pos].last().map(|s| s.0.clone());
+                let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
+                if whole {
+                    self.enter((pos, var), skipped, None, &mut scope, out);
+                } else {
+                    let full = lo == b::int(0);
+                    let named = self.named(&format!("{name}_begin"), linear::add(&start, &lo), out);
+                    // Of one level, the loop itself ends at `min(begin + 32, end)`.
+                    let single = self.counted(pos).is_some_and(|c| c.roots.len() == 1);
+                    let hi = tile_end(&start, &hi, full.then_some(&named));
+                    let hi = if single {
+                        hi
+                    } else {
+                        self.named(&format!("{name}_end"), hi, out)
+                    };
+                    let lo = named;
+                    if let Some(counted) = self.counted(pos) {
+                        let span = (counted.id, counted.last(), lo.clone());
+                        scope.spans.insert(var, span);
+                    }
+                    // Tiles inside tiles may begin behind the end.
+                    let dead = !single && !self.is_first_tile(var, pos);
+                    let alive = b::lt(lo.clone(), hi.clone());
+                    if dead {
+                        let mut then = Vec::new();
+                        self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, &mut then);
+                        then.extend(self.stmt(body, &scope)?);
+                        out.push(ir::Stmt::If {
+                            cond: alive,
+                            then,
+                            otherwise: Vec::new(),
+                        });
+                        return Ok(());
+                    }
+                    self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, out);
+                }
+            }
+            Top::Fused { fused, base } => {
+                let extent = self.own_extent(fused, &scope)?;
+                if base != b::int(0) || lo != b::int(0) || hi != extent {
+                    let lo = self.named(&format!("{name}_begin"), b::add(base.clone(), lo), out);
+                    let hi = self.named(&format!("{name}_end"), b::add(base, hi), out);
+                    scope.clips.insert(fused, (lo, hi));
+                }
+            }
+            Top::Nothing | Top::Root(_) => {}
+        }
+        out.extend(self.stmt(body, &scope)?);
+        Ok(())
+    }
+
+    /// Whether `var` runs over the tiles that the positions were split into at once.
+    pub(super) fn is_first_tile(&self, var: VarId, pos: VarId) -> bool {
+        matches!(
+            self.graph.provenance.producer(var),
+            Some(Relation::Split { parent, .. }) if *parent == pos
+        )
+    }
+
+    /// Makes loops over the levels' variables walk the access, within the `window` of `var`.
+    fn enter(
+        &mut self,
+        (pos, var): (VarId, VarId),
+        skipped: usize,
+        window: Option<(Expr, Expr)>,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) {
+        let Some(counted) = self.counted(pos) else {
+            return;
+        };
+        let segments = scope.segments[&pos].clone();
+        for &root in &counted.roots {
+            scope.walked.insert(root, (counted.id, pos));
+        }
+        let from = counted.first + skipped;
+        if skipped > 0 {
+            let cursor = &mut scope.cursors[counted.id.0];
+            cursor.level = from;
+            cursor.end = None;
+            cursor.present = None;
+        }
+        let last = counted.last();
+        let clip = |lo: Expr, hi: Expr, level: usize| Clip {
+            lo,
+            hi,
+            absolute: level == from && (skipped > 0 || from == last),
+        };
+        let Some((mut lo, mut hi)) = window else {
+            if skipped > 0 {
+                let (lo, hi) = segments[skipped].clone();
+                scope.windows.insert((counted.id, from), clip(lo, hi, from));
+            }
+            return;
+        };
+        for level in (from..=last).rev() {
+            scope
+                .windows
+                .insert((counted.id, level), clip(lo.clone(), hi.clone(), level));
+            if level > from {
+                let above = segments[level - 1 - counted.first].clone();
+                (lo, hi) = self.parents(&counted, level, (lo, hi), (pos, var, above), scope, out);
+            }
+        }
+    }
+
+    /// The positions of the level above `level`, among `all`, below which `lo..hi` lie.
+    fn parents(
+        &mut self,
+        counted: &Counted,
+        level: usize,
+        (lo, hi): (Expr, Expr),
+        (pos, var, all): (VarId, VarId, (Expr, Expr)),
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> (Expr, Expr) {
+        let tensor = self.table.get(counted.id).access.tensor;
+        let format = &self.tensor(tensor).format;
+        let kind = format.levels[level].kind;
+        let name = format!("{}{}", self.tensor(tensor).name, level);
+        match (kind, self.storage[&tensor].levels[level].0) {
+            (LevelKind::Compressed, Some(array)) => {
+                let between = self.between(pos, level, all.clone(), scope, out);
+                let (first, after) = self.fresh_index(&format!("{name}_first"), false);
+                out.push(if self.is_whole_tile(pos, var, scope) {
+                    ir::Stmt::Let {
+                        var: first,
+                        init: between.0.clone(),
+                    }
+                } else {
+                    ir::Stmt::Search {
+                        var: first,
+                        array,
+                        lo: between.0.clone(),
+                        hi: between.1.clone(),
+                        key: b::add(lo, b::int(1)),
+                        gallop: false,
+                    }
+                });
+                let (last, end) = self.fresh_index(&format!("{name}_last"), false);
+                // A tile ends a few rows behind where it begins.
+                out.push(ir::Stmt::Search {
+                    var: last,
+                    array,
+                    lo: after.clone(),
+                    hi: between.1,
+                    key: hi,
+                    gallop: true,
+                });
+                (b::max(b::sub(after, b::int(1)), all.0), end)
+            }
+            (LevelKind::Dense, _) => {
+                let extent = b::max(self.extent(tensor, level), b::int(1));
+                (
+                    b::binary(BinaryOp::FloorDiv, lo, extent.clone()),
+                    ceil_div(hi, &extent),
+                )
+            }
+            (
+                LevelKind::Compressed
+                | LevelKind::Singleton
+                | LevelKind::Hashed
+                | LevelKind::Bitmap
+                | LevelKind::Range,
+                _,
+            ) => (lo, hi),
+        }
+    }
+
+    /// The loop over a variable whose level is walked because its positions are counted.
+    pub(super) fn walked_loop(
+        &mut self,
+        (id, pos): (AccessId, VarId),
+        root: &Root,
+        tag: &Tag,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let stmt = self.covered(id, body)?;
+        let level = self.cursor(scope, id).level;
+        let tensor = self.table.get(id).access.tensor;
+        let window = match &root.window {
+            Some(window) => window.clone(),
+            None => return Ok(Vec::new()),
+        };
+        self.note_gaps(root.var);
+        if self.tensor(tensor).format.levels[level].is_full() {
+            let extent = self.extent(tensor, level);
+            let (mut lo, mut hi) = (window.lo, window.hi);
+            let start = b::mul(self.cursor(scope, id).pos.clone(), extent);
+            if let Some(clip) = scope.windows.get(&(id, level)) {
+                let at = |e: &Expr| b::sub(e.clone(), start.clone());
+                if start == b::int(0) {
+                    (lo, hi) = (clip.lo.clone(), clip.hi.clone());
+                } else {
+                    (lo, hi) = (b::max(lo, at(&clip.lo)), b::min(hi, at(&clip.hi)));
+                }
+            }
+            let step = Step {
+                lo,
+                hi,
+                top: Top::Root(Root {
+                    var: root.var,
+                    window: None,
+                }),
+            };
+            return self.range_loop(root.var, &step, tag, &stmt, scope);
+        }
+        let unique = self.tensor(tensor).format.levels[level].unique;
+        let out = if unique {
+            let innermost = self.counted(pos).is_some_and(|c| c.last() == level);
+            let name = if innermost {
+                self.graph.var(pos).name.clone()
+            } else {
+                format!("p{}", self.level_name(id, scope))
+            };
+            self.position_loop((id, &name), &stmt, root, &window, tag, scope)?
+        } else {
+            self.run_loop(id, &stmt, root, &window, scope)?
+        };
+        Ok(self.close_result(root.var, scope, out))
+    }
+
+    /// The statement where the access stores something; it must do nothing elsewhere.
+    pub(super) fn covered(&mut self, id: AccessId, body: &Stmt) -> Lower<Stmt> {
+        let tensor = self.table.get(id).access.tensor;
+        if !self.tensor(tensor).is_sparse() {
+            return Ok(body.clone());
+        }
+        if !self.table.in_stmt(self.graph, body, false).contains(&id) {
+            // A workspace stands for it; elements that it does not store keep the fill.
+            let mut assigned = BTreeSet::new();
+            assigns(body, &mut assigned);
+            // A sparse result has no elements to be filled before.
+            assigned.retain(|tensor| {
+                self.droppable.contains(tensor) && !self.tensor(*tensor).is_sparse()
+            });
+            self.prefill_outside(assigned);
+            return Ok(body.clone());
+        }
+        let absent = BTreeSet::from([id]);
+        let mut dropped = BTreeSet::new();
+        if self.simplify(body, &absent, &mut dropped).is_some() {
+            let name = self.tensor(tensor).name.clone();
+            return Err(self
+                .error(
+                    crate::diagnostic::codes::schedule::POSITION_SPACE,
+                    format!("the stored elements of `{name}` do not cover the iteration"),
+                    "it does something where nothing is stored",
+                )
+                .with_help("keep the loop in coordinate space"));
+        }
+        self.prefill_outside(dropped);
+        Ok(body.clone())
+    }
+
+    /// Fills results before the loops that may not reach all of their elements.
+    fn prefill_outside(&mut self, mut dropped: BTreeSet<TensorId>) {
+        // A workspace over the positions themselves has no gaps.
+        let nests = &self.nests;
+        let graph = self.graph;
+        dropped.retain(|&tensor| {
+            let mut counted = false;
+            for nest in nests {
+                nest.visit(&mut |part| {
+                    counted |= part.tensor == tensor
+                        && part
+                            .lhs
+                            .iter()
+                            .any(|&v| graph.provenance.position_of(v).is_some());
+                });
+            }
+            !counted
+        });
+        self.prefill.append(&mut dropped);
+    }
+}
+
+/// The tensors whose elements a statement sets.
+fn assigns(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigns(body, found),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            assigns(producer, found);
+            assigns(consumer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| assigns(s, found)),
+        Stmt::Assign(assign) => {
+            if assign.op.is_none() {
+                found.insert(assign.tensor);
+            }
+        }
+    }
+}
