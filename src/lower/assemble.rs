@@ -207,25 +207,39 @@ impl Lowerer<'_> {
 
     /// After the loops over `root`: the end of the segment they appended.
     pub(super) fn close_result(
-        &self,
+        &mut self,
         root: VarId,
         scope: &Scope,
         mut out: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        for (assembly, cursor) in self.assemblies.iter().zip(&scope.results) {
+        let mut assemblies = std::mem::take(&mut self.assemblies);
+        for (assembly, cursor) in assemblies.iter_mut().zip(&scope.results) {
             let format = &self.tensor(assembly.tensor).format;
             let group = assembly.groups.iter().find(|g| g.first == cursor.level);
             if let Some(group) = group
                 && assembly.lhs[format.modes[cursor.level]] == root
             {
-                out.push(self.store_index(
-                    group.pos,
-                    b::add(cursor.pos.clone(), b::int(1)),
-                    index(group.counter),
-                ));
+                let end = b::add(cursor.pos.clone(), b::int(1));
+                out.push(self.store_index(group.pos, end, index(group.counter)));
+                assembly.gaps |= self.may_have_no_tiles(assembly.tensor, root);
             }
         }
+        self.assemblies = assemblies;
         out
+    }
+
+    /// Whether data decide how many tiles of `root` there are: none, perhaps, and then nothing
+    /// inside of them says where the segment ends.
+    fn may_have_no_tiles(&self, tensor: TensorId, root: VarId) -> bool {
+        let provenance = &self.graph.provenance;
+        let own = self.nests.iter().filter(|nest| nest.tensor == tensor);
+        own.into_iter().any(|nest| {
+            let parts = provenance.leaves(root, &nest.loop_vars());
+            let counts_data = |&part: &VarId| {
+                provenance.position_of(part).is_some() || self.has_dynamic_range(part)
+            };
+            parts.len() > 1 && parts.iter().any(counts_data)
+        })
     }
 
     /// Puts the arrays up before the loops and completes them after.
