@@ -35,6 +35,7 @@ impl Graph {
             workspaces: Vec::new(),
             once: Vec::new(),
             starts: Vec::new(),
+            follows_appended: true,
             spaces: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),

@@ -49,6 +49,8 @@ pub struct Graph {
     pub spaces: Vec<(TensorId, Space)>,
     /// Results whose coordinates are there before the kernel runs: `assemble(C, once)`.
     pub once: Vec<Once>,
+    /// Whether a result may follow one that the kernel appends: its size is known only then.
+    pub follows_appended: bool,
     /// Tiles of positions whose rows are found before the loops: `starts(v, before)`.
     pub starts: Vec<Starts>,
     /// The commands that were applied, as text, for the comment above the kernel.

@@ -42,6 +42,9 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
         }
     });
     let access = accesses.pop()?;
+    if access.tensor == nest.tensor || is_appended_here(graph, nest, access.tensor) {
+        return None;
+    }
     let operand = graph.tensor(access.tensor);
     let levels = &result.format.levels;
     let last = levels.iter().rposition(|level| !level.is_full())?;
@@ -80,6 +83,26 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     .then_some(Source {
         access,
         levels: last + 1,
+    })
+}
+
+/// Whether the kernel appends to the tensor where its coordinates are not there in time: in
+/// loops that `nest` shares, or anywhere if sizes must be known before the kernel runs.
+fn is_appended_here(graph: &Graph, nest: &Nest, tensor: TensorId) -> bool {
+    let nests = &graph.nests;
+    let own = nests
+        .iter()
+        .position(|other| other.stmt == nest.stmt && other.tensor == nest.tensor);
+    // Those that share loops with the first nest of a group say that they are joined.
+    let group = own.map(|own| {
+        let first = (0..=own).rev().find(|&at| nests[at].joined == 0);
+        first.unwrap_or(0)..own
+    });
+    nests.iter().enumerate().any(|(at, other)| {
+        let beside = group.as_ref().is_some_and(|group| group.contains(&at));
+        other.tensor == tensor
+            && (beside || !graph.follows_appended)
+            && source(graph, other).is_none()
     })
 }
 

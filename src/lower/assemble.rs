@@ -12,7 +12,7 @@ use crate::diagnostic::codes::{lower as codes, performance};
 use crate::format::LevelKind;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{ExprKind, TensorId, VarId};
 
 /// How the result of the nest at hand is put together.
 #[derive(Clone, Debug)]
@@ -205,41 +205,80 @@ impl Lowerer<'_> {
             .fold(b::int(1), b::mul)
     }
 
-    /// After the loops over `root`: the end of the segment they appended.
+    /// After the loops over `root`: the end of the segment they appended. Where `root` was taken
+    /// apart, [`Self::close_tiles`] does so: of a loop inside there may be no iteration.
     pub(super) fn close_result(
-        &mut self,
+        &self,
         root: VarId,
         scope: &Scope,
         mut out: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        let mut assemblies = std::mem::take(&mut self.assemblies);
-        for (assembly, cursor) in assemblies.iter_mut().zip(&scope.results) {
-            let format = &self.tensor(assembly.tensor).format;
-            let group = assembly.groups.iter().find(|g| g.first == cursor.level);
-            if let Some(group) = group
-                && assembly.lhs[format.modes[cursor.level]] == root
-            {
-                let end = b::add(cursor.pos.clone(), b::int(1));
-                out.push(self.store_index(group.pos, end, index(group.counter)));
-                assembly.gaps |= self.may_have_no_tiles(assembly.tensor, root);
-            }
-        }
-        self.assemblies = assemblies;
+        out.extend(self.close(scope, |own, parts| own == root && parts.len() < 2));
         out
     }
 
-    /// Whether data decide how many tiles of `root` there are: none, perhaps, and then nothing
-    /// inside of them says where the segment ends.
-    fn may_have_no_tiles(&self, tensor: TensorId, root: VarId) -> bool {
-        let provenance = &self.graph.provenance;
-        let own = self.nests.iter().filter(|nest| nest.tensor == tensor);
-        own.into_iter().any(|nest| {
-            let parts = provenance.leaves(root, &nest.loop_vars());
-            let counts_data = |&part: &VarId| {
-                provenance.position_of(part).is_some() || self.has_dynamic_range(part)
-            };
-            parts.len() > 1 && parts.iter().any(counts_data)
+    /// After the loop over `var`, if it is the outermost part of what a result stores.
+    pub(super) fn close_tiles(&self, var: VarId, scope: &Scope) -> Vec<ir::Stmt> {
+        self.close(scope, |_, parts| parts.len() > 1 && parts[0] == var)
+    }
+
+    fn close(&self, scope: &Scope, ends: impl Fn(VarId, &[VarId]) -> bool) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        for (assembly, cursor) in self.assemblies.iter().zip(&scope.results) {
+            let format = &self.tensor(assembly.tensor).format;
+            let group = assembly.groups.iter().find(|g| g.first == cursor.level);
+            let Some(group) = group else { continue };
+            let root = assembly.lhs[format.modes[cursor.level]];
+            if ends(root, &self.parts_of(assembly.tensor, root)) {
+                out.extend(self.close_group(assembly, group, cursor));
+            }
+        }
+        out
+    }
+
+    /// The end of a segment; what reads it in the same loops must not meet one that wrapped.
+    fn close_group(
+        &self,
+        assembly: &Assembly,
+        group: &Group,
+        cursor: &ResultCursor,
+    ) -> Vec<ir::Stmt> {
+        let end = b::add(cursor.pos.clone(), b::int(1));
+        let mut out = vec![self.store_index(group.pos, end, index(group.counter))];
+        if self.nests.len() > 1 && self.is_read(assembly.tensor) {
+            out.splice(0..0, self.overflow_check(assembly, group));
+        }
+        out
+    }
+
+    /// Whether one of the nests at hand reads the tensor.
+    pub(super) fn is_read(&self, tensor: TensorId) -> bool {
+        let mut read = false;
+        for nest in &self.nests {
+            nest.visit(&mut |part| {
+                crate::graph::visit(&part.rhs, &mut |node| {
+                    read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
+                });
+            });
+        }
+        read
+    }
+
+    fn overflow_check(&self, assembly: &Assembly, group: &Group) -> Option<ir::Stmt> {
+        let narrow = self.tensor(assembly.tensor).format.index_bits == 32;
+        narrow.then(|| ir::Stmt::FailIf {
+            cond: b::lt(b::int(i64::from(i32::MAX)), index(group.counter)),
+            code: ir::ErrorCode::IndexOverflow,
         })
+    }
+
+    /// The loops into which the result's nest took `root` apart, outermost first.
+    fn parts_of(&self, tensor: TensorId, root: VarId) -> Vec<VarId> {
+        let own = self.nests.iter().find(|nest| nest.tensor == tensor);
+        let loops = own.map_or(Vec::new(), |nest| nest.loop_vars());
+        let mut parts = self.graph.provenance.leaves(root, &loops);
+        parts.sort_by_key(|part| loops.iter().position(|var| var == part));
+        parts
     }
 
     /// Puts the arrays up before the loops and completes them after.
@@ -276,13 +315,8 @@ impl Lowerer<'_> {
             out.extend(first_room(arrays, group.capacity));
         }
         out.extend(loops);
-        if self.tensor(assembly.tensor).format.index_bits == 32 {
-            for group in &assembly.groups {
-                out.push(ir::Stmt::FailIf {
-                    cond: b::lt(b::int(i64::from(i32::MAX)), index(group.counter)),
-                    code: ir::ErrorCode::IndexOverflow,
-                });
-            }
+        for group in &assembly.groups {
+            out.extend(self.overflow_check(assembly, group));
         }
         if assembly.gaps {
             for (at, group) in assembly.groups.iter().enumerate() {

@@ -38,16 +38,7 @@ impl Lowerer<'_> {
     /// skipped one ends is filled in behind the loops.
     pub(super) fn refuse_skipped_rows(&self, assemblies: &[Assembly]) -> Lower<()> {
         for assembly in assemblies.iter().filter(|assembly| assembly.gaps) {
-            let read = self.nests.iter().any(|nest| {
-                let mut read = false;
-                nest.visit(&mut |part| {
-                    crate::graph::visit(&part.rhs, &mut |node| {
-                        read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == assembly.tensor);
-                    });
-                });
-                read
-            });
-            if read {
+            if self.is_read(assembly.tensor) {
                 let name = &self.tensor(assembly.tensor).name;
                 return Err(self
                     .error(

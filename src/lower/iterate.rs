@@ -20,9 +20,9 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
-        let mut out = self.prepare(var, &mut scope)?;
+        let mut out = Vec::new();
         let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
-        let mut inside = Vec::new();
+        let mut inside = self.prepare(var, &mut scope)?;
         self.dynamic_promises(&mut scope, &mut inside)?;
         let after = self.enter_race(var, tag, body, &mut scope, &mut inside)?;
         let prologue = std::mem::take(&mut scope.prologue);
@@ -32,6 +32,7 @@ impl Lowerer<'_> {
         inside.append(&mut loops);
         inside.extend(after);
         out.extend(super::cuts::guarded(cut, inside));
+        out.extend(self.close_tiles(var, &scope));
         Ok(out)
     }
 

@@ -11,7 +11,7 @@ use crate::format::LevelKind;
 use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
-use crate::program::ir::{ExprKind, VarId};
+use crate::program::ir::{ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// The positions of one level below a parent position.
@@ -34,10 +34,11 @@ impl Lowerer<'_> {
         let mut used = self.table.in_stmt(self.graph, stmt, true);
         used.extend(scope.walked.values().map(|(id, _)| *id));
         let values = self.table.in_stmt(self.graph, stmt, false);
+        let made = super::gaps::assigned(stmt);
         while let Some(id) = used
             .iter()
             .copied()
-            .find(|&id| self.next_is_known(id, &scope))
+            .find(|&id| self.next_is_known(id, &scope) && !self.is_to_come(id, &made, &scope))
         {
             let level = scope.cursors[id.0].level;
             let entry = self.table.get(id).clone();
@@ -93,6 +94,15 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the access reads elements that a part of the same statement is to append first.
+    fn is_to_come(&self, id: AccessId, made: &BTreeSet<TensorId>, scope: &Scope) -> bool {
+        let tensor = self.table.get(id).access.tensor;
+        let format = &self.tensor(tensor).format;
+        made.contains(&tensor)
+            && self.assemblies.iter().any(|a| a.tensor == tensor)
+            && !format.levels[self.cursor(scope, id).level].is_full()
     }
 
     /// Whether the access's next level has a coordinate that is known.

@@ -31,9 +31,14 @@ impl Lowerer<'_> {
         match (root, stmt) {
             // Joined statements: each writes its own result.
             (Some(root), Stmt::Sequence(parts)) if self.nests.len() > 1 => {
+                let parts = self.by_result(parts);
+                if let [part] = parts.as_slice() {
+                    return self.open_from(0, part, scope, root);
+                }
                 let mut out = Vec::new();
-                for part in self.by_result(parts) {
-                    out.extend(self.open_from(0, &part, scope.clone(), root)?);
+                for part in parts {
+                    // What the parts before have appended can be found now.
+                    out.extend(self.inside(&part, scope.clone(), Some(root))?);
                 }
                 Ok(out)
             }

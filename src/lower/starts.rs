@@ -8,7 +8,7 @@ use crate::diagnostic::codes::performance;
 use crate::format::LevelKind;
 use crate::graph::{Relation, Starts, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, Storage};
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, ScalarType, Storage};
 use crate::program::ir::VarId;
 
 /// What was found before the loops over the tiles of positions.
@@ -44,8 +44,8 @@ impl Lowerer<'_> {
                     continue;
                 };
                 let name = format!("{}{level}", self.tensor(tensor).name);
-                let elem = self.arrays[pos.0 as usize].elem;
-                let array = self.array(&format!("{name}_starts"), elem, Storage::Local);
+                // Rows are as many as the dimensions say, whatever the width of positions.
+                let array = self.array(&format!("{name}_starts"), ScalarType::I64, Storage::Local);
                 let (t, tile) = self.fresh_index("tile", false);
                 let lo = self.first_position((&starts, &counted), &found, (&tile, level), scope)?;
                 let all = scope.segments[&starts.pos][level - 1 - counted.first].clone();
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
                     array,
                     index: tile,
                     op: None,
-                    value: b::cast(elem, value),
+                    value,
                     atomic: false,
                 };
                 out.push(ir::Stmt::For {

@@ -42,9 +42,9 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
-        let mut out = self.prepare(var, &mut scope)?;
+        let mut out = Vec::new();
         let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
-        let mut inside = Vec::new();
+        let mut inside = self.prepare(var, &mut scope)?;
         self.walk(var, skipped, body, scope, &mut inside)?;
         out.extend(super::cuts::guarded(cut, inside));
         Ok(out)

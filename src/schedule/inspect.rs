@@ -34,7 +34,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         return Err(Diagnostic::error(
             codes::BAD_BOUND,
             here,
-            format!("the range of `{}` does not depend on data", var.name),
+            format!(
+                "the program gives `{}` no range that depends on data",
+                var.name
+            ),
             "nothing to inspect",
         )
         .with_help("`inspect` takes a dynamic counted loop, before other commands on it"));

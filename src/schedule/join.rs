@@ -62,6 +62,13 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         check_loops(&graph, a, b, at, name.span)?;
         pairs.push((a, b));
     }
+    if graph.nests[at + 1].joined >= depth {
+        return Err(arguments.wrong(
+            arguments.span,
+            "the statements share these loops already".to_string(),
+            USAGE,
+        ));
+    }
     let before = graph.clone();
     let followers = graph.nests[at + 2..].iter();
     let end = at + 2 + followers.take_while(|nest| nest.joined > 0).count();
@@ -91,7 +98,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 }
 
 /// What is appended may be read in shared loops where its rows are complete, and is made by one
-/// statement.
+/// statement; no statement reads where the results of another say.
 fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
     for (first, second, depth) in dependence::sharing(graph) {
         let (writer, reader) = (&graph.nests[first], &graph.nests[second]);
@@ -112,6 +119,18 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
             }
         }
         let result = graph.tensor(writer.tensor);
+        if dependence::decides(graph, reader, writer) {
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!(
+                    "`{}` decides which elements the other statement reads",
+                    result.name
+                ),
+                "that they are there is checked before the shared loops",
+            )
+            .with_help("leave the statements apart"));
+        }
         if !result.is_sparse() || pattern::source(graph, writer).is_some() {
             continue;
         }

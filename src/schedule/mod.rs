@@ -53,6 +53,8 @@ pub struct Settings {
 /// is ever compiled with half a schedule.
 pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnosed<Graph> {
     let mut graph = graph;
+    // The memory of a launch is there before it.
+    graph.follows_appended = settings.target == Target::C;
     let mut constants = Constants::new(&settings.defines);
     for command in commands {
         graph =

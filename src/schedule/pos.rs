@@ -111,6 +111,10 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
             made_of_roots(graph, *outer) && made_of_roots(graph, *inner)
         }
         Some(Relation::Precompute { parent, .. }) => made_of_roots(graph, *parent),
+        Some(Relation::Coord { parent, .. }) if !graph.provenance.is_cut(var) => graph
+            .provenance
+            .stored_parent(*parent)
+            .is_some_and(|stored| made_of_roots(graph, stored)),
         Some(
             Relation::Split { .. }
             | Relation::Divide { .. }
@@ -122,7 +126,8 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
     }
 }
 
-/// The inner part of a split of a variable of the program: consecutive coordinates.
+/// The inner part of a split of a variable of the program, or the coordinates of a tile of its
+/// positions: consecutive coordinates.
 #[must_use]
 pub fn is_inner_part(graph: &Graph, var: VarId) -> bool {
     match graph.provenance.producer(var) {
@@ -130,10 +135,19 @@ pub fn is_inner_part(graph: &Graph, var: VarId) -> bool {
             *inner == var
                 && (graph.provenance.producer(*parent).is_none() || is_inner_part(graph, *parent))
         }
+        // From one coordinate to another.
+        Some(Relation::Coord { parent, .. }) => {
+            graph.provenance.is_cut(var)
+                && graph
+                    .provenance
+                    .stored_parent(*parent)
+                    .is_some_and(|stored| {
+                        graph.provenance.producer(stored).is_none() || is_inner_part(graph, stored)
+                    })
+        }
         Some(
             Relation::Fuse { .. }
             | Relation::Pos { .. }
-            | Relation::Coord { .. }
             | Relation::Inspect { .. }
             | Relation::Precompute { .. }
             | Relation::Bound { .. },

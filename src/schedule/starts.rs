@@ -26,6 +26,7 @@ const USAGE: &str = "starts(block, before)";
 pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(2, USAGE)?;
     let tile = arguments.loop_var(&graph, 0)?;
+    arguments.expect_open(&graph, tile)?;
     let how = arguments.name(1)?;
     let before = match how.name.to_ascii_lowercase().as_str() {
         "before" => true,
@@ -42,7 +43,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             format!("no rows are searched for `{}`", graph.var(tile).name),
             why,
         )
-        .with_help("name the outer part of fused positions that were split")
+        .with_help("name the outer part of fused positions right after they were split")
     })?;
     graph.starts.retain(|starts| starts.tile != tile);
     if before {
@@ -60,23 +61,19 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 /// The positions that `tile` counts the tiles of, if their rows are searched.
 fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
     let no_tile = "is no outer part of split positions";
-    let pos =
-        match graph.provenance.producer(tile) {
-            Some(
-                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. },
-            ) if *outer == tile => *parent,
-            Some(
-                Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Pos { .. }
-                | Relation::Coord { .. }
-                | Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Precompute { .. },
-            )
-            | None => return Err(no_tile),
-        };
+    let split = graph.provenance.producer(tile);
+    let Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) =
+        split
+    else {
+        return Err(no_tile);
+    };
+    if *outer != tile {
+        return Err(no_tile);
+    }
+    let mut pos = *parent;
+    while let Some(Relation::Bound { parent, .. }) = graph.provenance.producer(pos) {
+        pos = *parent;
+    }
     let Some(Relation::Pos { parent, access, .. }) = graph.provenance.producer(pos) else {
         return Err(no_tile);
     };

@@ -39,13 +39,33 @@ pub(super) struct Pending {
     accesses: Vec<Access>,
     /// Arrays of which each thread has its own.
     own: BTreeSet<ArrayId>,
+    /// Arrays that are accessed as a whole, too, where threads have parts of their own.
+    whole: BTreeSet<ArrayId>,
 }
 
 impl Pending {
-    pub(super) fn new(own: BTreeSet<ArrayId>) -> Pending {
+    pub(super) fn new(own: BTreeSet<ArrayId>, body: &[Stmt]) -> Pending {
+        let mut whole = BTreeSet::new();
+        visit::stmts(body, &mut |stmt| {
+            let mut named = visit::arrays(stmt);
+            if let Stmt::Slice { of, .. } = stmt {
+                named.retain(|array| array != of);
+            }
+            whole.extend(named);
+        });
         Pending {
             accesses: Vec::new(),
             own,
+            whole,
+        }
+    }
+
+    /// Of the same launch, before anything was accessed.
+    pub(super) fn empty(&self) -> Pending {
+        Pending {
+            accesses: Vec::new(),
+            own: self.own.clone(),
+            whole: self.whole.clone(),
         }
     }
 
@@ -92,15 +112,15 @@ impl Pending {
     ) -> Vec<Access> {
         let mut found = Vec::new();
         let mut private = self.own.clone();
-        collect(
+        let mut walk = Walk {
             kernel,
             shape,
             definitions,
-            stmt,
-            (&mut around.to_vec(), &mut Vec::new()),
-            &mut private,
-            &mut found,
-        );
+            whole: &self.whole,
+            private: &mut private,
+            found: &mut found,
+        };
+        walk.collect(stmt, &mut around.to_vec(), &mut Vec::new());
         for access in &mut found {
             access.fixed = access.units.iter().all(|unit| {
                 let mut fixed = true;
@@ -142,148 +162,128 @@ fn apart(units: &[Around], shape: &Shape) -> bool {
     })
 }
 
-fn collect(
-    kernel: &Kernel,
-    shape: &Shape,
-    definitions: &Definitions,
-    stmt: &Stmt,
-    (units, serial): (&mut Vec<Around>, &mut Vec<VarId>),
-    private: &mut BTreeSet<ArrayId>,
-    found: &mut Vec<Access>,
-) {
-    let shared = |array: ArrayId, private: &BTreeSet<ArrayId>| {
-        kernel.array(array).storage != Storage::Input && !private.contains(&array)
-    };
-    match stmt {
-        // Declared inside all loops over threads: nobody else sees it.
-        Stmt::Declare { array, .. }
-            if units.iter().any(|u| u.0 == GpuLevel::Thread) && apart(units, shape) =>
-        {
-            private.insert(*array);
-        }
-        Stmt::Slice { array, offset, .. } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
-            let mut own = false;
-            visit::expr(offset, &mut |e| {
-                own |= e.kind == ExprKind::Place(crate::loops::ir::Place::Thread);
-            });
-            if own {
-                private.insert(*array);
-            }
-        }
-        Stmt::Store {
+/// Collects the accesses of statements.
+struct Walk<'a> {
+    kernel: &'a Kernel,
+    shape: &'a Shape,
+    definitions: &'a Definitions,
+    whole: &'a BTreeSet<ArrayId>,
+    private: &'a mut BTreeSet<ArrayId>,
+    found: &'a mut Vec<Access>,
+}
+
+impl Walk<'_> {
+    fn shared(&self, array: ArrayId) -> bool {
+        self.kernel.array(array).storage != Storage::Input && !self.private.contains(&array)
+    }
+
+    fn collect(&mut self, stmt: &Stmt, units: &mut Vec<Around>, serial: &mut Vec<VarId>) {
+        let access = |array: ArrayId, index: Option<Expr>, write: bool, atomic: bool| Access {
             array,
             index,
+            write,
             atomic,
-            ..
-        } if shared(*array, private) => found.push(Access {
-            array: *array,
-            index: Some(index.clone()),
-            write: true,
-            atomic: *atomic,
             units: units.clone(),
             serial: serial.clone(),
             apart: false,
             earlier: false,
             fixed: false,
-        }),
-        Stmt::Device(Device::SegmentStore { array, index, .. }) => found.push(Access {
-            array: *array,
-            index: Some(index.clone()),
-            write: true,
-            atomic: true,
-            units: units.clone(),
-            serial: serial.clone(),
-            apart: false,
-            earlier: false,
-            fixed: false,
-        }),
-        Stmt::Fill { array, .. } if shared(*array, private) => found.push(Access {
-            array: *array,
-            index: None,
-            write: true,
-            atomic: false,
-            units: units.clone(),
-            serial: serial.clone(),
-            apart: false,
-            earlier: false,
-            fixed: false,
-        }),
-        Stmt::Search { array, .. } if shared(*array, private) => found.push(Access {
-            array: *array,
-            index: None,
-            write: false,
-            atomic: false,
-            units: units.clone(),
-            serial: serial.clone(),
-            apart: false,
-            earlier: false,
-            fixed: false,
-        }),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::Store { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => {}
-    }
-    visit::own_exprs(stmt, &mut |e| {
-        visit::expr(e, &mut |node| {
-            if let ExprKind::Load { array, index } = &node.kind
-                && shared(*array, private)
+        };
+        match stmt {
+            // Declared inside all loops over threads: nobody else sees it.
+            Stmt::Declare { array, .. }
+                if units.iter().any(|u| u.0 == GpuLevel::Thread) && apart(units, self.shape) =>
             {
-                found.push(Access {
-                    array: *array,
-                    index: Some((**index).clone()),
-                    write: false,
-                    atomic: false,
-                    units: units.clone(),
-                    serial: serial.clone(),
-                    apart: false,
-                    earlier: false,
-                    fixed: false,
-                });
+                self.private.insert(*array);
             }
-        });
-    });
-    let mut entered = false;
-    if let Stmt::For { var, lo, tag, .. } = stmt
-        && let Some(unit) = tag.gpu
-        && unit.level != GpuLevel::Block
-    {
-        units.push((unit.level, unit.axis, inlined(lo, definitions), *var));
-        entered = true;
-    }
-    let mut counted = false;
-    if let Stmt::For { var, .. } = stmt
-        && !entered
-        && !units.is_empty()
-    {
-        serial.push(*var);
-        counted = true;
-    }
-    for body in visit::bodies(stmt) {
-        for inner in body {
-            let around = (&mut *units, &mut *serial);
-            collect(kernel, shape, definitions, inner, around, private, found);
+            Stmt::Slice { array, offset, of } if units.iter().any(|u| u.0 == GpuLevel::Thread) => {
+                let mut own = false;
+                visit::expr(offset, &mut |e| {
+                    own |= e.kind == ExprKind::Place(crate::loops::ir::Place::Thread);
+                });
+                if own {
+                    self.private.insert(*array);
+                    // A copy is set up and added up as a whole, by whatever threads.
+                    if self.whole.contains(of) {
+                        let part = access(*of, Some(offset.clone()), true, false);
+                        self.found.push(part);
+                    }
+                }
+            }
+            Stmt::Store {
+                array,
+                index,
+                atomic,
+                ..
+            } if self.shared(*array) => {
+                self.found
+                    .push(access(*array, Some(index.clone()), true, *atomic));
+            }
+            Stmt::Device(Device::SegmentStore { array, index, .. }) => {
+                self.found
+                    .push(access(*array, Some(index.clone()), true, true));
+            }
+            Stmt::Fill { array, .. } if self.shared(*array) => {
+                self.found.push(access(*array, None, true, false));
+            }
+            Stmt::Search { array, .. } if self.shared(*array) => {
+                self.found.push(access(*array, None, false, false));
+            }
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
+            | Stmt::Comment(_) => {}
         }
-    }
-    if counted {
-        serial.pop();
-    }
-    if entered {
-        units.pop();
+        let mut loads = Vec::new();
+        visit::own_exprs(stmt, &mut |e| {
+            visit::expr(e, &mut |node| {
+                if let ExprKind::Load { array, index } = &node.kind
+                    && self.shared(*array)
+                {
+                    loads.push(access(*array, Some((**index).clone()), false, false));
+                }
+            });
+        });
+        self.found.append(&mut loads);
+        let mut entered = false;
+        if let Stmt::For { var, lo, tag, .. } = stmt
+            && let Some(unit) = tag.gpu
+            && unit.level != GpuLevel::Block
+        {
+            units.push((unit.level, unit.axis, inlined(lo, self.definitions), *var));
+            entered = true;
+        }
+        let mut counted = false;
+        if let Stmt::For { var, .. } = stmt
+            && !entered
+            && !units.is_empty()
+        {
+            serial.push(*var);
+            counted = true;
+        }
+        for inner in visit::bodies(stmt).into_iter().flatten() {
+            self.collect(inner, units, serial);
+        }
+        if counted {
+            serial.pop();
+        }
+        if entered {
+            units.pop();
+        }
     }
 }
 

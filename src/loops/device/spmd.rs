@@ -87,7 +87,7 @@ impl Spmd<'_> {
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         super::blocks::check(self.kernel, &body)?;
         self.local = super::shape::declared(&body);
-        let mut pending = Pending::new(self.own.clone());
+        let mut pending = Pending::new(self.own.clone(), &body);
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
         for &(_, array) in &self.scratch {
@@ -250,7 +250,7 @@ impl Spmd<'_> {
         if bounds {
             return false;
         }
-        let mut earlier = Pending::new(self.own.clone());
+        let mut earlier = pending.empty();
         earlier.add_earlier(body.iter().flat_map(accesses).collect());
         for inner in body {
             let own = accesses(inner);

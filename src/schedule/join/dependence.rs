@@ -116,6 +116,37 @@ pub fn reads(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
     !reads_of(graph, reader, writer).is_empty()
 }
 
+/// Whether what `writer` writes stands in subscripts or ranges of `reader`.
+#[must_use]
+pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
+    let named = |e: &Expr| {
+        let mut found = false;
+        visit(e, &mut |node| {
+            found |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == writer.tensor);
+        });
+        found
+    };
+    let mut decides = false;
+    reader.visit(&mut |part| {
+        visit(&part.rhs, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                decides |= access.subscripts.iter().any(named);
+            }
+        });
+        let roots = part
+            .loops
+            .iter()
+            .flat_map(|l| graph.provenance.roots(l.var));
+        for root in roots {
+            let range = &graph.var(root).range;
+            for bound in [&range.lo, &range.hi] {
+                decides |= matches!(bound, Bound::Dynamic(e) if named(e));
+            }
+        }
+    });
+    decides
+}
+
 /// The accesses by which `reader` reads what `writer` writes.
 fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
     let mut found = Vec::new();

@@ -20,23 +20,23 @@
  *   parallelize(thread, GPUThread, Atomics)
  */
 static __global__ void __launch_bounds__(256) mttkrp_32_kernel1(int64_t block_count,
-    int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int32_t *SPARSEC_RESTRICT B2_starts) {
+    int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int64_t *SPARSEC_RESTRICT B2_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
         int64_t B2_start = sparsec_lower_bound_int32(B3_pos, 0, B2_count, tile * 64 + 1);
-        B2_starts[tile] = (int32_t)B2_start;
+        B2_starts[tile] = B2_start;
     }
 }
 
 static __global__ void __launch_bounds__(256) mttkrp_32_kernel2(int64_t block_count,
     int64_t B1_count, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int32_t *SPARSEC_RESTRICT B2_starts, int32_t *SPARSEC_RESTRICT B1_starts) {
+    const int64_t *SPARSEC_RESTRICT B2_starts, int64_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
         int64_t B1_start = sparsec_lower_bound_int32(B2_pos, 0, B1_count, sparsec_max_int64(B2_starts[tile] - 1, 0) + 1);
-        B1_starts[tile] = (int32_t)B1_start;
+        B1_starts[tile] = B1_start;
     }
 }
 
@@ -45,8 +45,8 @@ static __global__ void __launch_bounds__(512) mttkrp_32_kernel3(int64_t B1_count
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
-    double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_starts,
-    const int32_t *SPARSEC_RESTRICT B1_starts) {
+    double *SPARSEC_RESTRICT A_vals, const int64_t *SPARSEC_RESTRICT B2_starts,
+    const int64_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     for (int64_t dense_val = 0; dense_val < 1; dense_val++) {
@@ -89,8 +89,8 @@ size_t mttkrp_32_workspace(int64_t I, int64_t K, int64_t L, int64_t B1_count, in
     (void)I; (void)K; (void)L; (void)B1_count; (void)B2_count; (void)B3_count;
     size_t bytes = 0;
     int64_t block_count = sparsec_floordiv(B3_count + 63, 64);
-    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
-    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
     return bytes;
 }
 
@@ -103,10 +103,10 @@ int mttkrp_32_device(int64_t I, int64_t K, int64_t L, int64_t B1_count, int64_t 
     char *room = (char *)workspace;
     SPARSEC_ASSUME(true, "bound(dense_val_unbounded, dense_val, 1, MaxExact)");
     int64_t block_count = sparsec_floordiv(B3_count + 63, 64);
-    int32_t *B2_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    int64_t *B2_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
         dim3(256, 1, 1), stream, block_count, B2_count, B3_pos, B2_starts));
-    int32_t *B1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    int64_t *B1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel2, sparsec_floordiv(block_count + 256, 256), 1, 1,
         dim3(256, 1, 1), stream, block_count, B1_count, B2_pos, B2_starts, B1_starts));
     SPARSEC_TRY(sparsec_clear(A_vals, I * 32, sizeof *A_vals, stream));

@@ -35,12 +35,12 @@ static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
 }
 
 static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
         int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 32 + 1);
-        A1_starts[tile] = (int32_t)A1_start;
+        A1_starts[tile] = A1_start;
     }
 }
 
@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(256) sddmm_kernel4(int64_t K, int64_t A
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals,
-    const int32_t *SPARSEC_RESTRICT A1_starts) {
+    const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 8;
     if (warp < sparsec_min_int64(32, A2_count - block * 32)) {
@@ -75,7 +75,7 @@ size_t sddmm_workspace(int64_t M, int64_t N, int64_t K, int64_t A2_count) {
     (void)M; (void)N; (void)K; (void)A2_count;
     size_t bytes = 0;
     int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
-    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
     return bytes;
 }
 
@@ -89,7 +89,7 @@ int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_
     SPARSEC_TRY(sparsec_launch(sddmm_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
         dim3(256, 1, 1), stream, A2_count, A2_crd, C2_crd));
     int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
-    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(block_count + 256, 256), 1, 1,
         dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel4, sparsec_floordiv(A2_count + 31, 32), 1, 1,

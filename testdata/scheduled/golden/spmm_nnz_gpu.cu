@@ -19,19 +19,19 @@
  *   parallelize(thread, GPUThread, Atomics)
  */
 static __global__ void __launch_bounds__(256) spmm_4_kernel1(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
         int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 4096 + 1);
-        A1_starts[tile] = (int32_t)A1_start;
+        A1_starts[tile] = A1_start;
     }
 }
 
 static __global__ void __launch_bounds__(256) spmm_4_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals, const int32_t *SPARSEC_RESTRICT A1_starts) {
+    float *SPARSEC_RESTRICT C_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 256;
     int64_t thread = threadIdx.x;
@@ -66,7 +66,7 @@ size_t spmm_4_workspace(int64_t M, int64_t N, int64_t A2_count) {
     (void)M; (void)N; (void)A2_count;
     size_t bytes = 0;
     int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
-    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
     return bytes;
 }
 
@@ -77,7 +77,7 @@ int spmm_4_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     char *room = (char *)workspace;
     SPARSEC_ASSUME(true, "bound(ko, warp, 1, MaxExact)");
     int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
-    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(spmm_4_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
         dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_clear(C_vals, M * 4, sizeof *C_vals, stream));

@@ -17,19 +17,19 @@
  *   parallelize(thread, GPUThread, Atomics)
  */
 static __global__ void __launch_bounds__(256) spmv_kernel1(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
         int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 4096 + 1);
-        A1_starts[tile] = (int32_t)A1_start;
+        A1_starts[tile] = A1_start;
     }
 }
 
 static __global__ void __launch_bounds__(512) spmv_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals, const int32_t *SPARSEC_RESTRICT A1_starts) {
+    double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     int64_t thread = threadIdx.x % 32;
@@ -61,7 +61,7 @@ size_t spmv_workspace(int64_t M, int64_t N, int64_t A2_count) {
     (void)M; (void)N; (void)A2_count;
     size_t bytes = 0;
     int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
-    bytes += sparsec_bytes(block_count + 1, sizeof(int32_t));
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
     return bytes;
 }
 
@@ -71,7 +71,7 @@ int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     (void)N;
     char *room = (char *)workspace;
     int64_t block_count = sparsec_floordiv(A2_count + 4095, 4096);
-    int32_t *A1_starts = (int32_t *)sparsec_take(&room, block_count + 1, sizeof(int32_t));
+    int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(spmv_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
         dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_clear(y_vals, M, sizeof *y_vals, stream));
