@@ -58,8 +58,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// Emits the program, plants a fault, and runs the smoke test in a checked build.
-fn smoke(program: &str, from: &str, to: &str) -> (bool, String) {
+fn emit(program: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("f.tc");
     std::fs::write(&source, program).unwrap();
@@ -67,6 +66,12 @@ fn smoke(program: &str, from: &str, to: &str) -> (bool, String) {
         .arg(&source)
         .args(["--target", "cuda", "-W", "no-performance", "-o"])
         .arg(folder.path()));
+    folder
+}
+
+/// Emits the program, plants a fault, and runs the smoke test in a checked build.
+fn smoke(program: &str, from: &str, to: &str) -> (bool, String) {
+    let folder = emit(program);
     let path = folder.path().join("f.cu");
     let mut text = std::fs::read_to_string(&path).unwrap();
     if !from.is_empty() {
@@ -78,8 +83,11 @@ fn smoke(program: &str, from: &str, to: &str) -> (bool, String) {
 }
 
 fn build_and_run(folder: &Path) -> (bool, String) {
-    let output = Command::new("make")
-        .current_dir(folder)
+    make_test(Command::new("make").current_dir(folder))
+}
+
+fn make_test(make: &mut Command) -> (bool, String) {
+    let output = make
         .args(["-s", "EMU=1", "CXXFLAGS=-O1 -g -w", "test"])
         .output()
         .unwrap();
@@ -98,6 +106,19 @@ fn clean_kernels_pass() {
     for program in [STAGED, SUMMED, SCATTERED, NARROW, WIDE] {
         let (clean, text) = smoke(program, "", "");
         assert!(clean, "{text}");
+    }
+}
+
+#[test]
+fn threads_may_change_places_at_any_access() {
+    for program in [STAGED, SUMMED, SCATTERED, NARROW] {
+        let folder = emit(program);
+        for seed in ["1", "2", "3"] {
+            let mut make = Command::new("make");
+            make.current_dir(folder.path());
+            let (clean, text) = make_test(make.env("EMU_PREEMPT", "1").env("EMU_SEED", seed));
+            assert!(clean, "{text}");
+        }
     }
 }
 

@@ -166,6 +166,8 @@ void leave(void **save) {
             ready.clear();
             ready_at = 0;
         }
+        /* A thread that was preempted may be drawn again: its stack is in use, not saved. */
+        if (next == running) return;
         become(next);
         load = threads[next].stack_pointer;
     } else if (not_started_at < not_started.size()) {
