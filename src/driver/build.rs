@@ -177,14 +177,19 @@ fn trampolines(kernels: &[Kernel]) -> String {
             .iter()
             .enumerate()
             .map(|(n, arg)| match arg {
-                Arg::Scalar { ty, .. } => format!("*({} *)a[{n}]", c_type(ty.compute())),
-                Arg::Tensor(_) => format!("(sparsec_tensor *)a[{n}]"),
+                Arg::Scalar { ty, .. } => format!("*({} *)sparsec_args[{n}]", c_type(ty.compute())),
+                Arg::Tensor(_) => format!("(sparsec_tensor *)sparsec_args[{n}]"),
             })
             .collect();
-        let unused = if args.is_empty() { "(void)a; " } else { "" };
+        let unused = if args.is_empty() {
+            "(void)sparsec_args; "
+        } else {
+            ""
+        };
         let _ = writeln!(
             out,
-            "int sparsec_call_{at}(void **a);\nint sparsec_call_{at}(void **a) {{ {unused}return {}({}); }}",
+            "int sparsec_call_{at}(void **sparsec_args);\n\
+             int sparsec_call_{at}(void **sparsec_args) {{ {unused}return {}({}); }}",
             function(&kernel.name),
             args.join(", ")
         );

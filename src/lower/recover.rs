@@ -190,7 +190,13 @@ impl Lowerer<'_> {
                 Relation::Coord { parent, coord } => {
                     match scope.cuts.get(&coord) {
                         Some(cut) => affine.base = b::add(cut.first.clone(), affine.base),
-                        None if self.graph.provenance.is_cut(coord) => {
+                        None if self
+                            .graph
+                            .provenance
+                            .cuts(coord)
+                            .iter()
+                            .any(|c| c.0 == coord) =>
+                        {
                             return Ok(Step {
                                 lo: from,
                                 hi,

@@ -42,6 +42,12 @@ const APPENDED: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
 }
 format f { A: csr, B: csr, C: csr }";
 
+/// Which elements are read is checked before the loops.
+const DECIDED: &str = "def f(int(M,N) A, double(K) x) -> (c, y) {
+  S1: c(i) +=! A(i,j)
+  S2: y(i) +=! x(p) where p in 0:c(i)
+}";
+
 /// Whether a row of C is there is known only when it is complete.
 const APPENDED_ROWS: &str = "def f(double(M,N) A, double(M,N) B) -> (C, y) {
   S1: C(i,j) = A(i,j) + B(i,j)
@@ -301,6 +307,13 @@ fn refused() {
         (
             APPENDED,
             "join(S1, S2, i) parallelize(i, CPUThread, NoRaces)",
+        ),
+        (DECIDED, "join(S1, S2, i)"),
+        (FCRELU, "join(S1, S2, b) join(S1, S2, b)"),
+        (
+            SPMV,
+            "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 8) \
+             parallelize(a, CPUThread, Atomics) starts(a, before)",
         ),
         (SET_UP, "pos(j, p, T(j,i,k))"),
         (
