@@ -4,6 +4,7 @@
 use super::positions::Clip;
 use super::recover::{Step, Top};
 use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
 use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
@@ -55,12 +56,7 @@ impl Lowerer<'_> {
             place.extend(self.prepare(part, scope)?);
             let Step { lo, hi, top } = self.step(part, scope)?;
             let Top::Position { pos, base } = top else {
-                let name = self.graph.var(part).name.clone();
-                return Err(self.error(
-                    crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,
-                    format!("which tile of `{name}` it is cannot be told here"),
-                    "in this statement",
-                ));
+                return Err(self.unknown_tile(part));
             };
             let (Some(counted), Some(segments)) =
                 (self.counted(pos), scope.segments.get(&pos).cloned())
@@ -88,7 +84,9 @@ impl Lowerer<'_> {
                     &mut there,
                     &mut then,
                 );
-                let offset = self.offset(stored, &there).unwrap_or_else(|| b::int(0));
+                let Some(offset) = self.offset(stored, &there) else {
+                    return Err(self.unknown_tile(part));
+                };
                 let name = format!("{}_{which}", self.graph.var(coord).name);
                 ends.push(self.named(&name, offset, &mut then));
             }
@@ -114,6 +112,15 @@ impl Lowerer<'_> {
             }
         }
         Ok(guards)
+    }
+
+    fn unknown_tile(&self, part: VarId) -> Diagnostic {
+        let name = &self.graph.var(part).name;
+        self.error(
+            crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,
+            format!("which tile of `{name}` it is cannot be told here: not supported yet"),
+            "in this statement",
+        )
     }
 
     /// The offset of the variable whose positions are `pos` where loops run over its

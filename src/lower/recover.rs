@@ -375,7 +375,7 @@ impl Lowerer<'_> {
             Relation::Coord { parent, coord } => {
                 let stored = self.stored_parent(*parent);
                 let Some(cut) = scope.cuts.get(coord) else {
-                    return self.offset_down(stored, scope);
+                    return self.offset(stored, scope);
                 };
                 let first = cut.first.clone();
                 Some(b::sub(self.offset(stored, scope)?, first))
