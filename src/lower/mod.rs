@@ -249,8 +249,15 @@ impl<'g> Lowerer<'g> {
         for at in 0..self.tensors.len() {
             let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
             let tensor = self.tensors[at].clone();
-            let scalar = tensor.dims.is_empty();
-            if scalar && matches!(tensor.role, Role::Input | Role::Temporary) {
+            // A variable is as wide as computations are: what rounds where it is stored is an
+            // array, of one element.
+            let rounds = tensor.ty != tensor.ty.compute();
+            let in_variable = match tensor.role {
+                Role::Input => true,
+                Role::Temporary => !rounds || self.is_workspace(id),
+                Role::InOut | Role::Result => false,
+            };
+            if tensor.dims.is_empty() && in_variable {
                 let mutable = tensor.role == Role::Temporary;
                 let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);
                 self.scalars.insert(id, var);
@@ -288,6 +295,11 @@ impl<'g> Lowerer<'g> {
         }
         let values = self.array(&format!("{}_vals", tensor.name), tensor.ty, storage);
         Arrays { levels, values }
+    }
+
+    /// Whether commands or the order of loops introduced the tensor, not the program.
+    fn is_workspace(&self, id: TensorId) -> bool {
+        id.index() >= self.graph.function.tensors.len()
     }
 
     /// Whether the tensor's coordinates are made before the kernel runs.
