@@ -253,22 +253,22 @@ impl Lowerer<'_> {
         if let Some(clip) = scope.clips.get(&var) {
             return Ok(Some(clip.clone()));
         }
-        let fuse = self.graph.provenance.consumers(var).find_map(|r| {
+        // The variable may be fused in another way in another nest, whose loops are not here.
+        let graph = self.graph;
+        let mut found = None;
+        for relation in graph.provenance.consumers(var) {
             if let Relation::Fuse {
                 outer,
                 inner,
                 fused,
-            } = r
+            } = relation
+                && let Some((lo, hi)) = self.clip(*fused, scope)?
             {
-                Some((*outer, *inner, *fused))
-            } else {
-                None
+                found = Some((*outer, *inner, lo, hi));
+                break;
             }
-        });
-        let Some((outer, inner, fused)) = fuse else {
-            return Ok(None);
-        };
-        let Some((lo, hi)) = self.clip(fused, scope)? else {
+        }
+        let Some((outer, inner, lo, hi)) = found else {
             return Ok(None);
         };
         let extent = self.own_extent(inner, scope)?;
