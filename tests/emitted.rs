@@ -228,3 +228,41 @@ def start(double(rounds) n, double alpha) -> (start) { start(i) = n(i) * alpha }
             .args(["EMU=1", "test"]));
     }
 }
+
+/// A kernel that the compiler refuses only with OpenMP must not be run without. Where the
+/// compiler has no OpenMP, loops run serially.
+#[test]
+fn kernels_are_built_without_openmp_only_where_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = folder.path().join("no_openmp.h");
+    std::fs::write(&header, "#ifdef _OPENMP\n#error not with OpenMP\n#endif\n").unwrap();
+    let compiler = folder.path().join("serial-cc");
+    std::fs::write(
+        &compiler,
+        "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec cc \"$@\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(
+        &compiler,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let spmv = |name: &str, value: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_sparsec"))
+            .args(["run", "-e", "y(i)=A(i,j)*x(j)", "-f", "A:ds", "--verify"])
+            .args(["-s", "parallelize(i,CPUThread,NoRaces)"])
+            .args(["A=random:1:0.2", "x=random:2", "-d", "i:4", "-d", "j:5"])
+            .env(
+                "SPARSEC_CFLAGS",
+                format!("-O1 -include {}", header.display()),
+            )
+            .env(name, value)
+            .output()
+            .unwrap()
+    };
+    let refused = spmv("LC_ALL", Path::new("C"));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("not with OpenMP"), "{message}");
+    let serial = spmv("CC", &compiler);
+    assert!(serial.status.success(), "{serial:?}");
+}

@@ -246,10 +246,10 @@ fn compile(folder: &std::path::Path, trust: Trust, sources: &mut Sources) -> Res
         }
     };
     if !output.status.success()
+        && !has_openmp(folder)
         && let Ok(again) = run(false)
-        && again.status.success()
     {
-        // A compiler without OpenMP: parallel loops run serially.
+        // Parallel loops run serially.
         output = again;
     }
     if output.status.success() {
@@ -262,4 +262,17 @@ fn compile(folder: &std::path::Path, trust: Trust, sources: &mut Sources) -> Res
         codes::COMPILER_FAILED,
         &format!("the C compiler failed:\n{messages}"),
     ))
+}
+
+/// Whether the compiler builds a program with OpenMP: if it does, what it says of a kernel
+/// is the kernel's fault.
+fn has_openmp(folder: &std::path::Path) -> bool {
+    let program =
+        "#include <omp.h>\nint probe(void);\nint probe(void) { return omp_get_max_threads(); }\n";
+    std::fs::write(folder.join("probe.c"), program).is_ok()
+        && Command::new(compiler())
+            .current_dir(folder)
+            .args(["-fopenmp", "-shared", "-fPIC", "-o", "probe.so", "probe.c"])
+            .output()
+            .is_ok_and(|output| output.status.success())
 }

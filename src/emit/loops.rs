@@ -3,7 +3,9 @@
 use super::kernel::{Dialect, Printer};
 use super::types::lane_type;
 use crate::loops::build as b;
-use crate::loops::ir::{Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt};
+use crate::loops::ir::{
+    Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt, is_atomic,
+};
 use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
 
@@ -177,23 +179,12 @@ impl Printer<'_> {
     }
 }
 
-/// The pragma that makes an update atomic: OpenMP's `atomic` knows sums and products of
-/// numbers; whatever else there is takes turns.
+/// The pragma that makes an update atomic.
 pub(super) fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static str {
-    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
-    let narrow = elem.is_integer() && elem.size() < 4;
-    match op {
-        Some(ReduceOp::Add) if number => "omp atomic",
-        Some(ReduceOp::Mul) if number && !narrow => "omp atomic",
-        Some(
-            ReduceOp::Add
-            | ReduceOp::Mul
-            | ReduceOp::Min
-            | ReduceOp::Max
-            | ReduceOp::And
-            | ReduceOp::Or,
-        )
-        | None => "omp critical",
+    if is_atomic(elem, op) {
+        "omp atomic"
+    } else {
+        "omp critical"
     }
 }
 

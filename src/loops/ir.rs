@@ -319,3 +319,15 @@ pub enum OmpSchedule {
     Dynamic(Option<u32>),
     Guided(Option<u32>),
 }
+
+/// Whether OpenMP updates an element of type `elem` in one step (`omp atomic`: sums and
+/// products of numbers). Whatever else there is takes turns, which lanes of a vector cannot.
+pub fn is_atomic(elem: ScalarType, op: Option<ReduceOp>) -> bool {
+    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
+    let narrow = elem.is_integer() && elem.size() < 4;
+    match op {
+        Some(ReduceOp::Add) => number,
+        Some(ReduceOp::Mul) => number && !narrow,
+        Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) | None => false,
+    }
+}
