@@ -193,7 +193,7 @@ pub(super) fn build(
     let lowered = lower(&graph)?;
     let kernel = loops::split_full_tiles(lowered.kernel);
     let kernel = match settings.target {
-        Target::C => loops::widen(kernel),
+        Target::C => loops::mark_reversed(loops::widen(kernel)),
         Target::Cuda => {
             loops::device::place(kernel).map_err(|refusal| vec![not_placed(function, refusal)])?
         }

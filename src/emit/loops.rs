@@ -51,6 +51,11 @@ impl Printer<'_> {
                 "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
             ));
         }
+        if tag.reversed {
+            self.indent += 1;
+            self.line("SPARSEC_IN_ORDER();");
+            self.indent -= 1;
+        }
         self.block(body);
         self.lanes = before;
         self.scopes.close();

@@ -301,6 +301,8 @@ pub struct LoopTag {
     /// So many iterations run at a time, as values of a vector type; see [`super::widen`].
     pub lanes: Option<u32>,
     pub unroll: Option<u32>,
+    /// Adds up elements in falling order; see [`super::reversed`].
+    pub reversed: bool,
     /// Variables of outside that the iterations of a parallel or vector loop combine.
     pub reductions: Vec<(ReduceOp, VarId)>,
 }

@@ -9,12 +9,14 @@ pub mod ir;
 pub mod lanes;
 pub mod linear;
 pub mod print;
+pub mod reversed;
 pub mod simplify;
 pub mod tiles;
 pub mod verify;
 pub mod visit;
 pub mod widen;
 
+pub use reversed::mark_reversed;
 pub use simplify::{divide_plainly, simplify};
 pub use tiles::split_full_tiles;
 pub use widen::widen;

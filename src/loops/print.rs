@@ -73,6 +73,9 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             if let Some(n) = tag.unroll {
                 kind += &format!(" unroll {n}");
             }
+            if tag.reversed {
+                kind += " reversed";
+            }
             for (op, v) in &tag.reductions {
                 kind += &format!(" reduce {op:?} {}", var(*v));
             }

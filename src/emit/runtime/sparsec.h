@@ -54,6 +54,14 @@ typedef double _Complex sparsec_complex128;
 #define SPARSEC_UNROLL(n)
 #endif
 
+/* Begins the body of a loop that adds up elements in falling order: gcc 11 and 12 make vectors of
+ * such loops, unrolled, that add some elements twice and others never. gcc 13 does not. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ < 13
+#define SPARSEC_IN_ORDER() __asm__ volatile("")
+#else
+#define SPARSEC_IN_ORDER() ((void)0)
+#endif
+
 /* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define SPARSEC_VECTOR(T, n) \

@@ -1,0 +1,127 @@
+//! Sums that gcc 11 and 12 get wrong.
+//!
+//! They add up `sum += x * a[c * 2 + 1 - d]` for `d` in `0..2`, unrolled, in vectors of which
+//! each is reversed, and add some elements twice and others never (without
+//! `-fassociative-math`, on x86-64 from `-O2`; gcc 13 and clang are right). Loops that may
+//! become so are marked: the runtime header keeps those compilers from making vectors of them.
+
+use super::device::{Definitions, definitions, inlined};
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, Stmt, VarId};
+use super::linear::{Linear, sub};
+use super::{build as b, visit};
+
+/// gcc unrolls loops of so many iterations wholly on its own.
+const UNROLLED: i64 = 16;
+
+/// Marks the loops whose own statements add up elements in falling order.
+#[must_use]
+pub fn mark_reversed(mut kernel: Kernel) -> Kernel {
+    let known = definitions(&kernel.body, &|v| kernel.var(v).mutable);
+    let mut body = std::mem::take(&mut kernel.body);
+    list(&kernel, &known, &mut Vec::new(), &mut body);
+    kernel.body = body;
+    kernel
+}
+
+/// `unrolled` are the loops around that may be unrolled wholly. Whether one of the statements
+/// sums in falling order, those in loops of their own apart.
+fn list(
+    kernel: &Kernel,
+    known: &Definitions,
+    unrolled: &mut Vec<VarId>,
+    body: &mut [Stmt],
+) -> bool {
+    let mut found = false;
+    for stmt in body {
+        found |=
+            sum(kernel, stmt).is_some_and(|value| unrolled.iter().any(|&v| falls(value, v, known)));
+        if let Stmt::For {
+            var,
+            lo,
+            hi,
+            tag,
+            body,
+            ..
+        } = stmt
+        {
+            // Lanes of a vector add up in any order.
+            if tag.vector {
+                continue;
+            }
+            let most = at_most(&inlined(lo, known), &inlined(hi, known));
+            let short = tag.unroll.is_some() || most.is_some_and(|n| n <= UNROLLED);
+            if short {
+                unrolled.push(*var);
+            }
+            tag.reversed = list(kernel, known, unrolled, body);
+            if short {
+                unrolled.pop();
+            }
+            continue;
+        }
+        for inner in visit::bodies_mut(stmt) {
+            found |= list(kernel, known, unrolled, inner);
+        }
+    }
+    found
+}
+
+/// What a statement adds to a float, wherever that is.
+fn sum<'a>(kernel: &Kernel, stmt: &'a Stmt) -> Option<&'a Expr> {
+    let (ty, value) = match stmt {
+        Stmt::Assign {
+            var,
+            op: Some(_),
+            value,
+        } => (kernel.var(*var).ty, value),
+        Stmt::Store {
+            array,
+            op: Some(_),
+            value,
+            ..
+        } => (kernel.array(*array).elem, value),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::Store { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Free { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Search { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Prefetch { .. }
+        | Stmt::Comment(_)
+        | Stmt::Device(_) => return None,
+    };
+    (ty.is_float() || ty.is_complex()).then_some(value)
+}
+
+/// Whether the expression loads elements that come before one another as `var` rises.
+fn falls(e: &Expr, var: VarId, known: &Definitions) -> bool {
+    let mut found = false;
+    visit::expr(&inlined(e, known), &mut |node| {
+        if let ExprKind::Load { index, .. } = &node.kind {
+            let stride = Linear::of(index).and_then(|sum| sum.split(var));
+            found |= stride.is_some_and(|(factor, _)| factor < 0);
+        }
+    });
+    found
+}
+
+/// The most iterations of a loop from `lo` to `hi`.
+fn at_most(lo: &Expr, hi: &Expr) -> Option<i64> {
+    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
+        return match (at_most(lo, x), at_most(lo, y)) {
+            (Some(x), Some(y)) => Some(x.min(y)),
+            (Some(n), None) | (None, Some(n)) => Some(n),
+            (None, None) => None,
+        };
+    }
+    b::as_int(&sub(hi, lo))
+}
