@@ -204,3 +204,98 @@ fn a_result_that_is_not_written_is_reported() {
         "memory is read before it is written",
     );
 }
+
+/// Calls the device function of [`SCATTERED`] amid a capture, then runs the graph twice, on
+/// other values the second time.
+const CAPTURE: &str = r#"#include "f.h"
+#include <stdio.h>
+static double host[64 * 64];
+static void need(cudaError_t status) {
+    if (status != cudaSuccess) { printf("%s\n", cudaGetErrorString(status)); exit(1); }
+}
+int main(void) {
+    double *A, *x, *y;
+    void *workspace;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    need(cudaMalloc((void **)&A, sizeof host));
+    need(cudaMalloc((void **)&x, 64 * sizeof(double)));
+    need(cudaMalloc((void **)&y, 64 * sizeof(double)));
+    need(cudaMalloc(&workspace, f_workspace() + 256));
+    for (int k = 0; k < 64 * 64; k++) host[k] = 1;
+    need(cudaMemcpy(A, host, sizeof host, cudaMemcpyHostToDevice));
+    need(cudaStreamCreate(&stream));
+    need(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    if (f_device(A, x, y, workspace, stream)) printf("%s\n", sparsec_error());
+    need(cudaStreamEndCapture(stream, &graph));
+    need(cudaGraphInstantiate(&executable, graph));
+    for (int round = 1; round <= 2; round++) {
+        double out[64];
+        for (int k = 0; k < 64; k++) host[k] = round;
+        need(cudaMemcpy(x, host, 64 * sizeof(double), cudaMemcpyHostToDevice));
+        need(cudaGraphLaunch(executable, stream));
+        need(cudaStreamSynchronize(stream));
+        need(cudaMemcpy(out, y, sizeof out, cudaMemcpyDeviceToHost));
+        for (int k = 0; k < 64; k++)
+            if (out[k] != 64.0 * round) { printf("y(%d) is %g\n", k, out[k]); return 1; }
+    }
+    need(cudaGraphExecDestroy(executable));
+    need(cudaGraphDestroy(graph));
+    need(cudaStreamDestroy(stream));
+    printf("captured\n");
+    return 0;
+}
+"#;
+
+/// What [`CAPTURE`] prints of the program's kernel with `planted` before its first launch.
+fn captured(planted: &str) -> String {
+    let folder = emit(SCATTERED);
+    let path = folder.path().join("f.cu");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let launch = "SPARSEC_TRY(sparsec_launch(";
+    assert!(text.contains(launch), "{text}");
+    let text = text.replacen(launch, &format!("{planted} {launch}"), 1);
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("main.cpp"), CAPTURE).unwrap();
+    run(Command::new("c++").current_dir(folder.path()).args([
+        "-std=c++17",
+        "-O1",
+        "-w",
+        "-DSPARSEC_EMULATED",
+        "-Iemulator",
+        "-x",
+        "c++",
+        "f.cu",
+        "main.cpp",
+        "emulator/emulator.cpp",
+        "-ldl",
+        "-lpthread",
+        "-o",
+        "main",
+    ]));
+    let output = Command::new(folder.path().join("main")).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn device_functions_can_be_captured_in_graphs() {
+    assert_eq!(captured(""), "captured\n");
+    for (planted, what) in [
+        (
+            "cudaStreamSynchronize(stream);",
+            "a previous error during capture",
+        ),
+        (
+            "void *more; cudaMalloc(&more, 8);",
+            "a previous error during capture",
+        ),
+        (
+            "stream = 0;",
+            "the legacy stream depend on a capturing stream",
+        ),
+    ] {
+        let text = captured(planted);
+        assert!(text.contains(what), "{planted}: {text}");
+    }
+}

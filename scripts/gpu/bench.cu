@@ -79,6 +79,8 @@ struct Candidate {
     bool peer;
     std::function<void()> run;
     bool apart = false;
+    /* The same on a stream, for what can be captured in a graph. */
+    std::function<void(cudaStream_t)> on = {};
     std::vector<double> times = {};
     double median() const {
         std::vector<double> sorted = times;
@@ -91,6 +93,33 @@ struct Result {
     std::string operation, input, fastest, peer;
     int64_t stored;
     double ours, best_peer, share;
+};
+
+/* Work of a stream, recorded once and run as a graph. */
+class Graph {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+
+  public:
+    explicit Graph(const std::function<void(cudaStream_t)> &work) {
+        cuda(cudaStreamCreate(&stream));
+        cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+        work(stream);
+        cuda(cudaStreamEndCapture(stream, &graph));
+        cuda(cudaGraphInstantiate(&executable, graph, 0));
+    }
+    Graph(const Graph &) = delete;
+    Graph &operator=(const Graph &) = delete;
+    ~Graph() {
+        cudaGraphExecDestroy(executable);
+        cudaGraphDestroy(graph);
+        cudaStreamDestroy(stream);
+    }
+    void run() {
+        cuda(cudaGraphLaunch(executable, stream));
+        cuda(cudaStreamSynchronize(stream));
+    }
 };
 
 class Bench {
@@ -116,7 +145,7 @@ class Bench {
 
   public:
     std::vector<Result> results;
-    int wrong = 0;
+    int wrong = 0, captured = 0;
 
     explicit Bench(const Settings &s) : settings(s), flushed(s.most ? flush : 1) {
         bandwidth = median_of_copies();
@@ -130,9 +159,10 @@ class Bench {
             if (operation != kernel.operation) continue;
             rooms.emplace_back(kernel.room(operands));
             void *room = rooms.back().at();
-            all.push_back({kernel.schedule, false, [&kernel, operands, room] {
-                               must(kernel.call(operands, room, nullptr) == 0, kernel.schedule);
-                           }});
+            auto on = [&kernel, operands, room](cudaStream_t stream) {
+                must(kernel.call(operands, room, stream) == 0, kernel.schedule);
+            };
+            all.push_back({kernel.schedule, false, [on] { on(nullptr); }, false, on});
         }
         return all;
     }
@@ -144,25 +174,34 @@ class Bench {
                  std::vector<Candidate> &all, const Room &result, size_t count, std::vector<double> wanted,
                  std::vector<double> sums) {
         const double unit = sizeof(T) == 4 ? 1e-5 : 1e-13;
-        for (Candidate &candidate : all) {
-            if (candidate.apart) continue;
+        auto check = [&](const std::string &name, const std::function<void()> &run) {
             cuda(cudaMemset(result.at(), 0xff, count * sizeof(T)));
-            candidate.run();
+            run();
             cuda(cudaDeviceSynchronize());
             const std::vector<T> got = result.read<T>(count);
             if (wanted.empty()) {
                 wanted.assign(got.begin(), got.end());
                 for (double value : wanted) sums.push_back(std::fabs(value));
-                continue;
+                return;
             }
             size_t bad = 0;
             for (size_t e = 0; e < count; e++)
                 bad += !(std::fabs((double)got[e] - wanted[e]) <= unit * 64 * (sums[e] + 1e-30));
             if (bad) {
-                printf("WRONG: %s %s on %s: %zu of %zu elements\n", operation.c_str(), candidate.name.c_str(),
+                printf("WRONG: %s %s on %s: %zu of %zu elements\n", operation.c_str(), name.c_str(),
                        input.c_str(), bad, count);
                 wrong++;
             }
+        };
+        for (Candidate &candidate : all) {
+            if (candidate.apart) continue;
+            check(candidate.name, candidate.run);
+            if (!candidate.on) continue;
+            /* A graph runs again and again: twice shows that it clears what it adds to. */
+            Graph graph(candidate.on);
+            check(candidate.name + " as a graph", [&] { graph.run(); });
+            check(candidate.name + " as a graph, again", [&] { graph.run(); });
+            captured++;
         }
         for (int round = -3; round < settings.rounds; round++) {
             for (Candidate &candidate : all) {
@@ -517,7 +556,8 @@ int main(int argc, char **argv) try {
     for (int64_t n = 512; n <= 4096 && settings.most; n *= 2) tmm(bench, n);
     means(bench);
     write_json(bench, settings.json);
-    printf("%s\n", bench.wrong ? "some results are WRONG" : "all results checked");
+    if (bench.wrong) printf("some results are WRONG\n");
+    else printf("all results checked, %d of sparsec's also as graphs\n", bench.captured);
     return bench.wrong ? 1 : 0;
 } catch (const std::exception &error) {
     fprintf(stderr, "bench-gpu: %s\n", error.what());

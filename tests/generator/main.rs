@@ -1,6 +1,7 @@
 //! Random programs x formats x schedules x data, compared with the reference evaluator.
 //!
 //! `SPARSEC_CASES` says how many (1,000 by default), `SPARSEC_SEED` repeats a run,
+//! `SPARSEC_FROM=n` draws the first n cases without running them,
 //! `SPARSEC_CFLAGS` fixes the C compiler's flags, which otherwise change from batch to
 //! batch. A failure is shrunk and written to `target/generator/`, ready for
 //! `testdata/corpus`.
@@ -165,6 +166,7 @@ fn run_apart(test: &str, usual: u64, cuda: bool) {
         .unwrap();
     // A failed assertion of the test itself has been reported.
     if !status.success() && status.code() != Some(101) {
+        println!("{status}");
         find_crash(seed, cuda, folder.path());
     }
     assert!(status.success(), "see above");
@@ -182,6 +184,7 @@ fn find_crash(seed: u64, cuda: bool, folder: &Path) {
             report(seed, &program, folder, "the kernel crashes");
         }
     }
+    panic!("seed {seed}: the batch that begins at case {start} crashes, its programs alone do not");
 }
 
 fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
@@ -192,6 +195,7 @@ fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
 
 fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     let fixed_flags = std::env::var_os("SPARSEC_CFLAGS").is_some();
+    let from = number("SPARSEC_FROM").unwrap_or(0);
     let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
@@ -220,6 +224,9 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
             }
         }
         ran += batch.len();
+        if done <= from {
+            continue;
+        }
         let (wrong, data): (Vec<_>, Vec<_>) =
             run_all(&batch).into_iter().partition(|r| real_failure(r));
         bad_data += data.len();

@@ -46,7 +46,10 @@ enum cudaError_t {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
-    cudaErrorLaunchFailure = 719
+    cudaErrorLaunchFailure = 719,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureImplicit = 906
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost = 0,
@@ -54,17 +57,35 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToHost = 2,
     cudaMemcpyDeviceToDevice = 3
 };
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal = 0,
+    cudaStreamCaptureModeThreadLocal = 1,
+    cudaStreamCaptureModeRelaxed = 2
+};
 typedef struct CUstream_st *cudaStream_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
 
 cudaError_t cudaMalloc(void **array, size_t bytes);
 cudaError_t cudaFree(void *array);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void *array, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
+
+/* Graphs of what one stream does, in its order. While it is captured, nothing may allocate,
+ * wait, or use the default stream, unless the mode is relaxed. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long flags = 0);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 /* ---- synchronisation ------------------------------------------------------- */
 
@@ -156,15 +177,19 @@ static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long
 
 /* ---- launches ----------------------------------------------------------------- */
 
-void emu_run(void (*thread)(void *), void *closure, dim3 blocks, dim3 threads);
-
+/* Runs the closure in each thread, or, while the stream is captured, a copy of it later on. */
+void emu_enqueue(void (*thread)(void *), void *(*copy)(const void *), void (*drop)(void *), void *closure,
+                 dim3 blocks, dim3 threads, cudaStream_t stream);
 
 template <class F> static void emu_call(void *closure) { (*(F *)closure)(); }
+template <class F> static void *emu_copy(const void *closure) { return new F(*(const F *)closure); }
+template <class F> static void emu_drop(void *closure) { delete (F *)closure; }
 
 template <class... P, class... A>
-static inline void emu_launch(void (*kernel)(P...), dim3 blocks, dim3 threads, cudaStream_t, A... args) {
+static inline void emu_launch(void (*kernel)(P...), dim3 blocks, dim3 threads, cudaStream_t stream, A... args) {
     auto thread = [=]() { kernel(args...); };
-    emu_run(emu_call<decltype(thread)>, &thread, blocks, threads);
+    typedef decltype(thread) T;
+    emu_enqueue(emu_call<T>, emu_copy<T>, emu_drop<T>, &thread, blocks, threads, stream);
 }
 
 #endif

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -273,11 +275,46 @@ bool allocated(const void *at, size_t bytes) {
 
 std::mutex one_at_a_time;
 
+cudaError_t set(void *array, int value, size_t bytes) {
+    if (!in_arena(array) || !allocated(array, bytes)) return cudaErrorInvalidValue;
+    memset(array, value, bytes);
+    note_written(array, bytes);
+    return cudaSuccess;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------- */
+
+/* The stream that is captured, if any: one at a time. */
+struct Capture {
+    cudaStream_t stream;
+    cudaStreamCaptureMode mode;
+    bool valid;
+    std::vector<std::function<cudaError_t()>> nodes;
+};
+std::unique_ptr<Capture> capture;
+cudaError_t last_error = cudaSuccess;
+
+bool captures(cudaStream_t stream) { return capture && stream && capture->stream == stream; }
+
+/* Whether a call that a capture does not allow comes amid one, which it ends. */
+bool disturbs() {
+    if (!capture || capture->mode == cudaStreamCaptureModeRelaxed) return false;
+    capture->valid = false;
+    return true;
+}
+
 } /* namespace */
+
+struct CUstream_st {};
+struct CUgraph_st {
+    std::vector<std::function<cudaError_t()>> nodes;
+};
+struct CUgraphExec_st : CUgraph_st {};
 
 /* ---- the runtime's functions ----------------------------------------------------------- */
 
 cudaError_t cudaMalloc(void **array, size_t bytes) {
+    if (disturbs()) return cudaErrorStreamCaptureUnsupported;
     configure();
     make_arena();
     if (!arena) return cudaErrorMemoryAllocation;
@@ -297,6 +334,7 @@ cudaError_t cudaMalloc(void **array, size_t bytes) {
 
 cudaError_t cudaFree(void *array) {
     if (!array) return cudaSuccess;
+    if (disturbs()) return cudaErrorStreamCaptureUnsupported;
     for (size_t k = 0; k < pieces.size(); k++)
         if (arena + pieces[k].begin == array) {
             forget(array, pieces[k].bytes);
@@ -307,6 +345,7 @@ cudaError_t cudaFree(void *array) {
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    if (disturbs()) return cudaErrorStreamCaptureImplicit;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if (in_arena(to) != to_device || in_arena(from) != from_device) return cudaErrorInvalidValue;
@@ -317,20 +356,27 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 }
 
 cudaError_t cudaMemset(void *array, int value, size_t bytes) {
-    if (!in_arena(array) || !allocated(array, bytes)) return cudaErrorInvalidValue;
-    memset(array, value, bytes);
-    note_written(array, bytes);
-    return cudaSuccess;
+    if (disturbs()) return cudaErrorStreamCaptureImplicit;
+    return set(array, value, bytes);
 }
 
-cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t) { return cudaMemset(array, value, bytes); }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream) {
+    if (captures(stream)) {
+        capture->nodes.push_back([=] { return set(array, value, bytes); });
+        return cudaSuccess;
+    }
+    if (disturbs()) return cudaErrorStreamCaptureImplicit;
+    return set(array, value, bytes);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return disturbs() ? cudaErrorStreamCaptureUnsupported : cudaSuccess; }
+cudaError_t cudaDeviceSynchronize(void) { return disturbs() ? cudaErrorStreamCaptureUnsupported : cudaSuccess; }
 
 cudaError_t cudaGetLastError(void) {
-    const bool failed = reports > 0;
+    const cudaError_t failed = reports > 0 ? cudaErrorLaunchFailure : last_error;
     reports = 0;
-    return failed ? cudaErrorLaunchFailure : cudaSuccess;
+    last_error = cudaSuccess;
+    return failed;
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
@@ -339,8 +385,60 @@ const char *cudaGetErrorString(cudaError_t error) {
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorLaunchFailure: return first_report;
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureImplicit: return "operation would make the legacy stream depend on a capturing stream";
     }
     return "unknown error";
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    *stream = new CUstream_st();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (captures(stream)) capture.reset();
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    if (!stream || capture) return cudaErrorStreamCaptureUnsupported;
+    capture.reset(new Capture{stream, mode, true, {}});
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    *graph = NULL;
+    if (!captures(stream)) return cudaErrorInvalidValue;
+    const std::unique_ptr<Capture> done = std::move(capture);
+    if (!done->valid) return cudaErrorStreamCaptureInvalidated;
+    *graph = new CUgraph_st{done->nodes};
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long) {
+    *executable = new CUgraphExec_st();
+    (*executable)->nodes = graph->nodes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+    if (capture && (captures(stream) || disturbs())) return cudaErrorStreamCaptureUnsupported;
+    for (const std::function<cudaError_t()> &node : executable->nodes)
+        if (const cudaError_t error = node()) return error;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+    delete executable;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
+    return cudaSuccess;
 }
 
 /* ---- synchronisation ---------------------------------------------------------------------- */
@@ -418,7 +516,7 @@ uint64_t emu_word(unsigned mask, unsigned lane, int line) {
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-void emu_run(void (*thread)(void *), void *closure, dim3 blocks, dim3 block) {
+static void run(void (*thread)(void *), void *closure, dim3 blocks, dim3 block) {
     std::lock_guard<std::mutex> guard(one_at_a_time);
     configure();
     make_arena();
@@ -476,6 +574,21 @@ void emu_run(void (*thread)(void *), void *closure, dim3 blocks, dim3 block) {
         }
     }
     current_stack = -1;
+}
+
+void emu_enqueue(void (*thread)(void *), void *(*copy)(const void *), void (*drop)(void *), void *closure, dim3 blocks,
+                 dim3 block, cudaStream_t stream) {
+    if (captures(stream)) {
+        const std::shared_ptr<void> kept(copy(closure), drop);
+        capture->nodes.push_back([=] {
+            run(thread, kept.get(), blocks, block);
+            return cudaGetLastError();
+        });
+    } else if (disturbs()) {
+        last_error = cudaErrorStreamCaptureImplicit;
+    } else {
+        run(thread, closure, blocks, block);
+    }
 }
 
 /* ---- the checker ------------------------------------------------------------------------------- */
