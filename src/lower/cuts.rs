@@ -63,7 +63,7 @@ impl Lowerer<'_> {
             else {
                 continue;
             };
-            self.covered(counted.id, body)?;
+            self.covered((counted.id, pos), body)?;
             let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
             let start = b::add(begin, base);
             let name = self.graph.var(part).name.clone();

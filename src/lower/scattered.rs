@@ -27,7 +27,7 @@ impl Lowerer<'_> {
         let Some(counted) = self.counted(pos) else {
             return Ok(Vec::new());
         };
-        let stmt = self.covered(counted.id, body)?;
+        let stmt = self.covered((counted.id, pos), body)?;
         let name = self.graph.var(var).name.clone();
         let (v, value) = self.fresh_index(&name, false);
         let mut inner = scope.clone();

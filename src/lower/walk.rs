@@ -244,7 +244,7 @@ impl Lowerer<'_> {
         body: &Stmt,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let stmt = self.covered(id, body)?;
+        let stmt = self.covered((id, pos), body)?;
         let level = self.cursor(scope, id).level;
         let tensor = self.table.get(id).access.tensor;
         let window = match &root.window {
@@ -289,8 +289,9 @@ impl Lowerer<'_> {
         Ok(self.close_result(root.var, scope, out))
     }
 
-    /// The statement where the access stores something; it must do nothing elsewhere.
-    pub(super) fn covered(&mut self, id: AccessId, body: &Stmt) -> Lower<Stmt> {
+    /// The statement where the access, whose positions `pos` counts, stores something; it must
+    /// do nothing elsewhere.
+    pub(super) fn covered(&mut self, (id, pos): (AccessId, VarId), body: &Stmt) -> Lower<Stmt> {
         let tensor = self.table.get(id).access.tensor;
         if !self.tensor(tensor).is_sparse() {
             return Ok(body.clone());
@@ -303,7 +304,7 @@ impl Lowerer<'_> {
             assigned.retain(|tensor| {
                 self.droppable.contains(tensor) && !self.tensor(*tensor).is_sparse()
             });
-            self.prefill_outside(assigned);
+            self.prefill_outside(pos, assigned);
             return Ok(body.clone());
         }
         let absent = BTreeSet::from([id]);
@@ -318,24 +319,25 @@ impl Lowerer<'_> {
                 )
                 .with_help("keep the loop in coordinate space"));
         }
-        self.prefill_outside(dropped);
+        self.prefill_outside(pos, dropped);
         Ok(body.clone())
     }
 
-    /// Fills results before the loops that may not reach all of their elements.
-    fn prefill_outside(&mut self, mut dropped: BTreeSet<TensorId>) {
-        // A workspace over the positions themselves has no gaps.
+    /// Fills results before the loops over the positions that `pos` counts, which may not reach
+    /// all of their elements.
+    fn prefill_outside(&mut self, pos: VarId, mut dropped: BTreeSet<TensorId>) {
+        // A workspace over these positions themselves has no gaps.
         let nests = &self.nests;
         let graph = self.graph;
+        let counts = |v: VarId| match graph.provenance.position_of(v) {
+            Some(Relation::Pos { pos: own, .. }) => *own == pos,
+            Some(_) | None => false,
+        };
         dropped.retain(|&tensor| {
             let mut counted = false;
             for nest in nests {
                 nest.visit(&mut |part| {
-                    counted |= part.tensor == tensor
-                        && part
-                            .lhs
-                            .iter()
-                            .any(|&v| graph.provenance.position_of(v).is_some());
+                    counted |= part.tensor == tensor && part.lhs.iter().any(|&v| counts(v));
                 });
             }
             !counted
