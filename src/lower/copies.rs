@@ -5,10 +5,10 @@ use super::race::Writes;
 use super::{Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::Parallel;
+use crate::graph::{Nest, Parallel};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
-use crate::program::ir::{ReduceOp, TensorId};
+use crate::program::ir::{ReduceOp, Role, TensorId};
 use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
@@ -90,7 +90,8 @@ impl Lowerer<'_> {
                     .dims
                     .iter()
                     .any(|d| b::as_int(&self.size_expr(d)).is_some());
-            if begins && (tile || !scope.coords.is_empty()) && self.droppable.contains(&tensor) {
+            let fillable = self.droppable.contains(&tensor) || self.is_first_written(tensor);
+            if begins && (tile || !scope.coords.is_empty()) && fillable {
                 self.prefill.insert(tensor);
             }
             after.push(if gpu {
@@ -100,6 +101,17 @@ impl Lowerer<'_> {
             });
         }
         after
+    }
+
+    /// Whether nothing that could be lost stands in the tensor before the nests at hand.
+    fn is_first_written(&self, tensor: TensorId) -> bool {
+        let writes = |nest: &&Nest| nest.tensor == tensor;
+        let first = self.graph.nests.iter().find(writes);
+        let here = self.nests.iter().find(writes);
+        self.tensor(tensor).role != Role::InOut
+            && first
+                .zip(here)
+                .is_some_and(|(first, here)| first.span == here.span)
     }
 
     /// `T[e] op= copies[t * count + e]` for each thread t.
