@@ -149,7 +149,12 @@ pub fn listed(target: &[&str]) -> Vec<Case> {
 pub fn check(cases: &[Case]) {
     // Hundreds of small kernels: compiling them takes longer than running them.
     // SAFETY: set before any thread of this test reads it; all tests set the same.
-    unsafe { std::env::set_var("SPARSEC_CFLAGS", "-O1") };
+    unsafe {
+        std::env::set_var(
+            "SPARSEC_CFLAGS",
+            format!("-O1 {}", crate::support::poison()),
+        )
+    };
     let wrong = run_all(cases);
     let runs: usize = cases.iter().map(|c| c.runs.len()).sum();
     println!("{} programs, {runs} runs", cases.len());

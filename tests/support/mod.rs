@@ -63,6 +63,21 @@ pub fn words(line: &str) -> Vec<String> {
     out
 }
 
+/// The C compiler's flag that makes variables begin as anything but zero, if it has one: what
+/// is read before it is written shows.
+pub fn poison() -> &'static str {
+    const FLAG: &str = "-ftrivial-auto-var-init=pattern";
+    static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let found = FOUND.get_or_init(|| {
+        std::process::Command::new(compiler)
+            .args([FLAG, "-fsyntax-only", "-x", "c", "/dev/null"])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    });
+    if *found { FLAG } else { "" }
+}
+
 /// The arguments of `sparsec run`.
 pub fn parse(args: &[String]) -> RunArgs {
     let all = ["sparsec".to_string(), "run".to_string()]
