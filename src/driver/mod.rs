@@ -11,6 +11,7 @@ pub mod device;
 pub mod memory;
 pub mod number;
 pub mod run;
+mod schedules;
 pub mod write;
 
 pub use compile::{Compiled, Request, ScheduleChoice, Source, compile};

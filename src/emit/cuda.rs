@@ -5,7 +5,7 @@ use super::entry;
 use super::host::Host;
 use super::kernel::{Part, Printer};
 use super::names::function;
-use super::{File, RUNTIME_HEADER, Unit, makefile, smoke};
+use super::{File, RUNTIME_HEADER, Unit, makefile, smoke, transfer};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
 use std::fmt::Write as _;
@@ -88,7 +88,7 @@ pub fn kernel_text(unit: &Unit) -> String {
         out.push('\n');
         out.push_str(&entry::specs(kernel));
         out.push('\n');
-        out.push_str(&entry::cuda_definition(kernel));
+        out.push_str(&transfer::cuda_definition(kernel));
     }
     out.push_str(&smoke::text(unit, Target::Cuda));
     out

@@ -67,7 +67,7 @@ pub fn specs(kernel: &Kernel) -> String {
     out
 }
 
-fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
+pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
     kernel.interface.args.iter().filter_map(|arg| match arg {
         Arg::Tensor(t) => Some(t),
         Arg::Scalar { .. } => None,
@@ -116,33 +116,18 @@ pub fn definition(kernel: &Kernel) -> String {
     .run()
 }
 
-/// The definition of the checked function of a GPU's kernel: copies to the device and back.
-#[must_use]
-pub fn cuda_definition(kernel: &Kernel) -> String {
-    let mut entry = Entry {
-        kernel,
-        name: function(&kernel.name),
-        out: String::new(),
-    };
-    entry.begin();
-    entry.device_call();
-    entry.line("return SPARSEC_OK;");
-    entry.out.push_str("}\n");
-    entry.out
-}
-
-struct Entry<'k> {
-    kernel: &'k Kernel,
-    name: String,
-    out: String,
+pub(super) struct Entry<'k> {
+    pub(super) kernel: &'k Kernel,
+    pub(super) name: String,
+    pub(super) out: String,
 }
 
 impl Entry<'_> {
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    fn try_call(&mut self, call: &str) {
+    pub(super) fn try_call(&mut self, call: &str) {
         self.line(&format!("error = {call};"));
         self.line("if (error) return error;");
     }
@@ -156,7 +141,7 @@ impl Entry<'_> {
     }
 
     /// Checks and sizes, up to the results' shapes.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         let kernel = self.kernel;
         let head = signature(kernel);
         let _ = writeln!(self.out, "{head} {{");
@@ -199,7 +184,7 @@ impl Entry<'_> {
         }
     }
 
-    fn call_raw(&mut self, function: &str, args: &[String]) {
+    pub(super) fn call_raw(&mut self, function: &str, args: &[String]) {
         let list: Vec<&str> = args.iter().map(String::as_str).collect();
         let call = wrap_call(&format!("error = {function}("), &list, ");").replace('\n', "\n    ");
         self.line(&call);
@@ -292,7 +277,7 @@ impl Entry<'_> {
     }
 
     /// A size's local name: it may not hide an argument.
-    fn size_name(&self, name: &str) -> String {
+    pub(super) fn size_name(&self, name: &str) -> String {
         let name = identifier(name);
         let taken = self.kernel.interface.args.iter().any(|arg| match arg {
             Arg::Scalar { name: other, .. } => identifier(other) == name,
@@ -302,7 +287,7 @@ impl Entry<'_> {
     }
 
     /// An extent over the sizes read so far.
-    fn dim_text(&self, dim: &Expr) -> String {
+    pub(super) fn dim_text(&self, dim: &Expr) -> String {
         let mut printer = Printer::new(self.kernel);
         for size in &self.kernel.interface.sizes {
             printer.set_name(size.var, self.size_name(&size.name));
@@ -397,128 +382,6 @@ impl Entry<'_> {
         args
     }
 
-    /// Copies what the device needs, launches, and fetches the results.
-    fn device_call(&mut self) {
-        let kernel = self.kernel;
-        let host = super::host::Host::new(kernel);
-        let grown = host.grown();
-        let counts = super::host::returned_counts(kernel);
-        let mut args = Vec::new();
-        let mut scalars = Vec::new();
-        for size in &kernel.interface.sizes {
-            if size.fixed.is_none() {
-                scalars.push(self.size_name(&size.name));
-            }
-        }
-        for count in &kernel.interface.counts {
-            if let Some(Arg::Tensor(t)) = kernel.interface.args.get(count.arg) {
-                let own = identifier(&t.name);
-                let name = self.size_name(&count.name);
-                self.line(&format!(
-                    "int64_t {name} = sparsec_parents({own}, {});",
-                    count.level + 1
-                ));
-                scalars.push(name);
-            }
-        }
-        self.line("sparsec_memory memory;");
-        for arg in &kernel.interface.args {
-            let tensor = match arg {
-                Arg::Scalar { name, .. } => {
-                    args.push(identifier(name));
-                    scalars.push(identifier(name));
-                    continue;
-                }
-                Arg::Tensor(t) => t,
-            };
-            let own = identifier(&tensor.name);
-            let given_back = returned(kernel, tensor);
-            let constant = if tensor.direction == Direction::In {
-                "const "
-            } else {
-                ""
-            };
-            let mut arrays = Vec::new();
-            for (l, level) in tensor.levels.iter().enumerate() {
-                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
-                    if let Some(id) = id {
-                        arrays.push((
-                            id,
-                            format!("{own}{}_{what}", l + 1),
-                            format!("sparsec_upload_{what}(&memory, {own}, {l})"),
-                        ));
-                    }
-                }
-            }
-            let upload = if tensor.direction == Direction::Out {
-                format!("sparsec_room_vals(&memory, {own})")
-            } else {
-                format!("sparsec_upload_vals(&memory, {own})")
-            };
-            arrays.push((tensor.values, format!("{own}_vals"), upload));
-            for (id, name, upload) in arrays {
-                let ty = c_type(kernel.array(id).elem);
-                let room = counts.iter().find(|(array, _)| *array == id);
-                if grown.contains(&id) {
-                    self.line(&format!("{ty} *{name} = NULL;"));
-                    args.push(format!("&{name}"));
-                    continue;
-                }
-                let from = match (given_back, room) {
-                    (true, Some((_, count))) => {
-                        format!("memory.room({}, sizeof({ty}))", self.dim_text(count))
-                    }
-                    (true, None) | (false, _) => upload,
-                };
-                self.line(&format!(
-                    "{constant}{ty} *{name} = ({constant}{ty} *){from};"
-                ));
-                args.push(name);
-            }
-        }
-        let sizes: Vec<String> = scalars
-            .iter()
-            .filter(|s| !args.contains(s))
-            .cloned()
-            .collect();
-        let mut all = sizes;
-        all.append(&mut args);
-        if grown.is_empty() {
-            let call = format!("{}_workspace({})", self.name, scalars.join(", "));
-            self.line(&format!(
-                "void *workspace = memory.room((int64_t){call}, 1);"
-            ));
-            all.push("workspace".to_string());
-        } else {
-            all.push("&memory".to_string());
-        }
-        all.push("0".to_string());
-        self.line("if (memory.error) return memory.error;");
-        let function = if grown.is_empty() { "device" } else { "run" };
-        self.call_raw(&format!("{}_{function}", self.name), &all);
-        for tensor in tensors(kernel) {
-            if tensor.direction == Direction::In {
-                continue;
-            }
-            let own = identifier(&tensor.name);
-            if !returned(kernel, tensor) {
-                self.try_call(&format!("sparsec_download_vals({own}, {own}_vals)"));
-                continue;
-            }
-            for (l, level) in tensor.levels.iter().enumerate() {
-                let array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
-                    Some(_) => format!("{own}{}_{what}", l + 1),
-                    None => "NULL".to_string(),
-                };
-                if level.pos.is_some() || level.crd.is_some() {
-                    let (pos, crd) = (array("pos", level.pos), array("crd", level.crd));
-                    self.try_call(&format!("sparsec_download_level({own}, {l}, {pos}, {crd})"));
-                }
-            }
-            self.try_call(&format!("sparsec_download_result({own}, {own}_vals)"));
-        }
-    }
-
     fn hand_over(&mut self, tensor: &TensorArg) {
         let own = identifier(&tensor.name);
         self.line(&format!("int64_t {own}_positions = 1;"));
@@ -545,6 +408,6 @@ impl Entry<'_> {
 }
 
 /// Whether the kernel allocates the tensor's arrays.
-fn returned(kernel: &Kernel, tensor: &TensorArg) -> bool {
+pub(super) fn returned(kernel: &Kernel, tensor: &TensorArg) -> bool {
     kernel.array(tensor.values).storage == Storage::Returned
 }

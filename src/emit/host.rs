@@ -21,9 +21,9 @@ pub(super) struct Launch {
 
 /// The host's side of one function.
 pub(super) struct Host<'k> {
-    kernel: &'k Kernel,
-    name: String,
-    printer: Printer<'k>,
+    pub(super) kernel: &'k Kernel,
+    pub(super) name: String,
+    pub(super) printer: Printer<'k>,
     pub launches: Vec<Launch>,
     next: usize,
 }
@@ -149,7 +149,7 @@ impl<'k> Host<'k> {
         }
     }
 
-    fn signature(&mut self, head: &str, with_arrays: bool, tail: &[&str]) -> String {
+    pub(super) fn signature(&mut self, head: &str, with_arrays: bool, tail: &[&str]) -> String {
         let mut params = self.params(with_arrays);
         params.extend(tail.iter().map(ToString::to_string));
         let list: Vec<&str> = params.iter().map(String::as_str).collect();
@@ -163,36 +163,7 @@ impl<'k> Host<'k> {
         host.signature(&head, true, &["void *workspace", "cudaStream_t stream"])
     }
 
-    /// The prototype of `NAME_workspace`.
-    pub(super) fn workspace_signature(&self) -> String {
-        let mut host = Host::new(self.kernel);
-        let head = format!("size_t {}_workspace(", self.name);
-        host.signature(&head, false, &[])
-    }
-
-    pub(super) fn workspace_function(&self) -> String {
-        let mut host = Host::new(self.kernel);
-        let head = format!("size_t {}_workspace(", self.name);
-        let signature = host.signature(&head, false, &[]);
-        let mut out = format!("{signature} {{\n");
-        host.printer.indent = 1;
-        let unused: Vec<String> = host
-            .param_names()
-            .iter()
-            .map(|n| format!("(void){n};"))
-            .collect();
-        if !unused.is_empty() {
-            host.printer.line(&unused.join(" "));
-        }
-        host.printer.line("size_t bytes = 0;");
-        host.sizes();
-        host.printer.line("return bytes;");
-        out.push_str(&host.printer.out);
-        out.push_str("}\n");
-        out
-    }
-
-    fn param_names(&self) -> Vec<String> {
+    pub(super) fn param_names(&self) -> Vec<String> {
         let interface = &self.kernel.interface;
         let sizes = interface
             .sizes
@@ -209,91 +180,6 @@ impl<'k> Host<'k> {
             .chain(scalars)
             .map(|v| self.printer.var(v).to_string())
             .collect()
-    }
-
-    /// Adds up what the workspace holds.
-    fn sizes(&mut self) {
-        let kernel = self.kernel;
-        for stmt in &kernel.body {
-            match stmt {
-                Stmt::Let { .. } if self.needed_for_sizes(stmt) => self.printer.stmt(stmt),
-                Stmt::Alloc { array, count, .. }
-                    if kernel.array(*array).storage == Storage::Local =>
-                {
-                    let count = self.printer.expr(count);
-                    let ty = c_type(kernel.array(*array).elem);
-                    self.printer
-                        .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
-                }
-                Stmt::Let { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Assign { .. }
-                | Stmt::Store { .. }
-                | Stmt::For { .. }
-                | Stmt::While { .. }
-                | Stmt::If { .. }
-                | Stmt::Grow { .. }
-                | Stmt::Declare { .. }
-                | Stmt::Slice { .. }
-                | Stmt::Assume { .. }
-                | Stmt::Free { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Search { .. }
-                | Stmt::FailIf { .. }
-                | Stmt::Device(_)
-                | Stmt::Prefetch { .. }
-                | Stmt::Comment(_) => {}
-            }
-        }
-    }
-
-    /// Whether a definition is used by the size of a workspace, or by one that is.
-    fn needed_for_sizes(&self, stmt: &Stmt) -> bool {
-        let Stmt::Let { var, .. } = stmt else {
-            return false;
-        };
-        let mentions = |e: &Expr, var| {
-            let mut found = false;
-            visit::expr(e, &mut |node| found |= node.kind == ExprKind::Var(var));
-            found
-        };
-        let mut needed = vec![*var];
-        let mut at = 0;
-        while let Some(&next) = needed.get(at) {
-            at += 1;
-            for other in &self.kernel.body {
-                match other {
-                    Stmt::Alloc { count, array, .. }
-                        if self.kernel.array(*array).storage == Storage::Local
-                            && mentions(count, next) =>
-                    {
-                        return true;
-                    }
-                    Stmt::Let { var, init } if mentions(init, next) && !needed.contains(var) => {
-                        needed.push(*var);
-                    }
-                    Stmt::Let { .. }
-                    | Stmt::Alloc { .. }
-                    | Stmt::Assign { .. }
-                    | Stmt::Store { .. }
-                    | Stmt::For { .. }
-                    | Stmt::While { .. }
-                    | Stmt::If { .. }
-                    | Stmt::Grow { .. }
-                    | Stmt::Declare { .. }
-                    | Stmt::Slice { .. }
-                    | Stmt::Assume { .. }
-                    | Stmt::Free { .. }
-                    | Stmt::Fill { .. }
-                    | Stmt::Search { .. }
-                    | Stmt::FailIf { .. }
-                    | Stmt::Device(_)
-                    | Stmt::Prefetch { .. }
-                    | Stmt::Comment(_) => {}
-                }
-            }
-        }
-        false
     }
 
     /// `NAME_device`, or where arrays grow a function that allocates.

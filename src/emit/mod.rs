@@ -16,7 +16,9 @@ mod memory;
 pub mod names;
 pub mod smoke;
 mod stmt;
+mod transfer;
 pub mod types;
+mod workspace;
 
 use crate::loops::ir::Kernel;
 use crate::target::Target;

@@ -17,8 +17,9 @@
 
 use indexmap::IndexSet;
 
-use super::order::{appended_vars, range_vars, vars_in};
+use super::order::appended_vars;
 use super::pattern;
+use super::producers::around;
 use super::terms::{reads, reduces, replace, root_reduction};
 use super::within::opened;
 use super::{Assign, Graph, Loop, Nest, Stmt};
@@ -113,12 +114,12 @@ pub(super) struct Concretizer<'a> {
     pub(super) loops: Vec<VarId>,
     pub(super) items: Vec<Item>,
     /// For each producer, how many items and which loops stand around it.
-    depths: Vec<(usize, Vec<VarId>)>,
+    pub(super) depths: Vec<(usize, Vec<VarId>)>,
     pub(super) tensors: &'a mut Vec<Tensor>,
 }
 
 impl<'a> Concretizer<'a> {
-    fn new(
+    pub(super) fn new(
         graph: &'a Graph,
         nest: &'a Nest,
         outer: &[VarId],
@@ -170,7 +171,7 @@ impl<'a> Concretizer<'a> {
         }
     }
 
-    fn run(mut self) -> Option<Stmt> {
+    pub(super) fn run(mut self) -> Option<Stmt> {
         let nest = self.nest;
         if let Some((op, _, body)) = root_reduction(&nest.rhs, nest.op) {
             return self.accumulate(op, body);
@@ -427,87 +428,6 @@ impl<'a> Concretizer<'a> {
             },
         }
     }
-
-    /// `where(consumer, producer)` for each workspace at a depth from `lo` to `hi` that
-    /// `reader` reads; one that reads another stands inside it.
-    fn produce(&mut self, lo: usize, hi: usize, consumer: Stmt, reader: &Expr) -> Option<Stmt> {
-        let mut stmt = consumer;
-        let nest = self.nest;
-        for (at, producer) in nest.producers.iter().enumerate() {
-            let (depth, outer) = self.depths[at].clone();
-            let read = reads(reader, producer.tensor) || read_by_others(nest, at);
-            if !(lo..=hi).contains(&depth) || !read {
-                continue;
-            }
-            let tree = Concretizer::new(self.graph, producer, &outer, self.tensors).run()?;
-            stmt = Stmt::Where {
-                consumer: Box::new(stmt),
-                producer: Box::new(tree),
-                temp: producer.tensor,
-                init: None,
-            };
-        }
-        Some(stmt)
-    }
-}
-
-/// Whether another workspace of the nest reads workspace number `at`.
-fn read_by_others(nest: &Nest, at: usize) -> bool {
-    let tensor = nest.producers[at].tensor;
-    let mut read = false;
-    for (n, other) in nest.producers.iter().enumerate() {
-        if n != at {
-            other.visit(&mut |part| read |= reads(&part.rhs, tensor));
-        }
-    }
-    read
-}
-
-/// The outer loops of `nest` inside which the nest of a workspace stands: down to the
-/// innermost one that it needs.
-#[must_use]
-pub fn around(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
-    let mut needed = Vec::new();
-    let mut own = Vec::new();
-    producer.visit(&mut |p| {
-        needed.extend(vars_in(&p.rhs));
-        needed.extend(p.lhs.iter().copied());
-        own.extend(p.loop_vars());
-    });
-    let mut at = 0;
-    while let Some(&var) = needed.get(at) {
-        for root in graph.provenance.roots(var) {
-            for outer in range_vars(graph, root) {
-                if !needed.contains(&outer) {
-                    needed.push(outer);
-                }
-            }
-        }
-        at += 1;
-    }
-    // A loop of its own stands for the one that it is a copy of.
-    let copied: Vec<VarId> = own
-        .iter()
-        .flat_map(|&v| graph.provenance.ancestors(v))
-        .collect();
-    let around: Vec<VarId> = nest
-        .loop_vars()
-        .into_iter()
-        .filter(|v| !copied.contains(v))
-        .collect();
-    let all: Vec<VarId> = around.iter().copied().chain(own.iter().copied()).collect();
-    let leaves: Vec<VarId> = needed
-        .iter()
-        .flat_map(|&var| graph.provenance.leaves(var, &all))
-        .collect();
-    let last = nest
-        .loops
-        .iter()
-        .rposition(|l| around.contains(&l.var) && leaves.contains(&l.var));
-    nest.loops[..last.map_or(0, |last| last + 1)]
-        .iter()
-        .map(|l| l.var)
-        .collect()
 }
 
 fn scalar(tensor: TensorId, like: &Expr) -> Expr {

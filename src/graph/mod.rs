@@ -17,6 +17,7 @@ mod initial;
 pub mod order;
 pub mod pattern;
 pub mod print;
+pub mod producers;
 pub mod provenance;
 pub mod race;
 pub mod terms;

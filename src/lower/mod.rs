@@ -29,6 +29,7 @@ pub mod recover;
 mod scattered;
 pub mod signature;
 pub mod simplify;
+mod standing;
 mod starts;
 #[cfg(test)]
 mod tests;

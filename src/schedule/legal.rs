@@ -5,9 +5,10 @@
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::concretize::{accumulates, around};
+use crate::graph::concretize::accumulates;
 use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
+use crate::graph::producers::around;
 use crate::graph::{BoundKind, Graph, Nest, Relation};
 use crate::program::ir::VarId;
 

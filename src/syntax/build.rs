@@ -1,9 +1,8 @@
 //! Parse trees into the AST.
 
 use super::ast::{
-    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, FormatBody, FormatDecl, FormatEntry,
-    FormatSpec, FormatUse, Ident, Item, LevelDecl, LevelType, Param, RangeClause, ReduceOp,
-    Schedule, Stmt,
+    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, Ident, Item, Param, RangeClause,
+    ReduceOp, Schedule, Stmt,
 };
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
@@ -55,7 +54,11 @@ impl Builder {
         .with_help("please report this text")
     }
 
-    fn need<'p>(&self, pairs: &mut Pairs<'p, Rule>, span: Span) -> Build<Pair<'p, Rule>> {
+    pub(super) fn need<'p>(
+        &self,
+        pairs: &mut Pairs<'p, Rule>,
+        span: Span,
+    ) -> Build<Pair<'p, Rule>> {
         pairs.next().ok_or_else(|| self.broken(span))
     }
 
@@ -246,175 +249,6 @@ impl Builder {
         })
     }
 
-    fn format_decl(&mut self, pair: Pair<Rule>) -> Build<FormatDecl> {
-        let all = self.span(&pair);
-        let mut name = None;
-        let mut params = Vec::new();
-        let mut vars = Vec::new();
-        let mut body = None;
-        let mut index = None;
-        for part in pair.into_inner() {
-            match part.as_rule() {
-                Rule::name => name = Some(self.ident(&part)),
-                Rule::decl_params => {
-                    params = part.into_inner().map(|n| self.ident(&n)).collect();
-                }
-                Rule::each_body => {
-                    for inner in part.into_inner() {
-                        if inner.as_rule() == Rule::level_type {
-                            body = Some(FormatBody::Each(self.level_type(inner)?));
-                        }
-                    }
-                }
-                Rule::level_body => {
-                    let mut levels = Vec::new();
-                    for inner in part.into_inner() {
-                        match inner.as_rule() {
-                            Rule::name => vars.push(self.ident(&inner)),
-                            Rule::level_decl => levels.push(self.level_decl(inner)?),
-                            _ => {}
-                        }
-                    }
-                    body = Some(FormatBody::Levels(levels));
-                }
-                Rule::index_width => index = Some(self.index_width(part)?),
-                _ => {}
-            }
-        }
-        let (Some(name), Some(body)) = (name, body) else {
-            return Err(self.broken(all));
-        };
-        Ok(FormatDecl {
-            name,
-            params,
-            vars,
-            body,
-            index,
-            span: all,
-        })
-    }
-
-    fn level_decl(&mut self, pair: Pair<Rule>) -> Build<LevelDecl> {
-        let all = self.span(&pair);
-        let mut parts = pair.into_inner();
-        let coordinate = self.need(&mut parts, all)?;
-        let coordinate = self.expr(coordinate)?;
-        let level = self.need(&mut parts, all)?;
-        Ok(LevelDecl {
-            coordinate,
-            level: self.level_type(level)?,
-            span: all,
-        })
-    }
-
-    fn level_type(&mut self, pair: Pair<Rule>) -> Build<LevelType> {
-        let all = self.span(&pair);
-        let mut names = pair.into_inner().map(|n| self.ident(&n));
-        let kind = names.next().ok_or_else(|| self.broken(all))?;
-        Ok(LevelType {
-            kind,
-            properties: names.collect(),
-            span: all,
-        })
-    }
-
-    fn index_width(&mut self, pair: Pair<Rule>) -> Build<(u64, Span)> {
-        let all = self.span(&pair);
-        for part in pair.into_inner() {
-            if part.as_rule() == Rule::whole {
-                return self.whole(&part);
-            }
-        }
-        Err(self.broken(all))
-    }
-
-    fn format_use(&mut self, pair: Pair<Rule>) -> Build<FormatUse> {
-        let all = self.span(&pair);
-        let mut def = None;
-        let mut entries = Vec::new();
-        for part in pair.into_inner() {
-            match part.as_rule() {
-                Rule::name => def = Some(self.ident(&part)),
-                Rule::format_entry => entries.push(self.format_entry(part)?),
-                _ => {}
-            }
-        }
-        Ok(FormatUse {
-            def: def.ok_or_else(|| self.broken(all))?,
-            entries,
-            span: all,
-        })
-    }
-
-    fn format_entry(&mut self, pair: Pair<Rule>) -> Build<FormatEntry> {
-        let all = self.span(&pair);
-        let mut tensor = None;
-        let mut spec = None;
-        let mut order = None;
-        let mut fill = None;
-        let mut index = None;
-        for part in pair.into_inner() {
-            match part.as_rule() {
-                Rule::name => tensor = Some(self.ident(&part)),
-                Rule::format_spec => spec = Some(self.format_spec(part)?),
-                Rule::order_option => {
-                    let mut modes = Vec::new();
-                    for n in part.into_inner() {
-                        if n.as_rule() == Rule::whole {
-                            modes.push(self.whole(&n)?);
-                        }
-                    }
-                    order = Some(modes);
-                }
-                Rule::fill_option => {
-                    for value in part.into_inner() {
-                        if value.as_rule() == Rule::fill_value {
-                            let at = self.span(&value);
-                            fill = Some((fill_value(value.as_str(), at)?, at));
-                        }
-                    }
-                }
-                Rule::index_width => index = Some(self.index_width(part)?),
-                _ => {}
-            }
-        }
-        let (Some(tensor), Some(spec)) = (tensor, spec) else {
-            return Err(self.broken(all));
-        };
-        Ok(FormatEntry {
-            tensor,
-            spec,
-            order,
-            fill,
-            index,
-            span: all,
-        })
-    }
-
-    fn format_spec(&mut self, pair: Pair<Rule>) -> Build<FormatSpec> {
-        let all = self.span(&pair);
-        let mut name = None;
-        let mut args = Vec::new();
-        for part in pair.into_inner() {
-            match part.as_rule() {
-                Rule::level_list => {
-                    let mut levels = Vec::new();
-                    for level in part.into_inner() {
-                        levels.push(self.level_type(level)?);
-                    }
-                    return Ok(FormatSpec::Levels(levels));
-                }
-                Rule::name => name = Some(self.ident(&part)),
-                Rule::whole => args.push(self.whole(&part)?),
-                _ => {}
-            }
-        }
-        Ok(FormatSpec::Named {
-            name: name.ok_or_else(|| self.broken(all))?,
-            args,
-        })
-    }
-
     fn schedule(&mut self, pair: Pair<Rule>) -> Build<Schedule> {
         let all = self.span(&pair);
         let mut def = None;
@@ -511,23 +345,4 @@ fn assign_op(text: &str) -> AssignOp {
         _ => return AssignOp::Set,
     };
     AssignOp::Reduce { op, init }
-}
-
-fn fill_value(text: &str, span: Span) -> Build<f64> {
-    let (negative, rest) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    };
-    let lower = rest.to_ascii_lowercase();
-    #[expect(clippy::cast_precision_loss)]
-    let value = match lower.as_str() {
-        "inf" | "infinity" => f64::INFINITY,
-        "nan" => f64::NAN,
-        _ => match super::expr::number(rest, span)? {
-            super::ast::Number::Int(n) => n as f64,
-            super::ast::Number::Float(x) => x,
-        },
-    };
-    Ok(if negative { -value } else { value })
 }

@@ -4,6 +4,7 @@ pub mod ast;
 pub mod build;
 pub mod expr;
 pub mod format;
+mod formats;
 pub mod parse;
 pub mod taco;
 pub mod tokens;

@@ -30,6 +30,7 @@ mod spread;
 mod subscripts;
 mod units;
 mod vectors;
+mod waits;
 
 use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::find::{Found, chain};
 use super::place::Place;
-use crate::graph::concretize::around;
 use crate::graph::order::vars_in;
+use crate::graph::producers::around;
 use crate::graph::provenance::Provenance;
 use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest};

@@ -1,0 +1,212 @@
+//! Which schedule applies to which function.
+
+use super::compile::{Request, ScheduleChoice, read};
+use super::{Failure, argument};
+use crate::diagnostic::codes::{environment as codes, schedule as schedule_codes};
+use crate::diagnostic::{Diagnostic, Sources, Span};
+use crate::program::{ir::Function, ir::Program};
+use crate::schedule::Target;
+use crate::syntax::{self, ast};
+use std::path::{Path, PathBuf};
+
+/// The schedules in use.
+pub(super) enum Schedules {
+    Plain,
+    /// A `.sched` file, for the only function.
+    File(Vec<ast::Command>),
+    /// Those of the program, by function.
+    OfProgram(Vec<ast::Schedule>),
+}
+
+impl Schedules {
+    pub(super) fn choose(
+        request: &Request,
+        files: &[ast::File],
+        sources: &mut Sources,
+        inputs: &mut Vec<PathBuf>,
+        program: &Program,
+    ) -> Result<Self, Failure> {
+        let all: Vec<&ast::Schedule> = files
+            .iter()
+            .flat_map(|file| &file.items)
+            .filter_map(|item| match item {
+                ast::Item::Schedule(schedule) => Some(schedule),
+                ast::Item::Def(_) | ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) => None,
+            })
+            .collect();
+        check_headers(&all, files)?;
+        let target = match request.target {
+            Target::C => "c",
+            Target::Cuda => "cuda",
+        };
+        let fits = |s: &ast::Schedule| s.target.as_ref().is_none_or(|t| t.name == target);
+        match &request.schedule {
+            ScheduleChoice::None => Ok(Schedules::Plain),
+            ScheduleChoice::Default => Ok(Schedules::OfProgram(
+                all.into_iter()
+                    .filter(|s| s.name.is_none() && fits(s))
+                    .cloned()
+                    .collect(),
+            )),
+            ScheduleChoice::Named(name) => {
+                let named: Vec<ast::Schedule> = all
+                    .iter()
+                    .filter(|s| s.name.as_ref().is_some_and(|n| n.name == *name) && fits(s))
+                    .map(|s| (*s).clone())
+                    .collect();
+                if !named.is_empty() {
+                    return Ok(Schedules::OfProgram(named));
+                }
+                let path = Path::new(name);
+                let is_file = path.is_file() || path.extension().is_some_and(|e| e == "sched");
+                if !is_file {
+                    let known: Vec<&str> = all
+                        .iter()
+                        .filter_map(|s| s.name.as_ref())
+                        .map(|n| n.name.as_str())
+                        .collect();
+                    let help = if known.is_empty() {
+                        "the program names no schedule; give a .sched file".to_string()
+                    } else {
+                        format!("the program names {}", known.join(", "))
+                    };
+                    let span = argument(sources, "--schedule", name);
+                    return Err(Diagnostic::error(
+                        codes::NO_SCHEDULE,
+                        span,
+                        format!("there is no schedule `{name}`"),
+                        "neither a file nor a name",
+                    )
+                    .with_help(help)
+                    .into());
+                }
+                if program.functions.len() > 1 {
+                    let span = argument(sources, "--schedule", name);
+                    return Err(Diagnostic::error(
+                        codes::COMMAND_LINE,
+                        span,
+                        "a .sched file applies to one function, the program has several",
+                        "for which one?",
+                    )
+                    .with_help("choose one with `--def NAME`")
+                    .into());
+                }
+                let (file, text) = read(sources, path, inputs)?;
+                Ok(Schedules::File(syntax::parse_schedule(file, &text)?))
+            }
+        }
+    }
+
+    /// The commands for a function; `None` if there is no schedule for it.
+    pub(super) fn commands(&self, function: &Function) -> Option<&[ast::Command]> {
+        match self {
+            Schedules::Plain => Some(&[]),
+            Schedules::File(commands) => Some(commands),
+            Schedules::OfProgram(schedules) => {
+                let own =
+                    |s: &&ast::Schedule| s.def.as_ref().is_some_and(|d| d.name == function.name);
+                // One for the target goes before one for any.
+                let chosen = schedules
+                    .iter()
+                    .filter(own)
+                    .find(|s| s.target.is_some())
+                    .or_else(|| schedules.iter().find(own));
+                chosen.map(|s| s.commands.as_slice())
+            }
+        }
+    }
+}
+
+/// Schedules must be for functions that exist, for targets that exist, and not twice
+/// the same.
+fn check_headers(all: &[&ast::Schedule], files: &[ast::File]) -> Result<(), Failure> {
+    let mut errors = Vec::new();
+    let mut seen: Vec<(String, String, String, Span)> = Vec::new();
+    for schedule in all {
+        if let Some(target) = &schedule.target
+            && !["c", "cuda"].contains(&target.name.as_str())
+        {
+            errors.push(
+                Diagnostic::error(
+                    schedule_codes::BAD_UNIT,
+                    target.span,
+                    format!("unknown target `{}`", target.name),
+                    "no such target",
+                )
+                .with_help("the targets are c and cuda"),
+            );
+        }
+        let Some(def) = &schedule.def else { continue };
+        let exists = files.iter().flat_map(|f| &f.items).any(|item| match item {
+            ast::Item::Def(d) => d.name.name == def.name,
+            ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) | ast::Item::Schedule(_) => false,
+        });
+        if !exists {
+            errors.push(
+                Diagnostic::error(
+                    schedule_codes::UNKNOWN_VARIABLE,
+                    def.span,
+                    format!("a schedule for `{}`, which is not defined", def.name),
+                    "no such function",
+                )
+                .with_help("name a `def` of this file"),
+            );
+        }
+        let text = |i: &Option<ast::Ident>| i.as_ref().map_or(String::new(), |i| i.name.clone());
+        let key = (
+            def.name.clone(),
+            text(&schedule.target),
+            text(&schedule.name),
+        );
+        let first = seen
+            .iter()
+            .find(|(d, t, n, _)| (d, t, n) == (&key.0, &key.1, &key.2));
+        if let Some((_, _, _, first)) = first {
+            errors.push(
+                Diagnostic::error(
+                    schedule_codes::REDEFINED,
+                    def.span,
+                    format!("`{}` has two schedules of this target and name", def.name),
+                    "the second one",
+                )
+                .with_label(*first, "the first one")
+                .with_help("name one of them: `schedule f for c named other { ... }`"),
+            );
+        } else {
+            seen.push((key.0, key.1, key.2, def.span));
+        }
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Program(errors))
+    }
+}
+
+/// The names of `let` and `param`.
+pub(super) fn declared_names(commands: &[ast::Command]) -> Vec<String> {
+    commands
+        .iter()
+        .filter_map(|command| match command {
+            ast::Command::Let { name, .. } | ast::Command::Param { name, .. } => {
+                Some(name.name.clone())
+            }
+            ast::Command::Call { .. } => None,
+        })
+        .collect()
+}
+
+/// The first commands of a schedule, with all its constants.
+pub(super) fn first(commands: &[ast::Command], count: Option<usize>) -> Vec<ast::Command> {
+    let mut left = count.unwrap_or(usize::MAX);
+    commands
+        .iter()
+        .filter(|command| {
+            let counts = matches!(command, ast::Command::Call { .. });
+            let kept = !counts || left > 0;
+            left = left.saturating_sub(usize::from(counts));
+            kept
+        })
+        .cloned()
+        .collect()
+}

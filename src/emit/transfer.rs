@@ -1,0 +1,147 @@
+//! What a function for a GPU does around its launches: it copies operands to the device and
+//! results back.
+
+use super::entry::{Entry, returned, tensors};
+use super::names::{function, identifier};
+use super::types::c_type;
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::Kernel;
+
+/// The definition of the checked function of a GPU's kernel: copies to the device and back.
+#[must_use]
+pub fn cuda_definition(kernel: &Kernel) -> String {
+    let mut entry = Entry {
+        kernel,
+        name: function(&kernel.name),
+        out: String::new(),
+    };
+    entry.begin();
+    entry.device_call();
+    entry.line("return SPARSEC_OK;");
+    entry.out.push_str("}\n");
+    entry.out
+}
+
+impl Entry<'_> {
+    /// Copies what the device needs, launches, and fetches the results.
+    fn device_call(&mut self) {
+        let kernel = self.kernel;
+        let host = super::host::Host::new(kernel);
+        let grown = host.grown();
+        let counts = super::host::returned_counts(kernel);
+        let mut args = Vec::new();
+        let mut scalars = Vec::new();
+        for size in &kernel.interface.sizes {
+            if size.fixed.is_none() {
+                scalars.push(self.size_name(&size.name));
+            }
+        }
+        for count in &kernel.interface.counts {
+            if let Some(Arg::Tensor(t)) = kernel.interface.args.get(count.arg) {
+                let own = identifier(&t.name);
+                let name = self.size_name(&count.name);
+                self.line(&format!(
+                    "int64_t {name} = sparsec_parents({own}, {});",
+                    count.level + 1
+                ));
+                scalars.push(name);
+            }
+        }
+        self.line("sparsec_memory memory;");
+        for arg in &kernel.interface.args {
+            let tensor = match arg {
+                Arg::Scalar { name, .. } => {
+                    args.push(identifier(name));
+                    scalars.push(identifier(name));
+                    continue;
+                }
+                Arg::Tensor(t) => t,
+            };
+            let own = identifier(&tensor.name);
+            let given_back = returned(kernel, tensor);
+            let constant = if tensor.direction == Direction::In {
+                "const "
+            } else {
+                ""
+            };
+            let mut arrays = Vec::new();
+            for (l, level) in tensor.levels.iter().enumerate() {
+                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
+                    if let Some(id) = id {
+                        arrays.push((
+                            id,
+                            format!("{own}{}_{what}", l + 1),
+                            format!("sparsec_upload_{what}(&memory, {own}, {l})"),
+                        ));
+                    }
+                }
+            }
+            let upload = if tensor.direction == Direction::Out {
+                format!("sparsec_room_vals(&memory, {own})")
+            } else {
+                format!("sparsec_upload_vals(&memory, {own})")
+            };
+            arrays.push((tensor.values, format!("{own}_vals"), upload));
+            for (id, name, upload) in arrays {
+                let ty = c_type(kernel.array(id).elem);
+                let room = counts.iter().find(|(array, _)| *array == id);
+                if grown.contains(&id) {
+                    self.line(&format!("{ty} *{name} = NULL;"));
+                    args.push(format!("&{name}"));
+                    continue;
+                }
+                let from = match (given_back, room) {
+                    (true, Some((_, count))) => {
+                        format!("memory.room({}, sizeof({ty}))", self.dim_text(count))
+                    }
+                    (true, None) | (false, _) => upload,
+                };
+                self.line(&format!(
+                    "{constant}{ty} *{name} = ({constant}{ty} *){from};"
+                ));
+                args.push(name);
+            }
+        }
+        let sizes: Vec<String> = scalars
+            .iter()
+            .filter(|s| !args.contains(s))
+            .cloned()
+            .collect();
+        let mut all = sizes;
+        all.append(&mut args);
+        if grown.is_empty() {
+            let call = format!("{}_workspace({})", self.name, scalars.join(", "));
+            self.line(&format!(
+                "void *workspace = memory.room((int64_t){call}, 1);"
+            ));
+            all.push("workspace".to_string());
+        } else {
+            all.push("&memory".to_string());
+        }
+        all.push("0".to_string());
+        self.line("if (memory.error) return memory.error;");
+        let function = if grown.is_empty() { "device" } else { "run" };
+        self.call_raw(&format!("{}_{function}", self.name), &all);
+        for tensor in tensors(kernel) {
+            if tensor.direction == Direction::In {
+                continue;
+            }
+            let own = identifier(&tensor.name);
+            if !returned(kernel, tensor) {
+                self.try_call(&format!("sparsec_download_vals({own}, {own}_vals)"));
+                continue;
+            }
+            for (l, level) in tensor.levels.iter().enumerate() {
+                let array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
+                    Some(_) => format!("{own}{}_{what}", l + 1),
+                    None => "NULL".to_string(),
+                };
+                if level.pos.is_some() || level.crd.is_some() {
+                    let (pos, crd) = (array("pos", level.pos), array("crd", level.crd));
+                    self.try_call(&format!("sparsec_download_level({own}, {l}, {pos}, {crd})"));
+                }
+            }
+            self.try_call(&format!("sparsec_download_result({own}, {own}_vals)"));
+        }
+    }
+}

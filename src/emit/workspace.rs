@@ -1,0 +1,122 @@
+//! How much room a function for a GPU needs in its workspace.
+
+use super::host::Host;
+use super::types::c_type;
+use crate::loops::ir::{Expr, ExprKind, Stmt, Storage};
+use crate::loops::visit;
+
+impl Host<'_> {
+    /// The prototype of `NAME_workspace`.
+    pub(super) fn workspace_signature(&self) -> String {
+        let mut host = Host::new(self.kernel);
+        let head = format!("size_t {}_workspace(", self.name);
+        host.signature(&head, false, &[])
+    }
+
+    pub(super) fn workspace_function(&self) -> String {
+        let mut host = Host::new(self.kernel);
+        let head = format!("size_t {}_workspace(", self.name);
+        let signature = host.signature(&head, false, &[]);
+        let mut out = format!("{signature} {{\n");
+        host.printer.indent = 1;
+        let unused: Vec<String> = host
+            .param_names()
+            .iter()
+            .map(|n| format!("(void){n};"))
+            .collect();
+        if !unused.is_empty() {
+            host.printer.line(&unused.join(" "));
+        }
+        host.printer.line("size_t bytes = 0;");
+        host.sizes();
+        host.printer.line("return bytes;");
+        out.push_str(&host.printer.out);
+        out.push_str("}\n");
+        out
+    }
+
+    /// Adds up what the workspace holds.
+    fn sizes(&mut self) {
+        let kernel = self.kernel;
+        for stmt in &kernel.body {
+            match stmt {
+                Stmt::Let { .. } if self.needed_for_sizes(stmt) => self.printer.stmt(stmt),
+                Stmt::Alloc { array, count, .. }
+                    if kernel.array(*array).storage == Storage::Local =>
+                {
+                    let count = self.printer.expr(count);
+                    let ty = c_type(kernel.array(*array).elem);
+                    self.printer
+                        .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
+                }
+                Stmt::Let { .. }
+                | Stmt::Alloc { .. }
+                | Stmt::Assign { .. }
+                | Stmt::Store { .. }
+                | Stmt::For { .. }
+                | Stmt::While { .. }
+                | Stmt::If { .. }
+                | Stmt::Grow { .. }
+                | Stmt::Declare { .. }
+                | Stmt::Slice { .. }
+                | Stmt::Assume { .. }
+                | Stmt::Free { .. }
+                | Stmt::Fill { .. }
+                | Stmt::Search { .. }
+                | Stmt::FailIf { .. }
+                | Stmt::Device(_)
+                | Stmt::Prefetch { .. }
+                | Stmt::Comment(_) => {}
+            }
+        }
+    }
+
+    /// Whether a definition is used by the size of a workspace, or by one that is.
+    fn needed_for_sizes(&self, stmt: &Stmt) -> bool {
+        let Stmt::Let { var, .. } = stmt else {
+            return false;
+        };
+        let mentions = |e: &Expr, var| {
+            let mut found = false;
+            visit::expr(e, &mut |node| found |= node.kind == ExprKind::Var(var));
+            found
+        };
+        let mut needed = vec![*var];
+        let mut at = 0;
+        while let Some(&next) = needed.get(at) {
+            at += 1;
+            for other in &self.kernel.body {
+                match other {
+                    Stmt::Alloc { count, array, .. }
+                        if self.kernel.array(*array).storage == Storage::Local
+                            && mentions(count, next) =>
+                    {
+                        return true;
+                    }
+                    Stmt::Let { var, init } if mentions(init, next) && !needed.contains(var) => {
+                        needed.push(*var);
+                    }
+                    Stmt::Let { .. }
+                    | Stmt::Alloc { .. }
+                    | Stmt::Assign { .. }
+                    | Stmt::Store { .. }
+                    | Stmt::For { .. }
+                    | Stmt::While { .. }
+                    | Stmt::If { .. }
+                    | Stmt::Grow { .. }
+                    | Stmt::Declare { .. }
+                    | Stmt::Slice { .. }
+                    | Stmt::Assume { .. }
+                    | Stmt::Free { .. }
+                    | Stmt::Fill { .. }
+                    | Stmt::Search { .. }
+                    | Stmt::FailIf { .. }
+                    | Stmt::Device(_)
+                    | Stmt::Prefetch { .. }
+                    | Stmt::Comment(_) => {}
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,96 @@
+//! Where workspaces stand among the loops of a nest.
+
+use super::concretize::Concretizer;
+use super::order::{range_vars, vars_in};
+use super::terms::reads;
+use super::{Graph, Nest, Stmt};
+use crate::program::ir::{Expr, VarId};
+
+impl Concretizer<'_> {
+    /// `where(consumer, producer)` for each workspace at a depth from `lo` to `hi` that
+    /// `reader` reads; one that reads another stands inside it.
+    pub(super) fn produce(
+        &mut self,
+        lo: usize,
+        hi: usize,
+        consumer: Stmt,
+        reader: &Expr,
+    ) -> Option<Stmt> {
+        let mut stmt = consumer;
+        let nest = self.nest;
+        for (at, producer) in nest.producers.iter().enumerate() {
+            let (depth, outer) = self.depths[at].clone();
+            let read = reads(reader, producer.tensor) || read_by_others(nest, at);
+            if !(lo..=hi).contains(&depth) || !read {
+                continue;
+            }
+            let tree = Concretizer::new(self.graph, producer, &outer, self.tensors).run()?;
+            stmt = Stmt::Where {
+                consumer: Box::new(stmt),
+                producer: Box::new(tree),
+                temp: producer.tensor,
+                init: None,
+            };
+        }
+        Some(stmt)
+    }
+}
+
+/// Whether another workspace of the nest reads workspace number `at`.
+fn read_by_others(nest: &Nest, at: usize) -> bool {
+    let tensor = nest.producers[at].tensor;
+    let mut read = false;
+    for (n, other) in nest.producers.iter().enumerate() {
+        if n != at {
+            other.visit(&mut |part| read |= reads(&part.rhs, tensor));
+        }
+    }
+    read
+}
+
+/// The outer loops of `nest` inside which the nest of a workspace stands: down to the
+/// innermost one that it needs.
+#[must_use]
+pub fn around(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
+    let mut needed = Vec::new();
+    let mut own = Vec::new();
+    producer.visit(&mut |p| {
+        needed.extend(vars_in(&p.rhs));
+        needed.extend(p.lhs.iter().copied());
+        own.extend(p.loop_vars());
+    });
+    let mut at = 0;
+    while let Some(&var) = needed.get(at) {
+        for root in graph.provenance.roots(var) {
+            for outer in range_vars(graph, root) {
+                if !needed.contains(&outer) {
+                    needed.push(outer);
+                }
+            }
+        }
+        at += 1;
+    }
+    // A loop of its own stands for the one that it is a copy of.
+    let copied: Vec<VarId> = own
+        .iter()
+        .flat_map(|&v| graph.provenance.ancestors(v))
+        .collect();
+    let around: Vec<VarId> = nest
+        .loop_vars()
+        .into_iter()
+        .filter(|v| !copied.contains(v))
+        .collect();
+    let all: Vec<VarId> = around.iter().copied().chain(own.iter().copied()).collect();
+    let leaves: Vec<VarId> = needed
+        .iter()
+        .flat_map(|&var| graph.provenance.leaves(var, &all))
+        .collect();
+    let last = nest
+        .loops
+        .iter()
+        .rposition(|l| around.contains(&l.var) && leaves.contains(&l.var));
+    nest.loops[..last.map_or(0, |last| last + 1)]
+        .iter()
+        .map(|l| l.var)
+        .collect()
+}

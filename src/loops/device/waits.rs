@@ -1,0 +1,113 @@
+//! Where the threads of a block wait for each other.
+
+use super::Refusal;
+use super::barriers::Pending;
+use super::ir::{Device, GpuLevel, Scope};
+use super::shape::LANES;
+use super::spmd::{Site, Spmd};
+use crate::loops::ir::{Axis, Expr, Stmt};
+use crate::loops::visit;
+
+impl Spmd<'_> {
+    /// Notes what bounds and conditions read.
+    pub(super) fn note(&self, exprs: &[&Expr], place: &Site, pending: &mut Pending) {
+        if self.alike(place) == 1 {
+            return;
+        }
+        for e in exprs {
+            let test = Stmt::If {
+                cond: (*e).clone(),
+                then: Vec::new(),
+                otherwise: Vec::new(),
+            };
+            let around = &place.around;
+            let (known, local) = (&self.known, &self.local);
+            let read = pending.accesses(self.kernel, &self.shape, around, known, local, &test);
+            pending.add(read);
+        }
+    }
+
+    /// Whether the statement is a loop that waits, in each iteration, before the first
+    /// statement that would have to wait for what came before the loop.
+    pub(super) fn waits_inside(&self, stmt: &Stmt, place: &Site, pending: &Pending) -> bool {
+        let body = match stmt {
+            Stmt::For { tag, body, .. }
+                if tag.gpu.is_none_or(|unit| unit.level == GpuLevel::Block) =>
+            {
+                body
+            }
+            Stmt::While { body, .. } => body,
+            Stmt::For { .. }
+            | Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Store { .. }
+            | Stmt::If { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Declare { .. }
+            | Stmt::Slice { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Free { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Search { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Device(_)
+            | Stmt::Prefetch { .. }
+            | Stmt::Comment(_) => return false,
+        };
+        let accesses = |s: &Stmt| {
+            let around = &place.around;
+            pending.accesses(
+                self.kernel,
+                &self.shape,
+                around,
+                &self.known,
+                &self.local,
+                s,
+            )
+        };
+        // Where it begins and ends is read before anything inside waits.
+        let mut bounds = false;
+        visit::own_exprs(stmt, &mut |e| {
+            let test = Stmt::If {
+                cond: e.clone(),
+                then: Vec::new(),
+                otherwise: Vec::new(),
+            };
+            bounds |= pending.conflicts(&accesses(&test), &self.known);
+        });
+        if bounds {
+            return false;
+        }
+        let mut earlier = pending.empty();
+        earlier.add_earlier(body.iter().flat_map(accesses).collect());
+        for inner in body {
+            let own = accesses(inner);
+            if pending.conflicts(&own, &self.known) {
+                return earlier.conflicts(&own, &self.known);
+            }
+            earlier.add(own);
+        }
+        false
+    }
+
+    pub(super) fn barrier(&self, place: &Site) -> Result<Stmt, Refusal> {
+        // Rows of threads that are alike wait for each other, too.
+        let one_row = [Axis::Y, Axis::Z]
+            .into_iter()
+            .all(|axis| place.axes.contains(&axis) || self.shape.threads[axis as usize] == 1);
+        let scope = match (place.warp, self.shape.warps) {
+            (true, Some((lanes, _))) if one_row && lanes <= LANES && lanes.is_power_of_two() => {
+                Scope::Lanes(lanes)
+            }
+            (true, Some((_, 1))) | (false, _) if !place.partial => Scope::Block,
+            (_, _) => {
+                return Err(Refusal::new(
+                    "threads of one warp or row of a block would wait for others that never come",
+                    "let the loop over units that shares the workspace be the outer one",
+                ));
+            }
+        };
+        Ok(Stmt::Device(Device::Barrier(scope)))
+    }
+}
