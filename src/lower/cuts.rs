@@ -114,7 +114,7 @@ impl Lowerer<'_> {
         Ok(guards)
     }
 
-    fn unknown_tile(&self, part: VarId) -> Diagnostic {
+    pub(super) fn unknown_tile(&self, part: VarId) -> Diagnostic {
         let name = &self.graph.var(part).name;
         self.error(
             crate::diagnostic::codes::lower::UNKNOWN_COORDINATE,

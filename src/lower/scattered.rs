@@ -25,7 +25,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Some(counted) = self.counted(pos) else {
-            return Ok(Vec::new());
+            return Err(self.unknown_tile(var));
         };
         let stmt = self.covered((counted.id, pos), body)?;
         let name = self.graph.var(var).name.clone();
@@ -34,7 +34,9 @@ impl Lowerer<'_> {
         inner.coords.insert(var, value);
         let segments = scope.segments[&pos].clone();
         let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
-        let offset = self.offset(pos, &inner).unwrap_or_else(|| b::int(0));
+        let Some(offset) = self.offset(pos, &inner) else {
+            return Err(self.unknown_tile(var));
+        };
         let mut stmts = Vec::new();
         let at = self.named(
             &self.graph.var(pos).name.clone(),
@@ -178,7 +180,9 @@ impl Lowerer<'_> {
         inner.coords.insert(var, value);
         let mut stmts = Vec::new();
         let mut guards = Vec::new();
-        let offset = self.offset(fused, &inner).unwrap_or_else(|| b::int(0));
+        let Some(offset) = self.offset(fused, &inner) else {
+            return Err(self.unknown_tile(var));
+        };
         self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
         self.refuse_pending(var, &inner)?;
         let body = self.inside(body, inner, None)?;

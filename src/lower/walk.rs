@@ -249,7 +249,7 @@ impl Lowerer<'_> {
         let tensor = self.table.get(id).access.tensor;
         let window = match &root.window {
             Some(window) => window.clone(),
-            None => return Ok(Vec::new()),
+            None => return Err(self.unknown_tile(root.var)),
         };
         self.note_gaps(root.var);
         if self.tensor(tensor).format.levels[level].is_full() {
