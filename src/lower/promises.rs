@@ -68,23 +68,24 @@ impl Lowerer<'_> {
         };
         let (lo, hi) = self.promised_range(*parent, scope)?;
         let data = self.has_dynamic_range(*parent);
-        let (op, left) = match kind {
-            BoundKind::MinExact => (BinaryOp::Eq, lo),
-            BoundKind::MinConstraint => (BinaryOp::Ge, lo),
+        let cond = match kind {
+            BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, b::int(*value)),
+            BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, b::int(*value)),
             // Of a range that data decide, a static bound on the number of values.
             BoundKind::MaxExact | BoundKind::MaxConstraint if data => {
-                (BinaryOp::Le, b::sub(hi, lo))
+                b::binary(BinaryOp::Le, b::sub(hi, lo), b::int(*value))
             }
-            BoundKind::MaxExact => (BinaryOp::Eq, hi),
-            BoundKind::MaxConstraint => (BinaryOp::Le, hi),
+            BoundKind::MaxExact => b::binary(BinaryOp::Eq, hi, b::int(*value)),
+            BoundKind::MaxConstraint => b::binary(BinaryOp::Le, hi, b::int(*value)),
             BoundKind::Multiple => {
                 let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), b::int(*value));
-                out.push(self.assume(b::eq(rest, b::int(0)), *parent, *child, *value, *kind));
-                return Ok(());
+                b::eq(rest, b::int(0))
             }
         };
-        let cond = b::binary(op, left, b::int(*value));
-        out.push(self.assume(cond, *parent, *child, *value, *kind));
+        // Sizes that are numbers keep or break it here and now.
+        if cond != b::boolean(true) {
+            out.push(self.assume(cond, *parent, *child, *value, *kind));
+        }
         Ok(())
     }
 

@@ -87,7 +87,6 @@ int mttkrp_32_device(int64_t I, int64_t K, int64_t L, int64_t B1_count, int64_t 
     cudaStream_t stream) {
     (void)K; (void)L; (void)B1_pos;
     char *room = (char *)workspace;
-    SPARSEC_ASSUME(true, "bound(jo, warp, 8, MaxExact)");
     int64_t block_count = sparsec_floordiv(B3_count + 31, 32);
     int64_t *B2_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(mttkrp_32_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,

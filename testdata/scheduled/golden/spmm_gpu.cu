@@ -75,7 +75,6 @@ int spmm_128_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_po
     void *workspace, cudaStream_t stream) {
     (void)N;
     char *room = (char *)workspace;
-    SPARSEC_ASSUME(true, "bound(dense_val_unbounded, dense_val, 4, MaxExact)");
     int64_t block_count = sparsec_floordiv(A2_count + 255, 256);
     int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(spmm_128_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
