@@ -347,5 +347,34 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
         };
         Some(b::var(same, e.ty))
     });
-    linear::sub(&before, &inlined(c, definitions)) != b::int(0)
+    let after = inlined(c, definitions);
+    linear::sub(&before, &after) != b::int(0) || roles_may_change(&after, new)
+}
+
+/// Whether the subscript is the same with two of the loops exchanged, one of them over a unit:
+/// dimensions of one element have the stride of their neighbours, and which loop goes along
+/// which the subscript does not tell.
+fn roles_may_change(index: &Expr, access: &Access) -> bool {
+    let units: Vec<VarId> = access.units.iter().map(|u| u.3).collect();
+    let occurs = |var: VarId| {
+        let mut found = false;
+        visit::expr(index, &mut |e| found |= e.kind == ExprKind::Var(var));
+        found
+    };
+    let all: Vec<VarId> = units.iter().chain(&access.serial).copied().collect();
+    let all: Vec<VarId> = all.into_iter().filter(|&v| occurs(v)).collect();
+    all.iter().enumerate().any(|(at, &v)| {
+        all[at + 1..].iter().any(|&w| {
+            let mut exchanged = index.clone();
+            visit::replace_expr(&mut exchanged, &mut |e| {
+                let ExprKind::Var(own) = e.kind else {
+                    return None;
+                };
+                let other = [(v, w), (w, v)].into_iter().find(|pair| pair.0 == own)?.1;
+                Some(b::var(other, e.ty))
+            });
+            (units.contains(&v) || units.contains(&w))
+                && linear::sub(&exchanged, index) == b::int(0)
+        })
+    })
 }
