@@ -4,7 +4,7 @@
 //! * only mutable variables are assigned;
 //! * operands of arithmetic and comparisons have one type, conditions are `Bool`,
 //!   indices and bounds are `I64`;
-//! * nothing fails or grows inside a parallel loop.
+//! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector.
 
 use super::interface::Arg;
 use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
@@ -19,6 +19,7 @@ pub fn verify(kernel: &Kernel) -> Vec<String> {
             kernel,
             visible: BTreeSet::new(),
             parallel: false,
+            lanes: false,
             found: Vec::new(),
         };
         verifier
@@ -43,6 +44,7 @@ struct Verifier<'k> {
     kernel: &'k Kernel,
     visible: BTreeSet<VarId>,
     parallel: bool,
+    lanes: bool,
     found: Vec<String>,
 }
 
@@ -104,9 +106,21 @@ impl Verifier<'_> {
                 let name = self.name(*var);
                 self.check(mutable, || format!("`{name}` is assigned but not mutable"));
             }
-            Stmt::Store { index, value, .. } => {
+            Stmt::Store {
+                array,
+                index,
+                op,
+                value,
+                atomic,
+            } => {
                 self.index(index);
                 self.expr(value);
+                let array = self.kernel.array(*array);
+                let turns = *atomic && !super::ir::is_atomic(array.elem, *op);
+                let (lanes, name) = (self.lanes, array.name.clone());
+                self.check(!(turns && lanes), || {
+                    format!("lanes take turns to update `{name}`")
+                });
             }
             Stmt::For {
                 var,
@@ -119,11 +133,12 @@ impl Verifier<'_> {
                 self.index(lo);
                 self.index(hi);
                 self.check(*step > 0, || "a loop does not advance".to_string());
-                let outer = (self.visible.clone(), self.parallel);
+                let outer = (self.visible.clone(), self.parallel, self.lanes);
                 self.declare(*var);
                 self.parallel |= tag.parallel.is_some() || tag.gpu.is_some();
+                self.lanes |= tag.vector;
                 self.stmts(body);
-                (self.visible, self.parallel) = outer;
+                (self.visible, self.parallel, self.lanes) = outer;
             }
             Stmt::While { cond, body } => {
                 self.condition(cond);

@@ -148,6 +148,8 @@ pub(crate) struct Scope {
     race: Option<race::Contest>,
     /// Inside a loop that is shared out to threads.
     threaded: bool,
+    /// The command that makes iterations of a loop around lanes of a vector.
+    lanes: Option<Span>,
     /// The loops around that are shared out, outermost first.
     units: Vec<VarId>,
     /// Workspaces, and how many of those loops they stand inside.

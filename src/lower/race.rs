@@ -6,8 +6,8 @@
 //! row can be shared with other tiles: the rows between are plain stores.
 
 use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{performance, schedule as codes};
-use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
@@ -92,6 +92,9 @@ impl Lowerer<'_> {
             Unit::CpuVector => (false, None),
             Unit::Gpu(unit) => (true, Some(unit)),
         };
+        if parallel.unit == Unit::CpuVector {
+            scope.lanes = Some(parallel.span);
+        }
         scope.threaded |= threads;
         scope.reductions.clear();
         scope.units.push(var);
@@ -279,12 +282,12 @@ impl Lowerer<'_> {
             })]);
         }
         if !ir::is_atomic(self.tensor(tensor).ty, op)
-            && let Some(parallel) = self.lanes_around(scope)
+            && let Some(span) = scope.lanes
         {
             let name = &self.tensor(tensor).name;
             return Err(Diagnostic::error(
                 codes::BAD_UNIT,
-                parallel,
+                span,
                 format!("lanes of a vector cannot take turns to update `{name}`"),
                 "only sums and products of numbers are atomic without turns",
             )
@@ -308,13 +311,6 @@ impl Lowerer<'_> {
             }],
             None => before,
         })
-    }
-
-    /// The command that makes a loop around one over lanes.
-    fn lanes_around(&self, scope: &Scope) -> Option<Span> {
-        let units = scope.units.iter().filter_map(|&v| self.shared_out(v));
-        let mut lanes = units.filter(|p| p.unit == Unit::CpuVector);
-        lanes.next().map(|p| p.span)
     }
 
     /// The expression under a name if it evaluates some parts only on a condition: gcc 12

@@ -4,7 +4,7 @@
 //! allocated once before the loops, with a part for each thread where threads fill them.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{Parallel, Space, Stmt, Unit};
+use crate::graph::{Space, Stmt, Unit};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ExprKind, GpuLevel, GpuUnit};
 use crate::program::ir::{TensorId, VarId};
@@ -123,20 +123,12 @@ impl Lowerer<'_> {
 
     /// The unit of a GPU that a loop is shared out to.
     fn gpu_unit(&self, var: VarId) -> Option<GpuUnit> {
-        match self.shared_out(var)?.unit {
-            Unit::Gpu(unit) => Some(unit),
-            Unit::CpuThread(_) | Unit::CpuVector => None,
-        }
-    }
-
-    /// How the loop over `var` is shared out.
-    pub(super) fn shared_out(&self, var: VarId) -> Option<Parallel> {
         let mut found = None;
         for nest in &self.nests {
             nest.visit(&mut |part| {
                 for l in part.loops.iter().filter(|l| l.var == var) {
-                    if let Some(parallel) = &l.tag.parallel {
-                        found = Some(parallel.clone());
+                    if let Some(Unit::Gpu(unit)) = l.tag.parallel.as_ref().map(|p| p.unit) {
+                        found = Some(unit);
                     }
                 }
             });

@@ -248,7 +248,15 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
             .find(|p| wrong.iter().any(|w| w.starts_with(&p.text())));
         match culprit {
             Some(program) => report(seed, program, folder, &wrong.join("\n")),
-            None => panic!("seed {seed}: a batch fails: {}", wrong.join("\n")),
+            // It does not even compile: which one does not?
+            None => {
+                let file = folder.join("case.tc");
+                let alone = programs.iter().find(|p| fails(p, &file).is_some());
+                if let Some(program) = alone {
+                    report(seed, program, folder, &wrong.join("\n"));
+                }
+                panic!("seed {seed}: a batch fails: {}", wrong.join("\n"));
+            }
         }
     }
     let good = ran - bad_data;
