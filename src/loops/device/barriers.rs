@@ -333,35 +333,47 @@ fn conflict(old: &Access, new: &Access, definitions: &Definitions) -> bool {
     if a == c {
         return false;
     }
-    let mut before = inlined(a, definitions);
+    !corresponds(
+        (a, &old.units, &old.serial),
+        (c, &new.units, &new.serial),
+        definitions,
+    )
+}
+
+/// Whether two subscripts are the same in the same iterations of loops that correspond: of
+/// those over units, and of others inside. What one iteration of a parallel loop writes, no
+/// other does: the loops inside correspond, wherever they begin and end.
+pub(super) fn corresponds(
+    (old, old_units, old_serial): (&Expr, &[Around], &[VarId]),
+    (new, new_units, new_serial): (&Expr, &[Around], &[VarId]),
+    definitions: &Definitions,
+) -> bool {
+    let mut before = inlined(old, definitions);
     visit::replace_expr(&mut before, &mut |e| {
         let ExprKind::Var(v) = e.kind else {
             return None;
         };
-        // What one iteration of a parallel loop writes, no other does: the loops inside
-        // correspond, wherever they begin and end.
-        let unit = old.units.iter().position(|u| u.3 == v);
-        let same = match unit {
-            Some(at) => new.units[at].3,
-            None => *new.serial.get(old.serial.iter().position(|s| *s == v)?)?,
+        let same = match old_units.iter().position(|u| u.3 == v) {
+            Some(at) => new_units.get(at)?.3,
+            None => *new_serial.get(old_serial.iter().position(|s| *s == v)?)?,
         };
         Some(b::var(same, e.ty))
     });
-    let after = inlined(c, definitions);
-    linear::sub(&before, &after) != b::int(0) || roles_may_change(&after, new)
+    let after = inlined(new, definitions);
+    linear::sub(&before, &after) == b::int(0) && !roles_may_change(&after, new_units, new_serial)
 }
 
 /// Whether the subscript is the same with two of the loops exchanged, one of them over a unit:
 /// dimensions of one element have the stride of their neighbours, and which loop goes along
 /// which the subscript does not tell.
-fn roles_may_change(index: &Expr, access: &Access) -> bool {
-    let units: Vec<VarId> = access.units.iter().map(|u| u.3).collect();
+fn roles_may_change(index: &Expr, units: &[Around], serial: &[VarId]) -> bool {
+    let units: Vec<VarId> = units.iter().map(|u| u.3).collect();
     let occurs = |var: VarId| {
         let mut found = false;
         visit::expr(index, &mut |e| found |= e.kind == ExprKind::Var(var));
         found
     };
-    let all: Vec<VarId> = units.iter().chain(&access.serial).copied().collect();
+    let all: Vec<VarId> = units.iter().chain(serial).copied().collect();
     let all: Vec<VarId> = all.into_iter().filter(|&v| occurs(v)).collect();
     all.iter().enumerate().any(|(at, &v)| {
         all[at + 1..].iter().any(|&w| {

@@ -119,7 +119,12 @@ impl Cutter<'_> {
         };
         let begun = growth::appends(&self.run, &self.growth);
         let own = touched(std::slice::from_ref(stmt));
-        if !begun || !touched(&self.run).is_disjoint(&own) {
+        let mut named = visit::read_vars(std::slice::from_ref(stmt));
+        named.extend(changed(std::slice::from_ref(stmt)));
+        let apart = touched(&self.run).is_disjoint(&own)
+            && super::shape::declared(&self.run).is_disjoint(&named)
+            && changed(&self.run).is_disjoint(&named);
+        if !begun || !apart {
             self.flush();
         }
     }
@@ -195,7 +200,7 @@ impl Cutter<'_> {
                 self.segments.push(Segment::Each(stmt));
             }
             Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } if has_blocks(&stmt) => {
-                self.flush();
+                self.flush_for(&stmt);
                 self.blocks(stmt)?;
             }
             Stmt::Assume { cond, .. } if self.known(cond) => {
@@ -417,4 +422,34 @@ pub(super) fn launch(
 /// Whether the literal is zero.
 pub(super) fn is_literal(e: &Expr, value: Literal) -> bool {
     matches!(e.kind, ExprKind::Literal(l) if l.same_value(value))
+}
+
+/// The variables that change inside.
+fn changed(body: &[Stmt]) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| match stmt {
+        Stmt::Assign { var, .. } => {
+            found.insert(*var);
+        }
+        Stmt::For { tag, .. } => found.extend(tag.reductions.iter().map(|(_, var)| *var)),
+        Stmt::Grow { capacity, .. } => {
+            found.insert(*capacity);
+        }
+        Stmt::Let { .. }
+        | Stmt::Store { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Free { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Search { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Device(_)
+        | Stmt::Prefetch { .. }
+        | Stmt::Comment(_) => {}
+    });
+    found
 }

@@ -85,7 +85,7 @@ impl Spmd<'_> {
         self.own = privatise(self.kernel, &self.shape, &self.known, &mut body);
         let mut body = self.spread(body, [self.shape.total() == 1; 2]);
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
-        super::blocks::check(self.kernel, &body)?;
+        super::blocks::check(self.kernel, &self.known, &body)?;
         self.local = super::shape::declared(&body);
         let mut pending = Pending::new(self.own.clone(), &body);
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
