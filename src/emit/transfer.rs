@@ -23,6 +23,22 @@ pub fn cuda_definition(kernel: &Kernel) -> String {
 }
 
 impl Entry<'_> {
+    /// A name for a variable of the function that no parameter has.
+    fn local(&self, want: &str) -> String {
+        let interface = &self.kernel.interface;
+        let taken = |name: &str| {
+            interface.args.iter().any(|arg| match arg {
+                Arg::Scalar { name: own, .. } => identifier(own) == name,
+                Arg::Tensor(t) => identifier(&t.name) == name,
+            })
+        };
+        let mut name = want.to_string();
+        while taken(&name) {
+            name.push('_');
+        }
+        name
+    }
+
     /// Copies what the device needs, launches, and fetches the results.
     fn device_call(&mut self) {
         let kernel = self.kernel;
@@ -47,7 +63,9 @@ impl Entry<'_> {
                 scalars.push(name);
             }
         }
-        self.line("sparsec_memory memory;");
+        let memory = self.local("memory");
+        let workspace = self.local("workspace");
+        self.line(&format!("sparsec_memory {memory};"));
         for arg in &kernel.interface.args {
             let tensor = match arg {
                 Arg::Scalar { name, .. } => {
@@ -70,18 +88,18 @@ impl Entry<'_> {
                     if let Some(id) = id {
                         arrays.push((
                             id,
-                            format!("{own}{}_{what}", l + 1),
-                            format!("sparsec_upload_{what}(&memory, {own}, {l})"),
+                            self.local(&format!("{own}{}_{what}", l + 1)),
+                            format!("sparsec_upload_{what}(&{memory}, {own}, {l})"),
                         ));
                     }
                 }
             }
             let upload = if tensor.direction == Direction::Out {
-                format!("sparsec_room_vals(&memory, {own})")
+                format!("sparsec_room_vals(&{memory}, {own})")
             } else {
-                format!("sparsec_upload_vals(&memory, {own})")
+                format!("sparsec_upload_vals(&{memory}, {own})")
             };
-            arrays.push((tensor.values, format!("{own}_vals"), upload));
+            arrays.push((tensor.values, self.local(&format!("{own}_vals")), upload));
             for (id, name, upload) in arrays {
                 let ty = c_type(kernel.array(id).elem);
                 let room = counts.iter().find(|(array, _)| *array == id);
@@ -92,7 +110,7 @@ impl Entry<'_> {
                 }
                 let from = match (given_back, room) {
                     (true, Some((_, count))) => {
-                        format!("memory.room({}, sizeof({ty}))", self.dim_text(count))
+                        format!("{memory}.room({}, sizeof({ty}))", self.dim_text(count))
                     }
                     (true, None) | (false, _) => upload,
                 };
@@ -112,14 +130,14 @@ impl Entry<'_> {
         if grown.is_empty() {
             let call = format!("{}_workspace({})", self.name, scalars.join(", "));
             self.line(&format!(
-                "void *workspace = memory.room((int64_t){call}, 1);"
+                "void *{workspace} = {memory}.room((int64_t){call}, 1);"
             ));
-            all.push("workspace".to_string());
+            all.push(workspace);
         } else {
-            all.push("&memory".to_string());
+            all.push(format!("&{memory}"));
         }
         all.push("0".to_string());
-        self.line("if (memory.error) return memory.error;");
+        self.line(&format!("if ({memory}.error) return {memory}.error;"));
         let function = if grown.is_empty() { "device" } else { "run" };
         self.call_raw(&format!("{}_{function}", self.name), &all);
         for tensor in tensors(kernel) {
@@ -127,13 +145,14 @@ impl Entry<'_> {
                 continue;
             }
             let own = identifier(&tensor.name);
+            let values = self.local(&format!("{own}_vals"));
             if !returned(kernel, tensor) {
-                self.try_call(&format!("sparsec_download_vals({own}, {own}_vals)"));
+                self.try_call(&format!("sparsec_download_vals({own}, {values})"));
                 continue;
             }
             for (l, level) in tensor.levels.iter().enumerate() {
                 let array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
-                    Some(_) => format!("{own}{}_{what}", l + 1),
+                    Some(_) => self.local(&format!("{own}{}_{what}", l + 1)),
                     None => "NULL".to_string(),
                 };
                 if level.pos.is_some() || level.crd.is_some() {
@@ -141,7 +160,7 @@ impl Entry<'_> {
                     self.try_call(&format!("sparsec_download_level({own}, {l}, {pos}, {crd})"));
                 }
             }
-            self.try_call(&format!("sparsec_download_result({own}, {own}_vals)"));
+            self.try_call(&format!("sparsec_download_result({own}, {values})"));
         }
     }
 }
