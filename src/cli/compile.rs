@@ -7,12 +7,15 @@ use crate::emit::{self, Unit};
 use crate::syntax::taco;
 use std::path::{Path, PathBuf};
 
-/// The stem of the files to be written.
+/// The stem of the files to be written: the program's, without what make or a shell would
+/// take apart.
 fn stem(source: &Source) -> String {
+    let kept = |c: char| c.is_alphanumeric() || "_-+.,@".contains(c);
     match source {
-        Source::File(path) => path
-            .file_stem()
-            .map_or("kernel".to_string(), |s| s.to_string_lossy().into_owned()),
+        Source::File(path) => path.file_stem().map_or("kernel".to_string(), |s| {
+            let stem = s.to_string_lossy();
+            stem.chars().map(|c| if kept(c) { c } else { '_' }).collect()
+        }),
         Source::Text { name, .. } => name.clone(),
         Source::Taco(_) => taco::FUNCTION.to_string(),
     }
@@ -46,6 +49,16 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         name: name.clone(),
         kernels: compiled.kernels,
     };
+    if let Some(depfile) = &args.depfile {
+        let outputs: Vec<PathBuf> = emit::file_names(&name, request.target)
+            .iter()
+            .map(|f| folder.join(Path::new(f)))
+            .collect();
+        let text = write::depfile(&outputs, &compiled.inputs);
+        if let Err(error) = write::write_if_changed(depfile, &text) {
+            return reporter.io_error(depfile, &error);
+        }
+    }
     if args.stdout {
         print(&emit::kernel_text(&unit, request.target));
         return 0;
@@ -61,16 +74,6 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
     }
     if let Err(error) = write::write(&folder, &files) {
         return reporter.io_error(&folder, &error);
-    }
-    if let Some(depfile) = &args.depfile {
-        let outputs: Vec<PathBuf> = emit::file_names(&name, request.target)
-            .iter()
-            .map(|f| folder.join(Path::new(f)))
-            .collect();
-        let text = write::depfile(&outputs, &compiled.inputs);
-        if let Err(error) = write::write_if_changed(depfile, &text) {
-            return reporter.io_error(depfile, &error);
-        }
     }
     0
 }
