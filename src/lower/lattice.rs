@@ -157,6 +157,21 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Whether `left` is what is left of the statement at `point`, too. It is not where an
+    /// absent operand takes over whatever others give, but only if those are there: of
+    /// `a + b` with the fills inf and -inf, -inf is left where a alone stands, NaN where none.
+    fn is_same_without(
+        &self,
+        stmt: &Stmt,
+        left: &Stmt,
+        (all, point): (&BTreeSet<AccessId>, &BTreeSet<AccessId>),
+    ) -> bool {
+        let absent = all.difference(point).copied().collect();
+        let text = |stmt: &Stmt| crate::graph::print::stmt_text(self.graph, &self.tensors, stmt);
+        self.simplify(stmt, &absent, &mut BTreeSet::new())
+            .is_some_and(|smaller| text(&smaller) == text(left))
+    }
+
     /// The non-empty points, largest first; `None` if they are too many.
     fn points(
         &self,
@@ -176,8 +191,11 @@ impl Lowerer<'_> {
                 continue;
             };
             let read = self.table.in_stmt(self.graph, &left, false);
-            let point: BTreeSet<AccessId> =
+            let mut point: BTreeSet<AccessId> =
                 read.into_iter().filter(|id| all.contains(id)).collect();
+            if point != present && !self.is_same_without(stmt, &left, (all, &point)) {
+                point = present;
+            }
             for &gone in &point {
                 let mut smaller = point.clone();
                 smaller.remove(&gone);

@@ -1,8 +1,8 @@
 //! Values with the knowledge whether they are *exact*: literals and absent elements
 //! are, and what follows from them alone. An exact zero annihilates: `0 * x`, `0 / x` and
 //! `0 % x` are exactly 0 whatever x is, `false && x` and `true || x` are decided,
-//! and an exact infinity stays what it is under addition and absorbs or vanishes in
-//! `min` and `max` (see `program::ir`).
+//! and an exact infinity stays what it is under addition, unless the opposite one is exact,
+//! too, and absorbs or vanishes in `min` and `max` (see `program::ir`).
 
 use super::functions::{call, cast};
 use super::node::{Kind, Node};
@@ -162,6 +162,19 @@ fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coa
             error: f64::INFINITY,
         });
     }
+    // Infinities that meet with opposite signs are no number. Where one of them is stored, what
+    // skips it gives the other one.
+    let sign = |v: Value| v.known.map_or(0.0, |b| b.number.real());
+    let turned = if op == BinaryOp::Sub { -1.0 } else { 1.0 };
+    let meet = matches!(op, BinaryOp::Add | BinaryOp::Sub)
+        && sign(a).is_infinite()
+        && sign(a) == -turned * sign(b);
+    if meet && a.exact != b.exact {
+        return Value::plain(Bounded {
+            number: Number::Real(sign(a)),
+            error: f64::INFINITY,
+        });
+    }
     match op {
         BinaryOp::Mul if a.is_exactly(zero) || b.is_exactly(zero) => return nothing(),
         BinaryOp::Div | BinaryOp::Rem if a.is_exactly(zero) => return nothing(),
@@ -169,8 +182,8 @@ fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coa
         BinaryOp::Or if a.is_exactly(|n| !zero(n)) || b.is_exactly(|n| !zero(n)) => {
             return Value::exact(Number::Int(1));
         }
-        BinaryOp::Add | BinaryOp::Sub if a.is_exactly(infinite) => return a,
-        BinaryOp::Add if b.is_exactly(infinite) => return b,
+        BinaryOp::Add | BinaryOp::Sub if a.is_exactly(infinite) && !meet => return a,
+        BinaryOp::Add if b.is_exactly(infinite) && !meet => return b,
         BinaryOp::Add
         | BinaryOp::Sub
         | BinaryOp::Mul
