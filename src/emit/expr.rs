@@ -219,7 +219,28 @@ impl Printer<'_> {
             };
             return (format!("({}){part}({})", c_type(ty), self.expr(a)), PREFIX);
         }
-        (format!("({}){}", c_type(ty), self.at(a, PREFIX)), PREFIX)
+        // C leaves open what a negative float is as an unsigned number, and what a large one
+        // is as a narrow one: both wrap, as whole numbers do.
+        let text = self.at(a, PREFIX);
+        let by = match ty {
+            ScalarType::I8 | ScalarType::I16 | ScalarType::U8 | ScalarType::U16 => "(int32_t)",
+            ScalarType::U32 => "(int64_t)",
+            ScalarType::U64 if a.ty.is_float() => {
+                return (format!("sparsec_to_uint64({})", self.expr(a)), PRIMARY);
+            }
+            ScalarType::U64
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::Bool
+            | ScalarType::F16
+            | ScalarType::BF16
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::C64
+            | ScalarType::C128 => "",
+        };
+        let by = if a.ty.is_float() { by } else { "" };
+        (format!("({}){by}{text}", c_type(ty)), PREFIX)
     }
 
     fn call(&self, func: Func, args: &[Expr], ty: ScalarType) -> (String, u8) {

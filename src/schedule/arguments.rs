@@ -7,6 +7,10 @@ use crate::graph::{Graph, Loop};
 use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
 use crate::syntax::ast::{Arg, Expr, ExprKind, Ident};
 
+/// The largest number of a command: sizes times two of them still fit 64 bits, and what
+/// rounds up does not wrap.
+const LARGEST: i64 = 1 << 47;
+
 /// A command's name and arguments.
 pub struct Arguments<'a> {
     pub command: &'a Ident,
@@ -90,8 +94,17 @@ impl Arguments<'_> {
     pub fn positive(&self, at: usize) -> Result<i64, Diagnostic> {
         let e = self.expr(at)?;
         let value = self.constants.eval(e)?;
-        if value >= 1 {
+        if (1..=LARGEST).contains(&value) {
             return Ok(value);
+        }
+        if value > LARGEST {
+            return Err(Diagnostic::error(
+                codes::BAD_NUMBER,
+                e.span,
+                format!("{value} is too large"),
+                "must be at most 2^47",
+            )
+            .with_help("give a number that a loop may count to"));
         }
         Err(Diagnostic::error(
             codes::BAD_NUMBER,

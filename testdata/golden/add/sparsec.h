@@ -328,6 +328,9 @@ SPARSEC_INTEGER_HELPERS(uint32_t, uint32)
 SPARSEC_INTEGER_HELPERS(uint64_t, uint64)
 #undef SPARSEC_INTEGER_HELPERS
 
+/* A float as an unsigned number; one below zero wraps. */
+SPARSEC_FN uint64_t sparsec_to_uint64(double x) { return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x; }
+
 SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? -a : a; }
 SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 SPARSEC_FN float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
