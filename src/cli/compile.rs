@@ -14,7 +14,9 @@ fn stem(source: &Source) -> String {
     match source {
         Source::File(path) => path.file_stem().map_or("kernel".to_string(), |s| {
             let stem = s.to_string_lossy();
-            stem.chars().map(|c| if kept(c) { c } else { '_' }).collect()
+            stem.chars()
+                .map(|c| if kept(c) { c } else { '_' })
+                .collect()
         }),
         Source::Text { name, .. } => name.clone(),
         Source::Taco(_) => taco::FUNCTION.to_string(),

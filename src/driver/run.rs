@@ -107,7 +107,8 @@ pub fn run(
                         "while this function ran",
                     )
                     .with_help(
-                        "SPARSEC_EMULATOR=1 runs it on the emulator, which checks all accesses",
+                        "SPARSEC_EMULATOR=1 checks all accesses on the emulator; what it reports breaks a \
+                         promise (`bound`, IgnoreRaces), or is sparsec's fault: please report it",
                     ),
                 ));
             }
