@@ -166,6 +166,17 @@ fn a_wrong_mask_names_lanes_that_are_not_there() {
 }
 
 #[test]
+fn lanes_that_wait_for_each_other_with_other_masks_are_reported() {
+    finds(
+        SUMMED,
+        "sum = sparsec_reduce_lanes<32>(sum, sparsec_add())",
+        "sum = threadIdx.x % 2 ? sparsec_reduce_lanes<32>(sum, sparsec_add()) \
+         : sparsec_reduce_lanes<2>(sum, sparsec_add())",
+        "lanes of a warp wait with different masks",
+    );
+}
+
+#[test]
 fn an_index_past_the_end_is_outside_of_all_arrays() {
     finds(
         SUMMED,

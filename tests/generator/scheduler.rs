@@ -111,6 +111,8 @@ impl Maker {
         let mut out = Vec::new();
         let cuda = program.cuda;
         let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
+        // Units for all loops: blocks in blocks, beside each other, around threads.
+        let shared_out = cuda && self.chance(30);
         for n in 0..tries {
             let loops = loops(&graph);
             if loops.is_empty() || out.len() == MOST {
@@ -128,6 +130,33 @@ impl Maker {
             if let Some(next) = next {
                 graph = next;
                 out.push(command);
+            }
+        }
+        if shared_out {
+            for name in loops(&graph) {
+                let unit = self.pick(&[
+                    "GPUBlock",
+                    "GPUBlockY",
+                    "GPUBlockZ",
+                    "GPUThread",
+                    "GPUThreadY",
+                    "GPUWarp",
+                ]);
+                let race = self.pick(&["NoRaces", "NoRaces", "Atomics"]);
+                let command = format!("parallelize({name}, {unit}, {race})");
+                let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
+                rates.note("units", matches!(next, Ok(Some(_))));
+                match next {
+                    Ok(Some(next)) => {
+                        graph = next;
+                        out.push(command);
+                    }
+                    Ok(None) => {}
+                    Err(_) => {
+                        out.push(command);
+                        break;
+                    }
+                }
             }
         }
         out

@@ -468,7 +468,8 @@ void emu_exchange(unsigned mask, int operation, uint64_t word, int line) {
     if (at == warp.meetings.size()) {
         for (size_t k = 0; k < warp.meetings.size(); k++) {
             const Meeting &other = warp.meetings[k];
-            if (other.here != 0 && (other.mask & mask) != 0) report("lanes of a warp wait with different masks", NULL, line);
+            /* Each waits for the other. Lanes that come to both in turn may wait at either. */
+            if ((other.mask >> lane & 1u) && (other.here & mask) != 0) report("lanes of a warp wait with different masks", NULL, line);
         }
         for (at = 0; at < warp.meetings.size() && warp.meetings[at].mask != mask; at++) {}
         if (at == warp.meetings.size()) warp.meetings.push_back(Meeting());
