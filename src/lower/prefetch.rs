@@ -82,6 +82,23 @@ fn in_lanes(tag: &Tag) -> bool {
     matches!(unit, Some(Unit::CpuVector))
 }
 
+/// The index without divisions by zero: loops between the hint and the read, which have no
+/// iterations where an extent is 0, do not keep the hint from its evaluation.
+fn harmless(index: &Expr) -> Expr {
+    let mut out = index.clone();
+    visit::replace_expr(&mut out, &mut |e| {
+        let ExprKind::Binary(BinaryOp::FloorDiv, x, divisor) = &e.kind else {
+            return None;
+        };
+        let divisor = match b::as_int(divisor) {
+            Some(n) => b::int(n.max(1)),
+            None => b::max(harmless(divisor), b::int(1)),
+        };
+        Some(b::binary(BinaryOp::FloorDiv, harmless(x), divisor))
+    });
+    out
+}
+
 /// Puts a hint before the first statement of an iteration that reads the array.
 fn insert(body: &mut Vec<Stmt>, array: ArrayId, ahead: i64) -> bool {
     for at in 0..body.len() {
@@ -100,7 +117,7 @@ fn insert(body: &mut Vec<Stmt>, array: ArrayId, ahead: i64) -> bool {
             inner: BTreeMap::new(),
         };
         if let Some(index) = reads.first(&body[at], false) {
-            let index = b::add(index, b::int(ahead));
+            let index = b::add(harmless(&index), b::int(ahead));
             body.insert(at, Stmt::Prefetch { array, index });
             return true;
         }
