@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// Blocks of a loop whose iterations the host cannot count.
 const SOME_BLOCKS: i64 = 1024;
+/// The same along a second axis.
+const FEW_BLOCKS: i64 = 32;
 /// Blocks that CUDA takes along y and z.
 const MOST_BLOCKS: i64 = 65535;
 const MOST_THREADS: u32 = 1024;
@@ -90,8 +92,11 @@ impl Shape {
             self.grid[at] = b::min(count, b::int(most));
             self.turns[at] = Some(most);
         } else {
-            self.grid[at] = b::int(SOME_BLOCKS);
-            self.turns[at] = Some(SOME_BLOCKS);
+            // Along a second axis, most of as many again would find nothing to do.
+            let first = self.turns.iter().all(Option::is_none);
+            let some = if first { SOME_BLOCKS } else { FEW_BLOCKS };
+            self.grid[at] = b::int(some);
+            self.turns[at] = Some(some);
         }
     }
 
