@@ -242,6 +242,7 @@ impl Entry<'_> {
                     | ExprKind::Binary(..)
                     | ExprKind::Call(..)
                     | ExprKind::Cast(_)
+                    | ExprKind::Locate(..)
                     | ExprKind::Select(..)
                     | ExprKind::Place(_) => (
                         format!("of dimension {mode}"),

@@ -83,6 +83,9 @@ impl Printer<'_> {
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.ty),
             ExprKind::Call(func, args) => self.call(*func, args, e.ty),
             ExprKind::Cast(a) => self.cast(e.ty, a),
+            ExprKind::Locate(parent, extent, coordinate) => {
+                self.text(&crate::loops::build::flat(parent, extent, coordinate))
+            }
             ExprKind::Select(c, a, b) => (
                 format!(
                     "{} ? {} : {}",

@@ -287,6 +287,7 @@ impl<'k> Host<'k> {
                     | ExprKind::Binary(..)
                     | ExprKind::Call(..)
                     | ExprKind::Cast(_)
+                    | ExprKind::Locate(..)
                     | ExprKind::Select(..)
                     | ExprKind::Place(_) => format!("{name} + {}", self.printer.expr(start)),
                 };

@@ -20,6 +20,7 @@ impl Printer<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
+            | ExprKind::Locate(..)
             | ExprKind::Select(..)
             | ExprKind::Place(_) => format!("{} > {room}", self.compared(needed)),
         };

@@ -147,6 +147,7 @@ fn extent(kernel: &Kernel, dim: &Expr, n: &str) -> String {
         | ExprKind::Unary(..)
         | ExprKind::Call(..)
         | ExprKind::Place(_)
+        | ExprKind::Locate(..)
         | ExprKind::Select(..) => "1".to_string(),
     }
 }

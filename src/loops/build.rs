@@ -301,6 +301,24 @@ pub fn select(cond: Expr, a: Expr, b: Expr) -> Expr {
     }
 }
 
+/// The position of `coordinate` below `parent` in a dense level of `extent` coordinates.
+#[must_use]
+pub fn locate(parent: Expr, extent: Expr, coordinate: Expr) -> Expr {
+    if as_int(&parent).is_some() || as_int(&extent) == Some(1) {
+        return flat(&parent, &extent, &coordinate);
+    }
+    Expr {
+        kind: ExprKind::Locate(Box::new(parent), Box::new(extent), Box::new(coordinate)),
+        ty: INDEX,
+    }
+}
+
+/// [`locate`] as the sum that it is.
+#[must_use]
+pub fn flat(parent: &Expr, extent: &Expr, coordinate: &Expr) -> Expr {
+    add(mul(parent.clone(), extent.clone()), coordinate.clone())
+}
+
 /// The least c with c * n >= e, for n > 0.
 #[must_use]
 pub fn ceil_div(e: Expr, n: i64) -> Expr {

@@ -101,6 +101,10 @@ pub enum ExprKind {
     Call(Func, Vec<Expr>),
     Cast(Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The position of a coordinate in a dense level: `parent * extent + coordinate`, with
+    /// 0 <= coordinate < extent. Positions stay such digits of a mixed radix until they are
+    /// emitted: two of them are the same if and only if their digits are.
+    Locate(Box<Expr>, Box<Expr>, Box<Expr>),
     /// Where in the machine the statement runs (`I64`).
     Place(Place),
 }

@@ -85,7 +85,9 @@ impl Lanes {
             ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.is_wide(a),
             ExprKind::Binary(_, a, b) => self.is_wide(a) || self.is_wide(b),
             ExprKind::Call(_, args) => args.iter().any(|a| self.is_wide(a)),
-            ExprKind::Select(c, a, b) => self.is_wide(c) || self.is_wide(a) || self.is_wide(b),
+            ExprKind::Select(c, a, b) | ExprKind::Locate(c, a, b) => {
+                self.is_wide(c) || self.is_wide(a) || self.is_wide(b)
+            }
             ExprKind::Literal(_) | ExprKind::Place(_) => false,
         }
     }

@@ -47,6 +47,9 @@ impl Linear {
                 }
                 (_, _) => self.term(e, factor)?,
             },
+            ExprKind::Locate(parent, extent, coordinate) => {
+                self.collect(&b::flat(parent, extent, coordinate), factor)?;
+            }
             ExprKind::Literal(_)
             | ExprKind::Var(_)
             | ExprKind::Load { .. }

@@ -235,6 +235,12 @@ fn expr(k: &Kernel, e: &Expr) -> String {
             format!("{func:?}({})", args.join(", "))
         }
         ExprKind::Cast(a) => format!("{}({})", e.ty, expr(k, a)),
+        ExprKind::Locate(parent, extent, coordinate) => format!(
+            "locate({}, {}, {})",
+            expr(k, parent),
+            expr(k, extent),
+            expr(k, coordinate)
+        ),
         ExprKind::Select(c, a, b) => {
             format!("select({}, {}, {})", expr(k, c), expr(k, a), expr(k, b))
         }

@@ -214,6 +214,7 @@ fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
                 | ExprKind::Binary(..)
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
+                | ExprKind::Locate(..)
                 | ExprKind::Select(..)
                 | ExprKind::Place(_) => {}
             });
@@ -340,6 +341,7 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
                 | ExprKind::Binary(..)
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
+                | ExprKind::Locate(..)
                 | ExprKind::Select(..)
                 | ExprKind::Place(_) => {}
             });

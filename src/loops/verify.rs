@@ -234,6 +234,11 @@ impl Verifier<'_> {
                 }
             }
             ExprKind::Call(_, args) => args.iter().for_each(|a| self.expr(a)),
+            ExprKind::Locate(parent, extent, coordinate) => {
+                self.index(parent);
+                self.index(extent);
+                self.index(coordinate);
+            }
             ExprKind::Select(c, a, b) => {
                 self.condition(c);
                 self.expr(a);

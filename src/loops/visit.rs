@@ -15,7 +15,7 @@ pub fn expr(e: &Expr, f: &mut impl FnMut(&Expr)) {
             expr(b, f);
         }
         ExprKind::Call(_, args) => args.iter().for_each(|a| expr(a, f)),
-        ExprKind::Select(c, a, b) => {
+        ExprKind::Select(c, a, b) | ExprKind::Locate(c, a, b) => {
             expr(c, f);
             expr(a, f);
             expr(b, f);
@@ -168,7 +168,7 @@ pub fn replace_expr(e: &mut Expr, f: &mut impl FnMut(&Expr) -> Option<Expr>) {
             replace_expr(b, f);
         }
         ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace_expr(a, f)),
-        ExprKind::Select(c, a, b) => {
+        ExprKind::Select(c, a, b) | ExprKind::Locate(c, a, b) => {
             replace_expr(c, f);
             replace_expr(a, f);
             replace_expr(b, f);
@@ -363,7 +363,7 @@ fn rename_expr(e: &mut Expr, var: &impl Fn(VarId) -> VarId, array: &impl Fn(Arra
             rename_expr(b, var, array);
         }
         ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, var, array)),
-        ExprKind::Select(c, a, b) => {
+        ExprKind::Select(c, a, b) | ExprKind::Locate(c, a, b) => {
             rename_expr(c, var, array);
             rename_expr(a, var, array);
             rename_expr(b, var, array);

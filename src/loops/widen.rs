@@ -317,6 +317,7 @@ fn told(plan: &Lanes, index: &Expr) -> bool {
         | ExprKind::Var(_)
         | ExprKind::Unary(..)
         | ExprKind::Binary(..)
+        | ExprKind::Locate(..)
         | ExprKind::Cast(_)
         | ExprKind::Place(_) => {}
     });
@@ -344,6 +345,7 @@ fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -
         | ExprKind::Binary(..)
         | ExprKind::Call(..)
         | ExprKind::Cast(_)
+        | ExprKind::Locate(..)
         | ExprKind::Select(..)
         | ExprKind::Place(_) => {
             // Of no lane in particular.

@@ -119,7 +119,7 @@ impl Lowerer<'_> {
         let values = self.storage[&tensor].values;
         let (t, thread) = self.fresh_index("t", false);
         let (e, at) = self.fresh_index("e", false);
-        let own = self.load(all, b::add(b::mul(thread, count.clone()), at.clone()));
+        let own = self.load(all, b::locate(thread, count.clone(), at.clone()));
         ir::Stmt::For {
             var: t,
             lo: b::int(0),
@@ -160,7 +160,7 @@ impl Lowerer<'_> {
         let sum = self.fresh("sum", ty, true);
         let first = b::mul(outer, b::int(THREADS));
         let at = b::add(first.clone(), inner);
-        let own = self.load(all, b::add(b::mul(copy, count.clone()), at.clone()));
+        let own = self.load(all, b::locate(copy, count.clone(), at.clone()));
         let tag = |level| LoopTag {
             gpu: Some(ir::GpuUnit {
                 level,

@@ -161,7 +161,7 @@ impl Lowerer<'_> {
                 Some(load) => load.clone(),
                 None => self.known(var, scope)?,
             };
-            pos = b::add(b::mul(pos, self.extent(assign.tensor, level)), coordinate);
+            pos = b::locate(pos, self.extent(assign.tensor, level), coordinate);
             level += 1;
         }
         Ok(pos)

@@ -101,6 +101,7 @@ impl Lowerer<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
+            | ExprKind::Locate(..)
             | ExprKind::Select(..)
             | ExprKind::Place(_) => false,
         })

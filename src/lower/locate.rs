@@ -47,7 +47,7 @@ impl Lowerer<'_> {
             if format.levels[level].is_full() {
                 let extent = self.extent(entry.access.tensor, level);
                 let cursor = &mut scope.cursors[id.0];
-                cursor.advance(b::add(b::mul(cursor.pos.clone(), extent), key));
+                cursor.advance(b::locate(cursor.pos.clone(), extent, key));
                 continue;
             }
             let (stmts, found) = self.search(id, key, &mut scope)?;
@@ -90,7 +90,7 @@ impl Lowerer<'_> {
                 let key = self.value(&access.subscripts[format.modes[level]], scope)?;
                 let extent = self.extent(access.tensor, level);
                 let cursor = &mut scope.cursors[at];
-                cursor.advance(b::add(b::mul(cursor.pos.clone(), extent), key));
+                cursor.advance(b::locate(cursor.pos.clone(), extent, key));
             }
         }
         Ok(())

@@ -98,7 +98,7 @@ impl Lowerer<'_> {
             }
             scope.results[at] = ResultCursor {
                 level: cursor.level + 1,
-                pos: b::add(b::mul(cursor.pos, extent), coordinate),
+                pos: b::locate(cursor.pos, extent, coordinate),
                 ..cursor
             };
             return self.open_from(at + 1, stmt, scope, root);

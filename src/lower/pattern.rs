@@ -145,7 +145,7 @@ impl Lowerer<'_> {
         if let (Some(mut at), None) = (at, &cursor.present) {
             for (level, &mode) in modes.iter().enumerate().skip(pattern.levels) {
                 let coordinate = self.known(lhs[mode], scope)?;
-                at = b::add(b::mul(at, self.extent(pattern.tensor, level)), coordinate);
+                at = b::locate(at, self.extent(pattern.tensor, level), coordinate);
             }
             return Ok(at);
         }

@@ -26,6 +26,7 @@ pub(super) fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
         | ir::ExprKind::Binary(..)
         | ir::ExprKind::Call(..)
         | ir::ExprKind::Cast(_)
+        | ir::ExprKind::Locate(..)
         | ir::ExprKind::Select(..)
         | ir::ExprKind::Place(_) => linear::add(start, hi),
     }

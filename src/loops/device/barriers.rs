@@ -132,6 +132,7 @@ impl Pending {
                     | ExprKind::Binary(..)
                     | ExprKind::Call(..)
                     | ExprKind::Cast(_)
+                    | ExprKind::Locate(..)
                     | ExprKind::Select(..)
                     | ExprKind::Place(_) => {}
                 });

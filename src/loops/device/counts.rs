@@ -72,6 +72,7 @@ fn replace(body: &mut [Stmt], known: &[(ArrayId, Expr, Expr)]) {
             | ExprKind::Binary(..)
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
+            | ExprKind::Locate(..)
             | ExprKind::Select(..)
             | ExprKind::Place(_) => return None,
         };
@@ -144,6 +145,7 @@ fn folded(e: &Expr) -> Expr {
         ExprKind::Binary(op, x, y) => b::binary(*op, folded(x), folded(y)),
         ExprKind::Cast(a) => b::cast(e.ty, folded(a)),
         ExprKind::Select(c, x, y) => b::select(folded(c), folded(x), folded(y)),
+        ExprKind::Locate(p, n, c) => b::locate(folded(p), folded(n), folded(c)),
         ExprKind::Unary(op, a) => b::unary(*op, folded(a)),
         ExprKind::Call(func, args) => b::call(*func, args.iter().map(folded).collect(), e.ty),
         ExprKind::Load { array, index } => Expr {

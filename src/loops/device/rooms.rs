@@ -59,6 +59,7 @@ fn tidied(e: &Expr) -> Expr {
         | ExprKind::Unary(..)
         | ExprKind::Call(..)
         | ExprKind::Cast(_)
+        | ExprKind::Locate(..)
         | ExprKind::Select(..)
         | ExprKind::Place(_) => None,
     });

@@ -332,6 +332,7 @@ fn is_known(e: &Expr, host: &BTreeSet<VarId>) -> bool {
         | ExprKind::Binary(..)
         | ExprKind::Call(..)
         | ExprKind::Cast(_)
+        | ExprKind::Locate(..)
         | ExprKind::Select(..) => {}
     });
     known

@@ -252,6 +252,7 @@ fn reads_device(e: &Expr, known: &Definitions, declared: &BTreeSet<VarId>) -> bo
             | ExprKind::Binary(..)
             | ExprKind::Call(..)
             | ExprKind::Cast(_)
+            | ExprKind::Locate(..)
             | ExprKind::Select(..) => false,
         };
     });

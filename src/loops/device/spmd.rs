@@ -365,6 +365,7 @@ impl Spmd<'_> {
                 | ExprKind::Binary(..)
                 | ExprKind::Call(..)
                 | ExprKind::Cast(_)
+                | ExprKind::Locate(..)
                 | ExprKind::Select(..)
                 | ExprKind::Place(_) => {}
             });
