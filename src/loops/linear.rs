@@ -71,6 +71,17 @@ impl Linear {
         Some(())
     }
 
+    /// The terms with their factors.
+    #[must_use]
+    pub fn terms(&self) -> &[(Expr, i64)] {
+        &self.terms
+    }
+
+    #[must_use]
+    pub fn constant(&self) -> i64 {
+        self.constant
+    }
+
     #[must_use]
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)

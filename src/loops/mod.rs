@@ -4,6 +4,7 @@
 pub mod build;
 mod copy;
 pub mod device;
+pub mod effects;
 pub mod interface;
 pub mod ir;
 pub mod lanes;
@@ -12,6 +13,7 @@ pub mod print;
 pub mod reversed;
 pub mod simplify;
 pub mod tiles;
+pub mod trips;
 pub mod verify;
 pub mod visit;
 pub mod widen;

@@ -89,7 +89,7 @@ impl Spmd<'_> {
             if self.only_sets_others(body, *var) {
                 break body;
             }
-            loops.push((*var, super::shape::most(hi, lo, &self.known)));
+            loops.push((*var, crate::loops::trips::most(hi, lo, &self.known)));
             let Some((inner, before)) = body.split_last() else {
                 return;
             };

@@ -2,7 +2,7 @@
 
 use super::Definitions;
 use super::ir::GpuLevel;
-use super::shape::{Shape, most};
+use super::shape::Shape;
 use crate::loops::build as b;
 use crate::loops::ir::{ArrayId, Axis, Expr, ExprKind, Stmt, VarId};
 use crate::loops::linear::Linear;
@@ -150,7 +150,7 @@ impl<'a> Scan<'a> {
             return false;
         };
         let extent = (*lo == b::int(0))
-            .then(|| most(hi, lo, self.known))
+            .then(|| crate::loops::trips::most(hi, lo, self.known))
             .flatten()
             .filter(|n| *n > 0);
         let axis = tag.gpu.filter(|u| u.level == GpuLevel::Thread);

@@ -5,7 +5,7 @@ use super::barriers::Pending;
 use super::groups::has_segments;
 use super::ir::{Device, GpuLevel, GpuUnit, ReduceScope, Strategy};
 use super::segments::is_literal;
-use super::shape::{LANES, most};
+use super::shape::LANES;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
 use crate::loops::ir::{Axis, BinaryOp, Expr, LoopTag, Place, ReduceOp, ScalarType, Stmt, VarId};
@@ -75,7 +75,7 @@ impl Spmd<'_> {
                 "group a loop that threads along x share",
             ));
         }
-        let most = most(&hi, &lo, &self.known);
+        let most = crate::loops::trips::most(&hi, &lo, &self.known);
         let single = most.is_some_and(|n| n <= i64::from(count));
         let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));
         inside.partial |= !exact;
