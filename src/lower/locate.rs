@@ -19,6 +19,9 @@ use std::collections::BTreeSet;
 pub(super) struct Segment {
     pub begin: Expr,
     pub end: Expr,
+    /// A run of equal coordinates, which ends where the loop around stopped looking: the next
+    /// position may have the same coordinate.
+    pub run: bool,
 }
 
 impl Lowerer<'_> {
@@ -162,6 +165,7 @@ impl Lowerer<'_> {
                 Ok(Segment {
                     begin: cursor.pos.clone(),
                     end: guard(end, cursor.pos.clone()),
+                    run: cursor.end.is_some(),
                 })
             }
             (LevelKind::Compressed, Some(pos)) if cursor.end.is_none() => {
@@ -169,6 +173,7 @@ impl Lowerer<'_> {
                 Ok(Segment {
                     begin: guard(self.load_index(pos, at.clone()), b::int(0)),
                     end: guard(self.load_index(pos, b::add(at, b::int(1))), b::int(0)),
+                    run: false,
                 })
             }
             (

@@ -373,9 +373,15 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let row = self.segment(id, scope)?;
+        // A run that touches the end of its tile may go on in the next one.
+        let (from, to) = if row.run {
+            (BinaryOp::Gt, BinaryOp::Lt)
+        } else {
+            (BinaryOp::Ge, BinaryOp::Le)
+        };
         Ok(Some(b::and(
-            b::binary(BinaryOp::Ge, row.begin, clip.lo),
-            b::binary(BinaryOp::Le, row.end, clip.hi),
+            b::binary(from, row.begin, clip.lo),
+            b::binary(to, row.end, clip.hi),
         )))
     }
 }
