@@ -14,6 +14,7 @@ pub mod reversed;
 pub mod simplify;
 pub mod tiles;
 pub mod trips;
+pub mod uniform;
 pub mod verify;
 pub mod visit;
 pub mod widen;

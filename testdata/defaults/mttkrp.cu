@@ -20,7 +20,6 @@ static __global__ void __launch_bounds__(64) mttkrp_kernel(int64_t J,
     int64_t pB1 = blockIdx.x;
     int64_t i = B1_crd[pB1];
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(J + 63, 64); s0_tile += 65535) {
-        __syncthreads();
         int64_t s0_thread = threadIdx.x;
         if (s0_thread < sparsec_min_int64(64, J - s0_tile * 64)) {
             int64_t j = s0_tile * 64 + s0_thread;

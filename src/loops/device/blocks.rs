@@ -6,11 +6,13 @@
 //! other: what one of them made, another one may not use, be it in a loop beside or in another
 //! iteration of a serial loop around.
 
-use super::barriers::{Around, corresponds};
 use super::ir::GpuLevel;
 use super::segments::has_blocks;
-use super::{Definitions, Refusal, inlined};
-use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
+use super::spmd::inside;
+use super::{Definitions, Refusal};
+use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
+use crate::loops::ir::{ArrayId, ExprKind, Kernel, Stmt, Storage, VarId};
+use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -21,193 +23,96 @@ use std::collections::BTreeSet;
 /// use what others make.
 pub(super) fn check(kernel: &Kernel, known: &Definitions, body: &[Stmt]) -> Result<(), Refusal> {
     list(kernel, body, &mut BTreeSet::new(), true)?;
-    exchange(kernel, known, body)
-}
-
-/// An access inside a loop over blocks.
-struct Access {
-    array: ArrayId,
-    index: Option<Expr>,
-    write: bool,
-    atomic: bool,
-    /// The loops over blocks around it, and others inside the outermost of those.
-    units: Vec<Around>,
-    serial: Vec<VarId>,
-}
-
-/// Refuses what blocks of loops beside each other, or in iterations of one around, exchange.
-fn exchange(kernel: &Kernel, known: &Definitions, body: &[Stmt]) -> Result<(), Refusal> {
-    let mut before: Vec<Access> = Vec::new();
-    for stmt in body.iter().filter(|s| has_blocks(s)) {
-        let mut walk = Walk {
-            kernel,
-            known,
-            private: BTreeSet::new(),
-            found: Vec::new(),
-        };
-        walk.collect(stmt, &mut Vec::new(), &mut Vec::new());
-        let mut own = walk.found;
-        let again = match stmt {
-            Stmt::For { tag, .. } => tag.gpu.is_none(),
-            Stmt::While { .. } => true,
-            Stmt::If { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => false,
-        };
-        let earlier = if again { own.as_slice() } else { &[] };
-        let meets = own.iter().find(|new| {
-            before.iter().any(|old| meet(old, new, false, known))
-                || earlier.iter().any(|old| meet(old, new, true, known))
-        });
-        if let Some(access) = meets {
-            return Err(Refusal::new(
-                format!(
-                    "blocks of an inner loop would use what others make of `{}`",
-                    kernel.array(access.array).name
-                ),
-                "blocks do not wait for each other: share the inner loop out to threads, or the \
-                 outer one not to blocks",
-            ));
-        }
-        before.append(&mut own);
-        for inner in visit::bodies(stmt) {
-            exchange(kernel, known, inner)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a block may come to an element that another block comes to; `earlier` in another
-/// iteration of a loop around.
-fn meet(old: &Access, new: &Access, earlier: bool, known: &Definitions) -> bool {
-    if old.array != new.array || !(old.write || new.write) || (old.atomic && new.atomic) {
-        return false;
-    }
-    let varies = |e: &Expr| {
-        let mut found = false;
-        visit::expr(&inlined(e, known), &mut |node| {
-            found |= matches!(node.kind, ExprKind::Load { .. });
-        });
-        found
+    let launch = Launch {
+        kernel,
+        known,
+        uniform: Uniform::of(kernel, body),
     };
-    let alike = old.units.len() == new.units.len()
-        && old.units.iter().zip(&new.units).all(|(a, b)| {
-            (a.0, a.1) == (b.0, b.1)
-                && a.2 == b.2
-                && !(earlier && b.2 != crate::loops::build::int(0))
-        });
-    let (Some(a), Some(c)) = (&old.index, &new.index) else {
-        return true;
-    };
-    !alike
-        || (earlier && (varies(a) || varies(c)))
-        || !corresponds(
-            (a, &old.units, &old.serial),
-            (c, &new.units, &new.serial),
-            known,
-        )
+    launch.exchange(body, &mut Vec::new(), &mut Homes::default())
 }
 
-/// Collects the accesses inside loops over blocks.
-struct Walk<'a> {
+struct Launch<'a> {
     kernel: &'a Kernel,
     known: &'a Definitions,
-    /// Declared inside loops over blocks.
-    private: BTreeSet<ArrayId>,
-    found: Vec<Access>,
+    uniform: Uniform,
 }
 
-impl Walk<'_> {
-    fn collect(&mut self, stmt: &Stmt, units: &mut Vec<Around>, serial: &mut Vec<VarId>) {
-        if !units.is_empty() {
-            self.accesses(stmt, units, serial);
-        }
-        let (outer_units, outer_serial) = (units.len(), serial.len());
-        if let Stmt::For { var, lo, tag, .. } = stmt {
-            match tag.gpu {
-                Some(unit) if unit.level == GpuLevel::Block => {
-                    units.push((unit.level, unit.axis, inlined(lo, self.known), *var));
-                }
-                // What stands outside of all loops over blocks is the same for all of them.
-                Some(_) | None if !units.is_empty() => serial.push(*var),
-                Some(_) | None => {}
+impl Launch<'_> {
+    /// Refuses what blocks of loops beside each other, or in iterations of one around, exchange.
+    fn exchange(
+        &self,
+        body: &[Stmt],
+        around: &mut Vec<Around>,
+        homes: &mut Homes,
+    ) -> Result<(), Refusal> {
+        let mut before: Vec<Touch> = Vec::new();
+        for stmt in body {
+            homes.declare(stmt, around.len());
+            if !has_blocks(stmt) {
+                continue;
             }
+            let entered = Around::of(stmt, self.known);
+            let in_blocks = |touch: &Touch| touch.around[around.len()..].iter().any(is_block);
+            let mut own = touches([stmt], around, &mut homes.clone(), self.known);
+            own.retain(in_blocks);
+            // Iterations of a serial loop around blocks follow one another, blocks do not.
+            let again = match stmt {
+                Stmt::While { .. } => true,
+                _ => entered.as_ref().is_some_and(|own| !is_block(own)),
+            };
+            let fresh = if again {
+                let var = entered.as_ref().map(|around| around.var);
+                inside(std::slice::from_ref(stmt), var)
+            } else {
+                BTreeSet::new()
+            };
+            let nothing = BTreeSet::new();
+            let meets = own.iter().find(|new| {
+                before.iter().any(|old| self.meet(old, new, &nothing))
+                    || (again && own.iter().any(|old| self.meet(old, new, &fresh)))
+            });
+            if let Some(touch) = meets {
+                return Err(Refusal::new(
+                    format!(
+                        "blocks of an inner loop would use what others make of `{}`",
+                        self.kernel.array(touch.array).name
+                    ),
+                    "blocks do not wait for each other: share the inner loop out to threads, or \
+                     the outer one not to blocks",
+                ));
+            }
+            before.append(&mut own);
+            let depth = around.len();
+            around.extend(entered);
+            for inner in visit::bodies(stmt) {
+                self.exchange(inner, around, homes)?;
+            }
+            around.truncate(depth);
         }
-        for inner in visit::bodies(stmt).into_iter().flatten() {
-            self.collect(inner, units, serial);
-        }
-        units.truncate(outer_units);
-        serial.truncate(outer_serial);
+        Ok(())
     }
 
-    fn accesses(&mut self, stmt: &Stmt, units: &[Around], serial: &[VarId]) {
-        let mut add = |array: ArrayId, index: Option<&Expr>, write: bool, atomic: bool| {
-            let shared = self.kernel.array(array).storage != Storage::Input;
-            if shared && !self.private.contains(&array) {
-                self.found.push(Access {
-                    array,
-                    index: index.cloned(),
-                    write,
-                    atomic,
-                    units: units.to_vec(),
-                    serial: serial.to_vec(),
-                });
-            }
+    /// Whether a block may come to an element that another one comes to; the variables `fresh`
+    /// have other values then.
+    fn meet(&self, old: &Touch, new: &Touch, fresh: &BTreeSet<VarId>) -> bool {
+        let same = |v: VarId| {
+            !self.kernel.var(v).mutable
+                && !fresh.contains(&v)
+                && !self.uniform.of_var(v, Units::NONE).meets(Units::BLOCKS)
         };
-        let mut loads = Vec::new();
-        visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| {
-                if let ExprKind::Load { array, index } = &node.kind {
-                    loads.push((*array, (**index).clone()));
-                }
-            });
-        });
-        for (array, index) in &loads {
-            add(*array, Some(index), false, false);
-        }
-        match stmt {
-            Stmt::Store {
-                array,
-                index,
-                atomic,
-                ..
-            } => add(*array, Some(index), true, *atomic),
-            Stmt::Device(super::ir::Device::SegmentStore { array, index, .. }) => {
-                add(*array, Some(index), true, true);
-            }
-            Stmt::Fill { array, .. } => add(*array, None, true, false),
-            Stmt::Search { array, .. } => add(*array, None, false, false),
-            Stmt::Declare { array, .. } | Stmt::Slice { array, .. } => {
-                self.private.insert(*array);
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
-        }
+        let facts = Facts {
+            same: &same,
+            fixed: &|array| self.kernel.array(array).storage == Storage::Input,
+            together: 0,
+        };
+        meet(old, new, &Who::Block, facts)
     }
+}
+
+fn is_block(around: &Around) -> bool {
+    around
+        .unit
+        .is_some_and(|unit| unit.level == GpuLevel::Block)
 }
 
 fn list(

@@ -34,7 +34,7 @@ impl Spmd<'_> {
         let mut list = if single {
             self.list(body, &inside, pending)?
         } else {
-            self.inner(body, &inside, pending)?
+            self.inner(body, Some(var), &inside, pending)?
         };
         let clamp = Stmt::Let {
             var,

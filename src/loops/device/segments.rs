@@ -6,8 +6,9 @@ use super::ir::{Device, GpuLevel};
 use super::shape::Shape;
 use super::spmd::Spmd;
 use super::spread::only_sets;
-use super::{Refusal, definitions, inlined};
+use super::{Definitions, Refusal, definitions, inlined};
 use crate::loops::build as b;
+use crate::loops::effects::Around;
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, Place, Stmt, VarId};
 use crate::loops::visit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,7 +194,7 @@ impl Cutter<'_> {
             } if self.known(lo)
                 && self.known(hi)
                 && tag.gpu.is_none()
-                && only_sets(body, *var)
+                && self.only_sets(&stmt)
                 && self.stands_alone(*var, body) =>
             {
                 self.flush_for(&stmt);
@@ -223,6 +224,15 @@ impl Cutter<'_> {
             | Stmt::Comment(_) => self.run.push(stmt),
         }
         Ok(())
+    }
+
+    /// Whether the iterations of a loop only set elements, each its own.
+    fn only_sets(&self, stmt: &Stmt) -> bool {
+        let known = Definitions::new();
+        match (stmt, Around::of(stmt, &known)) {
+            (Stmt::For { var, body, .. }, Some(around)) => only_sets(body, *var, &[around], &known),
+            (_, _) => false,
+        }
     }
 
     /// Whether the body of a loop over `var` reads no variables but its own and the host's.

@@ -7,6 +7,7 @@
 use super::ir::{Device, GpuLevel};
 use super::{Definitions, inlined};
 use crate::loops::build as b;
+use crate::loops::effects::Threads;
 use crate::loops::ir::{Axis, Expr, ExprKind, Place, Stmt, VarId};
 use crate::loops::trips::most;
 use crate::loops::{linear, visit};
@@ -144,6 +145,14 @@ impl Shape {
             if self.threads[1] == 1 && self.threads[2] == 1 {
                 break;
             }
+        }
+    }
+
+    /// The threads of a block, as units that may meet.
+    pub(super) fn all_threads(&self) -> Threads {
+        Threads {
+            along: self.threads,
+            warps: self.warps,
         }
     }
 

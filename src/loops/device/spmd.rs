@@ -5,15 +5,17 @@
 //! are. A scalar that the iterations of a loop add up is reduced behind it, so that all of
 //! its threads know the sum.
 
-use super::barriers::{Around, Pending};
+use super::barriers::{Launch, Pending};
 use super::ir::Device;
 use super::private::privatise;
 use super::shape::Shape;
 use super::{Definitions, Refusal};
 use crate::loops::build as b;
+use crate::loops::effects::Around;
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Place, ScalarType, Stmt, VarId,
 };
+use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,12 +36,11 @@ pub(super) struct Spmd<'k> {
     /// Scalars that still hold what they were declared with, a literal.
     pub fresh: BTreeSet<VarId>,
     pub started: BTreeMap<VarId, Expr>,
-    /// All variables of the launch, and those declared so far.
-    pub local: BTreeSet<VarId>,
+    /// What the launch's values vary with.
+    pub uniform: Uniform,
     /// Those declared inside a loop over blocks.
     pub of_block: BTreeSet<VarId>,
     pub blocks: usize,
-    pub seen: BTreeSet<VarId>,
 }
 
 /// Which units the statements at hand belong to.
@@ -49,10 +50,9 @@ pub(super) struct Site {
     pub axes: BTreeSet<Axis>,
     /// Only some of the threads are here.
     pub partial: bool,
-    /// Inside loops over units: the variables from outside, which are the same for all.
-    pub common: Option<BTreeSet<VarId>>,
-    /// The loops over units around.
+    /// The loops over units around, and which units those are.
     pub around: Vec<Around>,
+    pub entered: Units,
     /// The iteration of a segment group exists; others take part with nothing.
     pub live: Option<Expr>,
 }
@@ -69,10 +69,9 @@ impl Spmd<'_> {
             scratch: Vec::new(),
             fresh: BTreeSet::new(),
             started: BTreeMap::new(),
-            local: BTreeSet::new(),
+            uniform: Uniform::default(),
             of_block: BTreeSet::new(),
             blocks: 0,
-            seen: BTreeSet::new(),
         }
     }
 
@@ -86,8 +85,11 @@ impl Spmd<'_> {
         let mut body = self.spread(body, [self.shape.total() == 1; 2]);
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         super::blocks::check(self.kernel, &self.known, &body)?;
-        self.local = super::shape::declared(&body);
-        let mut pending = Pending::new(self.own.clone(), &body);
+        self.uniform = Uniform::of(self.kernel, &body);
+        for array in &self.own {
+            self.uniform.own(*array, Units::THREADS);
+        }
+        let mut pending = Pending::default();
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
         for &(_, array) in &self.scratch {
@@ -156,16 +158,10 @@ impl Spmd<'_> {
     ) -> Result<Vec<Stmt>, Refusal> {
         let mut out: Vec<Stmt> = Vec::new();
         for stmt in body {
+            pending.declare(&stmt, &place.around);
             if self.alike(place) > 1 {
-                let accesses = pending.accesses(
-                    self.kernel,
-                    &self.shape,
-                    &place.around,
-                    &self.known,
-                    &self.local,
-                    &stmt,
-                );
-                if pending.conflicts(&accesses, &self.known)
+                let accesses = pending.accesses(self.launch(), &place.around, &stmt);
+                if pending.conflicts(self.launch(), &place.around, &accesses)
                     && !self.waits_inside(&stmt, place, pending)
                 {
                     out.push(self.barrier(place)?);
@@ -228,11 +224,10 @@ impl Spmd<'_> {
                 tag,
                 body,
             } => {
-                self.seen.insert(var);
                 let site = self.diverging(place, &[&lo, &hi]);
                 self.note(&[&lo, &hi], place, pending);
                 let without = pending.clone();
-                let body = self.inner(body, &site, pending)?;
+                let body = self.inner(body, Some(var), &site, pending)?;
                 pending.join(without);
                 out.push(Stmt::For {
                     var,
@@ -247,7 +242,7 @@ impl Spmd<'_> {
                 let site = self.diverging(place, &[&cond]);
                 self.note(&[&cond], place, pending);
                 let without = pending.clone();
-                let body = self.inner(body, &site, pending)?;
+                let body = self.inner(body, None, &site, pending)?;
                 pending.join(without);
                 out.push(Stmt::While { cond, body });
             }
@@ -311,7 +306,6 @@ impl Spmd<'_> {
                 }
             }
             Stmt::Let { var, ref init } => {
-                self.seen.insert(var);
                 if self.blocks > 0 {
                     self.of_block.insert(var);
                 }
@@ -326,11 +320,10 @@ impl Spmd<'_> {
                 self.fresh.remove(&var);
                 out.push(stmt);
             }
-            Stmt::Search { var, .. } => {
-                self.seen.insert(var);
-                out.push(stmt);
-            }
-            Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => out.push(stmt),
+            Stmt::Search { .. }
+            | Stmt::Assume { .. }
+            | Stmt::Prefetch { .. }
+            | Stmt::Comment(_) => out.push(stmt),
             // Loops since `spread`.
             Stmt::Fill { .. } => {}
             Stmt::Alloc { .. }
@@ -351,32 +344,27 @@ impl Spmd<'_> {
     /// on the iteration of a loop over units.
     pub(super) fn diverging(&self, place: &Site, conditions: &[&Expr]) -> Site {
         let mut site = place.clone();
-        let Some(common) = &place.common else {
-            return site;
-        };
-        for e in conditions {
-            visit::expr(e, &mut |node| match &node.kind {
-                ExprKind::Var(v) => {
-                    site.partial |= self.local.contains(v) && !common.contains(v);
-                }
-                ExprKind::Load { .. } => site.partial = true,
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
-            });
-        }
+        let varies = |e: &&Expr| self.uniform.units(e, place.entered).meets(Units::THREADS);
+        site.partial |= conditions.iter().any(varies);
         site
     }
 
-    /// The body of a loop that all threads at the place run.
+    /// What decides who comes to what.
+    pub(super) fn launch(&self) -> Launch<'_> {
+        Launch {
+            kernel: self.kernel,
+            shape: &self.shape,
+            known: &self.known,
+            uniform: &self.uniform,
+            own: &self.own,
+        }
+    }
+
+    /// The body of a loop, over `var` if it counts, that all threads at the place run.
     pub(super) fn inner(
         &mut self,
         body: Vec<Stmt>,
+        var: Option<VarId>,
         place: &Site,
         pending: &mut Pending,
     ) -> Result<Vec<Stmt>, Refusal> {
@@ -384,23 +372,19 @@ impl Spmd<'_> {
         self.fresh
             .retain(|var| !body.iter().any(|stmt| assigns(stmt, *var)));
         if self.alike(place) > 1 {
-            let all: Vec<_> = body
-                .iter()
-                .flat_map(|s| {
-                    pending.accesses(
-                        self.kernel,
-                        &self.shape,
-                        &place.around,
-                        &self.known,
-                        &self.local,
-                        s,
-                    )
-                })
-                .collect();
-            pending.add_earlier(all);
+            let accesses = |s| pending.accesses(self.launch(), &place.around, s);
+            let all = body.iter().flat_map(accesses).collect();
+            pending.add_earlier(all, &inside(&body, var));
         }
         self.list(body, place, pending)
     }
+}
+
+/// The variables that have other values in the next iteration of a loop over `var`.
+pub(super) fn inside(body: &[Stmt], var: Option<VarId>) -> BTreeSet<VarId> {
+    let mut found = super::shape::declared(body);
+    found.extend(var);
+    found
 }
 
 /// Whether the variable changes inside.

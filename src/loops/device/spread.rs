@@ -1,9 +1,11 @@
 //! Work that all threads of a block would repeat, shared out to them.
 
+use super::Definitions;
 use super::ir::{GpuLevel, GpuUnit};
 use super::spmd::Spmd;
 use crate::loops::build as b;
-use crate::loops::ir::{Axis, ExprKind, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
+use crate::loops::ir::{Axis, LoopTag, ScalarType, Stmt, VarId};
 use crate::loops::visit;
 
 impl Spmd<'_> {
@@ -41,8 +43,9 @@ impl Spmd<'_> {
             if taken == [false; 2] && self.shape.threads[Axis::Y as usize] > 1 {
                 self.share_rows(&mut stmt);
             }
+            let around: Vec<Around> = Around::of(&stmt, &self.known).into_iter().collect();
             if let Stmt::For { var, tag, body, .. } = &mut stmt {
-                if tag.gpu.is_none() && !taken[0] && self.only_sets_others(body, *var) {
+                if tag.gpu.is_none() && !taken[0] && self.only_sets_others(body, *var, &around) {
                     *tag = thread_tag(Axis::X);
                 }
                 for (at, axis) in [Axis::X, Axis::Y].into_iter().enumerate() {
@@ -61,9 +64,9 @@ impl Spmd<'_> {
     }
 
     /// [`only_sets`], in memory that several threads see.
-    fn only_sets_others(&self, body: &[Stmt], var: VarId) -> bool {
+    fn only_sets_others(&self, body: &[Stmt], var: VarId, around: &[Around]) -> bool {
         let own = |s: &Stmt| matches!(s, Stmt::Store { array, .. } if self.own.contains(array));
-        only_sets(body, var) && !body.last().is_some_and(own)
+        !body.last().is_some_and(own) && only_sets(body, var, around, &self.known)
     }
 
     /// Of a nest of loops that sets elements, shares one of the outer loops out to the
@@ -72,24 +75,18 @@ impl Spmd<'_> {
         let mut loops = Vec::new();
         let mut at = &*stmt;
         let row = loop {
-            let Stmt::For {
-                var,
-                lo,
-                hi,
-                tag,
-                body,
-                ..
-            } = at
+            let (Stmt::For { tag, body, .. }, Some(around)) = (at, Around::of(at, &self.known))
             else {
                 return;
             };
             if tag.gpu.is_some() {
                 return;
             }
-            if self.only_sets_others(body, *var) {
+            let var = around.var;
+            loops.push(around);
+            if self.only_sets_others(body, var, &loops) {
                 break body;
             }
-            loops.push((*var, crate::loops::trips::most(hi, lo, &self.known)));
             let Some((inner, before)) = body.split_last() else {
                 return;
             };
@@ -99,9 +96,13 @@ impl Spmd<'_> {
             at = inner;
         };
         let rows = i64::from(self.shape.threads[Axis::Y as usize]);
-        let candidates = loops.iter().filter(|(var, _)| only_sets(row, *var));
-        let best = candidates.max_by_key(|(_, most)| most.unwrap_or(rows).min(rows));
-        if let Some(&(chosen, _)) = best {
+        let Some((_, outer)) = loops.split_last() else {
+            return;
+        };
+        let own = |around: &&Around| only_sets(row, around.var, &loops, &self.known);
+        let candidates = outer.iter().filter(own);
+        let best = candidates.max_by_key(|around| around.most.unwrap_or(rows).min(rows));
+        if let Some(chosen) = best.map(|around| around.var) {
             tag_loop(stmt, chosen);
         }
     }
@@ -130,12 +131,12 @@ fn thread_tag(axis: Axis) -> LoopTag {
     }
 }
 
-/// Whether the iterations of a loop only set elements, each its own: any thread may do it.
-pub(super) fn only_sets(body: &[Stmt], var: VarId) -> bool {
+/// Whether the iterations of the loop over `var`, one of the loops `around` the body, only set
+/// elements, each its own: any thread may do it.
+pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &Definitions) -> bool {
     let Some((
         Stmt::Store {
             array,
-            index,
             op: None,
             atomic: false,
             ..
@@ -145,51 +146,28 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId) -> bool {
     else {
         return false;
     };
-    let mut searched = Vec::new();
-    for stmt in before {
-        match stmt {
-            Stmt::Let { .. } => {}
-            Stmt::Search {
-                var, array: from, ..
-            } if from != array => searched.push(*var),
-            Stmt::Search { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => return false,
-        }
-    }
-    let known = super::definitions(before, &|_| false);
-    // What is searched differs from iteration to iteration: no index may depend on it.
-    let mut found = false;
-    visit::expr(&super::inlined(index, &known), &mut |e| {
-        found |= matches!(e.kind, ExprKind::Var(v) if searched.contains(&v));
-    });
-    if found {
+    let finds = |s: &Stmt| match s {
+        Stmt::Search { array: from, .. } => from != array,
+        _ => matches!(s, Stmt::Let { .. }),
+    };
+    if !before.iter().all(finds) {
         return false;
     }
-    let apart = crate::loops::linear::Linear::of(&super::inlined(index, &known))
-        .and_then(|sum| sum.split(var))
-        .is_some_and(|(factor, _)| factor != 0);
-    let mut reads = false;
-    visit::stmts(body, &mut |stmt| {
-        visit::own_exprs(stmt, &mut |e| {
-            visit::expr(e, &mut |node| {
-                reads |= matches!(node.kind, ExprKind::Load { array: from, .. } if from == *array);
-            });
-        });
-    });
-    apart && !reads
+    let mut known = known.clone();
+    known.extend(super::definitions(before, &|_| false));
+    let found = super::shape::declared(before);
+    let facts = Facts {
+        same: &|v| !found.contains(&v),
+        fixed: &|a| a != *array,
+        together: 0,
+    };
+    let touches = touches(body, around, &mut Homes::default(), &known);
+    let mut stores = touches.iter().filter(|touch| touch.write);
+    stores.all(|store| {
+        let meets = |other: &Touch| meet(store, other, &Who::Iteration(var), facts);
+        !touches.iter().any(|other| {
+            // What the iteration itself reads of it, another thread may not have set.
+            (other.array == *array && !other.write) || meets(other)
+        })
+    })
 }

@@ -8,7 +8,10 @@ use super::segments::is_literal;
 use super::shape::LANES;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
+use crate::loops::effects::Around;
 use crate::loops::ir::{Axis, BinaryOp, Expr, LoopTag, Place, ReduceOp, ScalarType, Stmt, VarId};
+use crate::loops::trips;
+use crate::loops::uniform::Units;
 
 impl Spmd<'_> {
     /// A loop over blocks, warps or threads.
@@ -23,7 +26,6 @@ impl Spmd<'_> {
     ) -> Result<(), Refusal> {
         let Some(unit) = tag.gpu else { return Ok(()) };
         if unit.level == GpuLevel::Block {
-            self.seen.insert(var);
             let own = tag
                 .reductions
                 .iter()
@@ -39,6 +41,16 @@ impl Spmd<'_> {
             }
             return self.block((var, lo, hi), unit.axis, body, place, pending, out);
         }
+        let segments = unit.group.is_some() && has_segments(&body);
+        let most = trips::most(&hi, &lo, &self.known);
+        let around = Around {
+            var,
+            lo: super::inlined(&lo, &self.known),
+            step: 1,
+            most,
+            unit: Some(unit),
+            tells: !segments,
+        };
         let mut inside = place.clone();
         let taken = match unit.level {
             GpuLevel::Warp => std::mem::replace(&mut inside.warp, true),
@@ -58,13 +70,10 @@ impl Spmd<'_> {
             });
             return Ok(());
         }
-        inside.common.get_or_insert_with(|| self.seen.clone());
-        inside
-            .around
-            .push((unit.level, unit.axis, super::inlined(&lo, &self.known), var));
+        inside.entered = inside.entered.and(Units::of(unit));
+        inside.around.push(around);
         let (index, count) = self.index(unit, place);
         let saved = self.save(tag, out);
-        let segments = unit.group.is_some() && has_segments(&body);
         let lanes = unit.group.map_or(1, |group| group.size);
         if segments && !self.shape.total().is_multiple_of(lanes) {
             return Err(Refusal::new(
@@ -75,7 +84,6 @@ impl Spmd<'_> {
                 "group a loop that threads along x share",
             ));
         }
-        let most = crate::loops::trips::most(&hi, &lo, &self.known);
         let single = most.is_some_and(|n| n <= i64::from(count));
         let exact = crate::loops::linear::sub(&hi, &lo) == b::int(i64::from(count));
         inside.partial |= !exact;
@@ -106,7 +114,7 @@ impl Spmd<'_> {
                 });
             }
         } else {
-            let body = self.inner(body, &inside, pending)?;
+            let body = self.inner(body, Some(var), &inside, pending)?;
             out.push(Stmt::For {
                 var,
                 lo: start,
@@ -176,7 +184,7 @@ impl Spmd<'_> {
                 out.extend(body);
             }
             Some(turns) => {
-                let body = self.inner(body, place, pending)?;
+                let body = self.inner(body, Some(var), place, pending)?;
                 out.push(Stmt::For {
                     var,
                     lo: start,

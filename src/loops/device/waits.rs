@@ -4,7 +4,7 @@ use super::Refusal;
 use super::barriers::Pending;
 use super::ir::{Device, GpuLevel, Scope};
 use super::shape::LANES;
-use super::spmd::{Site, Spmd};
+use super::spmd::{Site, Spmd, inside};
 use crate::loops::ir::{Axis, Expr, Stmt};
 use crate::loops::visit;
 
@@ -20,9 +20,7 @@ impl Spmd<'_> {
                 then: Vec::new(),
                 otherwise: Vec::new(),
             };
-            let around = &place.around;
-            let (known, local) = (&self.known, &self.local);
-            let read = pending.accesses(self.kernel, &self.shape, around, known, local, &test);
+            let read = pending.accesses(self.launch(), &place.around, &test);
             pending.add(read);
         }
     }
@@ -55,17 +53,7 @@ impl Spmd<'_> {
             | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => return false,
         };
-        let accesses = |s: &Stmt| {
-            let around = &place.around;
-            pending.accesses(
-                self.kernel,
-                &self.shape,
-                around,
-                &self.known,
-                &self.local,
-                s,
-            )
-        };
+        let accesses = |s: &Stmt| pending.accesses(self.launch(), &place.around, s);
         // Where it begins and ends is read before anything inside waits.
         let mut bounds = false;
         visit::own_exprs(stmt, &mut |e| {
@@ -74,17 +62,21 @@ impl Spmd<'_> {
                 then: Vec::new(),
                 otherwise: Vec::new(),
             };
-            bounds |= pending.conflicts(&accesses(&test), &self.known);
+            bounds |= pending.conflicts(self.launch(), &place.around, &accesses(&test));
         });
         if bounds {
             return false;
         }
         let mut earlier = pending.empty();
-        earlier.add_earlier(body.iter().flat_map(accesses).collect());
+        let var = match stmt {
+            Stmt::For { var, .. } => Some(*var),
+            _ => None,
+        };
+        earlier.add_earlier(body.iter().flat_map(accesses).collect(), &inside(body, var));
         for inner in body {
             let own = accesses(inner);
-            if pending.conflicts(&own, &self.known) {
-                return earlier.conflicts(&own, &self.known);
+            if pending.conflicts(self.launch(), &place.around, &own) {
+                return earlier.conflicts(self.launch(), &place.around, &own);
             }
             earlier.add(own);
         }

@@ -45,6 +45,8 @@ pub struct Facts<'a> {
     pub same: &'a dyn Fn(VarId) -> bool,
     /// Whether nothing writes to the array meanwhile.
     pub fixed: &'a dyn Fn(ArrayId) -> bool,
+    /// So many of the outer loops are around both, in one iteration of each.
+    pub together: usize,
 }
 
 /// One coordinate of a unit: which loop over it tells the units apart, and how many there are.
@@ -177,9 +179,11 @@ impl<'a> Differences<'a> {
                     .iter()
                     .any(|around| rank.is(around))
             });
-            own.ranges.push(match homes {
-                [true, true] => Range::of(0, 0),
-                [_, _] => of_a.less(*of_b),
+            let together = rank.of(a).is_some_and(|at| at < facts.together);
+            own.ranges.push(if together || homes == [true, true] {
+                Range::of(0, 0)
+            } else {
+                of_a.less(*of_b)
             });
         }
         own.ranges.extend(units.iter().map(|[_, of_b]| *of_b));
@@ -252,7 +256,8 @@ impl<'a> Differences<'a> {
                 Some(())
             }
             Some(_) | None => {
-                let unknown = self.unknown(Some(side), e, around.iterations());
+                let of = (at >= self.facts.together).then_some(side);
+                let unknown = self.unknown(of, e, around.iterations());
                 sum.add(unknown, by)
             }
         }
@@ -277,8 +282,16 @@ impl<'a> Differences<'a> {
         let mut same = true;
         visit::expr(e, &mut |node| match &node.kind {
             ExprKind::Var(v) => {
-                let inside = |touch: &Touch| touch.around.iter().any(|around| around.var == *v);
-                same &= !self.sides.iter().any(|touch| inside(touch)) && (self.facts.same)(*v);
+                let inside = |touch: &Touch| touch.around.iter().position(|a| a.var == *v);
+                let mut inside = self
+                    .sides
+                    .iter()
+                    .filter_map(|touch| inside(touch))
+                    .peekable();
+                same &= match inside.peek() {
+                    Some(_) => inside.all(|at| at < self.facts.together),
+                    None => (self.facts.same)(*v),
+                };
             }
             ExprKind::Load { array, .. } => same &= (self.facts.fixed)(*array),
             ExprKind::Place(place) => same &= *place == Place::Threads,

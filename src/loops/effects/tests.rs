@@ -142,6 +142,7 @@ fn nothing_is_apart_that_meets() {
     let facts = Facts {
         same: &|v| v == var(BLOCK, 0),
         fixed: &|_| false,
+        together: 0,
     };
     let (mut apart, mut unsure) = (0, 0);
     for n in 1..=3u32 {

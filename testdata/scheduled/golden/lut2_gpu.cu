@@ -38,7 +38,6 @@ static __global__ void __launch_bounds__(32) k2LUT_kernel(int64_t D, int64_t B, 
             float sums1 = 0.0f;
             for (int64_t k0 = 0; k0 < (L1 + 7) / 8; k0++) {
                 __shared__ float LUT1_tile_vals[256];
-                __syncthreads();
                 for (int64_t k1_LUT1_tile = 0; k1_LUT1_tile < sparsec_min_int64(8, L1 - k0 * 8); k1_LUT1_tile++) {
                     int64_t k = k0 * 8 + k1_LUT1_tile;
                     int64_t j2_LUT1_tile = threadIdx.x;
@@ -47,7 +46,6 @@ static __global__ void __launch_bounds__(32) k2LUT_kernel(int64_t D, int64_t B, 
                         LUT1_tile_vals[k1_LUT1_tile * 32 + j2_LUT1_tile] = LUT1_vals[I1_vals[i * L1 + k] * D + j];
                     }
                 }
-                __syncthreads();
                 int64_t j2 = threadIdx.x;
                 if (j2 < sparsec_min_int64(32, D - j0 * 32)) {
                     float sum = 0.0f;
@@ -67,7 +65,6 @@ static __global__ void __launch_bounds__(32) k2LUT_kernel(int64_t D, int64_t B, 
             float sums2 = 0.0f;
             for (int64_t k3 = 0; k3 < (L2 + 7) / 8; k3++) {
                 __shared__ float LUT2_tile_vals[256];
-                __syncthreads();
                 for (int64_t k4_LUT2_tile = 0; k4_LUT2_tile < sparsec_min_int64(8, L2 - k3 * 8); k4_LUT2_tile++) {
                     int64_t k = k3 * 8 + k4_LUT2_tile;
                     int64_t j5_LUT2_tile = threadIdx.x;
@@ -76,7 +73,6 @@ static __global__ void __launch_bounds__(32) k2LUT_kernel(int64_t D, int64_t B, 
                         LUT2_tile_vals[k4_LUT2_tile * 32 + j5_LUT2_tile] = LUT2_vals[I2_vals[i * L2 + k] * D + j];
                     }
                 }
-                __syncthreads();
                 int64_t j5 = threadIdx.x;
                 if (j5 < sparsec_min_int64(32, D - j3 * 32)) {
                     float sum = 0.0f;

@@ -24,7 +24,6 @@ static __global__ void __launch_bounds__(32) lut_kernel(int64_t D, int64_t R,
         }
         for (int64_t r0 = 0; r0 < (R + 7) / 8; r0++) {
             __shared__ float LUT_tile_vals[256];
-            __syncthreads();
             for (int64_t r1_LUT_tile = 0; r1_LUT_tile < sparsec_min_int64(8, R - r0 * 8); r1_LUT_tile++) {
                 int64_t r = r0 * 8 + r1_LUT_tile;
                 int64_t d1_LUT_tile = threadIdx.x;
@@ -33,7 +32,6 @@ static __global__ void __launch_bounds__(32) lut_kernel(int64_t D, int64_t R,
                     LUT_tile_vals[r1_LUT_tile * 32 + d1_LUT_tile] = LUT_vals[I_vals[b * R + r] * D + d];
                 }
             }
-            __syncthreads();
             int64_t d1_2 = threadIdx.x;
             if (d1_2 < sparsec_min_int64(32, D - d0 * 32)) {
                 int64_t d = d0 * 32 + d1_2;
