@@ -68,37 +68,17 @@ fn list(
 
 /// What a statement adds to a float, wherever that is.
 fn sum<'a>(kernel: &Kernel, stmt: &'a Stmt) -> Option<&'a Expr> {
-    let (ty, value) = match stmt {
-        Stmt::Assign {
-            var,
-            op: Some(_),
-            value,
-        } => (kernel.var(*var).ty, value),
-        Stmt::Store {
-            array,
-            op: Some(_),
-            value,
-            ..
-        } => (kernel.array(*array).elem, value),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::Store { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_)
-        | Stmt::Device(_) => return None,
+    let (ty, op, value) = if let Stmt::Assign { var, op, value } = stmt {
+        (kernel.var(*var).ty, op, value)
+    } else if let Stmt::Store {
+        array, op, value, ..
+    } = stmt
+    {
+        (kernel.array(*array).elem, op, value)
+    } else {
+        return None;
     };
+    op.as_ref()?;
     (ty.is_float() || ty.is_complex()).then_some(value)
 }
 

@@ -9,8 +9,8 @@
 //! through both is never indexed by a variable in the first, and stays in registers there.
 
 use super::build as b;
-use super::copy::{copied, declared, end_of_full};
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
+use super::copy::{copied, end_of_full};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
 use super::visit;
 use std::collections::BTreeSet;
@@ -44,10 +44,7 @@ impl Splitter<'_> {
         let mut last = 0;
         for (at, stmt) in body.iter().enumerate() {
             // Not yet known where the test would stand.
-            let mut inner = BTreeSet::new();
-            visit::stmts(&body[first.unwrap_or(at)..], &mut |s| {
-                declared(s, &mut inner)
-            });
+            let inner = visit::declared(&body[first.unwrap_or(at)..]);
             let mut here = Vec::new();
             tiles(std::slice::from_ref(stmt), &inner, &mut here);
             if here.is_empty() {
@@ -195,38 +192,13 @@ impl Splitter<'_> {
 
 /// Whether a statement after `last` uses what those from `first` on declare.
 fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
-    let mut vars = BTreeSet::new();
-    let mut arrays = BTreeSet::new();
-    for stmt in &body[first..=last] {
-        declared(stmt, &mut vars);
-        if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {
-            arrays.insert(*array);
-        }
-    }
-    let mut used = false;
-    visit::stmts(&body[last + 1..], &mut |s| {
-        visit::own_exprs(s, &mut |e| {
-            visit::expr(e, &mut |node| match &node.kind {
-                ExprKind::Var(v) => used |= vars.contains(v),
-                ExprKind::Load { array, .. } => used |= arrays.contains(array),
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
-            });
-        });
-        if let Stmt::Assign { var, .. } = s {
-            used |= vars.contains(var);
-        }
-        if let Stmt::Store { array, .. } | Stmt::Fill { array, .. } = s {
-            used |= arrays.contains(array);
-        }
-    });
-    used
+    let own = &body[first..=last];
+    let vars: BTreeSet<VarId> = own.iter().filter_map(Stmt::declares).collect();
+    let arrays: BTreeSet<ArrayId> = own.iter().filter_map(Stmt::declares_array).collect();
+    let rest = &body[last + 1..];
+    let used: BTreeSet<VarId> = &visit::read_vars(rest) | &visit::changed(rest);
+    let named = |stmt: &Stmt| visit::arrays(stmt).iter().any(|a| arrays.contains(a));
+    !used.is_disjoint(&vars) || visit::any(rest, &named)
 }
 
 fn wanted(tag: &LoopTag) -> bool {
@@ -280,13 +252,9 @@ fn full_iterations(cond: &Expr, var: VarId, lets: &[Stmt]) -> Option<Expr> {
         }
     }
     let (factor, rest) = difference.split(var)?;
-    let mut loads = false;
-    visit::expr(&rest, &mut |node| {
-        loads |= matches!(node.kind, ExprKind::Load { .. })
-    });
     let step = factor.checked_neg().filter(|&step| step > 0)?;
     let end = linear::add(&rest, &b::int(step));
-    (!loads).then(|| b::binary(BinaryOp::FloorDiv, end, b::int(step)))
+    (!rest.loads()).then(|| b::binary(BinaryOp::FloorDiv, end, b::int(step)))
 }
 
 /// The size of a tile and the number of elements, where at most one iteration is left
@@ -332,20 +300,8 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
         };
         for rest in bound.rests {
             let condition = full(lo, &rest, bound.count);
-            let mut known = true;
-            visit::expr(&condition, &mut |node| match &node.kind {
-                ExprKind::Var(v) => known &= !inner.contains(v),
-                ExprKind::Load { .. } => known = false,
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
-            });
-            if known {
+            let unknown = |node: &Expr| matches!(node.kind, ExprKind::Var(v) if inner.contains(&v));
+            if !condition.loads() && !condition.any(unknown) {
                 found.push(condition);
             }
         }

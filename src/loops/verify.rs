@@ -189,13 +189,11 @@ impl Verifier<'_> {
             Stmt::Slice { offset: e, .. } | Stmt::Prefetch { index: e, .. } => self.index(e),
             Stmt::Assume { cond, .. } => self.condition(cond),
             Stmt::Device(device) => {
-                for e in device.exprs() {
-                    self.expr(e);
-                }
+                super::visit::own_exprs(stmt, &mut |e| self.expr(e));
                 if let Device::Reduce { var, .. } = device {
                     self.used(*var);
                 }
-                if let Some(body) = device.body() {
+                for body in super::visit::bodies(stmt) {
                     self.stmts(body);
                 }
             }

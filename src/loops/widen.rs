@@ -215,54 +215,36 @@ fn lanes(
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
     let mut summed = BTreeSet::new();
     for stmt in body {
-        match stmt {
+        if let Stmt::Assign { var, op, value: e } = stmt {
             // A sum for each lane, which are added up after the loop.
-            Stmt::Assign {
-                var: sum,
-                op: Some(ReduceOp::Add),
-                value: e,
-            } if reductions.contains(&(ReduceOp::Add, *sum)) => {
-                same(&mut ty, kernel.var(*sum).ty)?;
-                value(kernel, &plan, e, &mut ty)?;
-                plan.is_wide(e).then_some(())?;
-                summed.insert(*sum);
-            }
+            let sum = (ReduceOp::Add, *var);
+            (*op == Some(sum.0) && reductions.contains(&sum)).then_some(())?;
+            same(&mut ty, kernel.var(*var).ty)?;
+            value(kernel, &plan, e, &mut ty)?;
+            plan.is_wide(e).then_some(())?;
+            summed.insert(*var);
+        } else if let Stmt::Let { var, init } = stmt {
             // Only subscripts know which lane it is.
-            Stmt::Let { var, init } if kernel.var(*var).ty == ScalarType::I64 => {
+            if kernel.var(*var).ty == ScalarType::I64 {
                 (!plan.is_wide(init) || told(&plan, init)).then_some(())?;
+            } else {
+                value(kernel, &plan, init, &mut ty)?;
             }
-            Stmt::Let { init, .. } => value(kernel, &plan, init, &mut ty)?,
-            Stmt::Store {
-                array,
-                index,
-                op,
-                value: e,
-                atomic: false,
-            } => {
-                (plan.stride(index)? == 1).then_some(())?;
-                matches!(op, None | Some(ReduceOp::Add | ReduceOp::Mul)).then_some(())?;
-                same(&mut ty, kernel.array(*array).elem)?;
-                value(kernel, &plan, e, &mut ty)?;
-                local |= is_fixed(array);
-                stored.push((*array, inlined(index, &plan.known)));
-            }
-            Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => return None,
+        } else if let Stmt::Store {
+            array,
+            index,
+            op: None | Some(ReduceOp::Add | ReduceOp::Mul),
+            value: e,
+            atomic: false,
+        } = stmt
+        {
+            (plan.stride(index)? == 1).then_some(())?;
+            same(&mut ty, kernel.array(*array).elem)?;
+            value(kernel, &plan, e, &mut ty)?;
+            local |= is_fixed(array);
+            stored.push((*array, inlined(index, &plan.known)));
+        } else {
+            return None;
         }
     }
     reductions
@@ -306,20 +288,13 @@ fn same(ty: &mut Option<ScalarType>, other: ScalarType) -> Option<()> {
 /// positions. What lanes load one by one otherwise gains nothing.
 fn told(plan: &Lanes, index: &Expr) -> bool {
     let (mut neighbours, mut others) = (false, false);
-    visit::expr(&inlined(index, &plan.known), &mut |node| match &node.kind {
-        ExprKind::Load { index, .. } => match plan.stride(index) {
-            Some(1) => neighbours = true,
-            Some(0) => {}
-            Some(_) | None => others = true,
-        },
-        ExprKind::Select(..) | ExprKind::Call(..) => others = true,
-        ExprKind::Literal(_)
-        | ExprKind::Var(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Locate(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Place(_) => {}
+    visit::expr(&inlined(index, &plan.known), &mut |node| {
+        if let ExprKind::Load { index, .. } = &node.kind {
+            let stride = plan.stride(index);
+            neighbours |= stride == Some(1);
+            others |= !matches!(stride, Some(0 | 1));
+        }
+        others |= matches!(node.kind, ExprKind::Select(..) | ExprKind::Call(..));
     });
     neighbours && !others
 }
@@ -327,33 +302,25 @@ fn told(plan: &Lanes, index: &Expr) -> bool {
 /// Sums and products of loads, and of what is the same in all lanes.
 fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -> Option<()> {
     same(ty, e.ty)?;
-    match &e.kind {
-        ExprKind::Load { array, index } => {
-            same(ty, kernel.array(*array).elem)?;
-            let stride = plan.stride(index);
-            (matches!(stride, Some(0 | 1)) || stride.is_none() && told(plan, index)).then_some(())
-        }
-        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) => {
-            value(kernel, plan, x, ty)?;
-            value(kernel, plan, y, ty)
-        }
-        ExprKind::Unary(UnaryOp::Neg, x) => value(kernel, plan, x, ty),
-        // Declared here as a value, or outside: the same in all lanes.
-        ExprKind::Var(v) => (*v != plan.var).then_some(()),
-        ExprKind::Literal(_) => Some(()),
-        ExprKind::Unary(UnaryOp::Not, _)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..)
-        | ExprKind::Place(_) => {
-            // Of no lane in particular.
-            let mut own = plan.is_wide(e);
-            visit::expr(&inlined(e, &plan.known), &mut |node| {
-                own |= node.kind == ExprKind::Var(plan.var);
-            });
-            (!own).then_some(())
-        }
+    if let ExprKind::Load { array, index } = &e.kind {
+        same(ty, kernel.array(*array).elem)?;
+        let stride = plan.stride(index);
+        return (matches!(stride, Some(0 | 1)) || stride.is_none() && told(plan, index))
+            .then_some(());
     }
+    if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) =
+        &e.kind
+    {
+        value(kernel, plan, x, ty)?;
+        return value(kernel, plan, y, ty);
+    }
+    if let ExprKind::Unary(UnaryOp::Neg, x) = &e.kind {
+        return value(kernel, plan, x, ty);
+    }
+    if let ExprKind::Var(v) = e.kind {
+        // Declared here as a value, or outside: the same in all lanes.
+        return (v != plan.var).then_some(());
+    }
+    // Of no lane in particular.
+    (!plan.is_wide(e) && !plan.varies(e)).then_some(())
 }

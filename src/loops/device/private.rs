@@ -287,45 +287,24 @@ impl Rewrite<'_> {
                 })
             });
         }
-        match stmt {
-            Stmt::Store {
-                array,
-                index,
-                op,
-                value,
-                ..
-            } if *array == self.scan.array => match self.scalar {
-                Some(var) => {
-                    *stmt = Stmt::Assign {
-                        var,
-                        op: *op,
-                        value: value.clone(),
-                    };
-                }
-                None => {
-                    if let Some(own) = self.index(index) {
-                        *index = own;
-                    }
-                }
-            },
-            Stmt::Declare { .. }
-            | Stmt::Store { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        if let Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            ..
+        } = stmt
+            && *array == self.scan.array
+        {
+            if let Some(var) = self.scalar {
+                *stmt = Stmt::Assign {
+                    var,
+                    op: *op,
+                    value: value.clone(),
+                };
+            } else if let Some(own) = self.index(index) {
+                *index = own;
+            }
         }
     }
 }

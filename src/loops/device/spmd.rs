@@ -86,7 +86,7 @@ impl Spmd<'_> {
         let mut body = self.spread(body, [self.shape.total() == 1; 2]);
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         super::blocks::check(self.kernel, &self.known, &body)?;
-        self.local = super::shape::declared(&body);
+        self.local = visit::declared(&body);
         let mut pending = Pending::new(self.own.clone(), &body);
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
@@ -355,19 +355,10 @@ impl Spmd<'_> {
             return site;
         };
         for e in conditions {
-            visit::expr(e, &mut |node| match &node.kind {
-                ExprKind::Var(v) => {
-                    site.partial |= self.local.contains(v) && !common.contains(v);
-                }
-                ExprKind::Load { .. } => site.partial = true,
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
+            site.partial |= e.any(|node| {
+                matches!(&node.kind, ExprKind::Var(v)
+                    if self.local.contains(v) && !common.contains(v))
+                    || matches!(node.kind, ExprKind::Load { .. })
             });
         }
         site
@@ -405,28 +396,5 @@ impl Spmd<'_> {
 
 /// Whether the variable changes inside.
 pub(super) fn assigns(stmt: &Stmt, var: VarId) -> bool {
-    let mut found = false;
-    visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-        found |= match s {
-            Stmt::Assign { var: v, .. } => *v == var,
-            Stmt::For { tag, .. } => tag.reductions.iter().any(|(_, v)| *v == var),
-            Stmt::Let { .. }
-            | Stmt::Store { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => false,
-        };
-    });
-    found
+    visit::changed(std::slice::from_ref(stmt)).contains(&var)
 }
