@@ -193,12 +193,14 @@ impl Reads {
             if let ExprKind::Var(v) = node.kind {
                 return self.inner.get(&v).cloned().flatten();
             }
-            let ExprKind::Binary(op, x, y) = &node.kind else {
+            let ExprKind::Locate(parent, extent, at) = &node.kind else {
                 return None;
             };
-            // Folds what is constant now.
-            Some(b::binary(*op, self.substituted(x), self.substituted(y)))
+            // What is fetched ahead may lie in no row: the sum, not its digits.
+            let [parent, extent, at] = [parent, extent, at].map(|e| self.substituted(e));
+            Some(b::flat(&parent, &extent, &at))
         });
+        b::fold(&mut value);
         value
     }
 }

@@ -124,23 +124,10 @@ fn remove(body: &mut Vec<Stmt>, plain: &[(VarId, Expr)]) {
 fn refold(body: &mut [Stmt]) {
     for stmt in body {
         for e in visit::own_exprs_mut(stmt) {
-            fold(e);
+            b::fold(e);
         }
         for inner in visit::bodies_mut(stmt) {
             refold(inner);
         }
-    }
-}
-
-fn fold(e: &mut Expr) {
-    e.parts_mut(&mut |part| fold(part));
-    if let ExprKind::Binary(op, x, y) = &e.kind {
-        *e = b::binary(*op, (**x).clone(), (**y).clone());
-    } else if let ExprKind::Cast(a) = &e.kind {
-        *e = b::cast(e.ty, (**a).clone());
-    } else if let ExprKind::Select(c, x, y) = &e.kind {
-        *e = b::select((**c).clone(), (**x).clone(), (**y).clone());
-    } else if let ExprKind::Locate(parent, extent, at) = &e.kind {
-        *e = b::locate((**parent).clone(), (**extent).clone(), (**at).clone());
     }
 }
