@@ -2,7 +2,7 @@
 //! ([`super::visit`]) and every question about names follows.
 
 use super::device::ir::{ReduceScope, Retry};
-use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Stmt, VarId};
+use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Run, Stmt, VarId};
 
 /// A part of a statement.
 #[derive(Debug)]
@@ -91,14 +91,19 @@ macro_rules! operands {
                 lo,
                 hi,
                 step: _,
-                tag: LoopTag { reductions, .. },
+                tag: LoopTag { run, .. },
                 body,
             } => {
                 $f($operand::Expr(lo));
                 $f($operand::Expr(hi));
                 $f($operand::Var(var, VarUse::Declare));
-                for (_, reduced) in reductions {
-                    $f($operand::Var(reduced, VarUse::Assign));
+                if let Run::Threads { reductions, .. }
+                | Run::Lanes { reductions, .. }
+                | Run::Unit { reductions, .. } = run
+                {
+                    for (_, reduced) in reductions {
+                        $f($operand::Var(reduced, VarUse::Assign));
+                    }
                 }
                 $f($operand::Body(body));
             }

@@ -45,7 +45,7 @@ fn list(
         } = stmt
         {
             // Lanes of a vector add up in any order.
-            if tag.vector {
+            if tag.is_vector() {
                 continue;
             }
             let most = at_most(&inlined(lo, known), &inlined(hi, known));

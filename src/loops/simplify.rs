@@ -145,7 +145,7 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
             prune(inner, used);
         }
         if let Stmt::For { tag, .. } = stmt {
-            tag.reductions.retain(|(_, var)| used.contains(var));
+            tag.retain_reductions(|var| used.contains(&var));
         }
         if let Stmt::If {
             cond,

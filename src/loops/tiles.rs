@@ -113,8 +113,7 @@ impl Splitter<'_> {
         else {
             return None;
         };
-        let serial =
-            tag.parallel.is_none() && tag.gpu.is_none() && !tag.vector && tag.unroll.is_none();
+        let serial = tag.is_serial() && tag.unroll.is_none();
         let (last, before) = body.split_last()?;
         let Stmt::If {
             cond,
@@ -202,7 +201,7 @@ fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
 }
 
 fn wanted(tag: &LoopTag) -> bool {
-    tag.vector || tag.unroll.is_some()
+    tag.is_vector() || tag.unroll.is_some()
 }
 
 /// The bound of a loop that makes a constant number of iterations, or fewer at the end of
@@ -333,7 +332,7 @@ fn keep_short(body: &mut [Stmt]) {
             && tag.unroll.is_some_and(|n| i64::from(n) >= bound.count)
         {
             let leaf = body.iter().all(|s| visit::bodies(s).is_empty());
-            if leaf && bound.count <= SHORT && !tag.vector {
+            if leaf && bound.count <= SHORT && !tag.is_vector() {
                 let at = b::var(*var, lo.ty);
                 let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *hi = b::add(lo.clone(), b::int(bound.count));

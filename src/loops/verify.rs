@@ -135,8 +135,8 @@ impl Verifier<'_> {
                 self.check(*step > 0, || "a loop does not advance".to_string());
                 let outer = (self.visible.clone(), self.parallel, self.lanes);
                 self.declare(*var);
-                self.parallel |= tag.parallel.is_some() || tag.gpu.is_some();
-                self.lanes |= tag.vector;
+                self.parallel |= tag.is_shared();
+                self.lanes |= tag.is_vector();
                 self.stmts(body);
                 (self.visible, self.parallel, self.lanes) = outer;
             }

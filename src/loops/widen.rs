@@ -23,7 +23,7 @@ use super::build as b;
 use super::copy::{copied, end_of_full};
 use super::device::inlined;
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, Run, ScalarType, Stmt,
     UnaryOp, VarId,
 };
 use super::lanes::Lanes;
@@ -73,21 +73,23 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
             tag,
             body,
         } = stmt
-            && tag.vector
-            && tag.parallel.is_none()
+            && let Run::Lanes {
+                count: at_once,
+                reductions,
+            } = &mut tag.run
         {
             if let Some(count) = b::as_int(&super::linear::sub(hi, lo)) {
-                tag.lanes = lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions);
-                if let Some(lanes) = tag.lanes {
+                *at_once = lanes(kernel, Some(fixed), (*var, count, body), reductions);
+                if let Some(lanes) = *at_once {
                     tag.unroll = u32::try_from(count / i64::from(lanes)).ok();
                 }
             } else if let Some((count, end)) = cut_short(lo, hi)
-                && lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions)
+                && lanes(kernel, Some(fixed), (*var, count, body), reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
                 && tested(*var, &end, body)
             {
                 *hi = b::add(lo.clone(), b::int(count));
-                tag.lanes = u32::try_from(count).ok();
+                *at_once = u32::try_from(count).ok();
                 tag.unroll = Some(1);
             }
         }
@@ -111,18 +113,17 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
     else {
         return None;
     };
-    let (_, sum) = tag.reductions.first()?;
+    let (_, sum) = tag.reductions().first()?;
     let count = i64::try_from(OPEN / kernel.var(*sum).ty.size()).ok()?;
     let plan = Lanes::of(*var, 1, body);
     let sums = body.iter().all(|s| !matches!(s, Stmt::Store { .. }));
-    let fits = tag.vector
-        && tag.parallel.is_none()
+    let fits = tag.is_vector()
         && b::as_int(&super::linear::sub(hi, lo)).is_none()
         && sums
         && body
             .iter()
             .any(|s| matches!(s, Stmt::Assign { value, .. } if plan.scatters(value)))
-        && lanes(kernel, None, (*var, count, body), &tag.reductions)
+        && lanes(kernel, None, (*var, count, body), tag.reductions())
             .is_some_and(|lanes| i64::from(lanes) == count);
     if !fits {
         return None;
@@ -139,9 +140,11 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         hi: end.clone(),
         step: 1,
         tag: LoopTag {
-            lanes: u32::try_from(count).ok(),
-            unroll: None,
-            ..tag.clone()
+            run: Run::Lanes {
+                count: u32::try_from(count).ok(),
+                reductions: tag.reductions().to_vec(),
+            },
+            ..LoopTag::default()
         },
         body: body.clone(),
     };

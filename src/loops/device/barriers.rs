@@ -262,7 +262,7 @@ impl Walk<'_> {
         self.found.append(&mut loads);
         let mut entered = false;
         if let Stmt::For { var, lo, tag, .. } = stmt
-            && let Some(unit) = tag.gpu
+            && let Some(unit) = tag.gpu()
             && unit.level != GpuLevel::Block
         {
             units.push((unit.level, unit.axis, inlined(lo, self.definitions), *var));

@@ -48,7 +48,7 @@ fn exchange(kernel: &Kernel, known: &Definitions, body: &[Stmt]) -> Result<(), R
         walk.collect(stmt, &mut Vec::new(), &mut Vec::new());
         let mut own = walk.found;
         let again = match stmt {
-            Stmt::For { tag, .. } => tag.gpu.is_none(),
+            Stmt::For { tag, .. } => tag.gpu().is_none(),
             Stmt::While { .. } => true,
             Stmt::If { .. }
             | Stmt::Let { .. }
@@ -137,7 +137,7 @@ impl Walk<'_> {
         }
         let (outer_units, outer_serial) = (units.len(), serial.len());
         if let Stmt::For { var, lo, tag, .. } = stmt {
-            match tag.gpu {
+            match tag.gpu() {
                 Some(unit) if unit.level == GpuLevel::Block => {
                     units.push((unit.level, unit.axis, inlined(lo, self.known), *var));
                 }

@@ -105,10 +105,7 @@ fn declare(
             lo: b::int(0),
             hi: b::int(count),
             step: 1,
-            tag: LoopTag {
-                unroll: u32::try_from(count).ok(),
-                ..LoopTag::default()
-            },
+            tag: LoopTag::unrolled(u32::try_from(count).ok()),
             body: vec![Stmt::Store {
                 array,
                 index: b::var(e, ScalarType::I64),
@@ -182,10 +179,10 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
             continue;
         };
         let known = vars.iter().find(|(v, _)| v == var);
-        let (Some((_, extent)), None, true) = (known, tag.gpu, *lo == b::int(0)) else {
+        let (Some((_, extent)), None, true) = (known, tag.gpu(), *lo == b::int(0)) else {
             continue;
         };
-        if *extent > MOST_UNROLLED || !tag.reductions.is_empty() {
+        if *extent > MOST_UNROLLED {
             continue;
         }
         let whole = b::int(*extent);
@@ -198,10 +195,7 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
             }];
             *hi = whole;
         }
-        *tag = LoopTag {
-            unroll: u32::try_from(*extent).ok(),
-            ..LoopTag::default()
-        };
+        *tag = LoopTag::unrolled(u32::try_from(*extent).ok());
     }
 }
 

@@ -212,7 +212,7 @@ impl Cutter<'_> {
         };
         self.known(lo)
             && self.known(hi)
-            && tag.gpu.is_none()
+            && tag.gpu().is_none()
             && only_sets(body, *var)
             && self.stands_alone(*var, body)
     }
@@ -227,7 +227,7 @@ impl Cutter<'_> {
 
     /// A statement with loops over blocks.
     fn blocks(&mut self, mut stmt: Stmt) -> Result<(), Refusal> {
-        if matches!(&stmt, Stmt::For { tag, .. } if tag.gpu.is_some()) {
+        if matches!(&stmt, Stmt::For { tag, .. } if tag.gpu().is_some()) {
             self.segments.push(Segment::Grid(vec![stmt]));
             return Ok(());
         }
@@ -274,7 +274,7 @@ fn is_known(e: &Expr, host: &BTreeSet<VarId>) -> bool {
 pub(super) fn has_blocks(stmt: &Stmt) -> bool {
     visit::any(
         std::slice::from_ref(stmt),
-        &|s| matches!(s, Stmt::For { tag, .. } if tag.gpu.is_some_and(|unit| unit.level == GpuLevel::Block)),
+        &|s| matches!(s, Stmt::For { tag, .. } if tag.gpu().is_some_and(|unit| unit.level == GpuLevel::Block)),
     )
 }
 

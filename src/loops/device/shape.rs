@@ -175,7 +175,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
             body: inner,
             ..
         } = stmt
-            && let Some(unit) = tag.gpu
+            && let Some(unit) = tag.gpu()
         {
             inside |= unit.level == GpuLevel::Warp;
             let mut group = unit.group.map_or(1, |g| g.size);
@@ -191,7 +191,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
                 hi: hi.clone(),
                 most: most(hi, lo, known),
                 in_warp,
-                reduces: !tag.reductions.is_empty(),
+                reduces: !tag.reductions().is_empty(),
                 group: if unit.level == GpuLevel::Thread {
                     group
                 } else {

@@ -219,7 +219,9 @@ impl Spmd<'_> {
                 tag,
                 body,
                 ..
-            } if tag.gpu.is_some() => self.unit((var, lo, hi), &tag, body, place, pending, out)?,
+            } if tag.gpu().is_some() => {
+                self.unit((var, lo, hi), &tag, body, place, pending, out)?
+            }
             Stmt::For {
                 var,
                 lo,

@@ -42,12 +42,12 @@ impl Spmd<'_> {
                 self.share_rows(&mut stmt);
             }
             if let Stmt::For { var, tag, body, .. } = &mut stmt {
-                if tag.gpu.is_none() && !taken[0] && self.only_sets_others(body, *var) {
+                if tag.gpu().is_none() && !taken[0] && self.only_sets_others(body, *var) {
                     *tag = thread_tag(Axis::X);
                 }
                 for (at, axis) in [Axis::X, Axis::Y].into_iter().enumerate() {
                     inside[at] |= tag
-                        .gpu
+                        .gpu()
                         .is_some_and(|unit| unit.level == GpuLevel::Thread && unit.axis == axis);
                 }
             }
@@ -83,7 +83,7 @@ impl Spmd<'_> {
             else {
                 return;
             };
-            if tag.gpu.is_some() {
+            if tag.gpu().is_some() {
                 return;
             }
             if self.only_sets_others(body, *var) {
@@ -120,14 +120,11 @@ fn tag_loop(stmt: &mut Stmt, chosen: VarId) {
 
 /// Of a loop over threads.
 fn thread_tag(axis: Axis) -> LoopTag {
-    LoopTag {
-        gpu: Some(GpuUnit {
-            level: GpuLevel::Thread,
-            axis,
-            group: None,
-        }),
-        ..LoopTag::default()
-    }
+    LoopTag::over(GpuUnit {
+        level: GpuLevel::Thread,
+        axis,
+        group: None,
+    })
 }
 
 /// Whether the iterations of a loop only set elements, each its own: any thread may do it.
