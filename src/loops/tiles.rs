@@ -12,6 +12,7 @@ use super::build as b;
 use super::copy::{copied, end_of_full};
 use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
+use super::trips::Trips;
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -31,7 +32,7 @@ struct Splitter<'k> {
     kernel: &'k mut Kernel,
 }
 
-/// A loop's bound `min(count, rests...)`.
+/// The bound of a loop that makes `count` iterations, or fewer at the end of a range.
 struct Bound {
     count: i64,
     rests: Vec<Expr>,
@@ -204,30 +205,12 @@ fn wanted(tag: &LoopTag) -> bool {
     tag.is_vector() || tag.unroll.is_some()
 }
 
-/// The bound of a loop that makes a constant number of iterations, or fewer at the end of
-/// a range.
+/// The bound of a loop that is better split.
 fn bound(lo: &Expr, hi: &Expr, tag: &LoopTag) -> Option<Bound> {
-    if !wanted(tag) {
-        return None;
-    }
-    let mut bound = Bound {
-        count: i64::MAX,
-        rests: Vec::new(),
-    };
-    flatten(lo, hi, &mut bound);
-    (bound.count < i64::MAX && !bound.rests.is_empty()).then_some(bound)
-}
-
-fn flatten(lo: &Expr, hi: &Expr, bound: &mut Bound) {
-    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        flatten(lo, x, bound);
-        flatten(lo, y, bound);
-        return;
-    }
-    match Linear::of(&linear::sub(hi, lo)).and_then(|count| count.as_constant()) {
-        Some(n) => bound.count = bound.count.min(n),
-        None => bound.rests.push(hi.clone()),
-    }
+    wanted(tag).then_some(())?;
+    let Trips { most, rests } = Trips::of(lo, hi);
+    let count = most.filter(|_| !rests.is_empty())?;
+    Some(Bound { count, rests })
 }
 
 /// How many iterations come before the first in which `cond`, conditions `x >= y` that

@@ -27,6 +27,7 @@ use super::ir::{
     UnaryOp, VarId,
 };
 use super::lanes::Lanes;
+use super::trips::Trips;
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -78,12 +79,13 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
                 reductions,
             } = &mut tag.run
         {
-            if let Some(count) = b::as_int(&super::linear::sub(hi, lo)) {
+            let trips = Trips::of(lo, hi);
+            if let Some(count) = trips.constant() {
                 *at_once = lanes(kernel, Some(fixed), (*var, count, body), reductions);
                 if let Some(lanes) = *at_once {
                     tag.unroll = u32::try_from(count / i64::from(lanes)).ok();
                 }
-            } else if let Some((count, end)) = cut_short(lo, hi)
+            } else if let (Some(count), Some(end)) = (trips.most, trips.rest())
                 && lanes(kernel, Some(fixed), (*var, count, body), reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
                 && tested(*var, &end, body)
@@ -118,7 +120,7 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
     let plan = Lanes::of(*var, 1, body);
     let sums = body.iter().all(|s| !matches!(s, Stmt::Store { .. }));
     let fits = tag.is_vector()
-        && b::as_int(&super::linear::sub(hi, lo)).is_none()
+        && Trips::of(lo, hi).constant().is_none()
         && sums
         && body
             .iter()
@@ -162,19 +164,6 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         init: b::add(lo.clone(), b::mul(vectors, b::int(count))),
     };
     Some([end, full, rest])
-}
-
-/// `count` and `end` of a loop to `min(lo + count, end)`.
-fn cut_short(lo: &Expr, hi: &Expr) -> Option<(i64, Expr)> {
-    let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind else {
-        return None;
-    };
-    let count = |e: &Expr| b::as_int(&super::linear::sub(e, lo));
-    match (count(x), count(y)) {
-        (Some(count), None) => Some((count, (**y).clone())),
-        (None, Some(count)) => Some((count, (**x).clone())),
-        (Some(_), Some(_)) | (None, None) => None,
-    }
 }
 
 /// Lets all lanes add to the workspace, those from `end` on zeros. Only sums of elements that

@@ -13,6 +13,7 @@ use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
     VarId,
 };
+use crate::loops::trips::Trips;
 use crate::loops::{linear, visit};
 use std::collections::BTreeSet;
 
@@ -201,15 +202,10 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
 
 /// `value < hi`, where `value < extent` holds, without a division.
 fn below(value: &Expr, hi: &Expr, extent: i64) -> Expr {
-    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        let whole = b::int(extent);
-        if **x == whole {
-            return below(value, y, extent);
-        }
-        if **y == whole {
-            return below(value, x, extent);
-        }
-    }
+    let trips = Trips::of(&b::int(0), hi);
+    let short = trips.most.is_some_and(|most| most < extent);
+    let rest = trips.rest().filter(|_| !short);
+    let hi = rest.as_ref().unwrap_or(hi);
     // v < floor(x / n) if and only if n v < x - (n - 1)
     if let ExprKind::Binary(BinaryOp::FloorDiv, x, y) = &hi.kind
         && let ExprKind::Literal(Literal::Int(n)) = y.kind
