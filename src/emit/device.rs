@@ -4,6 +4,7 @@ use super::kernel::{Dialect, Printer, used_names, wrap_call};
 use super::types::c_type;
 use crate::loops::device::ir::{ReduceScope, Scope};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, VarId};
+use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ pub(super) fn kernel_function(
     threads: u32,
 ) -> KernelText {
     let (mut vars, mut arrays) = used_names(body);
-    let (own_vars, own_arrays) = declared(body);
+    let (own_vars, own_arrays) = (visit::declared(body), visit::declared_arrays(body));
     vars.retain(|v| !own_vars.contains(v));
     arrays.retain(|a| !own_arrays.contains(a));
     // Said of what other launches write, too: nvcc then reads it through the read-only cache.
@@ -73,58 +74,16 @@ pub(super) fn kernel_function(
 /// The arrays that statements write, or give away a part of.
 fn written(body: &[Stmt]) -> BTreeSet<ArrayId> {
     let mut found = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| match stmt {
-        Stmt::Store { array, .. }
-        | Stmt::Fill { array, .. }
-        | Stmt::Slice { of: array, .. }
-        | Stmt::Alloc { array, .. }
-        | Stmt::Declare { array, .. }
-        | Stmt::Free { array } => {
-            found.insert(*array);
-        }
-        Stmt::Grow { arrays, .. } => found.extend(arrays),
-        Stmt::Device(Device::Aligned { .. }) => {}
-        Stmt::Device(device) => found.extend(device.arrays()),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => {}
+    visit::stmts(body, &mut |stmt| {
+        stmt.operands(&mut |operand| {
+            if let Operand::Array(array, how) = operand
+                && how != ArrayUse::Read
+            {
+                found.insert(*array);
+            }
+        });
     });
     found
-}
-
-/// The variables and arrays that statements declare.
-fn declared(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) {
-    let mut vars = BTreeSet::new();
-    let mut arrays = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| match stmt {
-        Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::For { var, .. } => {
-            vars.insert(*var);
-        }
-        Stmt::Declare { array, .. } | Stmt::Slice { array, .. } => {
-            arrays.insert(*array);
-        }
-        Stmt::Assign { .. }
-        | Stmt::Store { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => {}
-    });
-    (vars, arrays)
 }
 
 /// The runtime's name of a reduction's operator.

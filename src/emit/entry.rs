@@ -221,34 +221,24 @@ impl Entry<'_> {
             }
             let own = identifier(&tensor.name);
             for (mode, dim) in tensor.dims.iter().enumerate() {
-                let (what, want, first) = match dim.kind {
-                    ExprKind::Var(var) => {
-                        let Some((_, local, first)) = known.iter().find(|(v, _, _)| *v == var)
-                        else {
-                            continue;
-                        };
-                        if *first == tensor.name
-                            && tensor.dims.iter().position(|d| d == dim) == Some(mode)
-                        {
-                            continue;
-                        }
-                        let size = kernel.interface.sizes.iter().find(|s| s.var == var);
-                        let name = size.map_or(String::new(), |s| s.name.clone());
-                        (name, local.clone(), first.clone())
+                let (what, want, first) = if let ExprKind::Var(var) = dim.kind {
+                    let Some((_, local, first)) = known.iter().find(|(v, _, _)| *v == var) else {
+                        continue;
+                    };
+                    if *first == tensor.name
+                        && tensor.dims.iter().position(|d| d == dim) == Some(mode)
+                    {
+                        continue;
                     }
-                    ExprKind::Literal(_)
-                    | ExprKind::Load { .. }
-                    | ExprKind::Unary(..)
-                    | ExprKind::Binary(..)
-                    | ExprKind::Call(..)
-                    | ExprKind::Cast(_)
-                    | ExprKind::Locate(..)
-                    | ExprKind::Select(..)
-                    | ExprKind::Place(_) => (
+                    let size = kernel.interface.sizes.iter().find(|s| s.var == var);
+                    let name = size.map_or(String::new(), |s| s.name.clone());
+                    (name, local.clone(), first.clone())
+                } else {
+                    (
                         format!("of dimension {mode}"),
                         self.dim_text(dim),
                         "the program".to_string(),
-                    ),
+                    )
                 };
                 let call = format!(
                     "sparsec_same_size(\"{what}\", \"{}\", {own}->dims[{mode}], \"{first}\", {want})",

@@ -4,9 +4,10 @@ use super::device::kernel_function;
 use super::kernel::{Printer, wrap_call};
 use super::names::function;
 use super::types::c_type;
+use crate::loops::build as b;
 use crate::loops::device::ir::Retry;
 use crate::loops::interface::Arg;
-use crate::loops::ir::{ArrayId, Device, Expr, ExprKind, Kernel, Stmt, Storage};
+use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage};
 use crate::loops::visit;
 
 /// A kernel and what its launch hands over.
@@ -41,11 +42,9 @@ impl<'k> Host<'k> {
 
     /// Whether arrays are allocated while it runs.
     pub(super) fn grows(&self) -> bool {
-        let mut found = false;
-        visit::stmts(&self.kernel.body, &mut |s| {
-            found |= matches!(s, Stmt::Device(Device::Retry(_)));
-        });
-        found
+        visit::any(&self.kernel.body, &|s| {
+            matches!(s, Stmt::Device(Device::Retry(_)))
+        })
     }
 
     /// The arrays that are allocated while it runs.
@@ -278,18 +277,9 @@ impl<'k> Host<'k> {
                 ..
             } => {
                 let name = self.printer.array(*array).to_string();
-                let from = match &start.kind {
-                    ExprKind::Literal(l) if l.is_zero() => name.clone(),
-                    ExprKind::Literal(_)
-                    | ExprKind::Var(_)
-                    | ExprKind::Load { .. }
-                    | ExprKind::Unary(..)
-                    | ExprKind::Binary(..)
-                    | ExprKind::Call(..)
-                    | ExprKind::Cast(_)
-                    | ExprKind::Locate(..)
-                    | ExprKind::Select(..)
-                    | ExprKind::Place(_) => format!("{name} + {}", self.printer.expr(start)),
+                let from = match b::as_int(start) {
+                    Some(0) => name.clone(),
+                    Some(_) | None => format!("{name} + {}", self.printer.expr(start)),
                 };
                 let count = self.printer.expr(count);
                 self.printer.line(&format!(
@@ -432,13 +422,11 @@ impl<'k> Host<'k> {
 }
 
 fn allocates(kernel: &Kernel, body: &[Stmt]) -> bool {
-    let mut found = false;
-    visit::stmts(body, &mut |s| {
-        if let Stmt::Alloc { array, .. } = s {
-            found |= kernel.array(*array).storage == Storage::Local;
-        }
-    });
-    found
+    let local = |array: ArrayId| kernel.array(array).storage == Storage::Local;
+    visit::any(
+        body,
+        &|s| matches!(s, Stmt::Alloc { array, .. } if local(*array)),
+    )
 }
 
 /// Whether the word stands in the text.

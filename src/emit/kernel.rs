@@ -5,6 +5,7 @@ use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
+use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use std::collections::BTreeSet;
 
@@ -158,27 +159,12 @@ impl<'k> Printer<'k> {
 
     fn owned_arrays(&self) -> Vec<ArrayId> {
         let mut used = BTreeSet::new();
-        visit::stmts(&self.kernel.body, &mut |s| match s {
-            Stmt::Alloc { array, .. } => {
-                used.insert(*array);
-            }
-            Stmt::Grow { arrays, .. } => used.extend(arrays),
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        visit::stmts(&self.kernel.body, &mut |stmt| {
+            stmt.operands(&mut |operand| {
+                if let Operand::Array(array, ArrayUse::Alloc | ArrayUse::Grow) = operand {
+                    used.insert(*array);
+                }
+            });
         });
         used.into_iter().collect()
     }

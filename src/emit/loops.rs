@@ -4,7 +4,7 @@ use super::kernel::{Dialect, Printer};
 use super::types::lane_type;
 use crate::loops::build as b;
 use crate::loops::ir::{
-    Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, ScalarType, Stmt, is_atomic,
+    Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, is_atomic,
 };
 use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
@@ -30,11 +30,11 @@ impl Printer<'_> {
         self.scopes.open();
         let name = self.declare(*var);
         let before = self.lanes.take();
-        self.lanes = tag.lanes.map(|count| Lanes::of(*var, count, body));
+        self.lanes = tag.lanes().map(|count| Lanes::of(*var, count, body));
         let once = tag
-            .lanes
+            .lanes()
             .is_some_and(|count| tag.unroll == Some(1) && count > 1);
-        let step = tag.lanes.map_or(*step, i64::from);
+        let step = tag.lanes().map_or(*step, i64::from);
         if once {
             self.line(&format!(
                 "{{\n{}int64_t {name} = {lo};",
@@ -128,11 +128,11 @@ impl Printer<'_> {
     /// Declares a sum for each lane in the place of those that a loop in lanes makes; returns
     /// the names of these.
     fn open_sums(&mut self, tag: &LoopTag) -> Vec<String> {
-        let Some(count) = tag.lanes else {
+        let Some(count) = tag.lanes() else {
             return Vec::new();
         };
         let mut names = Vec::new();
-        for (_, var) in &tag.reductions {
+        for (_, var) in tag.reductions() {
             let ty = lane_type(self.kernel.var(*var).ty, count);
             let lanes = self.scopes.fresh(&format!("{}_lanes", self.var(*var)));
             self.line(&format!("{ty} {lanes} = {{0}};"));
@@ -143,9 +143,9 @@ impl Printer<'_> {
 
     /// Adds up the lanes that [`Self::open_sums`] declared.
     fn close_sums(&mut self, tag: &LoopTag, names: Vec<String>) {
-        for ((_, var), name) in tag.reductions.iter().zip(names) {
+        for ((_, var), name) in tag.reductions().iter().zip(names) {
             let ty = self.kernel.var(*var).ty;
-            let sum = lane_type(ty, tag.lanes.unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
+            let sum = lane_type(ty, tag.lanes().unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
             let lanes = std::mem::replace(&mut self.names[var.0 as usize], name);
             self.line(&format!("{} += {sum}(&{lanes});", self.var(*var)));
         }
@@ -160,7 +160,7 @@ impl Printer<'_> {
 
     fn loop_pragmas(&mut self, tag: &LoopTag) {
         let mut clauses = String::new();
-        for (op, var) in &tag.reductions {
+        for (op, var) in tag.reductions() {
             let ty = self.kernel.var(*var).ty;
             clauses += &format!(" reduction({}:{})", reduction(*op, ty), self.var(*var));
         }
@@ -168,15 +168,15 @@ impl Printer<'_> {
             Some(chunk) => format!(" schedule({kind}, {chunk})"),
             None => format!(" schedule({kind})"),
         };
-        if let Some(parallel) = tag.parallel {
-            let schedule = match parallel.schedule {
+        if let Run::Threads { schedule, .. } = tag.run {
+            let schedule = match schedule {
                 OmpSchedule::Default => String::new(),
                 OmpSchedule::Static(chunk) => clause("static", chunk),
                 OmpSchedule::Dynamic(chunk) => clause("dynamic", chunk),
                 OmpSchedule::Guided(chunk) => clause("guided", chunk),
             };
             self.pragma(&format!("omp parallel for{schedule}{clauses}"));
-        } else if tag.vector && tag.lanes.is_none() {
+        } else if tag.is_vector() && tag.lanes().is_none() {
             self.pragma(&format!("omp simd{clauses}"));
         } else if let Some(n) = tag.unroll {
             self.line(&format!("SPARSEC_UNROLL({n})"));

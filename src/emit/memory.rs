@@ -1,28 +1,19 @@
 //! The text of what makes room in arrays and fills them.
 
 use super::kernel::Printer;
-use crate::loops::ir::{ArrayId, Expr, ExprKind, ScalarType, VarId};
+use crate::loops::build as b;
+use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, ScalarType, VarId};
 
 impl Printer<'_> {
     pub(super) fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
         let room = self.var(capacity).to_string();
-        let full = match &needed.kind {
-            // `p + 1 > capacity` as one writes it.
-            ExprKind::Binary(crate::loops::ir::BinaryOp::Add, p, one)
-                if one.kind == ExprKind::Literal(crate::loops::ir::Literal::Int(1)) =>
-            {
-                format!("{} >= {room}", self.compared(p))
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Locate(..)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => format!("{} > {room}", self.compared(needed)),
+        // `p + 1 > capacity` as one writes it.
+        let full = if let ExprKind::Binary(BinaryOp::Add, p, one) = &needed.kind
+            && b::as_int(one) == Some(1)
+        {
+            format!("{} >= {room}", self.compared(p))
+        } else {
+            format!("{} > {room}", self.compared(needed))
         };
         let needed = self.expr(needed);
         self.line(&format!("if ({full}) {{"));

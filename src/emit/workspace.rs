@@ -2,8 +2,7 @@
 
 use super::host::Host;
 use super::types::c_type;
-use crate::loops::ir::{Expr, ExprKind, Stmt, Storage};
-use crate::loops::visit;
+use crate::loops::ir::{Stmt, Storage};
 
 impl Host<'_> {
     /// The prototype of `NAME_workspace`.
@@ -39,34 +38,16 @@ impl Host<'_> {
     fn sizes(&mut self) {
         let kernel = self.kernel;
         for stmt in &kernel.body {
-            match stmt {
-                Stmt::Let { .. } if self.needed_for_sizes(stmt) => self.printer.stmt(stmt),
-                Stmt::Alloc { array, count, .. }
-                    if kernel.array(*array).storage == Storage::Local =>
-                {
-                    let count = self.printer.expr(count);
-                    let ty = c_type(kernel.array(*array).elem);
-                    self.printer
-                        .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
-                }
-                Stmt::Let { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Assign { .. }
-                | Stmt::Store { .. }
-                | Stmt::For { .. }
-                | Stmt::While { .. }
-                | Stmt::If { .. }
-                | Stmt::Grow { .. }
-                | Stmt::Declare { .. }
-                | Stmt::Slice { .. }
-                | Stmt::Assume { .. }
-                | Stmt::Free { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Search { .. }
-                | Stmt::FailIf { .. }
-                | Stmt::Device(_)
-                | Stmt::Prefetch { .. }
-                | Stmt::Comment(_) => {}
+            if matches!(stmt, Stmt::Let { .. }) && self.needed_for_sizes(stmt) {
+                self.printer.stmt(stmt);
+            }
+            if let Stmt::Alloc { array, count, .. } = stmt
+                && kernel.array(*array).storage == Storage::Local
+            {
+                let count = self.printer.expr(count);
+                let ty = c_type(kernel.array(*array).elem);
+                self.printer
+                    .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
             }
         }
     }
@@ -76,44 +57,22 @@ impl Host<'_> {
         let Stmt::Let { var, .. } = stmt else {
             return false;
         };
-        let mentions = |e: &Expr, var| {
-            let mut found = false;
-            visit::expr(e, &mut |node| found |= node.kind == ExprKind::Var(var));
-            found
-        };
         let mut needed = vec![*var];
         let mut at = 0;
         while let Some(&next) = needed.get(at) {
             at += 1;
             for other in &self.kernel.body {
-                match other {
-                    Stmt::Alloc { count, array, .. }
-                        if self.kernel.array(*array).storage == Storage::Local
-                            && mentions(count, next) =>
-                    {
-                        return true;
-                    }
-                    Stmt::Let { var, init } if mentions(init, next) && !needed.contains(var) => {
-                        needed.push(*var);
-                    }
-                    Stmt::Let { .. }
-                    | Stmt::Alloc { .. }
-                    | Stmt::Assign { .. }
-                    | Stmt::Store { .. }
-                    | Stmt::For { .. }
-                    | Stmt::While { .. }
-                    | Stmt::If { .. }
-                    | Stmt::Grow { .. }
-                    | Stmt::Declare { .. }
-                    | Stmt::Slice { .. }
-                    | Stmt::Assume { .. }
-                    | Stmt::Free { .. }
-                    | Stmt::Fill { .. }
-                    | Stmt::Search { .. }
-                    | Stmt::FailIf { .. }
-                    | Stmt::Device(_)
-                    | Stmt::Prefetch { .. }
-                    | Stmt::Comment(_) => {}
+                if let Stmt::Alloc { count, array, .. } = other
+                    && self.kernel.array(*array).storage == Storage::Local
+                    && count.reads(next)
+                {
+                    return true;
+                }
+                if let Stmt::Let { var, init } = other
+                    && init.reads(next)
+                    && !needed.contains(var)
+                {
+                    needed.push(*var);
                 }
             }
         }

@@ -319,6 +319,20 @@ pub fn flat(parent: &Expr, extent: &Expr, coordinate: &Expr) -> Expr {
     add(mul(parent.clone(), extent.clone()), coordinate.clone())
 }
 
+/// Folds what has become constant since the expression was built.
+pub fn fold(e: &mut Expr) {
+    e.parts_mut(&mut |part| fold(part));
+    if let ExprKind::Binary(op, x, y) = &e.kind {
+        *e = binary(*op, (**x).clone(), (**y).clone());
+    } else if let ExprKind::Cast(a) = &e.kind {
+        *e = cast(e.ty, (**a).clone());
+    } else if let ExprKind::Select(c, x, y) = &e.kind {
+        *e = select((**c).clone(), (**x).clone(), (**y).clone());
+    } else if let ExprKind::Locate(parent, extent, at) = &e.kind {
+        *e = locate((**parent).clone(), (**extent).clone(), (**at).clone());
+    }
+}
+
 /// The least c with c * n >= e, for n > 0.
 #[must_use]
 pub fn ceil_div(e: Expr, n: i64) -> Expr {

@@ -3,25 +3,17 @@
 use super::build as b;
 use super::ir::{ArrayId, Expr, Kernel, Stmt, Var, VarId};
 use super::visit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The statements with variables and arrays of their own.
 pub fn copied(kernel: &mut Kernel, stmts: &[Stmt]) -> Vec<Stmt> {
-    let mut vars = BTreeSet::new();
-    let mut arrays = BTreeSet::new();
-    visit::stmts(stmts, &mut |s| {
-        declared(s, &mut vars);
-        if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = s {
-            arrays.insert(*array);
-        }
-    });
     let mut new_vars: BTreeMap<VarId, VarId> = BTreeMap::new();
-    for var in vars {
+    for var in visit::declared(stmts) {
         let copy = kernel.vars[var.0 as usize].clone();
         new_vars.insert(var, new_var(kernel, copy));
     }
     let mut new_arrays: BTreeMap<ArrayId, ArrayId> = BTreeMap::new();
-    for array in arrays {
+    for array in visit::declared_arrays(stmts) {
         let copy = kernel.arrays[array.0 as usize].clone();
         kernel.arrays.push(copy);
         let new = u32::try_from(kernel.arrays.len() - 1).unwrap_or(u32::MAX);
@@ -43,13 +35,6 @@ pub fn end_of_full(kernel: &mut Kernel, var: VarId) -> (VarId, Expr) {
     let mutable = false;
     let id = new_var(kernel, Var { name, ty, mutable });
     (id, b::var(id, ty))
-}
-
-/// Adds what the statement declares to `vars`.
-pub fn declared(stmt: &Stmt, vars: &mut BTreeSet<VarId>) {
-    if let Stmt::Let { var, .. } | Stmt::For { var, .. } | Stmt::Search { var, .. } = stmt {
-        vars.insert(*var);
-    }
 }
 
 fn new_var(kernel: &mut Kernel, var: Var) -> VarId {

@@ -297,24 +297,115 @@ impl ErrorCode {
 /// How a loop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopTag {
-    pub parallel: Option<Parallel>,
-    /// Iterations are shared out to units of a GPU; placed by [`super::device`].
-    pub gpu: Option<GpuUnit>,
-    /// Iterations may run in the lanes of a vector.
-    pub vector: bool,
-    /// So many iterations run at a time, as values of a vector type; see [`super::widen`].
-    pub lanes: Option<u32>,
+    pub run: Run,
     pub unroll: Option<u32>,
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
-    /// Variables of outside that the iterations of a parallel or vector loop combine.
-    pub reductions: Vec<(ReduceOp, VarId)>,
 }
 
-/// A loop whose iterations are distributed over CPU threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parallel {
-    pub schedule: OmpSchedule,
+/// Who runs the iterations of a loop. Whoever share them combine `reductions`, variables of
+/// outside, each in its own copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Run {
+    /// One after the other.
+    #[default]
+    Serial,
+    /// Threads of a CPU.
+    Threads {
+        schedule: OmpSchedule,
+        reductions: Reductions,
+    },
+    /// Lanes of a vector: so many at a time, as values of a vector type (see
+    /// [`super::widen`]), or as a compiler likes.
+    Lanes {
+        count: Option<u32>,
+        reductions: Reductions,
+    },
+    /// Units of a GPU; placed by [`super::device`].
+    Unit {
+        unit: GpuUnit,
+        reductions: Reductions,
+    },
+}
+
+/// Variables that the iterations of a loop combine.
+pub type Reductions = Vec<(ReduceOp, VarId)>;
+
+impl LoopTag {
+    /// A loop that nobody shares.
+    #[must_use]
+    pub fn unrolled(n: Option<u32>) -> Self {
+        LoopTag {
+            unroll: n,
+            ..LoopTag::default()
+        }
+    }
+
+    /// A loop over units of a GPU.
+    #[must_use]
+    pub fn over(unit: GpuUnit) -> Self {
+        LoopTag {
+            run: Run::Unit {
+                unit,
+                reductions: Vec::new(),
+            },
+            ..LoopTag::default()
+        }
+    }
+
+    #[must_use]
+    pub fn gpu(&self) -> Option<GpuUnit> {
+        match self.run {
+            Run::Unit { unit, .. } => Some(unit),
+            Run::Serial | Run::Threads { .. } | Run::Lanes { .. } => None,
+        }
+    }
+
+    #[must_use]
+    pub fn is_serial(&self) -> bool {
+        self.run == Run::Serial
+    }
+
+    #[must_use]
+    pub fn is_vector(&self) -> bool {
+        matches!(self.run, Run::Lanes { .. })
+    }
+
+    /// Whether iterations run on several threads, of a CPU or a GPU.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        matches!(self.run, Run::Threads { .. } | Run::Unit { .. })
+    }
+
+    /// How many iterations run at a time, as values of a vector type.
+    #[must_use]
+    pub fn lanes(&self) -> Option<u32> {
+        match self.run {
+            Run::Lanes { count, .. } => count,
+            Run::Serial | Run::Threads { .. } | Run::Unit { .. } => None,
+        }
+    }
+
+    /// The variables of outside that iterations combine.
+    #[must_use]
+    pub fn reductions(&self) -> &[(ReduceOp, VarId)] {
+        match &self.run {
+            Run::Serial => &[],
+            Run::Threads { reductions, .. }
+            | Run::Lanes { reductions, .. }
+            | Run::Unit { reductions, .. } => reductions,
+        }
+    }
+
+    /// Forgets the reductions of variables for which the test does not hold.
+    pub fn retain_reductions(&mut self, test: impl Fn(VarId) -> bool) {
+        if let Run::Threads { reductions, .. }
+        | Run::Lanes { reductions, .. }
+        | Run::Unit { reductions, .. } = &mut self.run
+        {
+            reductions.retain(|(_, var)| test(*var));
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

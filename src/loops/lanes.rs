@@ -36,23 +36,15 @@ impl Lanes {
     /// Whether the expression loads elements that do not lie at equal distances.
     #[must_use]
     pub fn scatters(&self, e: &Expr) -> bool {
-        let mut scattered = false;
-        visit::expr(&inlined(e, &self.known), &mut |node| {
-            if let ExprKind::Load { index, .. } = &node.kind {
-                scattered |= self.stride(index).is_none();
-            }
-        });
-        scattered
+        inlined(e, &self.known).any(|node| {
+            matches!(&node.kind, ExprKind::Load { index, .. } if self.stride(index).is_none())
+        })
     }
 
     /// Whether lanes have different values of a subscript or a test.
     #[must_use]
     pub fn varies(&self, index: &Expr) -> bool {
-        let mut found = false;
-        visit::expr(&inlined(index, &self.known), &mut |node| {
-            found |= node.kind == ExprKind::Var(self.var);
-        });
-        found
+        inlined(index, &self.known).reads(self.var)
     }
 
     /// An expression as the lane of this number sees it, where subscripts that advance with
@@ -79,16 +71,14 @@ impl Lanes {
     /// Whether the expression has a value for each lane.
     #[must_use]
     pub fn is_wide(&self, e: &Expr) -> bool {
-        match &e.kind {
-            ExprKind::Load { index, .. } => self.varies(index),
-            ExprKind::Var(v) => self.known.get(v).is_some_and(|init| self.is_wide(init)),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.is_wide(a),
-            ExprKind::Binary(_, a, b) => self.is_wide(a) || self.is_wide(b),
-            ExprKind::Call(_, args) => args.iter().any(|a| self.is_wide(a)),
-            ExprKind::Select(c, a, b) | ExprKind::Locate(c, a, b) => {
-                self.is_wide(c) || self.is_wide(a) || self.is_wide(b)
-            }
-            ExprKind::Literal(_) | ExprKind::Place(_) => false,
+        if let ExprKind::Load { index, .. } = &e.kind {
+            return self.varies(index);
         }
+        if let ExprKind::Var(v) = e.kind {
+            return self.known.get(&v).is_some_and(|init| self.is_wide(init));
+        }
+        let mut wide = false;
+        e.parts(&mut |part| wide = wide || self.is_wide(part));
+        wide
     }
 }

@@ -2,7 +2,6 @@
 
 use super::build as b;
 use super::ir::{BinaryOp, Expr, ExprKind, Literal, ScalarType, VarId};
-use super::visit;
 
 /// `c1 * e1 + c2 * e2 + ... + constant`, no term twice, in the order they stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,41 +25,29 @@ impl Linear {
     }
 
     fn collect(&mut self, e: &Expr, factor: i64) -> Option<()> {
-        match &e.kind {
-            ExprKind::Literal(Literal::Int(n)) => {
-                self.constant = self.constant.checked_add(n.checked_mul(factor)?)?;
-            }
-            ExprKind::Binary(BinaryOp::Add, x, y) => {
-                self.collect(x, factor)?;
-                self.collect(y, factor)?;
-            }
-            ExprKind::Binary(BinaryOp::Sub, x, y) => {
-                self.collect(x, factor)?;
-                self.collect(y, factor.checked_neg()?)?;
-            }
-            ExprKind::Binary(BinaryOp::Mul, x, y) => match (&x.kind, &y.kind) {
-                (ExprKind::Literal(Literal::Int(n)), _) => {
-                    self.collect(y, factor.checked_mul(*n)?)?;
-                }
-                (_, ExprKind::Literal(Literal::Int(n))) => {
-                    self.collect(x, factor.checked_mul(*n)?)?;
-                }
-                (_, _) => self.term(e, factor)?,
-            },
-            ExprKind::Locate(parent, extent, coordinate) => {
-                self.collect(&b::flat(parent, extent, coordinate), factor)?;
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => self.term(e, factor)?,
+        if let ExprKind::Literal(Literal::Int(n)) = e.kind {
+            self.constant = self.constant.checked_add(n.checked_mul(factor)?)?;
+            return Some(());
         }
-        Some(())
+        if let ExprKind::Binary(BinaryOp::Add, x, y) = &e.kind {
+            self.collect(x, factor)?;
+            return self.collect(y, factor);
+        }
+        if let ExprKind::Binary(BinaryOp::Sub, x, y) = &e.kind {
+            self.collect(x, factor)?;
+            return self.collect(y, factor.checked_neg()?);
+        }
+        if let ExprKind::Binary(BinaryOp::Mul, x, y) = &e.kind {
+            for (by, of) in [(x, y), (y, x)] {
+                if let ExprKind::Literal(Literal::Int(n)) = by.kind {
+                    return self.collect(of, factor.checked_mul(n)?);
+                }
+            }
+        }
+        if let ExprKind::Locate(parent, extent, coordinate) = &e.kind {
+            return self.collect(&b::flat(parent, extent, coordinate), factor);
+        }
+        self.term(e, factor)
     }
 
     fn term(&mut self, e: &Expr, factor: i64) -> Option<()> {
@@ -105,10 +92,7 @@ impl Linear {
             }
             !own
         });
-        let mut inside = false;
-        for (e, _) in &rest.terms {
-            visit::expr(e, &mut |node| inside |= node.kind == ExprKind::Var(var));
-        }
+        let inside = rest.terms.iter().any(|(e, _)| e.reads(var));
         (!inside).then(|| (factor, rest.to_expr()))
     }
 

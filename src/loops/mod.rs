@@ -9,6 +9,7 @@ pub mod interface;
 pub mod ir;
 pub mod lanes;
 pub mod linear;
+pub mod operands;
 pub mod print;
 pub mod reversed;
 pub mod simplify;

@@ -1,6 +1,6 @@
 //! The loop IR as text (`sparsec show --stage loops`).
 
-use super::ir::{Device, Expr, ExprKind, Kernel, Place, Stmt};
+use super::ir::{Device, Expr, ExprKind, Kernel, Place, Run, Stmt};
 use std::fmt::Write as _;
 
 /// The kernel's statements, indented.
@@ -57,26 +57,24 @@ fn one(k: &Kernel, stmt: &Stmt, depth: usize, out: &mut String) {
             tag,
             body,
         } => {
-            let mut kind = match tag.parallel {
-                Some(parallel) => format!(" {:?}", parallel.schedule),
-                None => String::new(),
-            };
-            if let Some(unit) = tag.gpu {
-                kind += &format!(" {:?}{:?}", unit.level, unit.axis);
-                if let Some(group) = unit.group {
-                    kind += &format!(" {:?} of {}", group.strategy, group.size);
+            let mut kind = match &tag.run {
+                Run::Serial => String::new(),
+                Run::Threads { schedule, .. } => format!(" {schedule:?}"),
+                Run::Lanes { .. } => " vector".to_string(),
+                Run::Unit { unit, .. } => {
+                    let group = unit.group.map_or(String::new(), |group| {
+                        format!(" {:?} of {}", group.strategy, group.size)
+                    });
+                    format!(" {:?}{:?}{group}", unit.level, unit.axis)
                 }
-            }
-            if tag.vector {
-                kind += " vector";
-            }
+            };
             if let Some(n) = tag.unroll {
                 kind += &format!(" unroll {n}");
             }
             if tag.reversed {
                 kind += " reversed";
             }
-            for (op, v) in &tag.reductions {
+            for (op, v) in tag.reductions() {
                 kind += &format!(" reduce {op:?} {}", var(*v));
             }
             let _ = writeln!(

@@ -6,9 +6,10 @@
 //! become so are marked: the runtime header keeps those compilers from making vectors of them.
 
 use super::device::{Definitions, definitions, inlined};
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, Stmt, VarId};
-use super::linear::{Linear, sub};
-use super::{build as b, visit};
+use super::ir::{Expr, ExprKind, Kernel, Stmt, VarId};
+use super::linear::Linear;
+use super::trips::Trips;
+use super::visit;
 
 /// gcc unrolls loops of so many iterations wholly on its own.
 const UNROLLED: i64 = 16;
@@ -45,10 +46,10 @@ fn list(
         } = stmt
         {
             // Lanes of a vector add up in any order.
-            if tag.vector {
+            if tag.is_vector() {
                 continue;
             }
-            let most = at_most(&inlined(lo, known), &inlined(hi, known));
+            let most = Trips::of(&inlined(lo, known), &inlined(hi, known)).most;
             let short = tag.unroll.is_some() || most.is_some_and(|n| n <= UNROLLED);
             if short {
                 unrolled.push(*var);
@@ -68,37 +69,17 @@ fn list(
 
 /// What a statement adds to a float, wherever that is.
 fn sum<'a>(kernel: &Kernel, stmt: &'a Stmt) -> Option<&'a Expr> {
-    let (ty, value) = match stmt {
-        Stmt::Assign {
-            var,
-            op: Some(_),
-            value,
-        } => (kernel.var(*var).ty, value),
-        Stmt::Store {
-            array,
-            op: Some(_),
-            value,
-            ..
-        } => (kernel.array(*array).elem, value),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::Store { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_)
-        | Stmt::Device(_) => return None,
+    let (ty, op, value) = if let Stmt::Assign { var, op, value } = stmt {
+        (kernel.var(*var).ty, op, value)
+    } else if let Stmt::Store {
+        array, op, value, ..
+    } = stmt
+    {
+        (kernel.array(*array).elem, op, value)
+    } else {
+        return None;
     };
+    op.as_ref()?;
     (ty.is_float() || ty.is_complex()).then_some(value)
 }
 
@@ -112,16 +93,4 @@ fn falls(e: &Expr, var: VarId, known: &Definitions) -> bool {
         }
     });
     found
-}
-
-/// The most iterations of a loop from `lo` to `hi`.
-fn at_most(lo: &Expr, hi: &Expr) -> Option<i64> {
-    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        return match (at_most(lo, x), at_most(lo, y)) {
-            (Some(x), Some(y)) => Some(x.min(y)),
-            (Some(n), None) | (None, Some(n)) => Some(n),
-            (None, None) => None,
-        };
-    }
-    b::as_int(&sub(hi, lo))
 }

@@ -5,6 +5,7 @@
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
 use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, Stmt, Storage, VarId};
+use super::operands::{ArrayUse, Operand, VarUse};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -39,32 +40,16 @@ pub fn divide_plainly(mut kernel: Kernel) -> Kernel {
 
 fn plain_bounds(body: &mut [Stmt]) {
     for stmt in body {
-        match stmt {
-            Stmt::For { lo, hi, .. } if is_natural(lo) => plain(hi),
-            Stmt::Let { init, .. } => {
-                if let ExprKind::Binary(BinaryOp::Max, lo, hi) = &mut init.kind
-                    && is_natural(lo)
-                {
-                    plain(hi);
-                }
-            }
-            Stmt::For { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Search { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        if let Stmt::For { lo, hi, .. } = stmt
+            && is_natural(lo)
+        {
+            plain(hi);
+        }
+        if let Stmt::Let { init, .. } = stmt
+            && let ExprKind::Binary(BinaryOp::Max, lo, hi) = &mut init.kind
+            && is_natural(lo)
+        {
+            plain(hi);
         }
         for inner in visit::bodies_mut(stmt) {
             plain_bounds(inner);
@@ -76,27 +61,11 @@ fn plain(e: &mut Expr) {
     let ExprKind::Binary(op, x, y) = &mut e.kind else {
         return;
     };
-    match op {
-        BinaryOp::Min => {
-            plain(x);
-            plain(y);
-        }
-        BinaryOp::FloorDiv if is_natural(y) && **y != super::build::int(0) => *op = BinaryOp::Div,
-        BinaryOp::FloorDiv
-        | BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Max
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => {}
+    if *op == BinaryOp::Min {
+        plain(x);
+        plain(y);
+    } else if *op == BinaryOp::FloorDiv && is_natural(y) && **y != super::build::int(0) {
+        *op = BinaryOp::Div;
     }
 }
 
@@ -104,12 +73,15 @@ fn is_natural(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Literal(Literal::Int(n)) if n >= 0)
 }
 
+/// The variables on whose values something depends. One that is only assigned is not used.
 fn used_vars(body: &[Stmt]) -> BTreeSet<VarId> {
     let mut used = visit::read_vars(body);
     visit::stmts(body, &mut |stmt| {
-        if let Stmt::Grow { capacity, .. } = stmt {
-            used.insert(*capacity);
-        }
+        stmt.operands(&mut |operand| {
+            if let Operand::Var(var, VarUse::Update) = operand {
+                used.insert(*var);
+            }
+        });
     });
     used
 }
@@ -120,37 +92,33 @@ fn count(body: &[Stmt]) -> usize {
     n
 }
 
-/// The arrays that something reads: whatever names them but what only writes.
+/// The arrays that something reads: whatever names them but what only makes and writes.
 fn read_arrays(body: &[Stmt]) -> BTreeSet<ArrayId> {
     let mut read = BTreeSet::new();
     visit::stmts(body, &mut |stmt| {
-        let mut named = visit::arrays(stmt);
-        match stmt {
-            Stmt::Store { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Free { .. } => {
-                // The array itself comes first, what expressions load behind it.
-                named.remove(0);
+        stmt.operands(&mut |operand| match operand {
+            Operand::Array(array, how) if !is_droppable(how) => {
+                read.insert(*array);
             }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
-        }
-        read.extend(named);
+            Operand::Expr(e) => visit::expr(e, &mut |node| {
+                if let ExprKind::Load { array, .. } = node.kind {
+                    read.insert(array);
+                }
+            }),
+            Operand::Array(..) | Operand::Var(..) | Operand::Body(_) => {}
+        });
     });
     read
+}
+
+/// Whether a statement of which an array has no more than this use is for that array alone.
+fn is_droppable(how: ArrayUse) -> bool {
+    match how {
+        ArrayUse::Write | ArrayUse::Alloc | ArrayUse::Declare | ArrayUse::Free => true,
+        ArrayUse::Alias | ArrayUse::Part | ArrayUse::Grow | ArrayUse::Read | ArrayUse::Exchange => {
+            false
+        }
+    }
 }
 
 /// Removes what writes, makes and frees arrays.
@@ -160,25 +128,14 @@ fn drop_arrays(body: &mut Vec<Stmt>, is_dead: &impl Fn(ArrayId) -> bool) {
             drop_arrays(inner, is_dead);
         }
     }
-    body.retain(|stmt| match stmt {
-        Stmt::Store { array, .. }
-        | Stmt::Fill { array, .. }
-        | Stmt::Alloc { array, .. }
-        | Stmt::Declare { array, .. }
-        | Stmt::Free { array } => !is_dead(*array),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => true,
+    body.retain(|stmt| {
+        let mut dead = false;
+        stmt.operands(&mut |operand| {
+            if let Operand::Array(array, how) = operand {
+                dead |= is_droppable(how) && is_dead(*array);
+            }
+        });
+        !dead
     });
 }
 
@@ -188,7 +145,7 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
             prune(inner, used);
         }
         if let Stmt::For { tag, .. } = stmt {
-            tag.reductions.retain(|(_, var)| used.contains(var));
+            tag.retain_reductions(|var| used.contains(&var));
         }
         if let Stmt::If {
             cond,
@@ -202,28 +159,12 @@ fn prune(body: &mut Vec<Stmt>, used: &BTreeSet<VarId>) {
             *then = std::mem::take(otherwise);
         }
     }
-    body.retain(|stmt| match stmt {
-        // A variable that is only assigned is not used either.
-        Stmt::Let { var, .. } | Stmt::Assign { var, .. } | Stmt::Search { var, .. } => {
-            used.contains(var)
+    body.retain(|stmt| {
+        if let Stmt::Let { var, .. } | Stmt::Assign { var, .. } | Stmt::Search { var, .. } = stmt {
+            return used.contains(var);
         }
-        Stmt::For { body, .. } => !body.is_empty(),
-        Stmt::If {
-            then, otherwise, ..
-        } => !(then.is_empty() && otherwise.is_empty()),
         // An empty while loop either never runs or never ends: it is never built.
-        Stmt::While { .. }
-        | Stmt::Store { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => true,
+        let is_block = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
+        !is_block || visit::bodies(stmt).iter().any(|inner| !inner.is_empty())
     });
 }

@@ -9,9 +9,10 @@
 //! through both is never indexed by a variable in the first, and stays in registers there.
 
 use super::build as b;
-use super::copy::{copied, declared, end_of_full};
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
+use super::copy::{copied, end_of_full};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
+use super::trips::Trips;
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -31,7 +32,7 @@ struct Splitter<'k> {
     kernel: &'k mut Kernel,
 }
 
-/// A loop's bound `min(count, rests...)`.
+/// The bound of a loop that makes `count` iterations, or fewer at the end of a range.
 struct Bound {
     count: i64,
     rests: Vec<Expr>,
@@ -44,10 +45,7 @@ impl Splitter<'_> {
         let mut last = 0;
         for (at, stmt) in body.iter().enumerate() {
             // Not yet known where the test would stand.
-            let mut inner = BTreeSet::new();
-            visit::stmts(&body[first.unwrap_or(at)..], &mut |s| {
-                declared(s, &mut inner)
-            });
+            let inner = visit::declared(&body[first.unwrap_or(at)..]);
             let mut here = Vec::new();
             tiles(std::slice::from_ref(stmt), &inner, &mut here);
             if here.is_empty() {
@@ -116,8 +114,7 @@ impl Splitter<'_> {
         else {
             return None;
         };
-        let serial =
-            tag.parallel.is_none() && tag.gpu.is_none() && !tag.vector && tag.unroll.is_none();
+        let serial = tag.is_serial() && tag.unroll.is_none();
         let (last, before) = body.split_last()?;
         let Stmt::If {
             cond,
@@ -195,68 +192,25 @@ impl Splitter<'_> {
 
 /// Whether a statement after `last` uses what those from `first` on declare.
 fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
-    let mut vars = BTreeSet::new();
-    let mut arrays = BTreeSet::new();
-    for stmt in &body[first..=last] {
-        declared(stmt, &mut vars);
-        if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {
-            arrays.insert(*array);
-        }
-    }
-    let mut used = false;
-    visit::stmts(&body[last + 1..], &mut |s| {
-        visit::own_exprs(s, &mut |e| {
-            visit::expr(e, &mut |node| match &node.kind {
-                ExprKind::Var(v) => used |= vars.contains(v),
-                ExprKind::Load { array, .. } => used |= arrays.contains(array),
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
-            });
-        });
-        if let Stmt::Assign { var, .. } = s {
-            used |= vars.contains(var);
-        }
-        if let Stmt::Store { array, .. } | Stmt::Fill { array, .. } = s {
-            used |= arrays.contains(array);
-        }
-    });
-    used
+    let own = &body[first..=last];
+    let vars: BTreeSet<VarId> = own.iter().filter_map(Stmt::declares).collect();
+    let arrays: BTreeSet<ArrayId> = own.iter().filter_map(Stmt::declares_array).collect();
+    let rest = &body[last + 1..];
+    let used: BTreeSet<VarId> = &visit::read_vars(rest) | &visit::changed(rest);
+    let named = |stmt: &Stmt| visit::arrays(stmt).iter().any(|a| arrays.contains(a));
+    !used.is_disjoint(&vars) || visit::any(rest, &named)
 }
 
 fn wanted(tag: &LoopTag) -> bool {
-    tag.vector || tag.unroll.is_some()
+    tag.is_vector() || tag.unroll.is_some()
 }
 
-/// The bound of a loop that makes a constant number of iterations, or fewer at the end of
-/// a range.
+/// The bound of a loop that is better split.
 fn bound(lo: &Expr, hi: &Expr, tag: &LoopTag) -> Option<Bound> {
-    if !wanted(tag) {
-        return None;
-    }
-    let mut bound = Bound {
-        count: i64::MAX,
-        rests: Vec::new(),
-    };
-    flatten(lo, hi, &mut bound);
-    (bound.count < i64::MAX && !bound.rests.is_empty()).then_some(bound)
-}
-
-fn flatten(lo: &Expr, hi: &Expr, bound: &mut Bound) {
-    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        flatten(lo, x, bound);
-        flatten(lo, y, bound);
-        return;
-    }
-    match Linear::of(&linear::sub(hi, lo)).and_then(|count| count.as_constant()) {
-        Some(n) => bound.count = bound.count.min(n),
-        None => bound.rests.push(hi.clone()),
-    }
+    wanted(tag).then_some(())?;
+    let Trips { most, rests } = Trips::of(lo, hi);
+    let count = most.filter(|_| !rests.is_empty())?;
+    Some(Bound { count, rests })
 }
 
 /// How many iterations come before the first in which `cond`, conditions `x >= y` that
@@ -280,13 +234,9 @@ fn full_iterations(cond: &Expr, var: VarId, lets: &[Stmt]) -> Option<Expr> {
         }
     }
     let (factor, rest) = difference.split(var)?;
-    let mut loads = false;
-    visit::expr(&rest, &mut |node| {
-        loads |= matches!(node.kind, ExprKind::Load { .. })
-    });
     let step = factor.checked_neg().filter(|&step| step > 0)?;
     let end = linear::add(&rest, &b::int(step));
-    (!loads).then(|| b::binary(BinaryOp::FloorDiv, end, b::int(step)))
+    (!rest.loads()).then(|| b::binary(BinaryOp::FloorDiv, end, b::int(step)))
 }
 
 /// The size of a tile and the number of elements, where at most one iteration is left
@@ -332,20 +282,8 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
         };
         for rest in bound.rests {
             let condition = full(lo, &rest, bound.count);
-            let mut known = true;
-            visit::expr(&condition, &mut |node| match &node.kind {
-                ExprKind::Var(v) => known &= !inner.contains(v),
-                ExprKind::Load { .. } => known = false,
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Select(..)
-                | ExprKind::Place(_) => {}
-            });
-            if known {
+            let unknown = |node: &Expr| matches!(node.kind, ExprKind::Var(v) if inner.contains(&v));
+            if !condition.loads() && !condition.any(unknown) {
                 found.push(condition);
             }
         }
@@ -377,7 +315,7 @@ fn keep_short(body: &mut [Stmt]) {
             && tag.unroll.is_some_and(|n| i64::from(n) >= bound.count)
         {
             let leaf = body.iter().all(|s| visit::bodies(s).is_empty());
-            if leaf && bound.count <= SHORT && !tag.vector {
+            if leaf && bound.count <= SHORT && !tag.is_vector() {
                 let at = b::var(*var, lo.ty);
                 let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *hi = b::add(lo.clone(), b::int(bound.count));

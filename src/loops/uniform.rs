@@ -172,11 +172,11 @@ impl Walk<'_> {
             }
             Stmt::For { var, lo, tag, .. } => {
                 let lo = self.found.units(lo, at.entered);
-                let unit = tag.gpu.map(Units::of).unwrap_or_default();
+                let unit = tag.gpu().map(Units::of).unwrap_or_default();
                 self.add(*var, lo.and(unit));
                 inside.entered = at.entered.and(unit);
                 inside.some = at.some.and(own).and(unit);
-                for (_, var) in &tag.reductions {
+                for (_, var) in tag.reductions() {
                     self.reduced.push((*var, unit));
                 }
             }
@@ -197,7 +197,7 @@ impl Walk<'_> {
             self.list(inner, inside);
         }
         if let Stmt::For { tag, .. } = stmt {
-            self.reduced.truncate(outer - tag.reductions.len());
+            self.reduced.truncate(outer - tag.reductions().len());
         }
     }
 

@@ -135,8 +135,8 @@ impl Verifier<'_> {
                 self.check(*step > 0, || "a loop does not advance".to_string());
                 let outer = (self.visible.clone(), self.parallel, self.lanes);
                 self.declare(*var);
-                self.parallel |= tag.parallel.is_some() || tag.gpu.is_some();
-                self.lanes |= tag.vector;
+                self.parallel |= tag.is_shared();
+                self.lanes |= tag.is_vector();
                 self.stmts(body);
                 (self.visible, self.parallel, self.lanes) = outer;
             }
@@ -189,13 +189,11 @@ impl Verifier<'_> {
             Stmt::Slice { offset: e, .. } | Stmt::Prefetch { index: e, .. } => self.index(e),
             Stmt::Assume { cond, .. } => self.condition(cond),
             Stmt::Device(device) => {
-                for e in device.exprs() {
-                    self.expr(e);
-                }
+                super::visit::own_exprs(stmt, &mut |e| self.expr(e));
                 if let Device::Reduce { var, .. } = device {
                     self.used(*var);
                 }
-                if let Some(body) = device.body() {
+                for body in super::visit::bodies(stmt) {
                     self.stmts(body);
                 }
             }

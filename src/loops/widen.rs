@@ -23,10 +23,11 @@ use super::build as b;
 use super::copy::{copied, end_of_full};
 use super::device::inlined;
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, Run, ScalarType, Stmt,
     UnaryOp, VarId,
 };
 use super::lanes::Lanes;
+use super::trips::Trips;
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -73,21 +74,24 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
             tag,
             body,
         } = stmt
-            && tag.vector
-            && tag.parallel.is_none()
+            && let Run::Lanes {
+                count: at_once,
+                reductions,
+            } = &mut tag.run
         {
-            if let Some(count) = b::as_int(&super::linear::sub(hi, lo)) {
-                tag.lanes = lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions);
-                if let Some(lanes) = tag.lanes {
+            let trips = Trips::of(lo, hi);
+            if let Some(count) = trips.constant() {
+                *at_once = lanes(kernel, Some(fixed), (*var, count, body), reductions);
+                if let Some(lanes) = *at_once {
                     tag.unroll = u32::try_from(count / i64::from(lanes)).ok();
                 }
-            } else if let Some((count, end)) = cut_short(lo, hi)
-                && lanes(kernel, Some(fixed), (*var, count, body), &tag.reductions)
+            } else if let (Some(count), Some(end)) = (trips.most, trips.rest())
+                && lanes(kernel, Some(fixed), (*var, count, body), reductions)
                     .is_some_and(|lanes| i64::from(lanes) == count)
                 && tested(*var, &end, body)
             {
                 *hi = b::add(lo.clone(), b::int(count));
-                tag.lanes = u32::try_from(count).ok();
+                *at_once = u32::try_from(count).ok();
                 tag.unroll = Some(1);
             }
         }
@@ -111,18 +115,17 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
     else {
         return None;
     };
-    let (_, sum) = tag.reductions.first()?;
+    let (_, sum) = tag.reductions().first()?;
     let count = i64::try_from(OPEN / kernel.var(*sum).ty.size()).ok()?;
     let plan = Lanes::of(*var, 1, body);
     let sums = body.iter().all(|s| !matches!(s, Stmt::Store { .. }));
-    let fits = tag.vector
-        && tag.parallel.is_none()
-        && b::as_int(&super::linear::sub(hi, lo)).is_none()
+    let fits = tag.is_vector()
+        && Trips::of(lo, hi).constant().is_none()
         && sums
         && body
             .iter()
             .any(|s| matches!(s, Stmt::Assign { value, .. } if plan.scatters(value)))
-        && lanes(kernel, None, (*var, count, body), &tag.reductions)
+        && lanes(kernel, None, (*var, count, body), tag.reductions())
             .is_some_and(|lanes| i64::from(lanes) == count);
     if !fits {
         return None;
@@ -139,9 +142,11 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         hi: end.clone(),
         step: 1,
         tag: LoopTag {
-            lanes: u32::try_from(count).ok(),
-            unroll: None,
-            ..tag.clone()
+            run: Run::Lanes {
+                count: u32::try_from(count).ok(),
+                reductions: tag.reductions().to_vec(),
+            },
+            ..LoopTag::default()
         },
         body: body.clone(),
     };
@@ -159,19 +164,6 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         init: b::add(lo.clone(), b::mul(vectors, b::int(count))),
     };
     Some([end, full, rest])
-}
-
-/// `count` and `end` of a loop to `min(lo + count, end)`.
-fn cut_short(lo: &Expr, hi: &Expr) -> Option<(i64, Expr)> {
-    let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind else {
-        return None;
-    };
-    let count = |e: &Expr| b::as_int(&super::linear::sub(e, lo));
-    match (count(x), count(y)) {
-        (Some(count), None) => Some((count, (**y).clone())),
-        (None, Some(count)) => Some((count, (**x).clone())),
-        (Some(_), Some(_)) | (None, None) => None,
-    }
 }
 
 /// Lets all lanes add to the workspace, those from `end` on zeros. Only sums of elements that
@@ -215,54 +207,36 @@ fn lanes(
     let mut stored: Vec<(ArrayId, Expr)> = Vec::new();
     let mut summed = BTreeSet::new();
     for stmt in body {
-        match stmt {
+        if let Stmt::Assign { var, op, value: e } = stmt {
             // A sum for each lane, which are added up after the loop.
-            Stmt::Assign {
-                var: sum,
-                op: Some(ReduceOp::Add),
-                value: e,
-            } if reductions.contains(&(ReduceOp::Add, *sum)) => {
-                same(&mut ty, kernel.var(*sum).ty)?;
-                value(kernel, &plan, e, &mut ty)?;
-                plan.is_wide(e).then_some(())?;
-                summed.insert(*sum);
-            }
+            let sum = (ReduceOp::Add, *var);
+            (*op == Some(sum.0) && reductions.contains(&sum)).then_some(())?;
+            same(&mut ty, kernel.var(*var).ty)?;
+            value(kernel, &plan, e, &mut ty)?;
+            plan.is_wide(e).then_some(())?;
+            summed.insert(*var);
+        } else if let Stmt::Let { var, init } = stmt {
             // Only subscripts know which lane it is.
-            Stmt::Let { var, init } if kernel.var(*var).ty == ScalarType::I64 => {
+            if kernel.var(*var).ty == ScalarType::I64 {
                 (!plan.is_wide(init) || told(&plan, init)).then_some(())?;
+            } else {
+                value(kernel, &plan, init, &mut ty)?;
             }
-            Stmt::Let { init, .. } => value(kernel, &plan, init, &mut ty)?,
-            Stmt::Store {
-                array,
-                index,
-                op,
-                value: e,
-                atomic: false,
-            } => {
-                (plan.stride(index)? == 1).then_some(())?;
-                matches!(op, None | Some(ReduceOp::Add | ReduceOp::Mul)).then_some(())?;
-                same(&mut ty, kernel.array(*array).elem)?;
-                value(kernel, &plan, e, &mut ty)?;
-                local |= is_fixed(array);
-                stored.push((*array, inlined(index, &plan.known)));
-            }
-            Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => return None,
+        } else if let Stmt::Store {
+            array,
+            index,
+            op: None | Some(ReduceOp::Add | ReduceOp::Mul),
+            value: e,
+            atomic: false,
+        } = stmt
+        {
+            (plan.stride(index)? == 1).then_some(())?;
+            same(&mut ty, kernel.array(*array).elem)?;
+            value(kernel, &plan, e, &mut ty)?;
+            local |= is_fixed(array);
+            stored.push((*array, inlined(index, &plan.known)));
+        } else {
+            return None;
         }
     }
     reductions
@@ -306,20 +280,13 @@ fn same(ty: &mut Option<ScalarType>, other: ScalarType) -> Option<()> {
 /// positions. What lanes load one by one otherwise gains nothing.
 fn told(plan: &Lanes, index: &Expr) -> bool {
     let (mut neighbours, mut others) = (false, false);
-    visit::expr(&inlined(index, &plan.known), &mut |node| match &node.kind {
-        ExprKind::Load { index, .. } => match plan.stride(index) {
-            Some(1) => neighbours = true,
-            Some(0) => {}
-            Some(_) | None => others = true,
-        },
-        ExprKind::Select(..) | ExprKind::Call(..) => others = true,
-        ExprKind::Literal(_)
-        | ExprKind::Var(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Locate(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Place(_) => {}
+    visit::expr(&inlined(index, &plan.known), &mut |node| {
+        if let ExprKind::Load { index, .. } = &node.kind {
+            let stride = plan.stride(index);
+            neighbours |= stride == Some(1);
+            others |= !matches!(stride, Some(0 | 1));
+        }
+        others |= matches!(node.kind, ExprKind::Select(..) | ExprKind::Call(..));
     });
     neighbours && !others
 }
@@ -327,33 +294,25 @@ fn told(plan: &Lanes, index: &Expr) -> bool {
 /// Sums and products of loads, and of what is the same in all lanes.
 fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -> Option<()> {
     same(ty, e.ty)?;
-    match &e.kind {
-        ExprKind::Load { array, index } => {
-            same(ty, kernel.array(*array).elem)?;
-            let stride = plan.stride(index);
-            (matches!(stride, Some(0 | 1)) || stride.is_none() && told(plan, index)).then_some(())
-        }
-        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) => {
-            value(kernel, plan, x, ty)?;
-            value(kernel, plan, y, ty)
-        }
-        ExprKind::Unary(UnaryOp::Neg, x) => value(kernel, plan, x, ty),
-        // Declared here as a value, or outside: the same in all lanes.
-        ExprKind::Var(v) => (*v != plan.var).then_some(()),
-        ExprKind::Literal(_) => Some(()),
-        ExprKind::Unary(UnaryOp::Not, _)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..)
-        | ExprKind::Place(_) => {
-            // Of no lane in particular.
-            let mut own = plan.is_wide(e);
-            visit::expr(&inlined(e, &plan.known), &mut |node| {
-                own |= node.kind == ExprKind::Var(plan.var);
-            });
-            (!own).then_some(())
-        }
+    if let ExprKind::Load { array, index } = &e.kind {
+        same(ty, kernel.array(*array).elem)?;
+        let stride = plan.stride(index);
+        return (matches!(stride, Some(0 | 1)) || stride.is_none() && told(plan, index))
+            .then_some(());
     }
+    if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) =
+        &e.kind
+    {
+        value(kernel, plan, x, ty)?;
+        return value(kernel, plan, y, ty);
+    }
+    if let ExprKind::Unary(UnaryOp::Neg, x) = &e.kind {
+        return value(kernel, plan, x, ty);
+    }
+    if let ExprKind::Var(v) = e.kind {
+        // Declared here as a value, or outside: the same in all lanes.
+        return (v != plan.var).then_some(());
+    }
+    // Of no lane in particular.
+    (!plan.is_wide(e) && !plan.varies(e)).then_some(())
 }

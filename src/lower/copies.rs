@@ -161,13 +161,12 @@ impl Lowerer<'_> {
         let first = b::mul(outer, b::int(THREADS));
         let at = b::add(first.clone(), inner);
         let own = self.load(all, b::locate(copy, count.clone(), at.clone()));
-        let tag = |level| LoopTag {
-            gpu: Some(ir::GpuUnit {
+        let tag = |level| {
+            LoopTag::over(ir::GpuUnit {
                 level,
                 axis: ir::Axis::X,
                 group: None,
-            }),
-            ..LoopTag::default()
+            })
         };
         let plain = |var, hi, tag, body| ir::Stmt::For {
             var,

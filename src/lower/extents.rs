@@ -3,9 +3,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::graph::{BoundKind, Relation};
 use crate::loops::build as b;
-use crate::loops::ir::{Expr, ExprKind};
+use crate::loops::ir::Expr;
 use crate::program::ir::{Bound, SizeExpr, VarId};
-use crate::scalar::Literal;
 
 impl Lowerer<'_> {
     /// The bounds of a variable of the program.
@@ -92,19 +91,7 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let extent = self.own_extent(*parent, scope)?;
-        Ok(match extent.kind {
-            ExprKind::Literal(Literal::Int(n)) => n % factor == 0,
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Locate(..)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => false,
-        })
+        Ok(b::as_int(&extent).is_some_and(|n| n % factor == 0))
     }
 
     /// The number of values of the inner part of a split or divided variable.

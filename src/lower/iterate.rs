@@ -368,7 +368,7 @@ impl Lowerer<'_> {
 fn begin_parallel(loops: &mut [ir::Stmt], mut prologue: Vec<ir::Stmt>) {
     for stmt in loops {
         if let ir::Stmt::For { tag, body, .. } = stmt
-            && (tag.parallel.is_some() || tag.gpu.is_some())
+            && tag.is_shared()
         {
             prologue.append(body);
             *body = prologue;

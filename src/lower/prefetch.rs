@@ -152,33 +152,12 @@ impl Reads {
         if found.is_some() {
             return found;
         }
-        match stmt {
-            Stmt::Let { var, init } => {
-                let value = self.start(init, maybe);
-                self.inner.insert(*var, value);
-            }
-            Stmt::For { var, lo, .. } => {
-                let value = self.start(lo, maybe);
-                self.inner.insert(*var, value);
-            }
-            Stmt::Search { var, .. } => {
-                self.inner.insert(*var, None);
-            }
-            Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Prefetch { .. }
-            | Stmt::Device(_)
-            | Stmt::Comment(_) => {}
+        if let Stmt::Let { var, init: e } | Stmt::For { var, lo: e, .. } = stmt {
+            let value = self.start(e, maybe);
+            self.inner.insert(*var, value);
+        }
+        if let Stmt::Search { var, .. } = stmt {
+            self.inner.insert(*var, None);
         }
         visit::bodies(stmt)
             .into_iter()
@@ -214,12 +193,14 @@ impl Reads {
             if let ExprKind::Var(v) = node.kind {
                 return self.inner.get(&v).cloned().flatten();
             }
-            let ExprKind::Binary(op, x, y) = &node.kind else {
+            let ExprKind::Locate(parent, extent, at) = &node.kind else {
                 return None;
             };
-            // Folds what is constant now.
-            Some(b::binary(*op, self.substituted(x), self.substituted(y)))
+            // What is fetched ahead may lie in no row: the sum, not its digits.
+            let [parent, extent, at] = [parent, extent, at].map(|e| self.substituted(e));
+            Some(b::flat(&parent, &extent, &at))
         });
+        b::fold(&mut value);
         value
     }
 }

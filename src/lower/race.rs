@@ -11,7 +11,7 @@ use crate::diagnostic::codes::{performance, schedule as codes};
 use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, Strategy};
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, Run, Strategy};
 use crate::loops::visit;
 use crate::program::ir::{ReduceOp, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -234,19 +234,24 @@ impl Lowerer<'_> {
 
     /// How the loop IR runs a loop.
     pub(super) fn loop_tag(&self, tag: &Tag, scope: &Scope) -> LoopTag {
-        let mut loop_tag = LoopTag {
-            unroll: tag.unroll,
-            ..LoopTag::default()
+        let reductions = scope.reductions.clone();
+        let run = match tag.parallel.as_ref().map(|parallel| parallel.unit) {
+            None => Run::Serial,
+            Some(Unit::CpuThread(schedule)) => Run::Threads {
+                schedule,
+                reductions,
+            },
+            Some(Unit::CpuVector) => Run::Lanes {
+                count: None,
+                reductions,
+            },
+            Some(Unit::Gpu(unit)) => Run::Unit { unit, reductions },
         };
-        if let Some(parallel) = &tag.parallel {
-            loop_tag.reductions.clone_from(&scope.reductions);
-            match parallel.unit {
-                Unit::CpuThread(schedule) => loop_tag.parallel = Some(ir::Parallel { schedule }),
-                Unit::CpuVector => loop_tag.vector = true,
-                Unit::Gpu(unit) => loop_tag.gpu = Some(unit),
-            }
+        LoopTag {
+            run,
+            unroll: tag.unroll,
+            reversed: false,
         }
-        loop_tag
     }
 
     /// `array[index] op= value`, atomically where iterations compete for it.

@@ -8,7 +8,9 @@ use crate::diagnostic::codes::performance;
 use crate::format::LevelKind;
 use crate::graph::{Relation, Starts, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, ScalarType, Storage};
+use crate::loops::ir::{
+    self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, Run, ScalarType, Storage,
+};
 use crate::program::ir::VarId;
 
 /// What was found before the loops over the tiles of positions.
@@ -164,10 +166,16 @@ impl Lowerer<'_> {
                 threads |= matches!(unit, Some(Unit::CpuThread(_)));
             }
         });
-        LoopTag {
-            parallel: threads.then_some(ir::Parallel {
+        let run = if threads {
+            Run::Threads {
                 schedule: OmpSchedule::Default,
-            }),
+                reductions: Vec::new(),
+            }
+        } else {
+            Run::Serial
+        };
+        LoopTag {
+            run,
             ..LoopTag::default()
         }
     }

@@ -15,20 +15,12 @@ use std::collections::BTreeSet;
 
 /// `start + hi`, where what is constant counts from `begin`, the name of `start`.
 pub(super) fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
-    match &hi.kind {
-        ir::ExprKind::Binary(BinaryOp::Min, x, y) => {
-            b::min(tile_end(start, x, begin), tile_end(start, y, begin))
-        }
-        ir::ExprKind::Literal(_) => b::add(begin.unwrap_or(start).clone(), hi.clone()),
-        ir::ExprKind::Var(_)
-        | ir::ExprKind::Load { .. }
-        | ir::ExprKind::Unary(..)
-        | ir::ExprKind::Binary(..)
-        | ir::ExprKind::Call(..)
-        | ir::ExprKind::Cast(_)
-        | ir::ExprKind::Locate(..)
-        | ir::ExprKind::Select(..)
-        | ir::ExprKind::Place(_) => linear::add(start, hi),
+    if let ir::ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
+        return b::min(tile_end(start, x, begin), tile_end(start, y, begin));
+    }
+    match b::as_int(hi) {
+        Some(_) => b::add(begin.unwrap_or(start).clone(), hi.clone()),
+        None => linear::add(start, hi),
     }
 }
 

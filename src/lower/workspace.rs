@@ -6,9 +6,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::graph::{Space, Stmt, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ExprKind, GpuLevel, GpuUnit};
+use crate::loops::ir::{self, GpuLevel, GpuUnit};
 use crate::program::ir::{TensorId, VarId};
-use crate::scalar::Literal;
 
 /// Bytes that a workspace may take on the stack of its thread.
 const MOST_ON_STACK: i64 = 32 * 1024;
@@ -27,21 +26,9 @@ impl Lowerer<'_> {
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();
         let count = self.element_count(temp);
-        let constant = match count.kind {
-            ExprKind::Literal(Literal::Int(n)) => u64::try_from(n)
-                .ok()
-                .filter(|_| n > 0 && n.saturating_mul(ty.size() as i64) <= MOST_ON_STACK),
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Locate(..)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => None,
-        };
+        let constant = b::as_int(&count)
+            .filter(|n| *n > 0 && n.saturating_mul(ty.size() as i64) <= MOST_ON_STACK)
+            .and_then(|n| u64::try_from(n).ok());
         let mut array = self.storage[&temp].values;
         if constant.is_some() || scope.threaded {
             // Declared where it is used, which may be in several places.

@@ -62,19 +62,11 @@ pub(super) fn introduce(kernel: &mut Kernel) {
 
 fn replace(body: &mut [Stmt], known: &[(ArrayId, Expr, Expr)]) {
     visit::replace_exprs(body, &mut |e| {
-        let load = match &e.kind {
-            ExprKind::Cast(inner) if e.ty == ScalarType::I64 => inner,
-            ExprKind::Load { .. } if e.ty == ScalarType::I64 => e,
-            ExprKind::Literal(_)
-            | ExprKind::Var(_)
-            | ExprKind::Load { .. }
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Locate(..)
-            | ExprKind::Select(..)
-            | ExprKind::Place(_) => return None,
+        (e.ty == ScalarType::I64).then_some(())?;
+        let load = if let ExprKind::Cast(inner) = &e.kind {
+            inner
+        } else {
+            e
         };
         let ExprKind::Load { array, index } = &load.kind else {
             return None;
@@ -132,29 +124,10 @@ fn remove(body: &mut Vec<Stmt>, plain: &[(VarId, Expr)]) {
 fn refold(body: &mut [Stmt]) {
     for stmt in body {
         for e in visit::own_exprs_mut(stmt) {
-            *e = folded(e);
+            b::fold(e);
         }
         for inner in visit::bodies_mut(stmt) {
             refold(inner);
         }
-    }
-}
-
-fn folded(e: &Expr) -> Expr {
-    match &e.kind {
-        ExprKind::Binary(op, x, y) => b::binary(*op, folded(x), folded(y)),
-        ExprKind::Cast(a) => b::cast(e.ty, folded(a)),
-        ExprKind::Select(c, x, y) => b::select(folded(c), folded(x), folded(y)),
-        ExprKind::Locate(p, n, c) => b::locate(folded(p), folded(n), folded(c)),
-        ExprKind::Unary(op, a) => b::unary(*op, folded(a)),
-        ExprKind::Call(func, args) => b::call(*func, args.iter().map(folded).collect(), e.ty),
-        ExprKind::Load { array, index } => Expr {
-            kind: ExprKind::Load {
-                array: *array,
-                index: Box::new(folded(index)),
-            },
-            ty: e.ty,
-        },
-        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Place(_) => e.clone(),
     }
 }

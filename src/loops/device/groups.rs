@@ -131,47 +131,22 @@ pub(super) fn refuse_divergence(body: &[Stmt], var: VarId) -> Result<(), Refusal
 }
 
 fn diverges(body: &[Stmt], own: &mut BTreeSet<VarId>) -> Result<(), Refusal> {
-    let depends = |e: &Expr, own: &BTreeSet<VarId>| {
-        let mut found = false;
-        visit::expr(e, &mut |node| {
-            if let ExprKind::Var(v) = node.kind {
-                found |= own.contains(&v);
-            }
-        });
-        found
-    };
     for stmt in body {
         let mut any = false;
-        visit::own_exprs(stmt, &mut |e| any |= depends(e, own));
-        match stmt {
-            Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::Assign { var, .. } if any => {
-                own.insert(*var);
-            }
-            Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } => {
-                let inside = visit::bodies(stmt).into_iter().any(has_segments);
-                if any && inside {
-                    return Err(Refusal::new(
-                        "threads of a segment group would not all come to where it reduces",
-                        "a loop around the result depends on the element at hand; bring it \
-                         outside the loop of the group, or reduce with Atomics",
-                    ));
-                }
-            }
-            Stmt::Let { .. }
-            | Stmt::Search { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        visit::own_exprs(stmt, &mut |e| {
+            any |= e.any(|node| matches!(node.kind, ExprKind::Var(v) if own.contains(&v)));
+        });
+        if any && visit::bodies(stmt).into_iter().any(has_segments) {
+            return Err(Refusal::new(
+                "threads of a segment group would not all come to where it reduces",
+                "a loop around the result depends on the element at hand; bring it \
+                 outside the loop of the group, or reduce with Atomics",
+            ));
+        }
+        if let Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::Assign { var, .. } = stmt
+            && any
+        {
+            own.insert(*var);
         }
         for inner in visit::bodies(stmt) {
             diverges(inner, own)?;

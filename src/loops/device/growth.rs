@@ -26,9 +26,7 @@ pub(super) struct Growth {
 
 /// Whether a statement makes room.
 pub(super) fn grows(body: &[Stmt]) -> bool {
-    let mut found = false;
-    visit::stmts(body, &mut |s| found |= matches!(s, Stmt::Grow { .. }));
-    found
+    visit::any(body, &|s| matches!(s, Stmt::Grow { .. }))
 }
 
 /// Whether the statements have begun to fill an array that grows.
@@ -78,26 +76,10 @@ impl Growth {
     /// Whether the statement declares a capacity or allocates up to one: that becomes
     /// the host's.
     pub(super) fn take_room(&self, stmt: &Stmt) -> bool {
-        match stmt {
-            Stmt::Let { var, .. } => self.groups.iter().any(|(c, _)| c == var),
-            Stmt::Alloc { array, .. } => self.arrays().any(|a| a == array),
-            Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => false,
+        if let Stmt::Let { var, .. } = stmt {
+            return self.groups.iter().any(|(c, _)| c == var);
         }
+        matches!(stmt, Stmt::Alloc { array, .. } if self.arrays().any(|a| a == array))
     }
 
     /// Whether the statement declares a capacity: the first of what appends.
@@ -110,13 +92,10 @@ impl Growth {
         if matches!(stmt, Stmt::Alloc { .. } | Stmt::Free { .. }) {
             return true;
         }
-        let mut found = false;
-        visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-            found |= visit::arrays(s)
-                .iter()
-                .any(|a| self.arrays().any(|own| own == a));
-        });
-        found
+        let own = |a: &ArrayId| self.arrays().any(|own| own == a);
+        visit::any(std::slice::from_ref(stmt), &|s| {
+            visit::arrays(s).iter().any(own)
+        })
     }
 
     /// The growth of what `body` appends to.
@@ -203,56 +182,37 @@ fn guard(body: &mut [Stmt], groups: &[(VarId, Vec<ArrayId>)], needs: ArrayId) {
         for inner in visit::bodies_mut(stmt) {
             guard(inner, groups, needs);
         }
-        let guarded = match stmt {
-            Stmt::Store { array, index, .. } => {
-                capacity(*array).map(|room| b::lt(index.clone(), room))
-            }
-            Stmt::Fill {
-                array,
-                start,
-                count,
-                ..
-            } => {
-                if let Some(room) = capacity(*array) {
-                    *count = b::min(count.clone(), b::sub(room, start.clone()));
-                }
-                None
-            }
-            Stmt::Grow {
-                capacity, needed, ..
-            } => {
-                let at = groups.iter().position(|(c, _)| c == capacity).unwrap_or(0);
-                *stmt = Stmt::Store {
-                    array: needs,
-                    index: b::int(i64::try_from(at).unwrap_or(0)),
-                    op: Some(ReduceOp::Max),
-                    value: needed.clone(),
-                    atomic: false,
-                };
-                None
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => None,
-        };
-        if let Some(cond) = guarded {
+        if let Stmt::Fill {
+            array,
+            start,
+            count,
+            ..
+        } = stmt
+            && let Some(room) = capacity(*array)
+        {
+            *count = b::min(count.clone(), b::sub(room, start.clone()));
+        }
+        if let Stmt::Store { array, index, .. } = stmt
+            && let Some(room) = capacity(*array)
+        {
+            let cond = b::lt(index.clone(), room);
             let inner = std::mem::replace(stmt, Stmt::Comment(String::new()));
             *stmt = Stmt::If {
                 cond,
                 then: vec![inner],
                 otherwise: Vec::new(),
+            };
+        } else if let Stmt::Grow {
+            capacity, needed, ..
+        } = stmt
+        {
+            let at = groups.iter().position(|(c, _)| c == capacity).unwrap_or(0);
+            *stmt = Stmt::Store {
+                array: needs,
+                index: b::int(i64::try_from(at).unwrap_or(0)),
+                op: Some(ReduceOp::Max),
+                value: needed.clone(),
+                atomic: false,
             };
         }
     }

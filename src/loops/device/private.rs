@@ -13,6 +13,7 @@ use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
     VarId,
 };
+use crate::loops::trips::Trips;
 use crate::loops::{linear, visit};
 use std::collections::BTreeSet;
 
@@ -105,10 +106,7 @@ fn declare(
             lo: b::int(0),
             hi: b::int(count),
             step: 1,
-            tag: LoopTag {
-                unroll: u32::try_from(count).ok(),
-                ..LoopTag::default()
-            },
+            tag: LoopTag::unrolled(u32::try_from(count).ok()),
             body: vec![Stmt::Store {
                 array,
                 index: b::var(e, ScalarType::I64),
@@ -182,10 +180,10 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
             continue;
         };
         let known = vars.iter().find(|(v, _)| v == var);
-        let (Some((_, extent)), None, true) = (known, tag.gpu, *lo == b::int(0)) else {
+        let (Some((_, extent)), None, true) = (known, tag.gpu(), *lo == b::int(0)) else {
             continue;
         };
-        if *extent > MOST_UNROLLED || !tag.reductions.is_empty() {
+        if *extent > MOST_UNROLLED {
             continue;
         }
         let whole = b::int(*extent);
@@ -198,24 +196,16 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
             }];
             *hi = whole;
         }
-        *tag = LoopTag {
-            unroll: u32::try_from(*extent).ok(),
-            ..LoopTag::default()
-        };
+        *tag = LoopTag::unrolled(u32::try_from(*extent).ok());
     }
 }
 
 /// `value < hi`, where `value < extent` holds, without a division.
 fn below(value: &Expr, hi: &Expr, extent: i64) -> Expr {
-    if let ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        let whole = b::int(extent);
-        if **x == whole {
-            return below(value, y, extent);
-        }
-        if **y == whole {
-            return below(value, x, extent);
-        }
-    }
+    let trips = Trips::of(&b::int(0), hi);
+    let short = trips.most.is_some_and(|most| most < extent);
+    let rest = trips.rest().filter(|_| !short);
+    let hi = rest.as_ref().unwrap_or(hi);
     // v < floor(x / n) if and only if n v < x - (n - 1)
     if let ExprKind::Binary(BinaryOp::FloorDiv, x, y) = &hi.kind
         && let ExprKind::Literal(Literal::Int(n)) = y.kind
@@ -287,45 +277,24 @@ impl Rewrite<'_> {
                 })
             });
         }
-        match stmt {
-            Stmt::Store {
-                array,
-                index,
-                op,
-                value,
-                ..
-            } if *array == self.scan.array => match self.scalar {
-                Some(var) => {
-                    *stmt = Stmt::Assign {
-                        var,
-                        op: *op,
-                        value: value.clone(),
-                    };
-                }
-                None => {
-                    if let Some(own) = self.index(index) {
-                        *index = own;
-                    }
-                }
-            },
-            Stmt::Declare { .. }
-            | Stmt::Store { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        if let Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            ..
+        } = stmt
+            && *array == self.scan.array
+        {
+            if let Some(var) = self.scalar {
+                *stmt = Stmt::Assign {
+                    var,
+                    op: *op,
+                    value: value.clone(),
+                };
+            } else if let Some(own) = self.index(index) {
+                *index = own;
+            }
         }
     }
 }

@@ -50,57 +50,32 @@ pub(super) fn size_rooms(
 /// The expression with what cancels out left out.
 fn tidied(e: &Expr) -> Expr {
     let mut e = e.clone();
-    visit::replace_expr(&mut e, &mut |node| match &node.kind {
-        ExprKind::Binary(BinaryOp::Sub, x, y) => Some(linear::sub(x, y)),
-        ExprKind::Binary(..)
-        | ExprKind::Literal(_)
-        | ExprKind::Var(_)
-        | ExprKind::Load { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..)
-        | ExprKind::Place(_) => None,
+    visit::replace_expr(&mut e, &mut |node| {
+        let ExprKind::Binary(BinaryOp::Sub, x, y) = &node.kind else {
+            return None;
+        };
+        Some(linear::sub(x, y))
     });
     e
 }
 
 /// A number that the product of counts does not exceed, without the variables.
 fn most_units(e: &Expr, loops: &BTreeSet<VarId>) -> Option<Expr> {
-    let mut free = true;
-    visit::expr(e, &mut |node| {
-        if let ExprKind::Var(v) = node.kind {
-            free &= !loops.contains(&v);
-        }
-    });
-    if free {
+    if !e.any(|node| matches!(node.kind, ExprKind::Var(v) if loops.contains(&v))) {
         return Some(e.clone());
     }
     let ExprKind::Binary(op, x, y) = &e.kind else {
         return None;
     };
     let (x, y) = (most_units(x, loops), most_units(y, loops));
-    match op {
-        BinaryOp::Min => match (x, y) {
+    if *op == BinaryOp::Min {
+        return match (x, y) {
             (Some(x), Some(y)) => Some(b::min(x, y)),
             (one, None) | (None, one) => one,
-        },
-        BinaryOp::Mul | BinaryOp::Max => Some(b::binary(*op, x?, y?)),
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::FloorDiv
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => None,
+        };
     }
+    matches!(op, BinaryOp::Mul | BinaryOp::Max).then_some(())?;
+    Some(b::binary(*op, x?, y?))
 }
 
 fn each_alloc(body: &mut [Stmt], f: &mut impl FnMut(ArrayId, &mut Expr)) {

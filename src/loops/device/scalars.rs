@@ -169,7 +169,7 @@ fn vars(stmt: &Stmt) -> Vec<VarId> {
         found.push(*var);
     }
     if let Stmt::For { tag, .. } = stmt {
-        found.extend(tag.reductions.iter().map(|(_, v)| *v));
+        found.extend(tag.reductions().iter().map(|(_, v)| *v));
     }
     found
 }
@@ -201,10 +201,10 @@ fn in_memory(
         let mut own = moved.clone();
         let mut after = Vec::new();
         if let Stmt::For { tag, .. } = &mut stmt
-            && tag.gpu.is_some()
+            && tag.gpu().is_some()
             && serial
         {
-            for (op, var) in tag.reductions.clone() {
+            for (op, var) in tag.reductions().to_vec() {
                 let Some(array) = own.remove(&var) else {
                     continue;
                 };
@@ -219,7 +219,7 @@ fn in_memory(
         for e in visit::own_exprs_mut(&mut stmt) {
             load(e, &own);
         }
-        let units = matches!(&stmt, Stmt::For { tag, .. } if tag.gpu.is_some());
+        let units = matches!(&stmt, Stmt::For { tag, .. } if tag.gpu().is_some());
         for inner in visit::bodies_mut(&mut stmt) {
             let old = std::mem::take(inner);
             *inner = in_memory(kernel, old, &own, serial && !units);

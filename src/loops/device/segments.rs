@@ -121,10 +121,10 @@ impl Cutter<'_> {
         let begun = growth::appends(&self.run, &self.growth);
         let own = touched(std::slice::from_ref(stmt));
         let mut named = visit::read_vars(std::slice::from_ref(stmt));
-        named.extend(changed(std::slice::from_ref(stmt)));
+        named.extend(visit::changed(std::slice::from_ref(stmt)));
         let apart = touched(&self.run).is_disjoint(&own)
-            && super::shape::declared(&self.run).is_disjoint(&named)
-            && changed(&self.run).is_disjoint(&named);
+            && visit::declared(&self.run).is_disjoint(&named)
+            && visit::changed(&self.run).is_disjoint(&named);
         if !begun || !apart {
             self.flush();
         }
@@ -154,209 +154,130 @@ impl Cutter<'_> {
         if self.growth.take_room(&stmt) {
             return Ok(());
         }
-        match &stmt {
-            Stmt::Let { var, init } if !self.kernel.var(*var).mutable && self.known(init) => {
-                self.host.insert(*var);
-                self.segments.push(Segment::Host(stmt));
+        if let Stmt::Let { var, init } = &stmt
+            && !self.kernel.var(*var).mutable
+            && self.known(init)
+        {
+            self.host.insert(*var);
+            self.segments.push(Segment::Host(stmt));
+        } else if let Stmt::Alloc { array, count, .. } = &stmt {
+            if !self.known(count) {
+                return Err(Refusal::new(
+                    format!(
+                        "the size of `{}` depends on data that lie on the device",
+                        self.kernel.array(*array).name
+                    ),
+                    "`bound` the loop that it is as large as",
+                ));
             }
-            Stmt::Alloc { array, count, .. } => {
-                if !self.known(count) {
-                    return Err(Refusal::new(
-                        format!(
-                            "the size of `{}` depends on data that lie on the device",
-                            self.kernel.array(*array).name
-                        ),
-                        "`bound` the loop that it is as large as",
-                    ));
-                }
-                self.segments.push(Segment::Host(stmt));
-            }
-            Stmt::Declare { array, count } => {
-                self.shared.push(Segment::Host(Stmt::Alloc {
-                    array: *array,
-                    count: b::int(i64::try_from(*count).unwrap_or(i64::MAX)),
-                    zeroed: false,
-                }));
-            }
+            self.segments.push(Segment::Host(stmt));
+        } else if let Stmt::Declare { array, count } = &stmt {
+            self.shared.push(Segment::Host(Stmt::Alloc {
+                array: *array,
+                count: b::int(i64::try_from(*count).unwrap_or(i64::MAX)),
+                zeroed: false,
+            }));
+        } else if matches!(stmt, Stmt::Free { .. }) {
             // Memory of the device is given back by whoever gave it.
-            Stmt::Free { .. } => {}
-            Stmt::Fill { start, count, .. } if self.known(start) && self.known(count) => {
-                self.flush_for(&stmt);
-                self.segments.push(Segment::Fill(stmt));
-            }
-            Stmt::For {
-                var,
-                lo,
-                hi,
-                step: 1,
-                tag,
-                body,
-            } if self.known(lo)
-                && self.known(hi)
-                && tag.gpu.is_none()
-                && self.only_sets(&stmt)
-                && self.stands_alone(*var, body) =>
-            {
-                self.flush_for(&stmt);
-                self.segments.push(Segment::Each(stmt));
-            }
-            Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } if has_blocks(&stmt) => {
-                self.flush_for(&stmt);
-                self.blocks(stmt)?;
-            }
-            Stmt::Assume { cond, .. } if self.known(cond) => {
-                self.segments.push(Segment::Host(stmt));
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => self.run.push(stmt),
+        } else if matches!(&stmt, Stmt::Fill { start, count, .. }
+            if self.known(start) && self.known(count))
+        {
+            self.flush_for(&stmt);
+            self.segments.push(Segment::Fill(stmt));
+        } else if self.only_sets(&stmt) {
+            self.flush_for(&stmt);
+            self.segments.push(Segment::Each(stmt));
+        } else if has_blocks(&stmt) {
+            self.flush_for(&stmt);
+            self.blocks(stmt)?;
+        } else if matches!(&stmt, Stmt::Assume { cond, .. } if self.known(cond)) {
+            self.segments.push(Segment::Host(stmt));
+        } else {
+            self.run.push(stmt);
         }
         Ok(())
     }
 
-    /// Whether the iterations of a loop only set elements, each its own.
+    /// Whether the statement is a loop of the host whose iterations only set elements.
     fn only_sets(&self, stmt: &Stmt) -> bool {
-        let known = Definitions::new();
-        match (stmt, Around::of(stmt, &known)) {
-            (Stmt::For { var, body, .. }, Some(around)) => only_sets(body, *var, &[around], &known),
-            (_, _) => false,
-        }
+        let Stmt::For {
+            var,
+            lo,
+            hi,
+            step: 1,
+            tag,
+            body,
+        } = stmt
+        else {
+            return false;
+        };
+        let around: Vec<Around> = Around::of(stmt, &Definitions::new()).into_iter().collect();
+        self.known(lo)
+            && self.known(hi)
+            && tag.gpu().is_none()
+            && only_sets(body, *var, &around, &Definitions::new())
+            && self.stands_alone(*var, body)
     }
 
     /// Whether the body of a loop over `var` reads no variables but its own and the host's.
     fn stands_alone(&self, var: VarId, body: &[Stmt]) -> bool {
-        let own = super::shape::declared(body);
+        let own = visit::declared(body);
         visit::read_vars(body)
             .iter()
             .all(|v| *v == var || own.contains(v) || self.host.contains(v))
     }
 
     /// A statement with loops over blocks.
-    fn blocks(&mut self, stmt: Stmt) -> Result<(), Refusal> {
-        let refused = || {
-            Refusal::new(
+    fn blocks(&mut self, mut stmt: Stmt) -> Result<(), Refusal> {
+        if matches!(&stmt, Stmt::For { tag, .. } if tag.gpu().is_some()) {
+            self.segments.push(Segment::Grid(vec![stmt]));
+            return Ok(());
+        }
+        // What appends is tried again as a whole, in one launch.
+        if growth::grows(std::slice::from_ref(&stmt)) {
+            return Err(Refusal::new(
+                "a loop over blocks stands inside a loop that appends to a result",
+                "share out its iterations to threads, or store the result dense",
+            ));
+        }
+        let mut known = !matches!(stmt, Stmt::While { .. });
+        visit::own_exprs(&stmt, &mut |e| known &= self.known(e));
+        if !known {
+            return Err(Refusal::new(
                 "a loop over blocks stands inside a loop that only the device can count",
                 "bring the loop over blocks outside, or share out its iterations to threads",
-            )
-        };
-        match stmt {
-            Stmt::For { ref tag, .. } if tag.gpu.is_some() => {
-                self.segments.push(Segment::Grid(vec![stmt]));
-            }
-            // What appends is tried again as a whole, in one launch.
-            _ if growth::grows(std::slice::from_ref(&stmt)) => {
-                return Err(Refusal::new(
-                    "a loop over blocks stands inside a loop that appends to a result",
-                    "share out its iterations to threads, or store the result dense",
-                ));
-            }
-            Stmt::For {
-                var,
-                lo,
-                hi,
-                step,
-                tag,
-                body,
-            } => {
-                if !self.known(&lo) || !self.known(&hi) {
-                    return Err(refused());
-                }
-                let mut host = self.host.clone();
-                host.insert(var);
-                let (shared, inner) = cut_with(self.kernel, host, Growth::default(), body)?;
-                self.shared.extend(shared);
-                let head = Stmt::For {
-                    var,
-                    lo,
-                    hi,
-                    step,
-                    tag,
-                    body: Vec::new(),
-                };
-                self.segments.push(Segment::Control(head, vec![inner]));
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                if !self.known(&cond) {
-                    return Err(refused());
-                }
-                let mut inner = Vec::new();
-                for body in [then, otherwise] {
-                    let (shared, segments) =
-                        cut_with(self.kernel, self.host.clone(), Growth::default(), body)?;
-                    self.shared.extend(shared);
-                    inner.push(segments);
-                }
-                let head = Stmt::If {
-                    cond,
-                    then: Vec::new(),
-                    otherwise: Vec::new(),
-                };
-                self.segments.push(Segment::Control(head, inner));
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::While { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => return Err(refused()),
+            ));
         }
+        let mut host = self.host.clone();
+        host.extend(stmt.declares());
+        let mut inner = Vec::new();
+        for body in visit::bodies_mut(&mut stmt) {
+            let body = std::mem::take(body);
+            let (shared, segments) = cut_with(self.kernel, host.clone(), Growth::default(), body)?;
+            self.shared.extend(shared);
+            inner.push(segments);
+        }
+        self.segments.push(Segment::Control(stmt, inner));
         Ok(())
     }
 }
 
 fn is_known(e: &Expr, host: &BTreeSet<VarId>) -> bool {
-    let mut known = true;
-    visit::expr(e, &mut |node| match &node.kind {
-        ExprKind::Var(v) => known &= host.contains(v),
-        ExprKind::Load { .. } => known = false,
-        // How many there are is known once launches have their sizes.
-        ExprKind::Place(place) => known &= *place == Place::Threads,
-        ExprKind::Literal(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..) => {}
-    });
-    known
+    let unknown = |v: &VarId| !host.contains(v);
+    !e.any(|node| {
+        matches!(&node.kind, ExprKind::Var(v) if unknown(v))
+            || matches!(node.kind, ExprKind::Load { .. })
+            // How many there are is known once launches have their sizes.
+            || matches!(node.kind, ExprKind::Place(place) if place != Place::Threads)
+    })
 }
 
 /// Whether a loop inside is shared out to blocks.
 pub(super) fn has_blocks(stmt: &Stmt) -> bool {
-    let mut found = false;
-    visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-        if let Stmt::For { tag, .. } = s {
-            found |= tag.gpu.is_some_and(|unit| unit.level == GpuLevel::Block);
-        }
-    });
-    found
+    visit::any(
+        std::slice::from_ref(stmt),
+        &|s| matches!(s, Stmt::For { tag, .. } if tag.gpu().is_some_and(|unit| unit.level == GpuLevel::Block)),
+    )
 }
 
 /// Turns a segment into host statements.
@@ -433,34 +354,4 @@ pub(super) fn launch(
 /// Whether the literal is zero.
 pub(super) fn is_literal(e: &Expr, value: Literal) -> bool {
     matches!(e.kind, ExprKind::Literal(l) if l.same_value(value))
-}
-
-/// The variables that change inside.
-fn changed(body: &[Stmt]) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| match stmt {
-        Stmt::Assign { var, .. } => {
-            found.insert(*var);
-        }
-        Stmt::For { tag, .. } => found.extend(tag.reductions.iter().map(|(_, var)| *var)),
-        Stmt::Grow { capacity, .. } => {
-            found.insert(*capacity);
-        }
-        Stmt::Let { .. }
-        | Stmt::Store { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => {}
-    });
-    found
 }

@@ -82,7 +82,7 @@ impl Shape {
             return;
         };
         let count = counts.fold(first, b::max);
-        let host = !reads_device(&count, known, &declared(body));
+        let host = !reads_device(&count, known, &visit::declared(body));
         let (most, exact) = match (axis, own.len(), uses_rooms(body)) {
             (Axis::X, 1, false) => (SOME_BLOCKS, host),
             (Axis::X, _, _) => (SOME_BLOCKS, false),
@@ -184,7 +184,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
             body: inner,
             ..
         } = stmt
-            && let Some(unit) = tag.gpu
+            && let Some(unit) = tag.gpu()
         {
             inside |= unit.level == GpuLevel::Warp;
             let mut group = unit.group.map_or(1, |g| g.size);
@@ -200,7 +200,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
                 hi: hi.clone(),
                 most: most(hi, lo, known),
                 in_warp,
-                reduces: !tag.reductions.is_empty(),
+                reduces: !tag.reductions().is_empty(),
                 group: if unit.level == GpuLevel::Thread {
                     group
                 } else {
@@ -216,43 +216,18 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
 
 /// Whether the value needs what lies on the device, or what the launch declares.
 fn reads_device(e: &Expr, known: &Definitions, declared: &BTreeSet<VarId>) -> bool {
-    let mut found = false;
-    visit::expr(&inlined(e, known), &mut |node| {
-        found |= match &node.kind {
-            ExprKind::Load { .. } | ExprKind::Place(_) => true,
-            ExprKind::Var(v) => declared.contains(v),
-            ExprKind::Literal(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Locate(..)
-            | ExprKind::Select(..) => false,
-        };
-    });
-    found
-}
-
-/// The variables that `body` declares.
-pub(super) fn declared(body: &[Stmt]) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
-    visit::stmts(body, &mut |stmt| {
-        if let Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::For { var, .. } = stmt {
-            found.insert(*var);
-        }
-    });
-    found
+    let own = |v: &VarId| declared.contains(v);
+    inlined(e, known).any(|node| {
+        matches!(&node.kind, ExprKind::Load { .. } | ExprKind::Place(_))
+            || matches!(&node.kind, ExprKind::Var(v) if own(v))
+    })
 }
 
 /// Whether units have parts of an array of their own.
 fn uses_rooms(body: &[Stmt]) -> bool {
-    let mut found = false;
-    visit::stmts(body, &mut |s| {
-        if let Stmt::Slice { offset, .. } = s {
-            visit::expr(offset, &mut |e| {
-                found |= e.kind == ExprKind::Place(Place::Thread)
-            });
-        }
-    });
-    found
+    let own = |e: &Expr| e.any(|node| node.kind == ExprKind::Place(Place::Thread));
+    visit::any(
+        body,
+        &|s| matches!(s, Stmt::Slice { offset, .. } if own(offset)),
+    )
 }

@@ -215,7 +215,9 @@ impl Spmd<'_> {
                 tag,
                 body,
                 ..
-            } if tag.gpu.is_some() => self.unit((var, lo, hi), &tag, body, place, pending, out)?,
+            } if tag.gpu().is_some() => {
+                self.unit((var, lo, hi), &tag, body, place, pending, out)?
+            }
             Stmt::For {
                 var,
                 lo,
@@ -382,35 +384,12 @@ impl Spmd<'_> {
 
 /// The variables that have other values in the next iteration of a loop over `var`.
 pub(super) fn inside(body: &[Stmt], var: Option<VarId>) -> BTreeSet<VarId> {
-    let mut found = super::shape::declared(body);
+    let mut found = visit::declared(body);
     found.extend(var);
     found
 }
 
 /// Whether the variable changes inside.
 pub(super) fn assigns(stmt: &Stmt, var: VarId) -> bool {
-    let mut found = false;
-    visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-        found |= match s {
-            Stmt::Assign { var: v, .. } => *v == var,
-            Stmt::For { tag, .. } => tag.reductions.iter().any(|(_, v)| *v == var),
-            Stmt::Let { .. }
-            | Stmt::Store { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => false,
-        };
-    });
-    found
+    visit::changed(std::slice::from_ref(stmt)).contains(&var)
 }

@@ -45,12 +45,12 @@ impl Spmd<'_> {
             }
             let around: Vec<Around> = Around::of(&stmt, &self.known).into_iter().collect();
             if let Stmt::For { var, tag, body, .. } = &mut stmt {
-                if tag.gpu.is_none() && !taken[0] && self.only_sets_others(body, *var, &around) {
+                if tag.gpu().is_none() && !taken[0] && self.only_sets_others(body, *var, &around) {
                     *tag = thread_tag(Axis::X);
                 }
                 for (at, axis) in [Axis::X, Axis::Y].into_iter().enumerate() {
                     inside[at] |= tag
-                        .gpu
+                        .gpu()
                         .is_some_and(|unit| unit.level == GpuLevel::Thread && unit.axis == axis);
                 }
             }
@@ -79,7 +79,7 @@ impl Spmd<'_> {
             else {
                 return;
             };
-            if tag.gpu.is_some() {
+            if tag.gpu().is_some() {
                 return;
             }
             let var = around.var;
@@ -121,14 +121,11 @@ fn tag_loop(stmt: &mut Stmt, chosen: VarId) {
 
 /// Of a loop over threads.
 fn thread_tag(axis: Axis) -> LoopTag {
-    LoopTag {
-        gpu: Some(GpuUnit {
-            level: GpuLevel::Thread,
-            axis,
-            group: None,
-        }),
-        ..LoopTag::default()
-    }
+    LoopTag::over(GpuUnit {
+        level: GpuLevel::Thread,
+        axis,
+        group: None,
+    })
 }
 
 /// Whether the iterations of the loop over `var`, one of the loops `around` the body, only set
@@ -155,7 +152,7 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &De
     }
     let mut known = known.clone();
     known.extend(super::definitions(before, &|_| false));
-    let found = super::shape::declared(before);
+    let found = visit::declared(before);
     let facts = Facts {
         same: &|v| !found.contains(&v),
         fixed: &|a| a != *array,

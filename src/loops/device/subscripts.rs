@@ -35,7 +35,8 @@ pub(super) fn of_block(body: &[Stmt]) -> Vec<ArrayId> {
     for stmt in body {
         match stmt {
             Stmt::Declare { array, .. } => found.push(*array),
-            Stmt::For { tag, .. } if tag.gpu.is_some_and(|unit| unit.level != GpuLevel::Block) => {}
+            Stmt::For { tag, .. }
+                if tag.gpu().is_some_and(|unit| unit.level != GpuLevel::Block) => {}
             Stmt::For { .. }
             | Stmt::While { .. }
             | Stmt::If { .. }
@@ -74,7 +75,7 @@ pub(super) fn start(body: &[Stmt], array: ArrayId) -> Option<(usize, Expr)> {
 fn literal_set(stmt: &Stmt, array: ArrayId) -> Option<Expr> {
     let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_)).then(|| e.clone());
     match stmt {
-        Stmt::For { tag, body, .. } if tag.gpu.is_none() => match body.as_slice() {
+        Stmt::For { tag, body, .. } if tag.gpu().is_none() => match body.as_slice() {
             [inner] => literal_set(inner, array),
             _ => None,
         },
@@ -153,7 +154,7 @@ impl<'a> Scan<'a> {
             .then(|| crate::loops::trips::most(hi, lo, self.known))
             .flatten()
             .filter(|n| *n > 0);
-        let axis = tag.gpu.filter(|u| u.level == GpuLevel::Thread);
+        let axis = tag.gpu().filter(|u| u.level == GpuLevel::Thread);
         self.around.push(Around {
             var: *var,
             extent,

@@ -24,10 +24,10 @@ impl Spmd<'_> {
         pending: &mut Pending,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        let Some(unit) = tag.gpu else { return Ok(()) };
+        let Some(unit) = tag.gpu() else { return Ok(()) };
         if unit.level == GpuLevel::Block {
             let own = tag
-                .reductions
+                .reductions()
                 .iter()
                 .find(|(_, v)| self.of_block.contains(v));
             if let Some((_, own)) = own {
@@ -120,10 +120,7 @@ impl Spmd<'_> {
                 lo: start,
                 hi,
                 step: i64::from(count),
-                tag: LoopTag {
-                    unroll: tag.unroll,
-                    ..LoopTag::default()
-                },
+                tag: LoopTag::unrolled(tag.unroll),
                 body,
             });
         }
@@ -206,7 +203,7 @@ impl Spmd<'_> {
         out: &mut Vec<Stmt>,
     ) -> Vec<(ReduceOp, VarId, Option<VarId>)> {
         let mut saved = Vec::new();
-        for &(op, var) in &tag.reductions {
+        for &(op, var) in tag.reductions() {
             let ty = self.kernel.var(var).ty;
             let neutral = op.neutral(ty);
             let literal = self

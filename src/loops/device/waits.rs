@@ -30,7 +30,7 @@ impl Spmd<'_> {
     pub(super) fn waits_inside(&self, stmt: &Stmt, place: &Site, pending: &Pending) -> bool {
         let body = match stmt {
             Stmt::For { tag, body, .. }
-                if tag.gpu.is_none_or(|unit| unit.level == GpuLevel::Block) =>
+                if tag.gpu().is_none_or(|unit| unit.level == GpuLevel::Block) =>
             {
                 body
             }

@@ -67,8 +67,8 @@ impl Around {
             lo: inlined(lo, known),
             step: *step,
             most: trips::most(hi, lo, known),
-            unit: tag.gpu,
-            tells: tag.gpu.is_none_or(|unit| unit.group.is_none()) || !stores_by_segments(body),
+            unit: tag.gpu(),
+            tells: tag.gpu().is_none_or(|unit| unit.group.is_none()) || !stores_by_segments(body),
         })
     }
 }
