@@ -1,0 +1,174 @@
+//! The rules of passes, text in, text out: the files of `testdata/loops`, each
+//!
+//! ```text
+//! pass: tiles widen           the passes of all cases, in order; `verify` lists violations
+//! size N                      declarations that all cases share
+//!
+//! ; a rule, in a sentence     a case
+//! var i: int64                declarations of its own
+//! for i in 0..N
+//!   ...
+//! =>
+//! ...                         new declarations and the statements, or `error: ...`
+//! ```
+
+use sparsec::loops::{passes, text, verify};
+use std::path::{Path, PathBuf};
+
+/// The files, in order.
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/loops");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut list: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    list.retain(|path| path.extension().is_some_and(|e| e == "loops"));
+    list.sort();
+    list
+}
+
+struct File {
+    passes: Vec<String>,
+    shared: Vec<String>,
+    cases: Vec<Case>,
+}
+
+#[derive(Default)]
+struct Case {
+    rule: String,
+    lines: Vec<String>,
+    expected: String,
+}
+
+const DECLARATIONS: [&str; 7] = [
+    "var", "array", "size", "count", "scalar", "tensor", "require",
+];
+
+impl File {
+    fn read(text: &str) -> File {
+        let mut file = File {
+            passes: Vec::new(),
+            shared: Vec::new(),
+            cases: Vec::new(),
+        };
+        let mut expected = false;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            if let Some(rule) = line.strip_prefix("; ") {
+                expected = false;
+                file.cases.push(Case {
+                    rule: rule.to_string(),
+                    ..Case::default()
+                });
+                continue;
+            }
+            match (file.cases.last_mut(), line.strip_prefix("pass: ")) {
+                (None, Some(names)) => {
+                    file.passes = names.split_whitespace().map(String::from).collect();
+                }
+                (None, None) => file.shared.push(line.to_string()),
+                (Some(_), _) if line == "=>" => expected = true,
+                (Some(case), _) if expected => case.expected += &format!("{line}\n"),
+                (Some(case), _) => case.lines.push(line.to_string()),
+            }
+        }
+        assert!(!file.passes.is_empty(), "no pass is named");
+        file
+    }
+
+    fn text(&self) -> String {
+        let mut out = format!("pass: {}\n", self.passes.join(" "));
+        for line in &self.shared {
+            out += &format!("{line}\n");
+        }
+        for case in &self.cases {
+            let given = case.lines.join("\n");
+            out += &format!("\n; {}\n{given}\n=>\n{}", case.rule, case.expected);
+        }
+        out
+    }
+}
+
+impl Case {
+    /// What the passes make of the case.
+    ///
+    /// # Errors
+    /// The case is no kernel.
+    fn run(&self, names: &[String], shared: &[String]) -> Result<String, String> {
+        let declares = |line: &&String| {
+            let first = line.split(' ').next().unwrap_or_default();
+            DECLARATIONS.contains(&first)
+        };
+        let (own, statements): (Vec<&String>, Vec<&String>) = self.lines.iter().partition(declares);
+        let mut whole = String::from("kernel k\n");
+        for line in shared.iter().chain(own) {
+            whole += &format!("  {line}\n");
+        }
+        whole += "body\n";
+        for line in statements {
+            whole += &format!("  {line}\n");
+        }
+        let before = text::read(&whole).map_err(|e| format!("{e}\n{whole}"))?;
+        let found = verify::verify(&before);
+        if names == ["verify"] {
+            return Ok(found.iter().map(|line| format!("{line}\n")).collect());
+        }
+        if !found.is_empty() {
+            return Err(found.join("\n"));
+        }
+        let list: Vec<passes::Pass> = names.iter().map(|name| pass(name)).collect();
+        Ok(match passes::run(before.clone(), &list) {
+            Ok(after) => {
+                let printed = text::print(&after);
+                assert_eq!(text::print(&text::read(&printed).unwrap()), printed);
+                text::print_change(&before, &after)
+            }
+            Err(refusal) => format!("error: {}\nhelp: {}\n", refusal.message, refusal.help),
+        })
+    }
+}
+
+fn pass(name: &str) -> passes::Pass {
+    let found = passes::ALL.into_iter().find(|pass| pass.name == name);
+    found.unwrap_or_else(|| panic!("no pass is called {name}"))
+}
+
+/// `BLESS=1` writes what passes make as what is expected.
+#[test]
+fn passes_keep_their_rules() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/loops");
+    let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let (mut wrong, mut malformed) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    for path in files() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut file = File::read(&text);
+        for case in &file.cases {
+            let listed = list.contains(&format!("\n- {}\n", case.rule));
+            assert!(listed, "README.md does not list `{}`", case.rule);
+        }
+        for case in &mut file.cases {
+            count += 1;
+            let made = match case.run(&file.passes, &file.shared) {
+                Ok(made) => made,
+                Err(reason) => {
+                    malformed.push(format!("{}: {}: {reason}", path.display(), case.rule));
+                    continue;
+                }
+            };
+            if made != case.expected {
+                wrong.push(format!(
+                    "{}: {}\nexpected:\n{}made:\n{made}",
+                    path.display(),
+                    case.rule,
+                    case.expected
+                ));
+                case.expected = made;
+            }
+        }
+        if bless {
+            std::fs::write(&path, file.text()).unwrap();
+        }
+    }
+    println!("{count} cases");
+    assert!(malformed.is_empty(), "{}", malformed.join("\n\n"));
+    assert!(bless || wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
