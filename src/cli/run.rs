@@ -8,11 +8,13 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::build::Backend;
 use crate::driver::device;
+use crate::driver::watch::{self, Checker, Findings};
 use crate::driver::{
     self, Failure, argument, bind, binding,
-    build::{Library, Trust},
+    build::{Library, Trust, flags},
     run,
 };
+use crate::emit::watch::Watching;
 use crate::program::ir::TensorId;
 use crate::target::Target;
 use std::path::PathBuf;
@@ -41,9 +43,24 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<bool>,
     differences: Vec<String>,
+    /// What the race checker says, if loops are shared out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    races: Option<Races>,
     seconds: Times,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
+}
+
+#[derive(serde::Serialize)]
+struct Races {
+    /// Pairs of statements that race; those that the schedule answers for apart.
+    found: usize,
+    ignored: usize,
+    /// One element in so many was watched.
+    every: i64,
+    complete: bool,
+    /// What the watched run took.
+    seconds: f64,
 }
 
 #[derive(serde::Serialize)]
@@ -125,7 +142,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         outputs.push(found);
     }
     let bindings: Vec<String> = bindings.into_iter().cloned().collect();
-    let progress = Progress::new(3 + u64::from(args.verify));
+    let progress = Progress::new(3 + 2 * u64::from(args.verify));
     progress.step("reading data");
     let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
     progress.step("compiling the kernel");
@@ -174,15 +191,32 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     } else {
         Vec::new()
     };
+    let mut races = None;
+    if args.verify && compiled.target == Target::C {
+        progress.step("checking for races");
+        let kernels = std::slice::from_ref(kernel);
+        if let Some(checker) =
+            Checker::build(kernels, Watching::Unproved, &flags(), &mut reporter.sources)?
+        {
+            races = checker.check(0, kernel, function, &bound, watch::ALL_ELEMENTS)?;
+        }
+    }
     drop(progress);
+    if let (Some(findings), Some(graph)) = (&races, compiled.graphs.first()) {
+        for diagnostic in findings.diagnostics(function, graph) {
+            reporter.say(&diagnostic);
+        }
+    }
+    let good = differences.is_empty() && !races.as_ref().is_some_and(Findings::fails);
     let report = Report {
         function: function.name.clone(),
         results,
-        verified: args.verify.then_some(differences.is_empty()),
+        verified: args.verify.then_some(good),
         differences: differences
             .iter()
             .map(|d| format!("{}: {}", d.tensor, d.reason))
             .collect(),
+        races: races.as_ref().map(Races::of),
         seconds: times(&outcome),
         threads: args.threads,
     };
@@ -192,7 +226,35 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     } else {
         print(&text(&report, args.time.is_some()));
     }
-    Ok(u8::from(!differences.is_empty()))
+    Ok(u8::from(!good))
+}
+
+impl Races {
+    fn of(findings: &Findings) -> Self {
+        let ignored = findings.races.iter().filter(|race| race.ignored).count();
+        Races {
+            found: findings.races.len() - ignored,
+            ignored,
+            every: findings.every,
+            complete: findings.complete,
+            seconds: findings.seconds,
+        }
+    }
+
+    fn text(&self) -> String {
+        let found = match (self.found, self.ignored) {
+            (0, 0) => "no races".to_string(),
+            (0, _) => "only races that the schedule ignores".to_string(),
+            (1, _) => "1 race".to_string(),
+            (n, _) => format!("{n} races"),
+        };
+        let watched = match (self.every, self.complete) {
+            (1, true) => String::new(),
+            (every, true) => format!("; one element in {every} was watched"),
+            (_, false) => "; not all were watched: memory is short".to_string(),
+        };
+        found + &watched + "\n"
+    }
 }
 
 fn times(outcome: &run::Outcome) -> Times {
@@ -262,6 +324,9 @@ fn text(report: &Report, timed: bool) -> String {
     }
     match report.verified {
         Some(true) => out += "verified\n",
+        Some(false) if report.differences.is_empty() => {
+            out += "NOT verified: iterations race\n";
+        }
         Some(false) => {
             out += "NOT verified: the kernel and the reference evaluator differ\n";
             for difference in &report.differences {
@@ -269,6 +334,9 @@ fn text(report: &Report, timed: bool) -> String {
             }
         }
         None => {}
+    }
+    if let Some(races) = &report.races {
+        out += &races.text();
     }
     out
 }

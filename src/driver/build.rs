@@ -65,15 +65,24 @@ impl Library {
         trust: Trust,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
-        let unit = Unit {
-            name: "kernels".to_string(),
-            kernels: kernels.to_vec(),
-        };
+        let files = emit::emit(&unit(kernels), backend.target());
+        Self::of_files(&files, kernels, backend, trust, &flags(), sources)
+    }
+
+    /// As [`Library::build`], of files that were emitted for [`unit`], with these flags.
+    pub(super) fn of_files(
+        files: &[emit::File],
+        kernels: &[Kernel],
+        backend: Backend,
+        trust: Trust,
+        flags: &str,
+        sources: &mut Sources,
+    ) -> Result<Self, Failure> {
         let folder = tempfile::tempdir()
             .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
         let mut written = Ok(());
-        for file in emit::emit(&unit, backend.target()) {
+        for file in files {
             if let Some(inside) = folder.path().join(&file.name).parent() {
                 written = written.and_then(|()| std::fs::create_dir_all(inside));
             }
@@ -84,7 +93,7 @@ impl Library {
             .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
         let library = folder.path().join("kernels.so");
         match backend {
-            Backend::C => compile(folder.path(), trust, sources)?,
+            Backend::C => compile(folder.path(), trust, flags, sources)?,
             Backend::Emulator { .. } | Backend::Gpu => {
                 super::device::compile(folder.path(), backend, trust, sources)?;
             }
@@ -128,6 +137,21 @@ impl Library {
         }
     }
 
+    /// A function of the library.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    ///
+    /// # Safety
+    /// `F` must be its type.
+    pub(super) unsafe fn function<F>(
+        &self,
+        name: &str,
+    ) -> Result<libloading::Symbol<'_, F>, libloading::Error> {
+        // SAFETY: as promised.
+        unsafe { self.library.get(name.as_bytes()) }
+    }
+
     /// Frees the arrays of a result.
     ///
     /// # Safety
@@ -155,6 +179,14 @@ impl Library {
                 f(c_int::try_from(threads).unwrap_or(1));
             }
         }
+    }
+}
+
+/// The kernels under the name that [`Library`] compiles.
+pub(super) fn unit(kernels: &[Kernel]) -> Unit {
+    Unit {
+        name: "kernels".to_string(),
+        kernels: kernels.to_vec(),
     }
 }
 
@@ -215,8 +247,18 @@ pub(super) fn compiler() -> OsString {
         .unwrap_or_else(|| OsString::from("cc"))
 }
 
-fn compile(folder: &std::path::Path, trust: Trust, sources: &mut Sources) -> Result<(), Failure> {
-    let flags = std::env::var("SPARSEC_CFLAGS").unwrap_or_else(|_| FLAGS.to_string());
+/// The flags of the C compiler.
+#[must_use]
+pub fn flags() -> String {
+    std::env::var("SPARSEC_CFLAGS").unwrap_or_else(|_| FLAGS.to_string())
+}
+
+fn compile(
+    folder: &std::path::Path,
+    trust: Trust,
+    flags: &str,
+    sources: &mut Sources,
+) -> Result<(), Failure> {
     let run = |openmp: bool| {
         let mut command = Command::new(compiler());
         command.current_dir(folder).arg("-std=c11");

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod number;
 pub mod run;
 mod schedules;
+pub mod watch;
 pub mod write;
 
 pub use compile::{Compiled, Request, ScheduleChoice, Source, compile};

@@ -38,6 +38,13 @@ pub fn emit(unit: &Unit) -> Vec<File> {
 /// The text of `NAME.c`.
 #[must_use]
 pub fn kernel_text(unit: &Unit) -> String {
+    text_with(unit, &mut |kernel, name| {
+        Printer::new(kernel).function(name, "", Part::Body)
+    })
+}
+
+/// The text of `NAME.c` with the raw functions that `raw` writes for a kernel and its name.
+pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> String) -> String {
     let mut out = String::from("/* Written by sparsec. */\n");
     let _ = writeln!(
         out,
@@ -48,7 +55,7 @@ pub fn kernel_text(unit: &Unit) -> String {
         out.push('\n');
         out.push_str(&comment(kernel));
         let name = function(&kernel.name);
-        out.push_str(&Printer::new(kernel).function(&format!("{name}_raw"), "", Part::Body));
+        out.push_str(&raw(kernel, &format!("{name}_raw")));
         if !kernel.checks.is_empty() {
             out.push_str(
                 "\n/* Data-dependent subscripts and bounds stay inside their tensors. */\n",

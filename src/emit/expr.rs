@@ -41,7 +41,7 @@ impl Printer<'_> {
     fn text(&self, e: &Expr) -> (String, u8) {
         match &e.kind {
             ExprKind::Literal(l) => literal(*l, e.ty),
-            ExprKind::Var(v) => (self.var(*v).to_string(), PRIMARY),
+            ExprKind::Var(v) => (self.watched_var(*v, true), PRIMARY),
             ExprKind::Place(place) => (place_text(*place), PRIMARY),
             ExprKind::Load { array, index } => {
                 let element = self.element(*array, index, true);
@@ -101,7 +101,10 @@ impl Printer<'_> {
     /// `array[index]`, or as many elements as run at a time: from there on, or each where
     /// its lane finds it; `read` only.
     pub(super) fn element(&self, array: ArrayId, index: &Expr, read: bool) -> String {
-        let one = |index: &Expr| format!("{}[{}]", self.array(array), self.expr(index));
+        let one = |index: &Expr| {
+            let at = self.watched(array, read, self.expr(index));
+            format!("{}[{at}]", self.array(array))
+        };
         let elem = self.kernel.array(array).elem;
         let wide = self.lanes.as_ref().filter(|_| is_lane(elem));
         let Some(lanes) = wide else {

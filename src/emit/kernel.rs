@@ -2,6 +2,7 @@
 
 use super::names::Scopes;
 use super::types::c_type;
+use super::watch::Watch;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
@@ -21,6 +22,8 @@ pub(super) struct Printer<'k> {
     pub(super) part: Part,
     /// The loop at hand runs several iterations at a time.
     pub(super) lanes: Option<Lanes>,
+    /// Accesses are reported to a checker.
+    pub(super) watch: Option<Watch<'k>>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -61,6 +64,7 @@ impl<'k> Printer<'k> {
             dialect: Dialect::C,
             part: Part::Body,
             lanes: None,
+            watch: None,
             fallible: false,
         }
     }

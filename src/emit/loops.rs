@@ -25,6 +25,7 @@ impl Printer<'_> {
         if let Some(text) = self.copy(stmt) {
             return self.line(&text);
         }
+        let tag = &self.run_as(tag);
         let (lo, hi) = (self.expr(lo), self.compared(hi));
         let sums = self.open_sums(tag);
         self.scopes.open();
@@ -47,9 +48,8 @@ impl Printer<'_> {
             } else {
                 format!("{name} += {step}")
             };
-            self.line(&format!(
-                "for (int64_t {name} = {lo}; {name} < {hi}; {next}) {{"
-            ));
+            let head = self.enter(tag, *var, (&lo, &hi, &next));
+            self.line(&head);
         }
         if tag.reversed {
             self.indent += 1;
@@ -59,7 +59,8 @@ impl Printer<'_> {
         self.block(body);
         self.lanes = before;
         self.scopes.close();
-        self.line("}");
+        let end = self.leave(tag);
+        self.line(&end);
         self.close_sums(tag, sums);
     }
 
@@ -100,11 +101,11 @@ impl Printer<'_> {
         let same = self.kernel.array(*to).elem == self.kernel.array(*from).elem;
         let plain = *tag == LoopTag::default() && self.dialect == Dialect::C;
         (whole && same && plain).then(|| {
+            let count = self.expr(hi);
+            let read = self.watched_range(*from, true, "0", &count);
+            let written = self.watched_range(*to, false, "0", &count);
             let (to, from) = (self.array(*to), self.array(*from));
-            format!(
-                "sparsec_copy({to}, {from}, {}, sizeof *{to});",
-                self.expr(hi)
-            )
+            format!("{read}{written}sparsec_copy({to}, {from}, {count}, sizeof *{to});")
         })
     }
 
@@ -153,6 +154,9 @@ impl Printer<'_> {
 
     /// A pragma that compilers without OpenMP do not see.
     pub(super) fn pragma(&mut self, text: &str) {
+        if self.watch.is_some() {
+            return;
+        }
         let _ = writeln!(self.out, "#ifdef _OPENMP");
         self.line(&format!("#pragma {text}"));
         let _ = writeln!(self.out, "#endif");

@@ -39,8 +39,9 @@ impl Printer<'_> {
                 format!("{name} + {}", self.expr(start))
             };
             let count = self.expr(count);
+            let written = self.watched_range(array, false, &self.expr(start), &count);
             self.line(&format!(
-                "memset({from}, 0, (size_t)({count}) * sizeof *{name});"
+                "{written}memset({from}, 0, (size_t)({count}) * sizeof *{name});"
             ));
             return;
         }
@@ -73,6 +74,7 @@ impl Printer<'_> {
             "for (int64_t {k} = 0; {k} < {count_text}; {k}++) {{"
         ));
         self.indent += 1;
+        let at = self.watched(array, false, at);
         self.line(&format!("{name}[{at}] = {stored};"));
         self.indent -= 1;
         self.line("}");

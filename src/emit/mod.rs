@@ -18,6 +18,7 @@ pub mod smoke;
 mod stmt;
 mod transfer;
 pub mod types;
+pub mod watch;
 mod workspace;
 
 use crate::loops::ir::Kernel;

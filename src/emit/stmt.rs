@@ -8,6 +8,7 @@ use crate::loops::ir::{ErrorCode, Expr, ExprKind, ReduceOp, ScalarType, Stmt, St
 
 impl Printer<'_> {
     pub(super) fn line(&mut self, text: &str) {
+        let text = &*self.marked(text);
         for _ in 0..self.indent {
             self.out.push_str("    ");
         }
@@ -25,6 +26,7 @@ impl Printer<'_> {
 
     pub(super) fn stmts(&mut self, body: &[Stmt]) {
         for stmt in body {
+            self.begin_watching(stmt);
             self.stmt(stmt);
         }
     }
@@ -48,10 +50,11 @@ impl Printer<'_> {
                 };
                 let init = self.expr(init);
                 let name = self.declare(*var);
-                self.line(&format!("{ty} {name} = {init};"));
+                let born = self.born_var(*var);
+                self.line(&format!("{ty} {name} = {init};{born}"));
             }
             Stmt::Assign { var, op, value } => {
-                let target = self.var(*var).to_string();
+                let target = self.watched_var(*var, false);
                 let ty = self.kernel.var(*var).ty;
                 let text = self.update(&target, ty, *op, value, Some(*var));
                 self.line(&text);
@@ -72,12 +75,8 @@ impl Printer<'_> {
                     self.pragma(atomic_pragma(elem, *op));
                     if let (Some(ReduceOp::Add), true) = (op, elem.is_integer() && elem.size() < 4)
                     {
-                        let text = format!(
-                            "{}[{}] += {};",
-                            self.array(*array),
-                            self.expr(index),
-                            self.expr(value)
-                        );
+                        let target = self.element(*array, index, false);
+                        let text = format!("{target} += {};", self.expr(value));
                         return self.line(&text);
                     }
                 }
@@ -165,19 +164,21 @@ impl Printer<'_> {
                     ""
                 };
                 let text = format!(
-                    "{shared}{} {}[{count}];",
+                    "{shared}{} {}[{count}];{}",
                     c_type(elem.elem),
-                    self.array(*array)
+                    self.array(*array),
+                    self.born(*array)
                 );
                 self.line(&text);
             }
             Stmt::Slice { array, of, offset } => {
                 let ty = c_type(self.kernel.array(*array).elem);
                 let text = format!(
-                    "{ty} *SPARSEC_RESTRICT {} = {} + {};",
+                    "{ty} *SPARSEC_RESTRICT {} = {} + {};{}",
                     self.array(*array),
                     self.array(*of),
-                    self.compared(offset)
+                    self.compared(offset),
+                    self.born(*array)
                 );
                 self.line(&text);
             }
@@ -206,15 +207,15 @@ impl Printer<'_> {
             } => {
                 let width = self.kernel.array(*array).elem.name();
                 let how = if *gallop { "gallop" } else { "lower_bound" };
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
                 let call = format!(
-                    "sparsec_{how}_{width}({}, {}, {}, {})",
+                    "sparsec_{how}_{width}({}, {lo}, {hi}, {})",
                     self.array(*array),
-                    self.expr(lo),
-                    self.expr(hi),
                     self.expr(key)
                 );
+                let read = self.watched_range(*array, true, &lo, &format!("({hi}) - ({lo})"));
                 let name = self.declare(*var);
-                self.line(&format!("int64_t {name} = {call};"));
+                self.line(&format!("{read}int64_t {name} = {call};"));
             }
             Stmt::FailIf { cond, code } => {
                 let code = match code {

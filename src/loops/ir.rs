@@ -301,6 +301,8 @@ pub struct LoopTag {
     pub unroll: Option<u32>,
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
+    /// The user answers for races of its iterations (`IgnoreRaces`).
+    pub races_ignored: bool,
 }
 
 /// Who runs the iterations of a loop. Whoever share them combine `reductions`, variables of

@@ -13,7 +13,9 @@ use sparsec::driver::{
     self, Compiled, Failure, bind,
     build::{Library, Trust},
     run,
+    watch::{Checker, Findings, Race},
 };
+use sparsec::emit::watch::Watching;
 use sparsec::loops::ir::Kernel;
 use sparsec::target::Target;
 use std::path::{Path, PathBuf};
@@ -139,10 +141,14 @@ pub fn compile(args: &RunArgs) -> Result<Compiled, String> {
 }
 
 /// Builds all cases into one library, runs each on its data and compares it with the
-/// judge. Returns what went wrong.
+/// judge; those that share loops out on CPUs also under the race checker. Returns what went
+/// wrong.
 pub fn run_all(cases: &[Case]) -> Vec<String> {
     run_with(cases, &[])
 }
+
+/// Flags of watched kernels: compiled in no time, as they run for no time.
+pub const WATCHED_FLAGS: &str = "-O0 -fwrapv";
 
 /// As [`run_all`], with each of these numbers of OpenMP threads.
 pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
@@ -161,8 +167,26 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
                 continue;
             }
         };
+        let checker = match backend {
+            Backend::C => Checker::build(&kernels, Watching::All, WATCHED_FLAGS, &mut sources),
+            Backend::Emulator { .. } | Backend::Gpu => Ok(None),
+        };
+        let checker = checker.unwrap_or_else(|failure| {
+            wrong.push(describe(&failure, &sources));
+            None
+        });
         for (at, case) in batch.iter().enumerate() {
             for data in &case.runs {
+                if let Some(checker) = &checker {
+                    match check(checker, at, &kernels[at], case, data) {
+                        Ok(findings) => wrong.extend(
+                            races(&findings)
+                                .map(|race| format!("{} {}: {race}", case.text, data.join(" "))),
+                        ),
+                        // The run below fails as well, and says so.
+                        Err(_) => {}
+                    }
+                }
                 let counts: Vec<Option<u32>> = if threads.is_empty() {
                     vec![None]
                 } else {
@@ -189,6 +213,53 @@ pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
         ..case.compiled.kernels[0].clone()
     };
     cases.iter().enumerate().map(named).collect()
+}
+
+/// What the race checker finds on this data, watching all elements.
+pub fn check(
+    checker: &Checker,
+    at: usize,
+    kernel: &Kernel,
+    case: &Case,
+    data: &[String],
+) -> Result<Findings, String> {
+    check_with(checker, at, kernel, case, data, i64::MAX)
+}
+
+/// As [`check`], watching some elements alone after so many accesses.
+pub fn check_with(
+    checker: &Checker,
+    at: usize,
+    kernel: &Kernel,
+    case: &Case,
+    data: &[String],
+    limit: i64,
+) -> Result<Findings, String> {
+    let function = &case.compiled.program.functions[0];
+    let mut sources = Sources::default();
+    bind::bind(function, data, &mut sources)
+        .and_then(|bound| checker.check(at, kernel, function, &bound, limit))
+        .map(Option::unwrap_or_default)
+        .map_err(|failure| brief(&failure))
+}
+
+/// The races that no schedule answers for, as text.
+pub fn races(findings: &Findings) -> impl Iterator<Item = String> {
+    let text = |race: &Race| {
+        let [one, other] = &race.statements;
+        format!(
+            "iterations of {} race for {}, {} times: {} {}; {} {}",
+            race.shared,
+            race.element,
+            race.count,
+            one.how,
+            one.statement,
+            other.how,
+            other.statement
+        )
+    };
+    let found = findings.races.iter().filter(|race| !race.ignored);
+    found.map(text).collect::<Vec<_>>().into_iter()
 }
 
 fn run_one(

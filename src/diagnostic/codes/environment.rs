@@ -35,4 +35,15 @@ number for a scalar.";
 "A kernel failed on the device, or the emulator found a fault in it: a race, an access
 outside of all arrays, a read of what nobody wrote, threads that wait for others. Unless
 the schedule says IgnoreRaces, that is a bug in sparsec: please report it with the program.";
+    RACE = "E0710", "iterations that meet at an element",
+"`sparsec run --verify` found that two iterations of a loop that is shared out touch the same
+element, one of them writes it, and nothing protects it. Whether the result is wrong depends
+on the timing, so it may have agreed with the reference evaluator.
+
+The kernel is run a second time, serially, with each iteration as a thread of its own; so the
+race is there with any number of threads. Under NoRaces, Atomics, Temporary and
+ParallelReduction that is a bug in sparsec, or the data break a promise (`bound`): please
+report it with the program. Under IgnoreRaces the schedule answers for it, and this is a note:
+
+    parallelize(i, CPUThread, IgnoreRaces)";
 }
