@@ -109,6 +109,7 @@ void *main_pointer;
 bool turn_over;
 uint64_t changes, looked_at; /* of memory and of what threads wait for; when one last looked */
 uint64_t vain_looks;
+uint32_t looked_from;
 size_t threads_alive;
 
 /* Where the thread is: at a place of its kernel's own code. */
@@ -125,14 +126,14 @@ std::string who() {
     return text;
 }
 
-/* A finding about one line. */
-void report(const char *what, const void *from, int line) {
-    const uint32_t at = here(from);
+/* A finding about one place, or line where that is not known. */
+void report_at(const char *what, uint32_t at, int line) {
     if (!is_new(what, at ? at : (uint32_t)line, 0, 0)) return;
     std::string where = line_of(at);
-    if (where.empty()) where = "line " + std::to_string(line);
-    print(std::string(what) + ", " + where + ": " + who());
+    if (where.empty() && line) where = "line " + std::to_string(line);
+    print(what + (where.empty() ? "" : ", " + where) + ": " + who());
 }
+void report(const char *what, const void *from, int line) { report_at(what, here(from), line); }
 
 /* A finding about the launch. */
 void report(const std::string &what, const char *key) {
@@ -246,7 +247,7 @@ void entry() {
         block->live--;
         changes++;
         if (block->waiting > 0 && block->waiting == block->live) {
-            report("threads have left before a barrier that others wait at", NULL, block->barrier_line);
+            report_at("threads have left before a barrier that others wait at", 0, block->barrier_line);
             running = ~0u;
             release_barrier();
         }
@@ -382,10 +383,10 @@ void run_blocks() {
             end_block(turn);
         } else if (!can_go_on(*block)) {
             running = 0;
-            report("threads wait for others that never come", NULL, block->barrier_line);
+            report_at("threads wait for others that never come", 0, block->barrier_line);
             end_block(turn);
         } else if (vain_looks > VAIN_LOOKS * threads_alive) {
-            report("threads look for a change that never comes", NULL, 0);
+            report_at("threads look for a change that never comes", looked_from, 0);
             break;
         } else {
             turn++;

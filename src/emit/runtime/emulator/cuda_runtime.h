@@ -30,10 +30,11 @@ struct emu_part {
     unsigned most;        /* threads of a block */
     const char *function; /* whose array it is */
 };
-/* Each has a section of its own, which the linker gives a begin and an end. */
+/* Each has a section of its own, which the linker gives a begin and an end; neither if the
+ * compiler left out what was in it. */
 #define EMU_ENDS(kind, n)                                                                            \
-    extern char emu_begin_##n[] __asm__("__start_emu_" kind #n) __attribute__((visibility("hidden"))); \
-    extern char emu_end_##n[] __asm__("__stop_emu_" kind #n) __attribute__((visibility("hidden")));
+    extern char emu_begin_##n[] __asm__("__start_emu_" kind #n) __attribute__((weak, visibility("hidden"))); \
+    extern char emu_end_##n[] __asm__("__stop_emu_" kind #n) __attribute__((weak, visibility("hidden")));
 /* `static void __launch_bounds__(64) f()`: a function of no use, the bound, then `static void f()`. */
 #define EMU_BOUND_(n, threads)                                                              \
     __attribute__((unused)) emu_nothing_##n(void) {}                                        \
@@ -283,8 +284,9 @@ template <class T> static inline T emu_pass(std::vector<emu_array> &arrays, T va
     return value;
 }
 template <class T> static inline T *emu_pass(std::vector<emu_array> &arrays, T *array) {
-    arrays.push_back({array, sizeof(T), std::is_const<T>::value, 0});
-    return (T *)const_cast<void *>(emu_view(array, arrays.size() - 1));
+    const void *at = (const void *)array;
+    arrays.push_back({at, sizeof(T), std::is_const<T>::value, 0});
+    return (T *)emu_view(at, arrays.size() - 1);
 }
 
 template <class... P, class... A>

@@ -301,6 +301,10 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
         return;
     }
     if (last_store.at) check_last_store();
+    /* Others go first: from here on the access is as good as done. */
+    if (kind & (ATOMIC | VOLATILE)) looked_from = here(from);
+    if (kind == VOLATILE) look(false);
+    else if (preempts && !(kind & ATOMIC) && draw(16) == 0 && (can_go_on(*block) || alive.size() > 1)) give_way(draw(8) == 0);
     if ((kind & ATOMIC) && narrow_at) {
         at = narrow_at;
         bytes = narrow_bytes;
@@ -315,8 +319,6 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
         check_words(target, kind, tracked, from);
     }
     if (kind & (ATOMIC | VOLATILE)) pass_on(at, kind);
-    if ((kind & VOLATILE) && !(kind & WRITE)) return look(false);
-    if (preempts && !(kind & ATOMIC) && draw(16) == 0 && (can_go_on(*block) || alive.size() > 1)) give_way(draw(8) == 0);
 }
 
 void check_aligned(const void *at, size_t bytes, unsigned kind, const void *from) {
