@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 const CHECKED: &[&str] = &[
     "-O1",
     "-g",
-    "-fsanitize=thread,bounds",
+    "-fsanitize=thread,bounds,alignment",
     "--param=tsan-distinguish-volatile=1",
     "-fno-tree-loop-im",
     "-ftrivial-auto-var-init=pattern",

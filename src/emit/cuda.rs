@@ -12,8 +12,14 @@ use std::fmt::Write as _;
 
 /// The CUDA runtime for machines without a GPU: names of files and what they hold.
 pub const EMULATOR: &[(&str, &str)] = &[
-    ("cuda_runtime.h", include_str!("runtime/emulator/cuda_runtime.h")),
-    ("emulator.cpp", include_str!("runtime/emulator/emulator.cpp")),
+    (
+        "cuda_runtime.h",
+        include_str!("runtime/emulator/cuda_runtime.h"),
+    ),
+    (
+        "emulator.cpp",
+        include_str!("runtime/emulator/emulator.cpp"),
+    ),
     ("fibres.h", include_str!("runtime/emulator/fibres.h")),
     ("findings.h", include_str!("runtime/emulator/findings.h")),
     ("order.h", include_str!("runtime/emulator/order.h")),

@@ -106,7 +106,7 @@ Block *loaded; /* whose shared memory lies in its place */
 unsigned running;
 int current_stack = -1;
 void *main_pointer;
-bool turn_over;
+bool turn_over, looking; /* whether who leaves only waits for what others do: those not begun, too */
 uint64_t changes, looked_at; /* of memory and of what threads wait for; when one last looked */
 uint64_t vain_looks;
 uint32_t looked_from;
@@ -163,23 +163,26 @@ void leave(void **save) {
         self().depth = depth;
         self().outer = outer;
     }
+    const bool some_ready = own.ready_at < own.ready.size(), some_left = own.not_started_at < own.not_started.size();
+    if (some_ready && shuffled) {
+        const size_t other = own.ready_at + draw((unsigned)(own.ready.size() - own.ready_at));
+        std::swap(own.ready[other], own.ready[own.ready_at]);
+    }
+    const bool only_looks = looking;
+    looking = false;
     if (turn_over) {
         turn_over = false;
-    } else if (own.ready_at < own.ready.size()) {
-        if (shuffled) {
-            const size_t other = own.ready_at + draw((unsigned)(own.ready.size() - own.ready_at));
-            std::swap(own.ready[other], own.ready[own.ready_at]);
-        }
+    } else if (some_ready && !(some_left && only_looks)) {
         const unsigned next = own.ready[own.ready_at++];
-        if (own.ready_at == own.ready.size()) {
-            own.ready.clear();
+        if (own.ready_at == own.ready.size() || own.ready_at == 4096) {
+            own.ready.erase(own.ready.begin(), own.ready.begin() + (long)own.ready_at);
             own.ready_at = 0;
         }
         /* A thread that gave way may be drawn again: its stack is in use, not saved. */
         if (next == running) return;
         become(next);
         load = own.threads[next].stack_pointer;
-    } else if (own.not_started_at < own.not_started.size()) {
+    } else if (some_left) {
         const unsigned next = own.not_started[own.not_started_at++];
         own.threads[next].stack = take_stack();
         become(next);
@@ -207,6 +210,7 @@ void look(bool at_once) {
     const size_t others = block->ready.size() - block->ready_at;
     const bool all_did = ++block->vain > others && block->not_started_at == block->not_started.size();
     if (all_did) block->vain = 0;
+    looking = true;
     give_way(all_did);
 }
 

@@ -1,18 +1,44 @@
-/* Runs the blocks of a launch on a CPU, one after another, in an order that EMU_SEED draws.
+/* Runs CUDA kernels on a CPU.
  *
  * Threads are fibres that run until they wait: at a barrier, or at a warp operation, where
- * the lanes of its mask meet. What the machine would punish is reported: barriers and warp
- * operations that not all of their threads reach, or reach at different places; lanes that
- * read from lanes that are not there.
- *
- * Where the kernels were compiled with -fsanitize=thread and this file is linked in place
- * of its library, every access of a kernel calls one of the functions at the end. A shadow
- * of the memory keeps, for each four bytes, who wrote and who read them last. Reported are
- * accesses outside of all arrays, reads of what nobody wrote, host memory and other
- * threads' variables, and races: accesses of two threads, one of them a store, not both
- * atomic, that neither a barrier nor a warp operation nor the end of a launch orders -
- * whether or not this run's order exposes them. EMU_PREEMPT=1 also switches threads at
+ * the lanes of its mask meet. Eight blocks are alive at a time and take turns, which end at
+ * barriers and where all threads of a block only look (by atomic or volatile accesses) whether
+ * something has changed. Blocks begin in the order of their numbers, or in one that EMU_SEED
+ * draws, as the order of threads and turns. EMU_PREEMPT=1 also switches threads and blocks at
  * random accesses.
+ *
+ * What the machine would punish is reported:
+ * - barriers and warp operations that not all of their threads reach, or reach at different
+ *   places; a barrier that others reach after threads have left (CUDA leaves it undefined, what
+ *   sm_70 does about it is no promise); lanes that read from lanes that are not there;
+ * - waiting for what never comes: in a block, at once; for changes of memory, when each thread
+ *   alive has looked 16000 times on average and nothing was written meanwhile. (A loop that
+ *   writes while it waits, or waits by plain loads, is not ended.)
+ * - launches of more threads than __launch_bounds__ says, or than 1024, or with more than 48 KB
+ *   of static shared memory.
+ *
+ * Where the kernels were compiled with -fsanitize=thread,bounds,alignment and this file is
+ * linked in place of its libraries, every access of a kernel calls one of the functions at the
+ * end. Each pointer parameter has a mapping of the device's memory of its own (memory.h), so an
+ * address says which array was meant. A shadow (shadow.h) keeps, for each four bytes, what was
+ * written and every access that an access to come could race with. Reported are
+ * - accesses outside of the array: of a parameter, a freed one, an array of a workspace or of
+ *   shared memory; indices outside of arrays of constant size;
+ * - accesses that are not aligned to their type, and reads of what nobody wrote, host memory and
+ *   other threads' variables;
+ * - races: accesses of two threads, one of them a store, not both atomic, that no barrier, warp
+ *   operation, fence or end of a launch orders - whether or not this run's order exposes them.
+ *   A fence orders what the thread knows of before what threads do after they read, by an atomic
+ *   or volatile access, what a later atomic or volatile store of it left; of who reads no fence
+ *   is asked for. A volatile store counts so only after a fence. Accesses by three blocks and more
+ *   before a launch's first fence are summarised as if no fence ordered them.
+ * - an element written by one parameter and accessed by another: all of them are __restrict__;
+ * - variables used before they are set, as far as their value shows: they begin as bytes 0xfe
+ *   (-ftrivial-auto-var-init), which are found where they are stored, shuffled, added
+ *   atomically or read from a variable in memory. Elements of 4 bytes and more; sums of floats
+ *   that such a value absorbs are found, products are only wrong.
+ *
+ * Reports name the element and the lines of both accesses (findings.h).
  */
 #include "shadow.h"
 
@@ -420,18 +446,24 @@ void *__tsan_memmove(void *to, const void *from, size_t bytes) {
     return memmove(to, from, bytes);
 }
 
-/* An index outside of an array whose size its declaration says. */
-void __ubsan_handle_out_of_bounds(void *data, void *index) {
-    const struct {
-        const char *file;
-        unsigned line, column;
-        const struct { uint16_t kind, info; char name[1]; } *array;
-    } *known = (decltype(known))data;
-    if (current_stack < 0) return;
-    const uint32_t at = here(EMU_FROM);
-    if (!is_new("an index outside of its array", at, known->line, 0)) return;
+/* What the compiler knows of an access that it found wrong. */
+struct emu_known {
+    const char *file;
+    unsigned line, column;
+    const struct { uint16_t kind, info; char name[1]; } *type;
+};
+static void report_known(const char *what, const emu_known *known, const std::string &detail, const void *from) {
+    if (current_stack < 0 || !is_new(what, here(from), known->line, 0)) return;
     const char *slash = strrchr(known->file, '/');
-    print("an index outside of its array: " + std::to_string((long)(intptr_t)index) + " of " + known->array->name + ", " +
-          (slash ? slash + 1 : known->file) + ":" + std::to_string(known->line) + ": " + who());
+    print(std::string(what) + ": " + detail + known->type->name + ", " + (slash ? slash + 1 : known->file) + ":" +
+          std::to_string(known->line) + ": " + who());
+}
+/* An index outside of an array whose size its declaration says. */
+void __ubsan_handle_out_of_bounds(void *known, void *index) {
+    report_known("an index outside of its array", (const emu_known *)known, std::to_string((long)(intptr_t)index) + " of ", EMU_FROM);
+}
+/* An object that does not begin where its type must. */
+void __ubsan_handle_type_mismatch_v1(void *known, void *) {
+    report_known("an access that is not aligned to its type", (const emu_known *)known, "", EMU_FROM);
 }
 }

@@ -69,20 +69,24 @@ std::string line_of(uint32_t at) {
     return line.substr(from, line.find(' ', from) - from);
 }
 
-/* A variable of a function, and where it begins. */
+/* The variable of a function that the address is in, or in the gap behind, and where it begins. */
 std::string variable_at(const void *at, const char **begin) {
+    const size_t gap = 256;
+    std::string found;
     for (const std::string &line : module().ask("nm -CS", "")) {
         size_t from, bytes;
         char kind;
-        int name;
-        if (sscanf(line.c_str(), "%zx %zx %c %n", &from, &bytes, &kind, &name) != 3) continue;
+        if (sscanf(line.c_str(), "%zx %zx %c", &from, &bytes, &kind) != 3) continue;
         const char *first = (const char *)(from + module().shift);
         const size_t last = line.rfind("::");
-        if ((const char *)at < first || (const char *)at >= first + bytes || last == std::string::npos) continue;
-        *begin = first;
-        return line.substr(last + 2);
+        if ((const char *)at < first || (const char *)at >= first + bytes + gap || last == std::string::npos) continue;
+        if (line.compare(last, 6, "::emu_") == 0) continue;
+        if (found.empty() || first > *begin) {
+            *begin = first;
+            found = line.substr(last + 2);
+        }
     }
-    return "";
+    return found;
 }
 
 /* `at` of the text of a call, whose arguments are separated by commas outside of parentheses. */

@@ -324,7 +324,7 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
 void check_aligned(const void *at, size_t bytes, unsigned kind, const void *from) {
     if ((size_t)at % bytes != 0 && current_stack >= 0) {
         const size_t parameter = in_arena(at) ? (size_t)((const char *)at - arena) / ARENA : 0;
-        report("an access that is not aligned to its size", here(from), parameter <= views.size() ? parameter : 0, at, bytes);
+        report("an access that is not aligned to its type", here(from), parameter <= views.size() ? parameter : 0, at, bytes);
     }
     check(at, bytes, kind, from);
 }
