@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 /// A matrix times two vectors in one block: a shared workspace, a barrier, a reduction over
 /// lanes and atomics.
@@ -58,7 +59,24 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
+/// The emitted files, and the emulator's object file, which is compiled once for all.
 fn emit(program: &str) -> tempfile::TempDir {
+    static BUILT: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let folder = emit_text(SCATTERED);
+        let mut make = Command::new("make");
+        run(make
+            .current_dir(folder.path())
+            .args(["-s", "EMU=1", "emulator.o"]));
+        folder
+    });
+    let folder = emit_text(program);
+    let object = "emulator.o";
+    std::fs::copy(built.path().join(object), folder.path().join(object)).unwrap();
+    folder
+}
+
+fn emit_text(program: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("f.tc");
     std::fs::write(&source, program).unwrap();
@@ -67,6 +85,57 @@ fn emit(program: &str) -> tempfile::TempDir {
         .args(["--target", "cuda", "-W", "no-performance", "-o"])
         .arg(folder.path()));
     folder
+}
+
+/// The folder with `holes_test`, which runs the kernels of `testdata/emulator/holes.cu`.
+fn holes() -> &'static Path {
+    static BUILT: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let folder = emit(SCATTERED);
+        let text = include_str!("../testdata/emulator/holes.cu");
+        std::fs::write(folder.path().join("holes.cu"), text).unwrap();
+        std::fs::write(folder.path().join("holes.h"), "").unwrap();
+        run(Command::new("make").current_dir(folder.path()).args([
+            "-s",
+            "EMU=1",
+            "CXXFLAGS=-O1 -g -w",
+            "NAME=holes",
+            "holes_test",
+        ]));
+        folder
+    });
+    folder.path()
+}
+
+/// What a kernel of [`holes`] prints, and whether it is clean.
+fn hole(name: &str, seed: Option<&str>) -> (bool, String) {
+    let mut command = Command::new(holes().join("holes_test"));
+    command.arg(name).env_remove("EMU_SEED");
+    if let Some(seed) = seed {
+        command.env("EMU_SEED", seed);
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+/// The kernel is clean without its fault, and with it each of these is reported, once, in the
+/// order of numbers and in another.
+fn hole_is_found(name: &str, reported: &[&str]) {
+    for seed in [None, Some("1"), Some("2")] {
+        let (clean, text) = hole(&format!("{name}, clean"), seed);
+        assert!(clean, "{name}, clean, {seed:?}: {text}");
+        let (clean, text) = hole(name, seed);
+        assert!(!clean, "{name}, {seed:?}: {text}");
+        for what in reported {
+            let found = text
+                .lines()
+                .filter(|line| line.starts_with(&format!("emulator: {what}")))
+                .count();
+            assert_eq!(found, 1, "{name}, {seed:?}, {what}: {text}");
+        }
+    }
 }
 
 /// Emits the program, plants a fault, and runs the smoke test in a checked build.
@@ -216,6 +285,129 @@ fn a_result_that_is_not_written_is_reported() {
     );
 }
 
+#[test]
+fn every_reader_is_known() {
+    hole_is_found("readers", &["a race between threads of a block: w[0], "]);
+}
+
+#[test]
+fn freed_arrays_are_gone() {
+    hole_is_found(
+        "freed",
+        &["an access outside of all arrays: gone[0], which is not allocated, holes.cu:"],
+    );
+}
+
+#[test]
+fn an_array_in_the_place_of_another_has_its_own_end() {
+    hole_is_found(
+        "again",
+        &["an access outside of all arrays: again[8] of 8, holes.cu:"],
+    );
+}
+
+#[test]
+fn an_array_of_shared_memory_ends_where_it_ends() {
+    hole_is_found(
+        "shared",
+        &["an access outside of all arrays of shared memory: first[32], holes.cu:"],
+    );
+    hole_is_found(
+        "indexed",
+        &["an index outside of its array: 100 of 'double [32]', holes.cu:"],
+    );
+}
+
+#[test]
+fn vectors_are_aligned() {
+    hole_is_found(
+        "vectors",
+        &["an access that is not aligned to its type: 'const struct float4', holes.cu:"],
+    );
+}
+
+#[test]
+fn launches_keep_to_the_limits() {
+    hole_is_found(
+        "bounds",
+        &["a launch of 65 threads a block, where __launch_bounds__ says 64: bounded"],
+    );
+    hole_is_found(
+        "threads",
+        &["a launch of 1025 threads a block, where 1024 are the most"],
+    );
+    hole_is_found(
+        "large",
+        &["49160 bytes of shared memory, where 49152 are the most"],
+    );
+}
+
+#[test]
+fn threads_that_have_left_are_missed_at_barriers() {
+    hole_is_found(
+        "leaves",
+        &["threads have left before a barrier that others wait at"],
+    );
+}
+
+#[test]
+fn variables_that_nobody_set_are_reported() {
+    hole_is_found(
+        "local array",
+        &["a variable is used before it is set: y[7], holes.cu:"],
+    );
+    hole_is_found(
+        "local sum",
+        &["a variable is used before it is set: y[0], holes.cu:"],
+    );
+}
+
+#[test]
+fn restricted_arrays_do_not_overlap() {
+    hole_is_found(
+        "overlap",
+        &["overlapping arrays are passed for __restrict__ parameters: y["],
+    );
+}
+
+#[test]
+fn fences_order_what_blocks_leave_for_others() {
+    hole_is_found("last block", &["a race between blocks: y["]);
+    hole_is_found("look back", &["a race between blocks: sums["]);
+    // Blocks begin in the order of their numbers, or in another, which CUDA does not promise.
+    assert!(hole("look back by number", None).0);
+    let (clean, text) = hole("look back by number", Some("1"));
+    let what = "threads look for a change that never comes, holes.cu:";
+    assert!(!clean && text.contains(what), "{text}");
+}
+
+#[test]
+fn what_never_comes_is_not_waited_for() {
+    let what = "threads look for a change that never comes, holes.cu:";
+    hole_is_found("waits", &[what]);
+    // Eight blocks are alive, and no more.
+    hole_is_found("all meet", &[what]);
+}
+
+#[test]
+fn findings_are_reported_once_with_both_lines() {
+    let (_, text) = smoke(STAGED, "__syncthreads();", ";");
+    let races: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("emulator: a race"))
+        .collect();
+    assert!(!races.is_empty() && races.len() <= 2, "{text}");
+    for race in races {
+        assert!(
+            race.contains("a race between threads of a block: w_vals[")
+                && race.contains("read in f.cu:")
+                && race.contains("written in f.cu:"),
+            "{text}"
+        );
+    }
+    assert!(text.contains(" times: a race between threads"), "{text}");
+}
+
 /// Calls the device function of [`SCATTERED`] amid a capture, then runs the graph twice, on
 /// other values the second time.
 const CAPTURE: &str = r#"#include "f.h"
@@ -279,7 +471,9 @@ fn captured(planted: &str) -> String {
         "c++",
         "f.cu",
         "main.cpp",
-        "emulator/emulator.cpp",
+        "-x",
+        "none",
+        "emulator.o",
         "-ldl",
         "-lpthread",
         "-o",

@@ -15,8 +15,10 @@ use std::sync::OnceLock;
 const CHECKED: &[&str] = &[
     "-O1",
     "-g",
-    "-fsanitize=thread",
+    "-fsanitize=thread,bounds,alignment",
+    "--param=tsan-distinguish-volatile=1",
     "-fno-tree-loop-im",
+    "-ftrivial-auto-var-init=pattern",
     "-fno-threadsafe-statics",
 ];
 const FAST: &[&str] = &["-O2"];
@@ -136,8 +138,9 @@ fn emulator() -> Result<&'static Path, &'static str> {
     let built = BUILT.get_or_init(|| {
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
-        put("cuda_runtime.h", crate::emit::cuda::EMULATOR_HEADER).map_err(|e| e.to_string())?;
-        put("emulator.cpp", crate::emit::cuda::EMULATOR).map_err(|e| e.to_string())?;
+        for (name, text) in crate::emit::cuda::EMULATOR {
+            put(name, text).map_err(|e| e.to_string())?;
+        }
         let output = Command::new(variable("CXX", "c++"))
             .current_dir(folder.path())
             .args(["-std=c++17", "-O2", "-fPIC", "-DSPARSEC_EMULATED", "-I."])

@@ -10,37 +10,46 @@ use crate::loops::ir::Kernel;
 use crate::target::Target;
 use std::fmt::Write as _;
 
-/// The CUDA runtime for machines without a GPU.
-pub const EMULATOR_HEADER: &str = include_str!("runtime/emulator/cuda_runtime.h");
-pub const EMULATOR: &str = include_str!("runtime/emulator/emulator.cpp");
+/// The CUDA runtime for machines without a GPU: names of files and what they hold.
+pub const EMULATOR: &[(&str, &str)] = &[
+    (
+        "cuda_runtime.h",
+        include_str!("runtime/emulator/cuda_runtime.h"),
+    ),
+    (
+        "emulator.cpp",
+        include_str!("runtime/emulator/emulator.cpp"),
+    ),
+    ("fibres.h", include_str!("runtime/emulator/fibres.h")),
+    ("findings.h", include_str!("runtime/emulator/findings.h")),
+    ("order.h", include_str!("runtime/emulator/order.h")),
+    ("blocks.h", include_str!("runtime/emulator/blocks.h")),
+    ("memory.h", include_str!("runtime/emulator/memory.h")),
+    ("shadow.h", include_str!("runtime/emulator/shadow.h")),
+];
 
 /// The names of the files that [`emit`] gives, in its order.
 #[must_use]
 pub fn file_names(stem: &str) -> Vec<String> {
-    vec![
-        format!("{stem}.cu"),
-        format!("{stem}.h"),
-        "sparsec.h".to_string(),
-        "Makefile".to_string(),
-        "emulator/cuda_runtime.h".to_string(),
-        "emulator/emulator.cpp".to_string(),
-    ]
+    let own = ["{stem}.cu", "{stem}.h", "sparsec.h", "Makefile"];
+    let own = own.iter().map(|name| name.replace("{stem}", stem));
+    let emulator = EMULATOR.iter().map(|(name, _)| format!("emulator/{name}"));
+    own.chain(emulator).collect()
 }
 
 /// All files of a unit.
 #[must_use]
 pub fn emit(unit: &Unit) -> Vec<File> {
-    let contents = [
+    let own = [
         kernel_text(unit),
         header(unit),
         runtime_header(),
         makefile::cuda_text(&unit.name),
-        EMULATOR_HEADER.to_string(),
-        EMULATOR.to_string(),
     ];
+    let emulator = EMULATOR.iter().map(|(_, text)| (*text).to_string());
     file_names(&unit.name)
         .into_iter()
-        .zip(contents)
+        .zip(own.into_iter().chain(emulator))
         .map(|(name, content)| File { name, content })
         .collect()
 }

@@ -201,6 +201,9 @@ static __device__ inline bool sparsec_reduce_run(int64_t index, T *value, Op op)
 
 /* The array, known to begin at a multiple of BYTES: consecutive elements are loaded together. */
 template <unsigned BYTES, class T> static __device__ inline T *sparsec_aligned(T *array) {
+#ifdef SPARSEC_EMULATED
+    emu_aligned(array, BYTES);
+#endif
     return (T *)__builtin_assume_aligned(array, BYTES);
 }
 
@@ -254,6 +257,10 @@ static inline int sparsec_launch(void (*kernel)(P...), int64_t x, int64_t y, int
 #endif
     return sparsec_cuda(cudaGetLastError());
 }
+/* The emulator's reports name arrays as the launch does. */
+#ifdef SPARSEC_EMULATED
+#define sparsec_launch(...) (emu_call(#__VA_ARGS__), sparsec_launch(__VA_ARGS__))
+#endif
 
 /* Bytes of an array in a workspace: arrays begin at multiples of 256. */
 static inline size_t sparsec_bytes(int64_t count, size_t size) {
@@ -264,6 +271,9 @@ static inline size_t sparsec_bytes(int64_t count, size_t size) {
 static inline void *sparsec_take(char **workspace, int64_t count, size_t size) {
     void *array = *workspace;
     *workspace += sparsec_bytes(count, size);
+#ifdef SPARSEC_EMULATED
+    emu_take(array, count > 0 ? (size_t)count * size : 0);
+#endif
     return array;
 }
 

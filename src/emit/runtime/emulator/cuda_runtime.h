@@ -1,6 +1,6 @@
 /* The part of CUDA's runtime that kernels written by sparsec use, on a CPU.
  *
- * Every thread of a block is a fibre (emulator.cpp); barriers and warp operations switch
+ * Every thread is a fibre (emulator.cpp); barriers and warp operations switch
  * between them. Compiled with -fsanitize=thread, but linked without it, every load and
  * store of a kernel is checked as well: see emulator.cpp. For sm_70 and later.
  */
@@ -15,13 +15,45 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __launch_bounds__(...)
-/* One block runs at a time, so its shared memory is a section of the library. */
-#define __shared__ static __attribute__((section("emu_shared")))
+
+/* A part of the library: the kernel of a launch bound, or an array of shared memory. */
+struct emu_part {
+    char *begin, *end;
+    unsigned most;        /* threads of a block */
+    const char *function; /* whose array it is */
+};
+/* Each has a section of its own, which the linker gives a begin and an end; neither if the
+ * compiler left out what was in it. */
+#define EMU_ENDS(kind, n)                                                                            \
+    extern char emu_begin_##n[] __asm__("__start_emu_" kind #n) __attribute__((weak, visibility("hidden"))); \
+    extern char emu_end_##n[] __asm__("__stop_emu_" kind #n) __attribute__((weak, visibility("hidden")));
+/* `static void __launch_bounds__(64) f()`: a function of no use, the bound, then `static void f()`. */
+#define EMU_BOUND_(n, threads)                                                              \
+    __attribute__((unused)) emu_nothing_##n(void) {}                                        \
+    EMU_ENDS("bound_", n)                                                                   \
+    static emu_part emu_part_##n __attribute__((section("emu_bounds"), used)) =             \
+        {emu_begin_##n, emu_end_##n, threads, NULL};                                        \
+    static __attribute__((section("emu_bound_" #n))) void
+#define EMU_BOUND(n, threads) EMU_BOUND_(n, threads)
+#define __launch_bounds__(threads, ...) EMU_BOUND(__COUNTER__, threads)
+/* Behind each array of shared memory comes a gap. */
+#define EMU_SHARED_(n)                                                                      \
+    __asm__(".pushsection emu_shared_" #n ",\"aw\",%progbits\n.popsection\n"                \
+            ".pushsection emu_shared_gap_" #n ",\"aw\",%progbits\n.zero 256\n.popsection");  \
+    EMU_ENDS("shared_", n)                                                                  \
+    static emu_part emu_part_##n __attribute__((section("emu_arrays"), used)) =             \
+        {emu_begin_##n, emu_end_##n, 0, __func__};                                          \
+    static __attribute__((section("emu_shared_" #n)))
+#define EMU_SHARED(n) EMU_SHARED_(n)
+#define __shared__ EMU_SHARED(__COUNTER__)
 
 struct uint3 {
     unsigned x, y, z;
@@ -30,6 +62,16 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
+
+/* What is loaded and stored together begins at a multiple of its size. */
+#define EMU_VECTORS(T, name)                          \
+    struct alignas(2 * sizeof(T)) name##2 { T x, y; }; \
+    struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) name##4 { T x, y, z, w; };
+EMU_VECTORS(float, float)
+EMU_VECTORS(int, int)
+EMU_VECTORS(unsigned, uint)
+EMU_VECTORS(double, double)
+#undef EMU_VECTORS
 
 /* Where the thread at hand is. */
 struct emu_place {
@@ -97,8 +139,14 @@ unsigned emu_lane(void);
 
 static inline void __syncthreads(int line = __builtin_LINE()) { emu_barrier(line); }
 static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { emu_exchange(mask, 0, 0, line); }
-static inline void __threadfence(void) {}
-static inline void __threadfence_block(void) {}
+/* Orders what the thread did before what others do after they saw an atomic or volatile store
+ * that follows, on the whole device or in the block. */
+void emu_fence(bool device);
+static inline void __threadfence(void) { emu_fence(true); }
+static inline void __threadfence_block(void) { emu_fence(false); }
+/* Lets other threads and blocks go on. */
+void emu_pause(void);
+static inline void __nanosleep(unsigned) { emu_pause(); }
 
 template <class T> static inline T emu_shuffle(unsigned mask, T value, unsigned from, int line) {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
@@ -140,56 +188,116 @@ static inline int __popc(unsigned word) { return __builtin_popcount(word); }
 
 /* ---- atomics ---------------------------------------------------------------- */
 
-/* Notes an atomic access of bytes; of an array of smaller elements, which of them. */
-void emu_atomic(const void *at, size_t bytes);
+/* Notes an atomic access of bytes, with the value that goes in; of an array of smaller
+ * elements, which of them; and afterwards whether it changed them. */
+void emu_atomic(const void *at, size_t bytes, const void *value, const void *from);
 void emu_narrow(const void *at, size_t bytes);
+void emu_done(bool changed);
 
-#define EMU_RAW __attribute__((no_sanitize("thread"), noinline))
-template <class T> EMU_RAW T emu_swap(T *at, T value) { emu_atomic(at, sizeof(T)); T old = *at; *at = value; return old; }
-template <class T> EMU_RAW T emu_add(T *at, T value) { emu_atomic(at, sizeof(T)); T old = *at; *at = (T)(old + value); return old; }
-template <class T> EMU_RAW T emu_min(T *at, T value) { emu_atomic(at, sizeof(T)); T old = *at; if (value < old) *at = value; return old; }
-template <class T> EMU_RAW T emu_max(T *at, T value) { emu_atomic(at, sizeof(T)); T old = *at; if (old < value) *at = value; return old; }
-template <class T> EMU_RAW T emu_cas(T *at, T expected, T value) {
-    emu_atomic(at, sizeof(T));
-    T old = *at;
-    if (old == expected) *at = value;
+/* *at = next(*at), which is returned as it was. */
+template <class T, class F>
+__attribute__((no_sanitize("thread"), noinline)) T emu_update(T *at, T value, F next) {
+    emu_atomic(at, sizeof(T), &value, __builtin_return_address(0));
+    const T old = *at, fresh = next(old, value);
+    memcpy((void *)at, &fresh, sizeof(T));
+    emu_done(memcmp(&old, &fresh, sizeof(T)) != 0);
     return old;
 }
-static inline int atomicAdd(int *at, int value) { return emu_add(at, value); }
-static inline unsigned atomicAdd(unsigned *at, unsigned value) { return emu_add(at, value); }
-static inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long value) { return emu_add(at, value); }
-static inline float atomicAdd(float *at, float value) { return emu_add(at, value); }
-static inline double atomicAdd(double *at, double value) { return emu_add(at, value); }
-static inline int atomicMin(int *at, int value) { return emu_min(at, value); }
-static inline unsigned atomicMin(unsigned *at, unsigned value) { return emu_min(at, value); }
-static inline long long atomicMin(long long *at, long long value) { return emu_min(at, value); }
-static inline unsigned long long atomicMin(unsigned long long *at, unsigned long long value) { return emu_min(at, value); }
-static inline int atomicMax(int *at, int value) { return emu_max(at, value); }
-static inline unsigned atomicMax(unsigned *at, unsigned value) { return emu_max(at, value); }
-static inline long long atomicMax(long long *at, long long value) { return emu_max(at, value); }
-static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) { return emu_max(at, value); }
-static inline unsigned atomicExch(unsigned *at, unsigned value) { return emu_swap(at, value); }
-static inline unsigned long long atomicExch(unsigned long long *at, unsigned long long value) { return emu_swap(at, value); }
-static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) { return emu_cas(at, expected, value); }
+#define EMU_ATOMIC(name, T, expression)                                                              \
+    static inline T name(T *at, T value) {                                                           \
+        return emu_update(at, value, [](T old, T with) __attribute__((no_sanitize("thread"))) -> T { \
+            (void)old;                                                                               \
+            return (T)(expression);                                                                  \
+        });                                                                                          \
+    }
+#define EMU_INTEGERS(name, expression)           \
+    EMU_ATOMIC(name, int, expression)            \
+    EMU_ATOMIC(name, unsigned, expression)       \
+    EMU_ATOMIC(name, unsigned long long, expression)
+EMU_INTEGERS(atomicAdd, old + with)
+EMU_ATOMIC(atomicAdd, float, old + with)
+EMU_ATOMIC(atomicAdd, double, old + with)
+EMU_INTEGERS(atomicMin, with < old ? with : old)
+EMU_ATOMIC(atomicMin, long long, with < old ? with : old)
+EMU_INTEGERS(atomicMax, old < with ? with : old)
+EMU_ATOMIC(atomicMax, long long, old < with ? with : old)
+EMU_INTEGERS(atomicExch, with)
+EMU_ATOMIC(atomicExch, float, with)
+EMU_INTEGERS(atomicOr, old | with)
+EMU_INTEGERS(atomicAnd, old & with)
+EMU_ATOMIC(atomicInc, unsigned, old >= with ? 0 : old + 1)
+#undef EMU_INTEGERS
+#undef EMU_ATOMIC
+template <class T> static inline T emu_swap_if(T *at, T expected, T value) {
+    return emu_update(at, value, [expected](T old, T with) __attribute__((no_sanitize("thread"))) -> T {
+        return old == expected ? with : old;
+    });
+}
+static inline int atomicCAS(int *at, int expected, int value) { return emu_swap_if(at, expected, value); }
+static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) { return emu_swap_if(at, expected, value); }
 static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long expected, unsigned long long value) {
-    return emu_cas(at, expected, value);
+    return emu_swap_if(at, expected, value);
 }
 
 /* ---- launches ----------------------------------------------------------------- */
 
-/* Runs the closure in each thread, or, while the stream is captured, a copy of it later on. */
-void emu_enqueue(void (*thread)(void *), void *(*copy)(const void *), void (*drop)(void *), void *closure,
-                 dim3 blocks, dim3 threads, cudaStream_t stream);
+/* An array that a kernel takes. */
+struct emu_array {
+    const void *at; /* as the host knows it; NULL for what is no array */
+    size_t size;    /* of its elements */
+    bool constant;
+    size_t bytes; /* where it is a part of a workspace */
+};
+/* A kernel with what it takes: run in each thread. */
+struct emu_kernel {
+    const char *call; /* the text of the launch */
+    const void *function;
+    dim3 blocks, threads;
+    std::vector<emu_array> arrays; /* one for each parameter */
+    virtual void run() = 0;
+    virtual emu_kernel *copy() const = 0;
+    virtual ~emu_kernel() {}
+};
+template <class... P> struct emu_kernel_of : emu_kernel {
+    void (*kernel)(P...);
+    std::tuple<P...> taken;
+    __attribute__((no_sanitize("thread"))) void run() override { run_with(std::index_sequence_for<P...>()); }
+    template <size_t... K> __attribute__((no_sanitize("thread"))) void run_with(std::index_sequence<K...>) {
+        kernel(std::get<K>(taken)...);
+    }
+    emu_kernel *copy() const override { return new emu_kernel_of(*this); }
+};
 
-template <class F> static void emu_call(void *closure) { (*(F *)closure)(); }
-template <class F> static void *emu_copy(const void *closure) { return new F(*(const F *)closure); }
-template <class F> static void emu_drop(void *closure) { delete (F *)closure; }
+/* The text of the next launch, which names its arrays. */
+void emu_call(const char *text);
+/* An array of so many bytes is taken from a workspace. */
+void emu_take(const void *array, size_t bytes);
+/* Reports an array that does not begin at a multiple of `bytes`. */
+void emu_aligned(const void *array, unsigned bytes);
+/* The array, where a parameter of this number finds it. */
+const void *emu_view(const void *array, size_t parameter);
+/* Runs the kernel, or, while the stream is captured, a copy of it later on. */
+void emu_enqueue(emu_kernel &kernel, cudaStream_t stream);
+
+template <class T> static inline T emu_pass(std::vector<emu_array> &arrays, T value) {
+    arrays.push_back({NULL, 0, false, 0});
+    return value;
+}
+template <class T> static inline T *emu_pass(std::vector<emu_array> &arrays, T *array) {
+    const void *at = (const void *)array;
+    arrays.push_back({at, sizeof(T), std::is_const<T>::value, 0});
+    return (T *)emu_view(at, arrays.size() - 1);
+}
 
 template <class... P, class... A>
 static inline void emu_launch(void (*kernel)(P...), dim3 blocks, dim3 threads, cudaStream_t stream, A... args) {
-    auto thread = [=]() { kernel(args...); };
-    typedef decltype(thread) T;
-    emu_enqueue(emu_call<T>, emu_copy<T>, emu_drop<T>, &thread, blocks, threads, stream);
+    emu_kernel_of<P...> own;
+    own.kernel = kernel;
+    own.function = (const void *)kernel;
+    own.blocks = blocks;
+    own.threads = threads;
+    own.taken = std::tuple<P...>{emu_pass(own.arrays, (P)args)...};
+    emu_enqueue(own, stream);
 }
 
 #endif

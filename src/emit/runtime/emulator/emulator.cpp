@@ -1,286 +1,59 @@
-/* Runs the blocks of a launch on a CPU, one after another, in an order that EMU_SEED draws.
+/* Runs CUDA kernels on a CPU.
  *
  * Threads are fibres that run until they wait: at a barrier, or at a warp operation, where
- * the lanes of its mask meet. What the machine would punish is reported: barriers and warp
- * operations that not all of their threads reach, or reach at different places; lanes that
- * read from lanes that are not there.
- *
- * Where the kernels were compiled with -fsanitize=thread and this file is linked in place
- * of its library, every access of a kernel calls one of the functions at the end. A shadow
- * of the memory keeps, for each four bytes, who wrote and who read them last. Reported are
- * accesses outside of all arrays, reads of what nobody wrote, host memory and other
- * threads' variables, and races: accesses of two threads, one of them a store, not both
- * atomic, that neither a barrier nor a warp operation nor the end of a launch orders -
- * whether or not this run's order exposes them. EMU_PREEMPT=1 also switches threads at
+ * the lanes of its mask meet. Eight blocks are alive at a time and take turns, which end at
+ * barriers and where all threads of a block only look (by atomic or volatile accesses) whether
+ * something has changed. Blocks begin in the order of their numbers, or in one that EMU_SEED
+ * draws, as the order of threads and turns. EMU_PREEMPT=1 also switches threads and blocks at
  * random accesses.
+ *
+ * What the machine would punish is reported:
+ * - barriers and warp operations that not all of their threads reach, or reach at different
+ *   places; a barrier that others reach after threads have left (CUDA leaves it undefined, what
+ *   sm_70 does about it is no promise); lanes that read from lanes that are not there;
+ * - waiting for what never comes: in a block, at once; for changes of memory, when each thread
+ *   alive has looked 16000 times on average and nothing was written meanwhile. (A loop that
+ *   writes while it waits, or waits by plain loads, is not ended.)
+ * - launches of more threads than __launch_bounds__ says, or than 1024, or with more than 48 KB
+ *   of static shared memory.
+ *
+ * Where the kernels were compiled with -fsanitize=thread,bounds,alignment and this file is
+ * linked in place of its libraries, every access of a kernel calls one of the functions at the
+ * end. Each pointer parameter has a mapping of the device's memory of its own (memory.h), so an
+ * address says which array was meant. A shadow (shadow.h) keeps, for each four bytes, what was
+ * written and every access that an access to come could race with. Reported are
+ * - accesses outside of the array: of a parameter, a freed one, an array of a workspace or of
+ *   shared memory; indices outside of arrays of constant size;
+ * - accesses that are not aligned to their type, and reads of what nobody wrote, host memory and
+ *   other threads' variables;
+ * - races: accesses of two threads, one of them a store, not both atomic, that no barrier, warp
+ *   operation, fence or end of a launch orders - whether or not this run's order exposes them.
+ *   A fence orders what the thread knows of before what threads do after they read, by an atomic
+ *   or volatile access, what a later atomic or volatile store of it left; of who reads no fence
+ *   is asked for. A volatile store counts so only after a fence. Accesses by three blocks and more
+ *   before a launch's first fence are summarised as if no fence ordered them.
+ * - an element written by one parameter and accessed by another: all of them are __restrict__;
+ * - variables used before they are set, as far as their value shows: they begin as bytes 0xfe
+ *   (-ftrivial-auto-var-init), which are found where they are stored, shuffled, added
+ *   atomically or read from a variable in memory. Elements of 4 bytes and more; sums of floats
+ *   that such a value absorbs are found, products are only wrong.
+ *
+ * Reports name the element and the lines of both accesses (findings.h).
  */
-#include "cuda_runtime.h"
-
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#include "shadow.h"
 
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 emu_place emu_now;
 
-/* Shared memory of the block at hand, if any kernel declares some. */
-extern char shared_begin[] __asm__("__start_emu_shared") __attribute__((weak, visibility("hidden")));
-extern char shared_end[] __asm__("__stop_emu_shared") __attribute__((weak, visibility("hidden")));
+/* Where kernels with launch bounds lie, if there are some. */
+extern emu_part emu_bounds_begin[] __asm__("__start_emu_bounds") __attribute__((weak, visibility("hidden")));
+extern emu_part emu_bounds_end[] __asm__("__stop_emu_bounds") __attribute__((weak, visibility("hidden")));
 
 namespace {
 
-const size_t STACK = 256 * 1024, ARENA = (size_t)1 << 33, GAP = 256;
-
-/* ---- reports ------------------------------------------------------------------ */
-
-char first_report[240];
-int reports;
-
-void report(const char *what, const void *at, int line) {
-    char place[160];
-    snprintf(place, sizeof place, "block (%u, %u, %u), thread (%u, %u, %u)", emu_now.block.x, emu_now.block.y,
-             emu_now.block.z, emu_now.thread.x, emu_now.thread.y, emu_now.thread.z);
-    char text[240];
-    if (line) snprintf(text, sizeof text, "%s, line %d: %s", what, line, place);
-    else snprintf(text, sizeof text, "%s at %p: %s", what, at, place);
-    if (reports++ == 0) memcpy(first_report, text, sizeof text);
-    if (reports <= 8) fprintf(stderr, "emulator: %s\n", text);
-}
-
-/* ---- random order --------------------------------------------------------------- */
-
-uint64_t state = 1;
-bool shuffled, preempts;
-
-unsigned draw(unsigned n) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (unsigned)(state % n);
-}
-
-void configure() {
-    static bool done;
-    if (done) return;
-    done = true;
-    if (const char *seed = getenv("EMU_SEED")) {
-        state = strtoull(seed, NULL, 10) * 2654435761u + 88172645463325252u;
-        shuffled = true;
-    }
-    preempts = getenv("EMU_PREEMPT") != NULL;
-}
-
-/* ---- fibres ----------------------------------------------------------------------- */
-
-struct Thread {
-    uint3 place;
-    void *stack_pointer; /* while it waits */
-    int stack;           /* which one it has, or -1 */
-    bool finished;
-    size_t meeting; /* where it last met other lanes */
-    uint32_t clock[32]; /* what it knows of the lanes of its warp */
-};
-
-/* Lanes that meet. */
-struct Meeting {
-    unsigned mask, here;
-    int operation, line;
-    uint64_t words[32], results[32];
-};
-
-struct Warp {
-    std::vector<Meeting> meetings;
-};
-
-std::vector<char *> stacks;
-std::vector<int> free_stacks;
-std::vector<Thread> threads;
-std::vector<Warp> warps;
-std::vector<unsigned> ready;
-size_t ready_at;
-unsigned running, live, waiting, barriers;
-int barrier_line;
-void *main_pointer;
-void (*body)(void *);
-void *body_closure;
-std::vector<unsigned> not_started;
-size_t not_started_at;
-uint32_t launch_number, block_number;
-int current_stack = -1;
-
-extern "C" void emu_switch(void **save, void *load);
-#if defined(__x86_64__)
-__asm__(".text\n.local emu_switch\n.type emu_switch, @function\nemu_switch:\n"
-        "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
-        "mov %rsp, (%rdi)\nmov %rsi, %rsp\n"
-        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
-void *fresh_frame(char *top, void (*entry)()) {
-    void **sp = (void **)(void *)top;
-    *--sp = NULL; /* where the entry would return to; keeps the stack aligned */
-    *--sp = (void *)entry;
-    for (int k = 0; k < 6; k++) *--sp = NULL;
-    return sp;
-}
-#elif defined(__aarch64__)
-__asm__(".text\n.local emu_switch\n.type emu_switch, %function\nemu_switch:\n"
-        "stp x19, x20, [sp, #-160]!\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
-        "stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
-        "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
-        "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
-        "ldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\n"
-        "ldp x29, x30, [sp, #80]\nldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\n"
-        "ldp d14, d15, [sp, #144]\nldp x19, x20, [sp], #160\nret\n");
-void *fresh_frame(char *top, void (*entry)()) {
-    void **sp = (void **)(void *)(top - 160);
-    memset(sp, 0, 160);
-    sp[11] = (void *)entry;
-    return sp;
-}
-#else
-#error "the emulator switches stacks on x86-64 and arm64 only"
-#endif
-
-void become(unsigned rank) {
-    running = rank;
-    emu_now.thread = threads[rank].place;
-    current_stack = threads[rank].stack;
-}
-
-void entry();
-
-/* Gives the processor to another thread, and returns when it is this one's turn again. */
-void leave(void **save) {
-    void *load;
-    if (ready_at < ready.size()) {
-        if (shuffled) {
-            size_t other = ready_at + draw((unsigned)(ready.size() - ready_at));
-            unsigned swap = ready[other];
-            ready[other] = ready[ready_at];
-            ready[ready_at] = swap;
-        }
-        unsigned next = ready[ready_at++];
-        if (ready_at == ready.size()) {
-            ready.clear();
-            ready_at = 0;
-        }
-        /* A thread that was preempted may be drawn again: its stack is in use, not saved. */
-        if (next == running) return;
-        become(next);
-        load = threads[next].stack_pointer;
-    } else if (not_started_at < not_started.size()) {
-        unsigned next = not_started[not_started_at++];
-        int stack;
-        if (free_stacks.empty()) {
-            void *room = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (room == MAP_FAILED) {
-                fprintf(stderr, "emulator: no memory for the stack of a thread\n");
-                abort();
-            }
-            stacks.push_back((char *)room);
-            stack = (int)stacks.size() - 1;
-        } else {
-            stack = free_stacks.back();
-            free_stacks.pop_back();
-        }
-        threads[next].stack = stack;
-        become(next);
-        /* Tops at different offsets do not all fall into the same sets of the cache. */
-        load = fresh_frame(stacks[(size_t)stack] + STACK - 64 - (size_t)(stack % 61) * 64, entry);
-    } else {
-        load = main_pointer;
-    }
-    emu_switch(save, load);
-}
-
-/* All threads of a block that have not finished stand at the barrier. */
-void release_barrier() {
-    barriers++;
-    waiting = 0;
-    for (unsigned rank = 0; rank < threads.size(); rank++)
-        if (!threads[rank].finished && rank != running) ready.push_back(rank);
-}
-
-/* The first frame of a fibre: runs threads for as long as none of them waits. */
-void entry() {
-    for (;;) {
-        body(body_closure);
-        Thread &self = threads[running];
-        self.finished = true;
-        live--;
-        if (waiting > 0 && waiting == live) {
-            report("a thread leaves while others wait at a barrier", NULL, barrier_line);
-            running = ~0u;
-            release_barrier();
-        }
-        if (ready_at == ready.size() && not_started_at < not_started.size()) {
-            unsigned next = not_started[not_started_at++];
-            threads[next].stack = self.stack;
-            become(next);
-            continue;
-        }
-        free_stacks.push_back(self.stack);
-        void *unused;
-        leave(&unused);
-    }
-}
-
-/* ---- memory ------------------------------------------------------------------------- */
-
-struct Piece {
-    size_t begin, bytes;
-};
-char *arena;
-std::vector<Piece> pieces; /* in order of their addresses */
-
-void begin_shadow();
-void note_written(const void *at, size_t bytes);
-void forget(const void *at, size_t bytes);
-void forget_shared();
-extern bool checked;
-
-void make_arena() {
-    if (arena) return;
-    void *room = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED) arena = (char *)room;
-    begin_shadow();
-}
-
-bool in_arena(const void *at) { return arena && (const char *)at >= arena && (const char *)at < arena + ARENA; }
-
-/* The piece that holds the bytes. */
-bool allocated(const void *at, size_t bytes) {
-    static Piece last;
-    size_t begin = (size_t)((const char *)at - arena);
-    if (begin >= last.begin && begin + bytes <= last.begin + last.bytes) return true;
-    size_t lo = 0, hi = pieces.size();
-    while (lo < hi) {
-        size_t middle = (lo + hi) / 2;
-        if (pieces[middle].begin <= begin) lo = middle + 1;
-        else hi = middle;
-    }
-    if (lo == 0) return false;
-    const Piece &piece = pieces[lo - 1];
-    /* Words of narrow elements reach over the end. */
-    const size_t end = piece.begin + (piece.bytes + 3) / 4 * 4;
-    if (begin + bytes > end) return false;
-    last.begin = piece.begin;
-    last.bytes = end - piece.begin;
-    return true;
-}
-
 std::mutex one_at_a_time;
-
-cudaError_t set(void *array, int value, size_t bytes) {
-    if (!in_arena(array) || !allocated(array, bytes)) return cudaErrorInvalidValue;
-    memset(array, value, bytes);
-    note_written(array, bytes);
-    return cudaSuccess;
-}
 
 /* ---- graphs ---------------------------------------------------------------------------- */
 
@@ -328,7 +101,7 @@ cudaError_t cudaMalloc(void **array, size_t bytes) {
     pieces.insert(pieces.begin() + (long)place, piece);
     *array = arena + at;
     memset(*array, 0xff, bytes);
-    forget(*array, bytes);
+    forget(piece);
     return cudaSuccess;
 }
 
@@ -337,7 +110,7 @@ cudaError_t cudaFree(void *array) {
     if (disturbs()) return cudaErrorStreamCaptureUnsupported;
     for (size_t k = 0; k < pieces.size(); k++)
         if (arena + pieces[k].begin == array) {
-            forget(array, pieces[k].bytes);
+            forget(pieces[k]);
             pieces.erase(pieces.begin() + (long)k);
             return cudaSuccess;
         }
@@ -373,8 +146,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) { return disturbs() ? cudaErrorS
 cudaError_t cudaDeviceSynchronize(void) { return disturbs() ? cudaErrorStreamCaptureUnsupported : cudaSuccess; }
 
 cudaError_t cudaGetLastError(void) {
-    const cudaError_t failed = reports > 0 ? cudaErrorLaunchFailure : last_error;
-    reports = 0;
+    const cudaError_t failed = found_any ? cudaErrorLaunchFailure : last_error;
+    found_any = false;
     last_error = cudaSuccess;
     return failed;
 }
@@ -384,7 +157,7 @@ const char *cudaGetErrorString(cudaError_t error) {
     case cudaSuccess: return "no error";
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorLaunchFailure: return first_report;
+    case cudaErrorLaunchFailure: return first_finding.c_str();
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
     case cudaErrorStreamCaptureImplicit: return "operation would make the legacy stream depend on a capturing stream";
@@ -446,30 +219,33 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 unsigned emu_lane(void) { return running & 31u; }
 
 void emu_barrier(int line) {
-    if (waiting > 0 && line != barrier_line) report("threads meet in different barriers", NULL, line);
-    barrier_line = line;
-    waiting++;
-    if (waiting == live) {
-        release_barrier();
-        return;
-    }
-    leave(&threads[running].stack_pointer);
+    const void *from = __builtin_return_address(0);
+    Block &own = *block;
+    if (own.waiting > 0 && line != own.barrier_line) report("threads meet in different barriers", from, line);
+    own.barrier_line = line;
+    own.waiting++;
+    if (own.waiting < own.live) return leave(&self().stack_pointer);
+    if (own.live < own.threads.size()) report("threads have left before a barrier that others wait at", from, line);
+    release_barrier();
+    if (alive.size() > 1 && (!shuffled || draw(2) == 0)) give_way(true);
 }
 
 void emu_exchange(unsigned mask, int operation, uint64_t word, int line) {
-    const unsigned self = running, lane = self & 31u, first = self & ~31u;
-    Warp &warp = warps[self / 32];
+    const void *from = __builtin_return_address(0);
+    const unsigned lane = running & 31u, first = running & ~31u;
+    std::vector<Thread> &threads = block->threads;
+    Warp &warp = block->warps[running / 32];
+    const auto lanes_of = [&](unsigned of, unsigned k) { return (of >> k & 1u) && first + k < threads.size(); };
     if (!(mask >> lane & 1u)) {
-        report("a lane is not in its own mask", NULL, line);
+        report("a lane is not in its own mask", from, line);
         mask |= 1u << lane;
     }
     size_t at = 0;
     while (at < warp.meetings.size() && (warp.meetings[at].here == 0 || warp.meetings[at].mask != mask)) at++;
     if (at == warp.meetings.size()) {
-        for (size_t k = 0; k < warp.meetings.size(); k++) {
-            const Meeting &other = warp.meetings[k];
+        for (const Meeting &other : warp.meetings) {
             /* Each waits for the other. Lanes that come to both in turn may wait at either. */
-            if ((other.mask >> lane & 1u) && (other.here & mask) != 0) report("lanes of a warp wait with different masks", NULL, line);
+            if ((other.mask >> lane & 1u) && (other.here & mask) != 0) report("lanes of a warp wait with different masks", from, line);
         }
         for (at = 0; at < warp.meetings.size() && warp.meetings[at].mask != mask; at++) {}
         if (at == warp.meetings.size()) warp.meetings.push_back(Meeting());
@@ -478,314 +254,216 @@ void emu_exchange(unsigned mask, int operation, uint64_t word, int line) {
         fresh.here = 0;
         fresh.operation = operation;
         fresh.line = line;
-        for (unsigned other = 0; other < 32; other++) {
-            const bool there = first + other < threads.size() && !threads[first + other].finished;
-            if ((mask >> other & 1u) && !there) report("a mask names a lane that is not there", NULL, line);
-        }
+        for (unsigned other = 0; other < 32; other++)
+            if ((mask >> other & 1u) && (!lanes_of(mask, other) || threads[first + other].finished))
+                report("a mask names a lane that is not there", from, line);
     }
     Meeting *meeting = &warp.meetings[at];
-    if (meeting->operation != operation || meeting->line != line) report("lanes of a warp meet in different operations", NULL, line);
+    if (meeting->operation != operation || meeting->line != line) report("lanes of a warp meet in different operations", from, line);
+    if (checked && operation == 1 && unset(&word, 4) && word >> 32 == 0)
+        report("a variable is used before it is set", from, line);
     meeting->words[lane] = word;
     meeting->here |= 1u << lane;
-    if ((meeting->here & mask) != mask) {
-        threads[self].meeting = at;
-        leave(&threads[self].stack_pointer);
-        return;
-    }
-    threads[self].meeting = at;
+    self().meeting = at;
+    if ((meeting->here & mask) != mask) return leave(&self().stack_pointer);
     memcpy(meeting->results, meeting->words, sizeof meeting->words);
     meeting->here = 0;
+    changes++;
     /* All of them know what each of them did before. */
-    uint32_t known[32] = {0};
+    uint32_t all[32] = {0};
+    for (unsigned other = 0; other < 32; other++)
+        if (lanes_of(mask, other))
+            for (unsigned k = 0; k < 32; k++) all[k] = std::max(all[k], threads[first + other].clock[k]);
     for (unsigned other = 0; other < 32; other++) {
-        if (!(mask >> other & 1u) || first + other >= threads.size()) continue;
-        for (unsigned k = 0; k < 32; k++)
-            if (threads[first + other].clock[k] > known[k]) known[k] = threads[first + other].clock[k];
-    }
-    for (unsigned other = 0; other < 32; other++) {
-        if (!(mask >> other & 1u) || first + other >= threads.size()) continue;
-        memcpy(threads[first + other].clock, known, sizeof known);
+        if (!lanes_of(mask, other)) continue;
+        memcpy(threads[first + other].clock, all, sizeof all);
         threads[first + other].clock[other]++;
-        if (other != lane && !threads[first + other].finished) ready.push_back(first + other);
+        if (other != lane && !threads[first + other].finished) block->ready.push_back(first + other);
     }
+    if (fenced) share_learned(first, std::min(first + 32, (unsigned)threads.size()), mask);
 }
 
 uint64_t emu_word(unsigned mask, unsigned lane, int line) {
-    if (!(mask >> lane & 1u)) report("a shuffle reads from a lane that does not take part", NULL, line);
-    return warps[running / 32].meetings[threads[running].meeting].results[lane];
+    if (!(mask >> lane & 1u)) report("a shuffle reads from a lane that does not take part", __builtin_return_address(0), line);
+    return block->warps[running / 32].meetings[self().meeting].results[lane];
 }
 
-/* ---- launches ------------------------------------------------------------------------------- */
-
-static void run(void (*thread)(void *), void *closure, dim3 blocks, dim3 block) {
-    std::lock_guard<std::mutex> guard(one_at_a_time);
-    configure();
-    make_arena();
-    const unsigned count = block.x * block.y * block.z;
-    emu_now.threads = block;
-    emu_now.blocks = blocks;
-    body = thread;
-    body_closure = closure;
-    launch_number++;
-    const uint64_t total = (uint64_t)blocks.x * blocks.y * blocks.z;
-    const uint64_t start = shuffled ? draw(1u << 30) % total : 0;
-    threads.resize(count);
-    warps.resize((count + 31) / 32);
-    not_started.resize(count);
-    for (uint64_t n = 0; n < total && reports < 8; n++) {
-        const uint64_t at = (start + n) % total;
-        emu_now.block.x = (unsigned)(at % blocks.x);
-        emu_now.block.y = (unsigned)(at / blocks.x % blocks.y);
-        emu_now.block.z = (unsigned)(at / blocks.x / blocks.y);
-        block_number = (uint32_t)at;
-        for (unsigned rank = 0; rank < count; rank++) {
-            Thread &own = threads[rank];
-            own.place.x = rank % block.x;
-            own.place.y = rank / block.x % block.y;
-            own.place.z = rank / block.x / block.y;
-            own.finished = false;
-            own.stack = -1;
-            if (checked) {
-                memset(own.clock, 0, sizeof own.clock);
-                own.clock[rank & 31u] = 1;
-            }
-            not_started[rank] = rank;
-        }
-        if (shuffled)
-            for (unsigned rank = count; rank > 1; rank--) {
-                unsigned other = draw(rank), swap = not_started[other];
-                not_started[other] = not_started[rank - 1];
-                not_started[rank - 1] = swap;
-            }
-        for (size_t k = 0; k < warps.size(); k++) warps[k].meetings.clear();
-        ready.clear();
-        ready_at = not_started_at = 0;
-        live = count;
-        waiting = barriers = 0;
-        if (shared_end > shared_begin) {
-            memset(shared_begin, 0xff, (size_t)(shared_end - shared_begin));
-            forget_shared();
-        }
-        leave(&main_pointer);
-        if (live > 0) {
-            running = 0;
-            report("threads wait for others that never come", NULL, barrier_line);
-            free_stacks.clear();
-            for (int k = 0; k < (int)stacks.size(); k++) free_stacks.push_back(k);
-        }
-    }
-    current_stack = -1;
+void emu_fence(bool device) {
+    Thread &own = self();
+    if (!own.fences) own.fences.reset(new Fences());
+    own.fences->near = known();
+    if (device) own.fences->released = own.fences->near;
+    own.clock[running & 31u]++;
+    fenced = true;
 }
 
-void emu_enqueue(void (*thread)(void *), void *(*copy)(const void *), void (*drop)(void *), void *closure, dim3 blocks,
-                 dim3 block, cudaStream_t stream) {
-    if (captures(stream)) {
-        const std::shared_ptr<void> kept(copy(closure), drop);
-        capture->nodes.push_back([=] {
-            run(thread, kept.get(), blocks, block);
-            return cudaGetLastError();
-        });
-    } else if (disturbs()) {
-        last_error = cudaErrorStreamCaptureImplicit;
-    } else {
-        run(thread, closure, blocks, block);
-    }
-}
-
-/* ---- the checker ------------------------------------------------------------------------------- */
-
-namespace {
-
-bool checked; /* set by the first call of a sanitized file */
-
-/* Who accessed four bytes. */
-struct Access {
-    uint32_t launch, block, clock;
-    uint16_t thread, barrier;
-    uint8_t bytes, atomic;
-};
-struct Cell {
-    Access write, read[2];
-    uint8_t written; /* bytes that hold something */
-};
-Cell *shadow;
-std::vector<Cell> shared_shadow;
-
-void begin_shadow() {
-    if (!checked || shadow) return;
-    void *room = mmap(NULL, ARENA / 4 * sizeof(Cell), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED) shadow = (Cell *)room;
-    else fprintf(stderr, "emulator: no memory for checks; they are left out\n");
-}
-
-void note_written(const void *at, size_t bytes) {
-    if (!shadow) return;
-    size_t begin = (size_t)((const char *)at - arena), end = begin + bytes;
-    for (size_t k = begin; k < end;) {
-        Cell &cell = shadow[k / 4];
-        if (k % 4 == 0 && k + 4 <= end) {
-            cell.written = 15;
-            k += 4;
-        } else {
-            cell.written |= (uint8_t)(1u << k % 4);
-            k++;
-        }
-    }
-}
-
-void forget(const void *at, size_t bytes) {
-    if (!shadow || bytes == 0) return;
-    size_t begin = (size_t)((const char *)at - arena);
-    memset(&shadow[begin / 4], 0, ((begin + bytes + 3) / 4 - begin / 4) * sizeof(Cell));
-}
-
-void forget_shared() {
-    if (!checked) return;
-    shared_shadow.assign((size_t)(shared_end - shared_begin) / 4 + 2, Cell());
-}
-
-/* Whether the access before is ordered before what the running thread does now. */
-bool ordered(const Access &before) {
-    if (before.launch != launch_number) return true;
-    if (before.block != block_number) return false;
-    if (before.thread == running || before.barrier != (uint16_t)barriers) return true;
-    if (before.thread / 32u != running / 32) return false;
-    return threads[running].clock[before.thread % 32u] >= before.clock;
-}
-
-const void *narrow_at;
-size_t narrow_bytes;
-
-void check_cell(Cell &cell, unsigned bytes, bool write, bool atomic, const void *at, bool shared) {
-    if (!write && !atomic && (cell.written & bytes) != bytes) {
-        report(shared ? "shared memory is read before it is written" : "memory is read before it is written", at, 0);
-        cell.written |= (uint8_t)bytes;
-    }
-    const bool hits_write = cell.write.launch && (cell.write.bytes & bytes);
-    if (hits_write && !(atomic && cell.write.atomic) && !ordered(cell.write))
-        report(cell.write.block == block_number ? "a race between threads of a block" : "a race between blocks", at, 0);
-    if (write)
-        for (int k = 0; k < 2; k++) {
-            const Access &read = cell.read[k];
-            if (read.launch && (read.bytes & bytes) && !(atomic && read.atomic) && !ordered(read))
-                report(read.block == block_number ? "a race between threads of a block" : "a race between blocks", at, 0);
-        }
-    Access now;
-    now.launch = launch_number;
-    now.block = block_number;
-    now.clock = threads[running].clock[running & 31u];
-    now.thread = (uint16_t)running;
-    now.barrier = (uint16_t)barriers;
-    now.bytes = (uint8_t)bytes;
-    now.atomic = atomic;
-    if (write) {
-        /* Bytes that others wrote before stay theirs only if nothing is lost by it. */
-        cell.write = now;
-        cell.written |= (uint8_t)bytes;
-    } else {
-        const bool same = cell.read[0].launch == launch_number && cell.read[0].block == block_number &&
-                          cell.read[0].thread == running;
-        if (!same) cell.read[1] = cell.read[0];
-        cell.read[0] = now;
-    }
-}
-
-void check(const void *at, size_t bytes, bool write, bool atomic) {
-    const char *address = (const char *)at;
-    Cell *cells;
-    size_t begin;
-    bool shared = false;
-    if (in_arena(at)) {
-        if (current_stack < 0) return report("the host touches memory of the device", at, 0);
-        if (!allocated(at, bytes)) return report("an access outside of all arrays", at, 0);
-        if (!shadow) return;
-        cells = shadow;
-        begin = (size_t)(address - arena);
-    } else if (current_stack < 0) {
-        return;
-    } else if (address >= shared_begin && address < shared_end) {
-        cells = shared_shadow.data();
-        begin = (size_t)(address - shared_begin);
-        shared = true;
-    } else {
-        const char *own = stacks[(size_t)current_stack];
-        if (address >= own && address < own + STACK) return;
-        if (address >= (const char *)&emu_now && address < (const char *)(&emu_now + 1)) return;
-        for (size_t k = 0; k < stacks.size(); k++)
-            if (address >= stacks[k] && address < stacks[k] + STACK)
-                return report("another thread's variable is accessed", at, 0);
-        Dl_info info;
-        if (dladdr(at, &info)) return; /* constants, and the lock */
-        /* What the launch handed over lies on the host's stack, as in parameter memory. */
-        const char *closure = (const char *)body_closure;
-        if (!write && address >= closure && address < closure + 4096) return;
-        return report("a kernel accesses memory of the host", at, 0);
-    }
-    for (size_t k = begin; k < begin + bytes;) {
-        const size_t end = (k / 4 + 1) * 4 < begin + bytes ? (k / 4 + 1) * 4 : begin + bytes;
-        unsigned mask = 0;
-        for (size_t byte = k; byte < end; byte++) mask |= 1u << byte % 4;
-        if (atomic && narrow_at) {
-            const size_t first = (size_t)((const char *)narrow_at - address) + begin;
-            unsigned own = 0;
-            for (size_t byte = k; byte < end; byte++)
-                if (byte >= first && byte < first + narrow_bytes) own |= 1u << byte % 4;
-            if (own) mask = own;
-        }
-        check_cell(cells[k / 4], mask, write, atomic, at, shared);
-        k = end;
-    }
-    if (preempts && !atomic && draw(16) == 0 && (ready_at < ready.size() || not_started_at < not_started.size())) {
-        ready.push_back(running);
-        leave(&threads[running].stack_pointer);
-    }
-}
-
-} /* namespace */
+void emu_pause(void) { look(true); }
 
 void emu_narrow(const void *at, size_t bytes) {
     narrow_at = at;
     narrow_bytes = bytes;
 }
 
-void emu_atomic(const void *at, size_t bytes) {
-    if (checked) check(at, bytes, true, true);
+void emu_atomic(const void *at, size_t bytes, const void *value, const void *from) {
+    if (!checked) return;
+    if (unset(value, bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
+    check_aligned(at, bytes, WRITE | ATOMIC, from);
 }
+
+void emu_done(bool changed) {
+    if (current_stack < 0) return;
+    if (!changed) return look(false);
+    self().looks = 0;
+    changes++;
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+static const char *next_call;
+
+void emu_call(const char *text) { next_call = text; }
+
+void emu_take(const void *array, size_t bytes) {
+    if (!in_arena(array)) return;
+    const size_t begin = offset_of(array), end = begin + std::max<size_t>(bytes, 1);
+    auto at = parts.lower_bound(begin);
+    if (at != parts.begin() && std::prev(at)->first + std::prev(at)->second > begin) at--;
+    while (at != parts.end() && at->first < end) at = parts.erase(at);
+    parts[begin] = bytes;
+}
+
+void emu_aligned(const void *array, unsigned bytes) {
+    if (checked && current_stack >= 0 && (size_t)array % bytes != 0)
+        report("an array is not aligned as its vector loads need", __builtin_return_address(0), 0);
+}
+
+const void *emu_view(const void *array, size_t parameter) {
+    if (!in_arena(array) || !checked) return array;
+    const size_t at = std::min(parameter + 1, MAPPINGS - 1);
+    return map_arena(at) ? arena + at * ARENA + offset_of(array) : array;
+}
+
+/* What CUDA's limits say of the launch at hand. */
+static bool fits() {
+    const dim3 shape = kernel->threads;
+    const uint64_t threads = (uint64_t)shape.x * shape.y * shape.z;
+    const char *function = (const char *)kernel->function;
+    unsigned bound = 0; /* where several files were linked, kernels share sections */
+    for (const emu_part *part = emu_bounds_begin; part < emu_bounds_end; part++)
+        if (function >= part->begin && function < part->end) bound = std::max(bound, part->most);
+    if (bound && threads > bound)
+        report("a launch of " + std::to_string(threads) + " threads a block, where __launch_bounds__ says " + std::to_string(bound),
+               "bounds");
+    if (threads == 0 || threads > 1024 || shape.z > 64)
+        report("a launch of " + std::to_string(threads) + " threads a block, where 1024 are the most", "threads");
+    size_t bytes = 0;
+    for (size_t k = 0; k + 1 < shared_arrays.size(); k++) bytes += (size_t)(shared_arrays[k].end - shared_arrays[k].begin);
+    if (bytes > 48 * 1024)
+        report(std::to_string(bytes) + " bytes of shared memory, where 49152 are the most", "shared memory");
+    return findings.empty();
+}
+
+static void run(emu_kernel &own) {
+    std::lock_guard<std::mutex> guard(one_at_a_time);
+    configure();
+    make_arena();
+    kernel = &own;
+    emu_now.threads = own.threads;
+    emu_now.blocks = own.blocks;
+    launch_number++;
+    const unsigned host_depth = depth;
+    find_shared();
+    find_views();
+    begin_shadows();
+    if (fits()) run_blocks();
+    end_findings();
+    depth = host_depth;
+}
+
+void emu_enqueue(emu_kernel &own, cudaStream_t stream) {
+    own.call = next_call;
+    next_call = NULL;
+    for (emu_array &array : own.arrays)
+        if (in_arena(array.at)) {
+            const auto part = parts.find(offset_of(array.at));
+            if (part != parts.end()) array.bytes = part->second;
+        }
+    if (captures(stream)) {
+        const std::shared_ptr<emu_kernel> kept(own.copy());
+        capture->nodes.push_back([=] {
+            run(*kept);
+            return cudaGetLastError();
+        });
+    } else if (disturbs()) {
+        last_error = cudaErrorStreamCaptureImplicit;
+    } else {
+        run(own);
+    }
+}
+
+/* ---- what sanitized code calls ------------------------------------------------------------------ */
+
+#define EMU_FROM __builtin_return_address(0)
 
 extern "C" {
 void __tsan_init(void) { checked = true; }
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit(void) {}
-#define EMU_ACCESS(n)                                                                \
-    void __tsan_read##n(void *at) { check(at, n, false, false); }                    \
-    void __tsan_write##n(void *at) { check(at, n, true, false); }                    \
-    void __tsan_unaligned_read##n(void *at) { check(at, n, false, false); }          \
-    void __tsan_unaligned_write##n(void *at) { check(at, n, true, false); }          \
-    void __tsan_volatile_read##n(void *at) { check(at, n, false, false); }           \
-    void __tsan_volatile_write##n(void *at) { check(at, n, true, false); }           \
-    void __tsan_read_write##n(void *at) { check(at, n, false, false); check(at, n, true, false); }
+void __tsan_func_entry(void *from) {
+    if (++depth == 2) outer = place(from);
+}
+void __tsan_func_exit(void) { depth--; }
+#define EMU_ACCESS(n)                                                                             \
+    void __tsan_read##n(void *at) { check_aligned(at, n, READ, EMU_FROM); }                       \
+    void __tsan_write##n(void *at) { check_aligned(at, n, WRITE, EMU_FROM); }                     \
+    void __tsan_unaligned_read##n(void *at) { check(at, n, READ, EMU_FROM); }                     \
+    void __tsan_unaligned_write##n(void *at) { check(at, n, WRITE, EMU_FROM); }                   \
+    void __tsan_volatile_read##n(void *at) { check_aligned(at, n, VOLATILE, EMU_FROM); }          \
+    void __tsan_volatile_write##n(void *at) { check_aligned(at, n, WRITE | VOLATILE, EMU_FROM); } \
+    void __tsan_read_write##n(void *at) {                                                         \
+        check_aligned(at, n, READ, EMU_FROM);                                                     \
+        check(at, n, WRITE, EMU_FROM);                                                            \
+    }
 EMU_ACCESS(1)
 EMU_ACCESS(2)
 EMU_ACCESS(4)
 EMU_ACCESS(8)
 EMU_ACCESS(16)
-void __tsan_read_range(void *at, size_t bytes) { check(at, bytes, false, false); }
-void __tsan_write_range(void *at, size_t bytes) { check(at, bytes, true, false); }
+void __tsan_read_range(void *at, size_t bytes) { check(at, bytes, READ, EMU_FROM); }
+void __tsan_write_range(void *at, size_t bytes) { check(at, bytes, WRITE, EMU_FROM); }
 void __tsan_vptr_update(void **, void *) {}
 void __tsan_vptr_read(void **) {}
 void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
-    check(from, bytes, false, false);
-    check(to, bytes, true, false);
+    check(from, bytes, READ, EMU_FROM);
+    check(to, bytes, WRITE, EMU_FROM);
     return memcpy(to, from, bytes);
 }
 void *__tsan_memset(void *to, int value, size_t bytes) {
-    check(to, bytes, true, false);
+    check(to, bytes, WRITE, EMU_FROM);
     return memset(to, value, bytes);
 }
 void *__tsan_memmove(void *to, const void *from, size_t bytes) {
-    check(from, bytes, false, false);
-    check(to, bytes, true, false);
+    check(from, bytes, READ, EMU_FROM);
+    check(to, bytes, WRITE, EMU_FROM);
     return memmove(to, from, bytes);
+}
+
+/* What the compiler knows of an access that it found wrong. */
+struct emu_known {
+    const char *file;
+    unsigned line, column;
+    const struct { uint16_t kind, info; char name[1]; } *type;
+};
+static void report_known(const char *what, const emu_known *known, const std::string &detail, const void *from) {
+    if (current_stack < 0 || !is_new(what, here(from), known->line, 0)) return;
+    const char *slash = strrchr(known->file, '/');
+    print(std::string(what) + ": " + detail + known->type->name + ", " + (slash ? slash + 1 : known->file) + ":" +
+          std::to_string(known->line) + ": " + who());
+}
+/* An index outside of an array whose size its declaration says. */
+void __ubsan_handle_out_of_bounds(void *known, void *index) {
+    report_known("an index outside of its array", (const emu_known *)known, std::to_string((long)(intptr_t)index) + " of ", EMU_FROM);
+}
+/* An object that does not begin where its type must. */
+void __ubsan_handle_type_mismatch_v1(void *known, void *) {
+    report_known("an access that is not aligned to its type", (const emu_known *)known, "", EMU_FROM);
 }
 }
