@@ -178,13 +178,12 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
         for (at, case) in batch.iter().enumerate() {
             for data in &case.runs {
                 if let Some(checker) = &checker {
-                    match check(checker, at, &kernels[at], case, data) {
-                        Ok(findings) => wrong.extend(
-                            races(&findings)
-                                .map(|race| format!("{} {}: {race}", case.text, data.join(" "))),
-                        ),
-                        // The run below fails as well, and says so.
-                        Err(_) => {}
+                    // Where the check fails the run below fails as well, and says so.
+                    if let Ok(findings) = check(checker, at, &kernels[at], case, data) {
+                        let found = races(&findings);
+                        wrong.extend(
+                            found.map(|race| format!("{} {}: {race}", case.text, data.join(" "))),
+                        );
                     }
                 }
                 let counts: Vec<Option<u32>> = if threads.is_empty() {

@@ -56,10 +56,8 @@ impl Launch<'_> {
             let mut own = touches([stmt], around, &mut homes.clone(), self.known);
             own.retain(in_blocks);
             // Iterations of a serial loop around blocks follow one another, blocks do not.
-            let again = match stmt {
-                Stmt::While { .. } => true,
-                _ => entered.as_ref().is_some_and(|own| !is_block(own)),
-            };
+            let serial = entered.as_ref().is_some_and(|own| !is_block(own));
+            let again = serial || matches!(stmt, Stmt::While { .. });
             let fresh = if again {
                 let var = entered.as_ref().map(|around| around.var);
                 inside(std::slice::from_ref(stmt), var)

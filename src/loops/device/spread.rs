@@ -143,9 +143,9 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &De
     else {
         return false;
     };
-    let finds = |s: &Stmt| match s {
-        Stmt::Search { array: from, .. } => from != array,
-        _ => matches!(s, Stmt::Let { .. }),
+    let finds = |s: &Stmt| {
+        matches!(s, Stmt::Let { .. })
+            || matches!(s, Stmt::Search { array: from, .. } if from != array)
     };
     if !before.iter().all(finds) {
         return false;

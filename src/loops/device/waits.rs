@@ -68,9 +68,10 @@ impl Spmd<'_> {
             return false;
         }
         let mut earlier = pending.empty();
-        let var = match stmt {
-            Stmt::For { var, .. } => Some(*var),
-            _ => None,
+        let var = if let Stmt::For { var, .. } = stmt {
+            Some(*var)
+        } else {
+            None
         };
         earlier.add_earlier(body.iter().flat_map(accesses).collect(), &inside(body, var));
         for inner in body {

@@ -230,11 +230,8 @@ impl<'a> Differences<'a> {
 
     fn term(&mut self, e: &Expr, (by, side): Part, sum: &mut Equation) -> Option<()> {
         let touch = self.sides[side];
-        let around = match e.kind {
-            ExprKind::Var(v) => touch.around.iter().rposition(|around| around.var == v),
-            _ => None,
-        };
-        let Some(at) = around else {
+        let of = |around: &Around| e.kind == ExprKind::Var(around.var);
+        let Some(at) = touch.around.iter().rposition(of) else {
             let of = (!self.is_same(e)).then_some(side);
             let unknown = self.unknown(of, e, Range::ANY);
             return sum.add(unknown, by);

@@ -55,7 +55,7 @@ fn case(side: u32, kinds: &[usize], digits: &[i64], write: bool, who: &Who) -> C
     let side_of = |kind: usize| match who {
         Who::Thread(_) if kind == BLOCK => 0,
         Who::Iteration(_) if kind == SERIAL => 0,
-        _ => side,
+        Who::Thread(_) | Who::Block | Who::Iteration(_) => side,
     };
     // Only loops over blocks and threads along x are always there.
     let mut extents = [COUNT, 0, 2, 2];

@@ -124,13 +124,10 @@ impl Homes {
 
 /// The number of a part and its size, of which the offset is the product.
 fn part(offset: &Expr) -> Option<(Expr, Expr)> {
-    match &offset.kind {
-        ExprKind::Binary(BinaryOp::Mul, number, size) => {
-            Some((number.as_ref().clone(), size.as_ref().clone()))
-        }
-        ExprKind::Place(_) => Some((offset.clone(), b::int(1))),
-        _ => None,
+    if let ExprKind::Binary(BinaryOp::Mul, number, size) = &offset.kind {
+        return Some((number.as_ref().clone(), size.as_ref().clone()));
     }
+    matches!(offset.kind, ExprKind::Place(_)).then(|| (offset.clone(), b::int(1)))
 }
 
 /// All accesses of the statements, in their order, inside the loops `around`; `homes` learns

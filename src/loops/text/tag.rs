@@ -33,6 +33,9 @@ impl Writer<'_> {
         if let Some(n) = tag.unroll {
             text += &format!(" unroll({n})");
         }
+        if tag.races_ignored {
+            text += " races_ignored";
+        }
         if tag.reversed {
             text += " reversed";
         }
@@ -71,6 +74,7 @@ impl Reader {
                     self.runs(&mut tag, Run::Lanes { count, reductions })?;
                 }
                 "unroll" => tag.unroll = Some(self.in_parentheses()?),
+                "races_ignored" => tag.races_ignored = true,
                 "reversed" => tag.reversed = true,
                 "reduce" => {
                     self.expect_mark("(")?;
