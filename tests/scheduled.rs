@@ -6,57 +6,8 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Case, compile, parse, root, run_with, words};
-
-struct Scheduled {
-    program: PathBuf,
-    schedule: String,
-    gpu: bool,
-    /// Arguments of each run.
-    runs: Vec<Vec<String>>,
-}
-
-impl Scheduled {
-    fn file(&self) -> PathBuf {
-        root().join(format!("schedules/{}.sched", self.schedule))
-    }
-
-    fn target(&self) -> &'static str {
-        if self.gpu { "cuda" } else { "c" }
-    }
-}
-
-/// Programs name their schedules in `# schedule:` and `# gpu:` lines and their data in
-/// `# run:` lines.
-fn all() -> Vec<Scheduled> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("testdata/scheduled"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "tc"))
-        .collect();
-    files.sort();
-    let mut list = Vec::new();
-    for program in files {
-        let text = std::fs::read_to_string(&program).unwrap();
-        let lines = |start: &str| -> Vec<Vec<String>> {
-            text.lines()
-                .filter_map(|l| l.strip_prefix(start))
-                .map(words)
-                .collect()
-        };
-        for (mark, gpu) in [("# schedule:", false), ("# gpu:", true)] {
-            for schedule in lines(mark).concat() {
-                list.push(Scheduled {
-                    program: program.clone(),
-                    schedule,
-                    gpu,
-                    runs: lines("# run:"),
-                });
-            }
-        }
-    }
-    list
-}
+use support::scheduled::{Scheduled, all};
+use support::{Case, compile, parse, root, run_with};
 
 #[test]
 fn every_schedule_has_a_program() {
@@ -73,13 +24,7 @@ fn cases(gpu: bool) -> Vec<Case> {
     for scheduled in all().into_iter().filter(|s| s.gpu == gpu) {
         assert!(!scheduled.runs.is_empty(), "{:?}", scheduled.program);
         for run in &scheduled.runs {
-            let mut args = vec![
-                scheduled.program.display().to_string(),
-                "--schedule".to_string(),
-                scheduled.file().display().to_string(),
-                "--target".to_string(),
-                scheduled.target().to_string(),
-            ];
+            let mut args = scheduled.args();
             args.extend(run.iter().cloned());
             let parsed = parse(&args);
             let compiled = compile(&parsed).unwrap_or_else(|e| panic!("{}\n{e}", args.join(" ")));
@@ -112,10 +57,7 @@ fn sparsec(scheduled: &Scheduled, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
     command
         .args(["-W", "no-performance"])
-        .arg(&scheduled.program)
-        .arg("--schedule")
-        .arg(scheduled.file())
-        .args(["--target", scheduled.target()])
+        .args(scheduled.args())
         .args(more);
     command
 }

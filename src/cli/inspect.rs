@@ -9,7 +9,7 @@ use crate::driver::{self, Failure, argument, compile};
 use crate::emit::{self, Unit};
 use crate::format::builtin;
 use crate::graph::print as graph_print;
-use crate::loops::print as loops_print;
+use crate::loops::text as loops_text;
 
 pub(super) fn show(args: &ShowArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
@@ -110,7 +110,7 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> String {
         Stage::Loops => compiled
             .kernels
             .iter()
-            .for_each(|k| out += &loops_print::print(k)),
+            .for_each(|k| out += &loops_text::print(k)),
         Stage::Kernel => {
             out = emit::kernel_text(
                 &Unit {

@@ -192,15 +192,8 @@ pub(super) fn build(
     let graph = Graph::build(&Rc::new(function.clone()))?;
     let graph = schedule::apply(graph, commands, settings)?;
     let lowered = lower(&graph)?;
-    let kernel = loops::split_full_tiles(lowered.kernel);
-    let kernel = match settings.target {
-        Target::C => loops::mark_reversed(loops::widen(kernel)),
-        Target::Cuda => {
-            loops::device::place(kernel).map_err(|refusal| vec![not_placed(function, refusal)])?
-        }
-    };
-    let kernel = loops::divide_plainly(kernel);
-    debug_assert_eq!(loops::verify::verify(&kernel), Vec::<String>::new());
+    let kernel = loops::passes::run(lowered.kernel, loops::passes::of(settings.target))
+        .map_err(|refusal| vec![not_placed(function, refusal)])?;
     Ok(Built {
         graph,
         kernel,

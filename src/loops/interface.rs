@@ -10,7 +10,7 @@ use crate::format::{Level, TensorFormat};
 /// its scalar, or its arrays (for each level in order `pos`, `crd`; then the values).
 /// The checked function takes each argument in order: a scalar by value or a
 /// tensor by pointer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// Size variables, in the order of the program. Those that are specialised
     /// (`--size`) are constants in the kernel and checked by the entry point.
@@ -24,7 +24,7 @@ pub struct Interface {
 }
 
 /// How many positions a compressed level of an input has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CountArg {
     pub name: String,
     pub var: VarId,
@@ -34,7 +34,7 @@ pub struct CountArg {
 }
 
 /// A condition on sizes and scalar parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// Must not be negative, unless one of `ranges` (from, to) is empty.
     pub slack: Expr,
@@ -43,7 +43,7 @@ pub struct Requirement {
     pub text: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SizeArg {
     pub name: String,
     pub var: VarId,
@@ -51,7 +51,7 @@ pub struct SizeArg {
     pub fixed: Option<u64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     /// A scalar that is only read, by value.
     Scalar {
@@ -71,7 +71,7 @@ pub enum Direction {
 }
 
 /// A tensor argument; a scalar result is a tensor of order 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TensorArg {
     pub name: String,
     pub ty: ScalarType,
@@ -89,7 +89,7 @@ pub struct TensorArg {
 }
 
 /// The arrays of one level: both, one (singleton) or none (dense).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LevelArrays {
     pub level: Level,
     pub mode: usize,

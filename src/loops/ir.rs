@@ -22,7 +22,7 @@ pub struct VarId(pub u32);
 pub struct ArrayId(pub u32);
 
 /// One function to be emitted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// The `def`'s name; the emitter makes it a C identifier.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Kernel {
     pub body: Vec<Stmt>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Var {
     /// The preferred name; the emitter's namer makes it unique.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Var {
     pub mutable: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The preferred name (`A2_pos`, `y_vals`).
     pub name: String,

@@ -3,7 +3,7 @@
 use super::lower;
 use crate::diagnostic::{Sources, render};
 use crate::graph::Graph;
-use crate::loops::{print, simplify};
+use crate::loops::{simplify, text};
 use crate::schedule::{Settings, Target, apply};
 use crate::{program, syntax};
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn loops(text: &str, commands: &str) -> String {
         })
         .and_then(|graph| lower(&graph));
     match result {
-        Ok(lowered) => print::print(&simplify(lowered.kernel)),
+        Ok(lowered) => text::print(&simplify(lowered.kernel)),
         Err(errors) => errors
             .iter()
             .map(|e| render::text(e, &sources, false))

@@ -97,12 +97,24 @@ pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
     functions.chain(types)
 }
 
-/// The language's name of a function.
-pub(super) fn name_of(function: Func) -> &'static str {
-    TABLE
-        .iter()
-        .find(|(_, entry)| matches!(entry, Builtin::Func(known, _) if *known == function))
-        .map_or("function", |(name, _)| *name)
+impl Func {
+    /// The language's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        TABLE
+            .iter()
+            .find(|(_, entry)| matches!(entry, Builtin::Func(known, _) if *known == self))
+            .map_or("function", |(name, _)| *name)
+    }
+
+    /// The function of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match builtin(name)? {
+            Builtin::Func(func, _) => Some(func),
+            Builtin::Power(_) | Builtin::Compare(_) | Builtin::Not => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +128,6 @@ mod tests {
         assert_eq!(builtin("sqrtf"), Some(Builtin::Func(Func::Sqrt, 1)));
         assert_eq!(builtin("gtf"), None);
         assert_eq!(builtin("f"), None);
-        assert_eq!(name_of(Func::Max), "max");
+        assert_eq!(Func::Max.name(), "max");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::functions::name_of;
 use super::ir::{
     Bound, Expr, ExprKind, Function, IndexVar, Program, ReduceOp, Role, SizeExpr, SizeId, Tensor,
     TensorId, UnaryOp, VarId,
@@ -145,7 +144,7 @@ impl Function {
                 (format!("{c} ? {a} : {b}"), 1)
             }
             ExprKind::Call(function, args) => {
-                (format!("{}({})", name_of(*function), self.list(args)), 9)
+                (format!("{}({})", function.name(), self.list(args)), 9)
             }
             ExprKind::Cast(operand) => (format!("{}({})", e.ty, self.expr_text(operand, 0)), 9),
             ExprKind::Reduce { op, vars, body } => {

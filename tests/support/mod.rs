@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod corpus;
+pub mod scheduled;
 
 use clap::Parser;
 use sparsec::cli::args::{Cli, Command, RunArgs};

@@ -4,7 +4,6 @@ use super::{Ty, argument_type, convert_literal, infer, join};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::draft::Draft;
-use crate::program::functions::name_of;
 use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, UnaryOp};
 use crate::program::text::symbol;
 
@@ -234,7 +233,7 @@ impl Typer<'_, '_> {
             }));
         }
         if real_only && arg_ty.is_complex() {
-            self.not_for_complex(name_of(function), span);
+            self.not_for_complex(function.name(), span);
         }
         let mut args: Vec<Expr> = args.iter().map(|arg| self.build(arg, arg_ty)).collect();
         let rounds = matches!(function, Func::Floor | Func::Ceil | Func::Round);

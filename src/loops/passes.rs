@@ -1,0 +1,76 @@
+//! The passes over a lowered kernel, in order.
+
+use super::device::{self, Refusal};
+use super::ir::Kernel;
+use crate::target::Target;
+
+/// A pass: what it is called in tests, and what it does.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(Kernel) -> Result<Kernel, Refusal>,
+}
+
+/// Lowering ends with it.
+const SIMPLIFY: Pass = Pass {
+    name: "simplify",
+    run: |kernel| Ok(super::simplify(kernel)),
+};
+const TILES: Pass = Pass {
+    name: "tiles",
+    run: |kernel| Ok(super::split_full_tiles(kernel)),
+};
+const WIDEN: Pass = Pass {
+    name: "widen",
+    run: |kernel| Ok(super::widen(kernel)),
+};
+/// Behind `widen`: loops of several parts are no longer in falling order.
+const REVERSED: Pass = Pass {
+    name: "reversed",
+    run: |kernel| Ok(super::mark_reversed(kernel)),
+};
+const DEVICE: Pass = Pass {
+    name: "device",
+    run: device::place,
+};
+/// Last: others take bounds apart that round down.
+const DIVIDE: Pass = Pass {
+    name: "divide",
+    run: |kernel| Ok(super::divide_plainly(kernel)),
+};
+
+/// Every pass there is.
+pub const ALL: [Pass; 6] = [SIMPLIFY, TILES, WIDEN, REVERSED, DEVICE, DIVIDE];
+
+/// The passes between lowering and emitting.
+#[must_use]
+pub fn of(target: Target) -> &'static [Pass] {
+    match target {
+        Target::C => &[TILES, WIDEN, REVERSED, DIVIDE],
+        Target::Cuda => &[TILES, DEVICE, DIVIDE],
+    }
+}
+
+/// Runs passes, and the verifier behind each where assertions are on.
+///
+/// # Errors
+/// What a pass refuses.
+///
+/// # Panics
+/// In a debug build, with the name of the pass, if what it made is not well-formed.
+pub fn run(mut kernel: Kernel, passes: &[Pass]) -> Result<Kernel, Refusal> {
+    verified(&kernel, "lowering");
+    for pass in passes {
+        kernel = (pass.run)(kernel)?;
+        verified(&kernel, pass.name);
+    }
+    Ok(kernel)
+}
+
+fn verified(kernel: &Kernel, by: &str) {
+    if cfg!(debug_assertions) {
+        let found = super::verify::verify(kernel);
+        let text = || super::text::print(kernel);
+        assert!(found.is_empty(), "{by}: {}\n{}", found.join("\n"), text());
+    }
+}

@@ -1,0 +1,153 @@
+//! Statements of a GPU's program.
+
+use super::stmt::equals;
+use super::{Read, Reader, Writer, words};
+use crate::loops::device::ir::{Device, ReduceScope, Retry, Scope};
+use crate::loops::ir::{ArrayId, VarId};
+
+impl Writer<'_> {
+    /// The statement's own line.
+    pub(super) fn device(&self, device: &Device) -> String {
+        match device {
+            Device::Launch { grid, block, .. } => {
+                let [x, y, z] = grid.each_ref().map(|e| self.expr(e));
+                let [bx, by, bz] = block;
+                format!("launch ({x}, {y}, {z}) of ({bx}, {by}, {bz})")
+            }
+            Device::Retry(retry) => {
+                let mut text = format!("retry {}", self.array(retry.needs));
+                for (capacity, arrays) in &retry.groups {
+                    let (capacity, arrays) = (self.var(*capacity), self.array_list(arrays));
+                    text += &format!(" capacity {capacity} of {arrays}");
+                }
+                text
+            }
+            Device::Aligned { array, bytes } => {
+                format!("aligned {} to {bytes}", self.array(*array))
+            }
+            Device::Barrier(Scope::Block) => "barrier".to_string(),
+            Device::Barrier(Scope::Lanes(n)) => format!("barrier lanes({n})"),
+            Device::Reduce { var, op, scope } => {
+                let scope = match scope {
+                    ReduceScope::Lanes(n) => format!("lanes({n})"),
+                    ReduceScope::Strided {
+                        scratch,
+                        count,
+                        stride,
+                    } => format!("{count} by {stride} in {}", self.array(*scratch)),
+                };
+                let op = words::word(&words::REDUCTIONS, op);
+                format!("reduce({op} {}) over {scope}", self.var(*var))
+            }
+            Device::SegmentStore {
+                array,
+                index,
+                op,
+                value,
+                lanes,
+            } => {
+                let (array, op) = (self.array(*array), equals(Some(*op)));
+                let (index, value) = (self.expr(index), self.expr(value));
+                format!("segments({lanes}) {array}[{index}] {op} {value}")
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// The statement that begins with this word.
+    pub(super) fn device(&mut self, word: &str, indent: usize) -> Read<Device> {
+        let device = match word {
+            "launch" => {
+                let grid = self.three(Self::expr)?;
+                self.expect_word("of")?;
+                let block = self.three(Self::number)?;
+                let body = self.inside(indent)?;
+                return Ok(Device::Launch { grid, block, body });
+            }
+            "retry" => {
+                let needs = self.array()?;
+                let mut groups = Vec::new();
+                while self.word("capacity") {
+                    groups.push(self.grown()?);
+                }
+                let body = self.inside(indent)?;
+                return Ok(Device::Retry(Retry {
+                    groups,
+                    needs,
+                    body,
+                }));
+            }
+            "aligned" => {
+                let array = self.array()?;
+                self.expect_word("to")?;
+                let bytes = self.number()?;
+                Device::Aligned { array, bytes }
+            }
+            "barrier" if self.word("lanes") => {
+                Device::Barrier(Scope::Lanes(self.in_parentheses()?))
+            }
+            "barrier" => Device::Barrier(Scope::Block),
+            "reduce" => self.reduce()?,
+            _ => {
+                let lanes = self.in_parentheses()?;
+                let array = self.array()?;
+                self.expect_mark("[")?;
+                let index = self.index()?;
+                let op = self.equals()?;
+                let op = op.ok_or_else(|| self.wrong("segments are added up"))?;
+                let value = self.expr()?;
+                Device::SegmentStore {
+                    array,
+                    index,
+                    op,
+                    value,
+                    lanes,
+                }
+            }
+        };
+        self.end()?;
+        Ok(device)
+    }
+
+    fn reduce(&mut self) -> Read<Device> {
+        self.expect_mark("(")?;
+        let op = self.reduction()?;
+        let var = self.var()?;
+        self.expect_mark(")")?;
+        self.expect_word("over")?;
+        let scope = if self.word("lanes") {
+            ReduceScope::Lanes(self.in_parentheses()?)
+        } else {
+            let count = self.number()?;
+            self.expect_word("by")?;
+            let stride = self.number()?;
+            self.expect_word("in")?;
+            let scratch = self.array()?;
+            ReduceScope::Strided {
+                scratch,
+                count,
+                stride,
+            }
+        };
+        Ok(Device::Reduce { var, op, scope })
+    }
+
+    fn grown(&mut self) -> Read<(VarId, Vec<ArrayId>)> {
+        let capacity = self.var()?;
+        self.expect_word("of")?;
+        Ok((capacity, self.array_list()?))
+    }
+
+    /// `(x, y, z)`
+    fn three<T>(&mut self, one: impl Fn(&mut Self) -> Read<T>) -> Read<[T; 3]> {
+        self.expect_mark("(")?;
+        let x = one(self)?;
+        self.expect_mark(",")?;
+        let y = one(self)?;
+        self.expect_mark(",")?;
+        let z = one(self)?;
+        self.expect_mark(")")?;
+        Ok([x, y, z])
+    }
+}

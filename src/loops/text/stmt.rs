@@ -1,0 +1,402 @@
+//! Statements.
+
+use super::lex::{Token, quote};
+use super::{Read, Reader, Writer, words};
+use crate::loops::device::ir::Retry;
+use crate::loops::ir::{ArrayId, Device, ReduceOp, Stmt};
+
+impl Writer<'_> {
+    pub(super) fn stmts(&mut self, body: &[Stmt], depth: usize) {
+        for stmt in body {
+            let text = self.stmt(stmt);
+            self.line(depth, &text);
+            match stmt {
+                Stmt::For { body, .. } | Stmt::While { body, .. } => self.stmts(body, depth + 1),
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
+                    self.stmts(then, depth + 1);
+                    if !otherwise.is_empty() {
+                        self.line(depth, "else");
+                        self.stmts(otherwise, depth + 1);
+                    }
+                }
+                Stmt::Device(Device::Launch { body, .. } | Device::Retry(Retry { body, .. })) => {
+                    self.stmts(body, depth + 1);
+                }
+                Stmt::Let { .. }
+                | Stmt::Assign { .. }
+                | Stmt::Store { .. }
+                | Stmt::Alloc { .. }
+                | Stmt::Grow { .. }
+                | Stmt::Declare { .. }
+                | Stmt::Slice { .. }
+                | Stmt::Assume { .. }
+                | Stmt::Free { .. }
+                | Stmt::Fill { .. }
+                | Stmt::Search { .. }
+                | Stmt::FailIf { .. }
+                | Stmt::Prefetch { .. }
+                | Stmt::Device(_)
+                | Stmt::Comment(_) => {}
+            }
+        }
+    }
+
+    /// The statement's own line.
+    fn stmt(&self, stmt: &Stmt) -> String {
+        let e = |x| self.expr(x);
+        let flag = |set: bool, word: &'static str| if set { word } else { "" };
+        match stmt {
+            Stmt::Let { var, init } => format!("let {} = {}", self.var(*var), e(init)),
+            Stmt::Assign { var, op, value } => {
+                format!("{} {} {}", self.var(*var), equals(*op), e(value))
+            }
+            Stmt::Store {
+                array,
+                index,
+                op,
+                value,
+                atomic,
+            } => format!(
+                "{}{}[{}] {} {}",
+                flag(*atomic, "atomic "),
+                self.array(*array),
+                e(index),
+                equals(*op),
+                e(value),
+            ),
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                step,
+                tag,
+                ..
+            } => {
+                let by = match step {
+                    1 => String::new(),
+                    step => format!(" by {step}"),
+                };
+                let (var, tag) = (self.var(*var), self.tag(tag));
+                format!("for {var} in {}..{}{by}{tag}", e(lo), e(hi))
+            }
+            Stmt::While { cond, .. } => format!("while {}", e(cond)),
+            Stmt::If { cond, .. } => format!("if {}", e(cond)),
+            Stmt::Alloc {
+                array,
+                count,
+                zeroed,
+            } => format!(
+                "alloc {}[{}]{}",
+                self.array(*array),
+                e(count),
+                flag(*zeroed, " zeroed")
+            ),
+            Stmt::Grow {
+                arrays,
+                capacity,
+                needed,
+            } => format!(
+                "grow {} capacity {} to {}",
+                self.array_list(arrays),
+                self.var(*capacity),
+                e(needed)
+            ),
+            Stmt::Declare { array, count } => format!("declare {}[{count}]", self.array(*array)),
+            Stmt::Slice { array, of, offset } => format!(
+                "slice {} of {}[{}..]",
+                self.array(*array),
+                self.array(*of),
+                e(offset)
+            ),
+            Stmt::Assume { cond, text } => format!("assume {}, {}", e(cond), quote(text)),
+            Stmt::Free { array } => format!("free {}", self.array(*array)),
+            Stmt::Fill {
+                array,
+                start,
+                count,
+                value,
+            } => format!(
+                "fill {}[{}..+{}] = {}",
+                self.array(*array),
+                e(start),
+                e(count),
+                e(value)
+            ),
+            Stmt::Search {
+                var,
+                array,
+                lo,
+                hi,
+                key,
+                gallop,
+            } => format!(
+                "{} {} in {}[{}..{}] for {}",
+                if *gallop { "gallop" } else { "search" },
+                self.var(*var),
+                self.array(*array),
+                e(lo),
+                e(hi),
+                e(key)
+            ),
+            Stmt::FailIf { cond, code } => {
+                format!("fail {} if {}", words::word(&words::ERRORS, code), e(cond))
+            }
+            Stmt::Prefetch { array, index } => {
+                format!("prefetch {}[{}]", self.array(*array), e(index))
+            }
+            Stmt::Device(device) => self.device(device),
+            Stmt::Comment(text) => format!("# {text}").trim_end().to_string(),
+        }
+    }
+}
+
+/// `=`, or with an operator: `+=`, `min=`.
+pub(super) fn equals(op: Option<ReduceOp>) -> String {
+    let op = op.map_or("", |op| words::word(&words::REDUCTIONS, &op));
+    format!("{op}=")
+}
+
+impl Reader {
+    /// The statements that are further in than `outer`.
+    pub(super) fn block(&mut self, outer: usize) -> Read<Vec<Stmt>> {
+        let mut stmts = Vec::new();
+        let Some(indent) = self.indent().filter(|indent| *indent > outer) else {
+            return Ok(stmts);
+        };
+        while let Some(at) = self.indent().filter(|at| *at > outer) {
+            if at != indent {
+                return Err(self.wrong("the line is not in line with its neighbours"));
+            }
+            stmts.push(self.stmt(indent)?);
+        }
+        Ok(stmts)
+    }
+
+    /// The rest of the line is done: what stands inside.
+    pub(super) fn inside(&mut self, indent: usize) -> Read<Vec<Stmt>> {
+        self.end()?;
+        self.block(indent)
+    }
+
+    fn stmt(&mut self, indent: usize) -> Read<Stmt> {
+        if let Some(Token::Comment(text)) = self.peek().cloned() {
+            self.token += 1;
+            self.end()?;
+            return Ok(Stmt::Comment(text));
+        }
+        let word = self.name()?;
+        let stmt = match word.as_str() {
+            "for" => return self.for_loop(indent),
+            "while" => {
+                let cond = self.expr()?;
+                let body = self.inside(indent)?;
+                return Ok(Stmt::While { cond, body });
+            }
+            "if" => return self.condition(indent),
+            "launch" | "retry" | "aligned" | "barrier" | "reduce" | "segments" => {
+                return Ok(Stmt::Device(self.device(&word, indent)?));
+            }
+            "let" => {
+                let var = self.var()?;
+                self.expect_mark("=")?;
+                let init = self.expr()?;
+                Stmt::Let { var, init }
+            }
+            "alloc" | "declare" | "free" | "grow" | "slice" => self.memory(&word)?,
+            "fill" => self.fill()?,
+            "search" | "gallop" => self.search(word == "gallop")?,
+            "assume" => {
+                let cond = self.expr()?;
+                self.expect_mark(",")?;
+                let text = self.text()?;
+                Stmt::Assume { cond, text }
+            }
+            "fail" => {
+                let name = self.name()?;
+                let code = words::value(&words::ERRORS, &name)
+                    .ok_or_else(|| self.wrong(format!("no error is called `{name}`")))?;
+                self.expect_word("if")?;
+                let cond = self.expr()?;
+                Stmt::FailIf { cond, code }
+            }
+            "prefetch" => {
+                let array = self.element()?;
+                let index = self.index()?;
+                Stmt::Prefetch { array, index }
+            }
+            "atomic" => {
+                let name = self.name()?;
+                self.expect_mark("[")?;
+                self.store(&name, true)?
+            }
+            name if self.mark("[") => self.store(name, false)?,
+            name => {
+                let var = self.var_named(name)?;
+                let op = self.equals()?;
+                let value = self.expr()?;
+                Stmt::Assign { var, op, value }
+            }
+        };
+        self.end()?;
+        Ok(stmt)
+    }
+
+    fn for_loop(&mut self, indent: usize) -> Read<Stmt> {
+        let var = self.var()?;
+        self.expect_word("in")?;
+        let lo = self.expr()?;
+        self.expect_mark("..")?;
+        let hi = self.expr()?;
+        let step = if self.word("by") { self.number()? } else { 1 };
+        let tag = self.tag()?;
+        let body = self.inside(indent)?;
+        Ok(Stmt::For {
+            var,
+            lo,
+            hi,
+            step,
+            tag,
+            body,
+        })
+    }
+
+    fn condition(&mut self, indent: usize) -> Read<Stmt> {
+        let cond = self.expr()?;
+        let then = self.inside(indent)?;
+        let otherwise = if self.indent() == Some(indent) && self.word("else") {
+            self.inside(indent)?
+        } else {
+            Vec::new()
+        };
+        Ok(Stmt::If {
+            cond,
+            then,
+            otherwise,
+        })
+    }
+
+    /// `array[`
+    fn element(&mut self) -> Read<ArrayId> {
+        let array = self.array()?;
+        self.expect_mark("[")?;
+        Ok(array)
+    }
+
+    fn store(&mut self, array: &str, atomic: bool) -> Read<Stmt> {
+        let array = self.array_named(array)?;
+        let index = self.index()?;
+        let op = self.equals()?;
+        let value = self.expr()?;
+        Ok(Stmt::Store {
+            array,
+            index,
+            op,
+            value,
+            atomic,
+        })
+    }
+
+    fn memory(&mut self, word: &str) -> Read<Stmt> {
+        Ok(match word {
+            "alloc" => {
+                let array = self.element()?;
+                let count = self.index()?;
+                let zeroed = self.word("zeroed");
+                Stmt::Alloc {
+                    array,
+                    count,
+                    zeroed,
+                }
+            }
+            "declare" => {
+                let array = self.element()?;
+                let count = self.number()?;
+                self.expect_mark("]")?;
+                Stmt::Declare { array, count }
+            }
+            "grow" => {
+                let arrays = self.array_list()?;
+                self.expect_word("capacity")?;
+                let capacity = self.var()?;
+                self.expect_word("to")?;
+                let needed = self.expr()?;
+                Stmt::Grow {
+                    arrays,
+                    capacity,
+                    needed,
+                }
+            }
+            "slice" => {
+                let array = self.array()?;
+                self.expect_word("of")?;
+                let of = self.element()?;
+                let offset = self.expr()?;
+                self.expect_mark("..")?;
+                self.expect_mark("]")?;
+                Stmt::Slice { array, of, offset }
+            }
+            _ => Stmt::Free {
+                array: self.array()?,
+            },
+        })
+    }
+
+    fn fill(&mut self) -> Read<Stmt> {
+        let array = self.element()?;
+        let start = self.expr()?;
+        self.expect_mark("..+")?;
+        let count = self.index()?;
+        self.expect_mark("=")?;
+        let value = self.expr()?;
+        Ok(Stmt::Fill {
+            array,
+            start,
+            count,
+            value,
+        })
+    }
+
+    fn search(&mut self, gallop: bool) -> Read<Stmt> {
+        let var = self.var()?;
+        self.expect_word("in")?;
+        let array = self.element()?;
+        let lo = self.expr()?;
+        self.expect_mark("..")?;
+        let hi = self.index()?;
+        self.expect_word("for")?;
+        let key = self.expr()?;
+        Ok(Stmt::Search {
+            var,
+            array,
+            lo,
+            hi,
+            key,
+            gallop,
+        })
+    }
+
+    /// `=` or `op=`.
+    pub(super) fn equals(&mut self) -> Read<Option<ReduceOp>> {
+        if self.mark("=") {
+            return Ok(None);
+        }
+        for (op, word) in words::REDUCTIONS {
+            if self.mark(words::assigning(op)) || (self.word(word) && self.mark("=")) {
+                return Ok(Some(op));
+            }
+        }
+        Err(self.expected("`=`"))
+    }
+
+    /// An operator that reduces.
+    pub(super) fn reduction(&mut self) -> Read<ReduceOp> {
+        for (op, word) in words::REDUCTIONS {
+            if self.mark(word) || self.word(word) {
+                return Ok(op);
+            }
+        }
+        Err(self.expected("an operator that reduces"))
+    }
+}

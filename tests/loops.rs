@@ -1,0 +1,80 @@
+//! The loop IR as text: every kernel of the repository reads back as it was, at every stage.
+
+mod support;
+
+use sparsec::driver::Compiled;
+use sparsec::loops::ir::Kernel;
+use sparsec::loops::{passes, text, verify};
+use sparsec::lower::lower;
+use support::corpus::{files, listed, programs};
+use support::{compile, parse, scheduled};
+
+/// A kernel says the same when it is read, and is as well-formed.
+fn reads_back(kernel: &Kernel) {
+    let printed = text::print(kernel);
+    let read = text::read(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+    assert_eq!(text::print(&read), printed);
+    assert_eq!(verify::verify(&read), Vec::<String>::new(), "{printed}");
+    let mut kernel = kernel.clone();
+    kernel.comment = Vec::new();
+    // By their text: NaN differs from itself.
+    let (read, kernel) = (format!("{read:?}"), format!("{kernel:?}"));
+    assert!(read == kernel, "the text leaves something out\n{printed}");
+}
+
+/// Each function as lowered and after each pass: how many kernels.
+fn all_stages(compiled: &Compiled) -> usize {
+    let mut count = 0;
+    for graph in &compiled.graphs {
+        let mut kernel = lower(graph).unwrap().kernel;
+        reads_back(&kernel);
+        for pass in passes::of(compiled.target) {
+            kernel = passes::run(kernel, &[*pass]).unwrap();
+            reads_back(&kernel);
+            count += 1;
+        }
+    }
+    count
+}
+
+const TARGETS: [&[&str]; 2] = [&[], &["--target", "cuda"]];
+
+#[test]
+fn golden_kernels_read_back() {
+    let mut count = 0;
+    for path in files("testdata/golden", "tc") {
+        for target in TARGETS {
+            let mut args = vec![path.display().to_string()];
+            args.extend(target.iter().map(ToString::to_string));
+            let compiled = compile(&parse(&args));
+            count += all_stages(&compiled.unwrap_or_else(|e| panic!("{e}")));
+        }
+    }
+    println!("{count} kernels");
+}
+
+#[test]
+fn the_corpus_reads_back() {
+    let mut count = 0;
+    for target in TARGETS {
+        for folder in ["testdata/programs", "testdata/corpus"] {
+            for case in programs(folder, target) {
+                count += all_stages(&case.compiled);
+            }
+        }
+        for case in listed(target) {
+            count += all_stages(&case.compiled);
+        }
+    }
+    println!("{count} kernels");
+}
+
+#[test]
+fn scheduled_programs_read_back() {
+    let mut count = 0;
+    for scheduled in scheduled::all() {
+        let compiled = compile(&parse(&scheduled.args())).unwrap();
+        count += all_stages(&compiled);
+    }
+    println!("{count} kernels");
+}
