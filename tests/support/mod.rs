@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod corpus;
+pub mod passes;
 pub mod scheduled;
 
 use clap::Parser;
