@@ -3,7 +3,6 @@
 #![allow(dead_code)]
 
 pub mod corpus;
-pub mod passes;
 pub mod scheduled;
 
 use clap::Parser;

@@ -1,4 +1,4 @@
-//! Tests of passes: files of `testdata/loops`.
+//! The rules of passes, text in, text out: the files of `testdata/loops`, each
 //!
 //! ```text
 //! pass: tiles widen           the passes of all cases, in order; `verify` lists violations
@@ -13,18 +13,29 @@
 //! ```
 
 use sparsec::loops::{passes, text, verify};
+use std::path::{Path, PathBuf};
 
-pub struct File {
-    pub passes: Vec<String>,
-    pub shared: Vec<String>,
-    pub cases: Vec<Case>,
+/// The files, in order.
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/loops");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut list: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    list.retain(|path| path.extension().is_some_and(|e| e == "loops"));
+    list.sort();
+    list
+}
+
+struct File {
+    passes: Vec<String>,
+    shared: Vec<String>,
+    cases: Vec<Case>,
 }
 
 #[derive(Default)]
-pub struct Case {
-    pub rule: String,
+struct Case {
+    rule: String,
     lines: Vec<String>,
-    pub expected: String,
+    expected: String,
 }
 
 const DECLARATIONS: [&str; 7] = [
@@ -32,7 +43,7 @@ const DECLARATIONS: [&str; 7] = [
 ];
 
 impl File {
-    pub fn read(text: &str) -> File {
+    fn read(text: &str) -> File {
         let mut file = File {
             passes: Vec::new(),
             shared: Vec::new(),
@@ -62,7 +73,7 @@ impl File {
         file
     }
 
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut out = format!("pass: {}\n", self.passes.join(" "));
         for line in &self.shared {
             out += &format!("{line}\n");
@@ -80,7 +91,7 @@ impl Case {
     ///
     /// # Errors
     /// The case is no kernel.
-    pub fn run(&self, names: &[String], shared: &[String]) -> Result<String, String> {
+    fn run(&self, names: &[String], shared: &[String]) -> Result<String, String> {
         let declares = |line: &&String| {
             let first = line.split(' ').next().unwrap_or_default();
             DECLARATIONS.contains(&first)
@@ -117,4 +128,41 @@ impl Case {
 fn pass(name: &str) -> passes::Pass {
     let found = passes::ALL.into_iter().find(|pass| pass.name == name);
     found.unwrap_or_else(|| panic!("no pass is called {name}"))
+}
+
+/// `BLESS=1` writes what passes make as what is expected.
+#[test]
+fn passes_keep_their_rules() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let (mut wrong, mut malformed) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    for path in files() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut file = File::read(&text);
+        for case in &mut file.cases {
+            count += 1;
+            let made = match case.run(&file.passes, &file.shared) {
+                Ok(made) => made,
+                Err(reason) => {
+                    malformed.push(format!("{}: {}: {reason}", path.display(), case.rule));
+                    continue;
+                }
+            };
+            if made != case.expected {
+                wrong.push(format!(
+                    "{}: {}\nexpected:\n{}made:\n{made}",
+                    path.display(),
+                    case.rule,
+                    case.expected
+                ));
+                case.expected = made;
+            }
+        }
+        if bless {
+            std::fs::write(&path, file.text()).unwrap();
+        }
+    }
+    println!("{count} cases");
+    assert!(malformed.is_empty(), "{}", malformed.join("\n\n"));
+    assert!(bless || wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
