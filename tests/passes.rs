@@ -134,11 +134,17 @@ fn pass(name: &str) -> passes::Pass {
 #[test]
 fn passes_keep_their_rules() {
     let bless = std::env::var_os("BLESS").is_some();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/loops");
+    let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
     let (mut wrong, mut malformed) = (Vec::new(), Vec::new());
     let mut count = 0;
     for path in files() {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut file = File::read(&text);
+        for case in &file.cases {
+            let listed = list.contains(&format!("\n- {}\n", case.rule));
+            assert!(listed, "README.md does not list `{}`", case.rule);
+        }
         for case in &mut file.cases {
             count += 1;
             let made = match case.run(&file.passes, &file.shared) {

@@ -15,36 +15,38 @@ impl Writer<'_> {
         for text in lines(self.declarations()) {
             self.line(1, &text);
         }
+        for text in self.interface() {
+            self.line(1, &text);
+        }
+    }
+
+    /// A line for each part of the interface.
+    pub(super) fn interface(&self) -> Vec<String> {
         let interface = &self.kernel.interface;
-        for size in &interface.sizes {
+        let sizes = interface.sizes.iter().map(|size| {
             let fixed = size.fixed.map_or(String::new(), |n| format!(" fixed {n}"));
-            let text = format!("size {}{fixed}", self.named(size.var, &size.name));
-            self.line(1, &text);
-        }
-        for count in &interface.counts {
+            format!("size {}{fixed}", self.named(size.var, &size.name))
+        });
+        let counts = interface.counts.iter().map(|count| {
             let name = self.named(count.var, &count.name);
-            self.line(
-                1,
-                &format!("count {name} of {} level {}", count.arg, count.level),
-            );
-        }
-        for arg in &interface.args {
-            let text = match arg {
-                Arg::Scalar { name, var, ty } => format!("scalar {}: {ty}", self.named(*var, name)),
-                Arg::Tensor(tensor) => self.tensor(tensor),
-            };
-            self.line(1, &text);
-        }
-        for requirement in &interface.requirements {
+            format!("count {name} of {} level {}", count.arg, count.level)
+        });
+        let args = interface.args.iter().map(|arg| match arg {
+            Arg::Scalar { name, var, ty } => format!("scalar {}: {ty}", self.named(*var, name)),
+            Arg::Tensor(tensor) => self.tensor(tensor),
+        });
+        let requirements = interface.requirements.iter().map(|requirement| {
             let slack = self.expr(&requirement.slack);
             let range = |(lo, hi): &(Expr, Expr)| format!("{}..{}", self.expr(lo), self.expr(hi));
             let ranges: Vec<String> = requirement.ranges.iter().map(range).collect();
             let text = quote(&requirement.text);
-            self.line(
-                1,
-                &format!("require {slack} ({}) {text}", ranges.join(", ")),
-            );
-        }
+            format!("require {slack} ({}) {text}", ranges.join(", "))
+        });
+        sizes
+            .chain(counts)
+            .chain(args)
+            .chain(requirements)
+            .collect()
     }
 
     /// What each variable and array is.

@@ -48,7 +48,7 @@ pub fn print(kernel: &Kernel) -> String {
     writer.out
 }
 
-/// The statements of the kernel and those of its declarations that `before` has not.
+/// The statements of the kernel and what of its header `before` has not.
 #[must_use]
 pub fn print_change(before: &Kernel, kernel: &Kernel) -> String {
     let mut writer = Writer::new(kernel);
@@ -57,6 +57,12 @@ pub fn print_change(before: &Kernel, kernel: &Kernel) -> String {
     let own = writer.declarations();
     for line in header::lines(own.filter(|declaration| !known.contains(declaration))) {
         writer.line(0, &line);
+    }
+    let known = old.interface();
+    for line in writer.interface() {
+        if !known.contains(&line) {
+            writer.line(0, &line);
+        }
     }
     writer.stmts(&kernel.body, 0);
     writer.out
