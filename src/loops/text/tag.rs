@@ -1,32 +1,22 @@
 //! How a loop runs: the words behind its range.
 
+use super::lex::Token;
 use super::{Read, Reader, Writer, words};
-use crate::loops::ir::{GpuUnit, Group, LoopTag, OmpSchedule, Reductions, Run};
+use crate::loops::ir::{GpuUnit, Group, LoopTag, OmpSchedule, Run};
 
 impl Writer<'_> {
     pub(super) fn tag(&self, tag: &LoopTag) -> String {
         let mut text = match &tag.run {
             Run::Serial => String::new(),
-            Run::Threads { schedule, .. } => {
-                let (kind, chunk) = match schedule {
-                    OmpSchedule::Default => ("", None),
-                    OmpSchedule::Static(chunk) => (" static", *chunk),
-                    OmpSchedule::Dynamic(chunk) => (" dynamic", *chunk),
-                    OmpSchedule::Guided(chunk) => (" guided", *chunk),
-                };
-                let chunk = chunk.map_or(String::new(), |chunk| format!("({chunk})"));
-                format!(" parallel{kind}{chunk}")
-            }
-            Run::Lanes { count, .. } => {
-                let count = count.map_or(String::new(), |n| format!(" lanes({n})"));
-                format!(" vector{count}")
-            }
+            Run::Threads { schedule, .. } => threads(*schedule),
+            Run::Lanes { count: None, .. } => " vector".to_string(),
+            Run::Lanes { count: Some(n), .. } => format!(" vector({n})"),
             Run::Unit { unit, .. } => {
-                let place = words::word(&words::UNITS, &(unit.level, unit.axis));
                 let group = unit.group.map_or(String::new(), |group| {
                     let strategy = words::word(&words::STRATEGIES, &group.strategy);
                     format!(" group({strategy}, {})", group.size)
                 });
+                let place = words::word(&words::UNITS, &(unit.level, unit.axis));
                 format!(" {place}{group}")
             }
         };
@@ -47,69 +37,70 @@ impl Writer<'_> {
     }
 }
 
+fn threads(schedule: OmpSchedule) -> String {
+    let (kind, chunk) = match schedule {
+        OmpSchedule::Default => ("", None),
+        OmpSchedule::Static(chunk) => (" static", chunk),
+        OmpSchedule::Dynamic(chunk) => (" dynamic", chunk),
+        OmpSchedule::Guided(chunk) => (" guided", chunk),
+    };
+    let chunk = chunk.map_or(String::new(), |chunk| format!("({chunk})"));
+    format!(" parallel{kind}{chunk}")
+}
+
 impl Reader {
     pub(super) fn tag(&mut self) -> Read<LoopTag> {
-        let mut tag = LoopTag::default();
-        let mut combined = Reductions::new();
-        while self.peek().is_some() {
-            let word = self.name()?;
-            match word.as_str() {
-                "parallel" => {
-                    let schedule = self.omp_schedule()?;
-                    let reductions = Vec::new();
-                    self.runs(
-                        &mut tag,
-                        Run::Threads {
-                            schedule,
-                            reductions,
-                        },
-                    )?;
-                }
-                "vector" => {
-                    let count = match self.word("lanes") {
-                        true => Some(self.in_parentheses()?),
-                        false => None,
-                    };
-                    let reductions = Vec::new();
-                    self.runs(&mut tag, Run::Lanes { count, reductions })?;
-                }
-                "unroll" => tag.unroll = Some(self.in_parentheses()?),
-                "races_ignored" => tag.races_ignored = true,
-                "reversed" => tag.reversed = true,
-                "reduce" => {
-                    self.expect_mark("(")?;
-                    let op = self.reduction()?;
-                    combined.push((op, self.var()?));
-                    self.expect_mark(")")?;
-                }
-                unit => {
-                    let Some((level, axis)) = words::value(&words::UNITS, unit) else {
-                        return Err(self.wrong(format!("a loop does not run `{unit}`")));
-                    };
-                    let group = self.group()?;
-                    let unit = GpuUnit { level, axis, group };
-                    let reductions = Vec::new();
-                    self.runs(&mut tag, Run::Unit { unit, reductions })?;
-                }
-            }
+        let mut tag = LoopTag {
+            run: self.run()?,
+            ..LoopTag::default()
+        };
+        if self.word("unroll") {
+            tag.unroll = Some(self.in_parentheses()?);
         }
-        match &mut tag.run {
-            Run::Serial if combined.is_empty() => {}
-            Run::Serial => return Err(self.wrong("a serial loop reduces nothing")),
-            Run::Threads { reductions, .. }
-            | Run::Lanes { reductions, .. }
-            | Run::Unit { reductions, .. } => *reductions = combined,
+        tag.races_ignored = self.word("races_ignored");
+        tag.reversed = self.word("reversed");
+        while self.word("reduce") {
+            self.expect_mark("(")?;
+            let reduction = (self.reduction()?, self.var()?);
+            self.expect_mark(")")?;
+            match &mut tag.run {
+                Run::Serial => return Err(self.wrong("one after the other combine nothing")),
+                Run::Threads { reductions, .. }
+                | Run::Lanes { reductions, .. }
+                | Run::Unit { reductions, .. } => reductions.push(reduction),
+            }
         }
         Ok(tag)
     }
 
-    /// Says who runs a loop, once.
-    fn runs(&self, tag: &mut LoopTag, run: Run) -> Read<()> {
-        if !tag.is_serial() {
-            return Err(self.wrong("the loop's iterations are shared out twice"));
+    fn run(&mut self) -> Read<Run> {
+        let reductions = Vec::new();
+        if self.word("parallel") {
+            let schedule = self.omp_schedule()?;
+            return Ok(Run::Threads {
+                schedule,
+                reductions,
+            });
         }
-        tag.run = run;
-        Ok(())
+        if self.word("vector") {
+            let counted = matches!(self.peek(), Some(Token::Mark("(")));
+            let count = if counted {
+                Some(self.in_parentheses()?)
+            } else {
+                None
+            };
+            return Ok(Run::Lanes { count, reductions });
+        }
+        let Some(Token::Word(word)) = self.peek() else {
+            return Ok(Run::Serial);
+        };
+        let Some((level, axis)) = words::value(&words::UNITS, word) else {
+            return Ok(Run::Serial);
+        };
+        self.token += 1;
+        let group = self.group()?;
+        let unit = GpuUnit { level, axis, group };
+        Ok(Run::Unit { unit, reductions })
     }
 
     fn omp_schedule(&mut self) -> Read<OmpSchedule> {

@@ -45,9 +45,6 @@ fn errors_say_where() {
         of("  if N > 0\n    a[0] = 1\n      a[0] = 2"),
         "line 7: the line is not in line with its neighbours"
     );
-    assert_eq!(
-        of("  for N in 0..1 warp.w"),
-        "line 5: a loop does not run `warp.w`"
-    );
+    assert_eq!(of("  for N in 0..1 warp.w"), "line 5: `warp.w` is too much");
     assert_eq!(of("  assume N > 0, \"x"), "line 5: a text does not end");
 }
