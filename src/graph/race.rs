@@ -1,17 +1,23 @@
 //! Which loops have iterations that write the same elements.
 
-use super::terms::reduces;
 use super::{Graph, Nest};
-use crate::program::ir::{ExprKind, VarId};
+use crate::program::ir::VarId;
 
-/// Whether iterations of a loop over `var` write the same elements of the nest's result:
-/// it takes part in a reduction, or in no subscript of the left side.
+/// Whether iterations of a loop over `var` may write the same elements of the nest's result:
+/// unless the coordinates of the element tell which iteration writes it.
 #[must_use]
 pub fn races(graph: &Graph, nest: &Nest, var: VarId) -> bool {
-    let from = graph.provenance.ancestors(var);
-    let left = from.iter().any(|v| nest.lhs.contains(v));
-    let reduced = reduces(&nest.rhs).iter().any(|sum| {
-        matches!(&sum.kind, ExprKind::Reduce { vars, .. } if vars.iter().any(|v| from.contains(v)))
-    });
-    reduced || !left
+    !told(graph, nest, var)
+}
+
+/// Whether the left side's coordinates determine the value of the variable: it is one of them,
+/// or all that it was made of are determined. (A part of a whole, a fused pair and a position
+/// have one value for each value of what they were made of.)
+fn told(graph: &Graph, nest: &Nest, var: VarId) -> bool {
+    let parents = graph
+        .provenance
+        .producer(var)
+        .map_or(Vec::new(), |relation| relation.parents());
+    nest.lhs.contains(&var)
+        || (!parents.is_empty() && parents.iter().all(|&v| told(graph, nest, v)))
 }

@@ -15,6 +15,8 @@ pub struct Units(u8);
 impl Units {
     pub const NONE: Units = Units(0);
     pub const ALL: Units = Units(0b111_1111);
+    /// Who runs the iterations of one loop: see [`Uniform::with`].
+    pub const ITERATION: Units = Units(1 << 7);
     pub const BLOCKS: Units = Units(0b111);
     /// Warps, and threads along all axes.
     pub const THREADS: Units = Units(0b111_1000);
@@ -66,19 +68,32 @@ impl Uniform {
     /// Of what `body` declares; variables of outside are the same for all units.
     #[must_use]
     pub fn of(kernel: &Kernel, body: &[Stmt]) -> Uniform {
+        Uniform::default().learn(kernel, body)
+    }
+
+    /// As [`Uniform::of`], where a variable of outside is [`Units::ITERATION`].
+    #[must_use]
+    pub fn with(kernel: &Kernel, body: &[Stmt], var: VarId) -> Uniform {
         let mut found = Uniform::default();
+        let varies = found.vars.entry(var).or_default();
+        varies.everywhere = Units::ITERATION;
+        found.learn(kernel, body)
+    }
+
+    fn learn(mut self, kernel: &Kernel, body: &[Stmt]) -> Uniform {
+        let found = &mut self;
         // What iterations hand on to the next ones comes round again.
         loop {
             let before = found.vars.clone();
             let mut walk = Walk {
                 kernel,
-                found: &mut found,
+                found: &mut *found,
                 declared: BTreeMap::new(),
                 reduced: Vec::new(),
             };
             walk.list(body, Context::default());
             if found.vars == before {
-                return found;
+                return self;
             }
         }
     }

@@ -5,9 +5,9 @@ use super::barriers::Pending;
 use super::ir::Device;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
-use crate::loops::ir::{Axis, Expr, ExprKind, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::ir::{Axis, Expr, Kernel, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
-use std::collections::BTreeSet;
 
 impl Spmd<'_> {
     /// A loop whose iterations store by segments: all threads of a group come to the
@@ -21,7 +21,7 @@ impl Spmd<'_> {
         pending: &mut Pending,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        refuse_divergence(&body, var)?;
+        refuse_divergence(self.kernel, &body, var)?;
         let mut inside = inside.clone();
         let name = self.kernel.var(var).name.clone();
         let raw = self
@@ -95,7 +95,7 @@ impl Spmd<'_> {
             return Ok(());
         }
         if exact {
-            return refuse_divergence(body, var);
+            return refuse_divergence(self.kernel, body, var);
         }
         Err(Refusal::new(
             "threads of a segment group would not all come to where it reduces",
@@ -124,33 +124,24 @@ fn segment_size(body: &[Stmt]) -> Option<u32> {
     found
 }
 
-/// Refuses stores by segments that not all threads of a group would come to.
-pub(super) fn refuse_divergence(body: &[Stmt], var: VarId) -> Result<(), Refusal> {
-    let mut own = BTreeSet::from([var]);
-    diverges(body, &mut own)
-}
-
-fn diverges(body: &[Stmt], own: &mut BTreeSet<VarId>) -> Result<(), Refusal> {
-    for stmt in body {
-        let mut any = false;
-        visit::own_exprs(stmt, &mut |e| {
-            any |= e.any(|node| matches!(node.kind, ExprKind::Var(v) if own.contains(&v)));
-        });
-        if any && visit::bodies(stmt).into_iter().any(has_segments) {
-            return Err(Refusal::new(
-                "threads of a segment group would not all come to where it reduces",
-                "a loop around the result depends on the element at hand; bring it \
-                 outside the loop of the group, or reduce with Atomics",
-            ));
+/// Refuses stores by segments that not all threads of a group would come to, because whether
+/// they do depends on `var`.
+fn refuse_divergence(kernel: &Kernel, body: &[Stmt], var: VarId) -> Result<(), Refusal> {
+    let uniform = Uniform::with(kernel, body, var);
+    let mut diverges = false;
+    visit::stmts(body, &mut |stmt| {
+        if visit::bodies(stmt).into_iter().any(has_segments) {
+            visit::own_exprs(stmt, &mut |e| {
+                diverges |= uniform.units(e, Units::ALL).meets(Units::ITERATION);
+            });
         }
-        if let Stmt::Let { var, .. } | Stmt::Search { var, .. } | Stmt::Assign { var, .. } = stmt
-            && any
-        {
-            own.insert(*var);
-        }
-        for inner in visit::bodies(stmt) {
-            diverges(inner, own)?;
-        }
+    });
+    if diverges {
+        return Err(Refusal::new(
+            "threads of a segment group would not all come to where it reduces",
+            "a loop around the result depends on the element at hand; bring it outside the \
+             loop of the group, or reduce with Atomics",
+        ));
     }
     Ok(())
 }

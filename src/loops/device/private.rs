@@ -9,9 +9,10 @@ use super::Definitions;
 use super::shape::Shape;
 use super::subscripts::{Dim, Scan, of_block, start, uses};
 use crate::loops::build as b;
+use crate::loops::effects::{Facts, Homes, Who, meet, touches};
 use crate::loops::ir::{
-    ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
-    VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
+    Storage, VarId,
 };
 use crate::loops::trips::Trips;
 use crate::loops::{linear, visit};
@@ -36,7 +37,10 @@ pub(super) fn privatise(
         let Some(uses) = uses(shape, known, array, body) else {
             continue;
         };
-        let Some(layout) = layout(&uses, shape) else {
+        if !is_own(kernel, (shape, known), array, body) {
+            continue;
+        }
+        let Some(layout) = layout(&uses) else {
             continue;
         };
         let count: i64 = layout.iter().map(|(extent, _)| extent).product();
@@ -118,9 +122,42 @@ fn declare(
     }
 }
 
+/// Whether no thread comes to an element of the workspace that another one comes to, but to
+/// start with: what is set to one value for all elements is set by each for its own.
+fn is_own(
+    kernel: &Kernel,
+    (shape, known): (&Shape, &Definitions),
+    array: ArrayId,
+    body: &[Stmt],
+) -> bool {
+    let mut later = body.to_vec();
+    without_start(&mut later, array);
+    let mut touches = touches(&later, &[], &mut Homes::default(), known);
+    touches.retain(|touch| touch.array == array);
+    let facts = Facts {
+        // It may be another iteration of loops around.
+        same: &|_| false,
+        fixed: &|a| kernel.array(a).storage == Storage::Input,
+        together: 0,
+    };
+    let who = Who::Thread(shape.all_threads());
+    touches
+        .iter()
+        .all(|a| touches.iter().all(|b| !meet(a, b, &who, facts)))
+}
+
+fn without_start(body: &mut Vec<Stmt>, array: ArrayId) {
+    if let Some((at, _)) = start(body, array) {
+        body.remove(at);
+    }
+    for inner in body.iter_mut().flat_map(visit::bodies_mut) {
+        without_start(inner, array);
+    }
+}
+
 /// Extents and strides of the part of one thread, where all accesses take the elements
 /// apart alike: digits of a mixed radix, some of which are the thread.
-fn layout(uses: &[Vec<Dim>], shape: &Shape) -> Option<Vec<(i64, i64)>> {
+fn layout(uses: &[Vec<Dim>]) -> Option<Vec<(i64, i64)>> {
     let first = uses.first()?;
     let same = |other: &Vec<Dim>| {
         other.len() == first.len()
@@ -134,11 +171,9 @@ fn layout(uses: &[Vec<Dim>], shape: &Shape) -> Option<Vec<(i64, i64)>> {
         (dim.stride >= below).then_some(())?;
         below = dim.stride.checked_mul(dim.extent)?;
     }
-    let all = Axis::ALL.into_iter().all(|axis| {
-        shape.threads[axis as usize] == 1 || first.iter().any(|dim| dim.axis == Some(axis))
-    });
+    // A thread with several iterations has several of each element.
     let single = first.iter().all(|dim| dim.single);
-    (all && single && uses.iter().all(same)).then_some(())?;
+    (single && uses.iter().all(same)).then_some(())?;
     let mut next = 1;
     let own = first.iter().filter(|dim| dim.axis.is_none());
     Some(
