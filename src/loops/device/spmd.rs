@@ -15,6 +15,7 @@ use crate::loops::effects::Around;
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Place, ScalarType, Stmt, VarId,
 };
+use crate::loops::trips;
 use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +51,7 @@ pub(super) struct Site {
     pub axes: BTreeSet<Axis>,
     /// Only some of the threads are here.
     pub partial: bool,
-    /// The loops over units around, and which units those are.
+    /// The loops around but those over blocks, and the units of those over units.
     pub around: Vec<Around>,
     pub entered: Units,
     /// The iteration of a segment group exists; others take part with nothing.
@@ -226,7 +227,15 @@ impl Spmd<'_> {
                 tag,
                 body,
             } => {
-                let site = self.diverging(place, &[&lo, &hi]);
+                let mut site = self.diverging(place, &[&lo, &hi]);
+                site.around.push(Around {
+                    var,
+                    lo: super::inlined(&lo, &self.known),
+                    step,
+                    most: trips::most(&hi, &lo, &self.known),
+                    unit: None,
+                    tells: true,
+                });
                 self.note(&[&lo, &hi], place, pending);
                 let without = pending.clone();
                 let body = self.inner(body, Some(var), &site, pending)?;
