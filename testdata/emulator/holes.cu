@@ -33,8 +33,9 @@ static __global__ void indexed(int at, double *R y) {
     __shared__ double first[32];
     __shared__ double second[320];
     second[threadIdx.x] = 0;
+    first[threadIdx.x] = 0;
     first[at] = 1;
-    y[0] = first[at] + second[threadIdx.x];
+    y[0] = first[threadIdx.x] + second[threadIdx.x];
 }
 
 static __global__ void vectors(int at, float *R y) {

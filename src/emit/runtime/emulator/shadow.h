@@ -35,7 +35,7 @@ std::string element(size_t parameter, const void *at, size_t bytes) {
         if (far >= first && far < first + (long)view.room.bytes) snprintf(index, sizeof index, "[%ld]", which);
         else if (view.room.bytes) snprintf(index, sizeof index, "[%ld] of %ld", which, count);
         else snprintf(index, sizeof index, "[%ld], which is not allocated", which);
-        std::string name = argument(kernel->call, 5 + parameter);
+        std::string name = argument(launch->call, 5 + parameter);
         if (name.empty()) name = "array " + std::to_string(parameter);
         return name + index;
     }
@@ -321,12 +321,11 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
     if (kind & (ATOMIC | VOLATILE)) pass_on(at, kind);
 }
 
-void check_aligned(const void *at, size_t bytes, unsigned kind, const void *from) {
-    if ((size_t)at % bytes != 0 && current_stack >= 0) {
-        const size_t parameter = in_arena(at) ? (size_t)((const char *)at - arena) / ARENA : 0;
-        report("an access that is not aligned to its type", here(from), parameter <= views.size() ? parameter : 0, at, bytes);
-    }
-    check(at, bytes, kind, from);
+/* Whether what is accessed together begins at a multiple of so many bytes. */
+void check_aligned(const void *at, size_t bytes, size_t size, const void *from) {
+    if ((size_t)at % bytes == 0 || current_stack < 0) return;
+    const size_t parameter = in_arena(at) ? (size_t)((const char *)at - arena) / ARENA : 0;
+    report("an access that is not aligned to its type", here(from), parameter <= views.size() ? parameter : 0, at, size);
 }
 
 void begin_shadows() {
