@@ -32,14 +32,15 @@ struct emu_part {
     extern char emu_begin_##n[] __asm__("__start_emu_" kind #n) __attribute__((weak, visibility("hidden"))); \
     extern char emu_end_##n[] __asm__("__stop_emu_" kind #n) __attribute__((weak, visibility("hidden")));
 /* `static void __launch_bounds__(64) f()`: a function of no use, the bound, then `static void f()`. */
-#define EMU_BOUND_(n, threads)                                                              \
+#define EMU_BOUND_(n, ...)                                                                  \
     __attribute__((unused)) emu_nothing_##n(void) {}                                        \
     EMU_ENDS("bound_", n)                                                                   \
     static emu_part emu_part_##n __attribute__((section("emu_bounds"), used)) =             \
-        {emu_begin_##n, emu_end_##n, threads, NULL};                                        \
+        {emu_begin_##n, emu_end_##n, emu_most(__VA_ARGS__), NULL};                                        \
     static __attribute__((section("emu_bound_" #n))) void
-#define EMU_BOUND(n, threads) EMU_BOUND_(n, threads)
-#define __launch_bounds__(threads, ...) EMU_BOUND(__COUNTER__, threads)
+#define EMU_BOUND(n, ...) EMU_BOUND_(n, __VA_ARGS__)
+#define __launch_bounds__(...) EMU_BOUND(__COUNTER__, __VA_ARGS__)
+static constexpr inline unsigned emu_most(unsigned threads, unsigned = 0, unsigned = 0) { return threads; }
 /* Behind each array of shared memory comes a gap. */
 #define EMU_SHARED_(n)                                                                      \
     __asm__(".pushsection emu_shared_" #n ",\"aw\",%progbits\n.popsection\n"                \
