@@ -322,7 +322,7 @@ fn an_array_of_shared_memory_ends_where_it_ends() {
 fn vectors_are_aligned() {
     hole_is_found(
         "vectors",
-        &["an access that is not aligned to its type: 'const struct float4', holes.cu:"],
+        &["an access that is not aligned to its type: (float *)y[1], holes.cu:"],
     );
 }
 

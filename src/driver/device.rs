@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 const CHECKED: &[&str] = &[
     "-O1",
     "-g",
-    "-fsanitize=thread,bounds,alignment",
+    "-fsanitize=thread,bounds",
     "--param=tsan-distinguish-volatile=1",
     "-fno-tree-loop-im",
     "-ftrivial-auto-var-init=pattern",

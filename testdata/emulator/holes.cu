@@ -33,15 +33,15 @@ static __global__ void indexed(int at, double *R y) {
     __shared__ double first[32];
     __shared__ double second[320];
     second[threadIdx.x] = 0;
+    first[threadIdx.x] = 0;
     first[at] = 1;
-    y[0] = first[at] + second[threadIdx.x];
+    y[0] = first[threadIdx.x] + second[threadIdx.x];
 }
 
 static __global__ void vectors(int at, float *R y) {
-    float4 *v = (float4 *)(void *)(y + at);
-    float4 four = *v;
-    four.x += 1;
-    *v = four;
+    const float4 *v = (const float4 *)(void *)(y + at);
+    const float4 four = *v;
+    y[0] = four.x + four.w;
 }
 
 static __global__ void __launch_bounds__(64) bounded(double *R y) { y[threadIdx.x] = 1; }

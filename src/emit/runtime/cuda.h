@@ -202,7 +202,7 @@ static __device__ inline bool sparsec_reduce_run(int64_t index, T *value, Op op)
 /* The array, known to begin at a multiple of BYTES: consecutive elements are loaded together. */
 template <unsigned BYTES, class T> static __device__ inline T *sparsec_aligned(T *array) {
 #ifdef SPARSEC_EMULATED
-    emu_aligned(array, BYTES);
+    emu_aligned(array, BYTES, sizeof(T));
 #endif
     return (T *)__builtin_assume_aligned(array, BYTES);
 }

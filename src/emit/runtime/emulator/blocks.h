@@ -98,7 +98,15 @@ struct Block {
 };
 
 bool checked; /* set by the first call of a sanitized file */
-emu_kernel *kernel;
+/* A launch. */
+struct Launch {
+    emu_kernel kernel;
+    const char *call; /* its text */
+    std::vector<emu_array> arrays;
+    std::vector<size_t> sizes; /* in bytes, of those taken from workspaces */
+    dim3 blocks, threads;
+};
+Launch *launch;
 std::vector<Shared> shared_arrays; /* of the kernel */
 uint32_t launch_number;
 Block *block;
@@ -137,7 +145,7 @@ void report(const char *what, const void *from, int line) { report_at(what, here
 
 /* A finding about the launch. */
 void report(const std::string &what, const char *key) {
-    if (is_new(key, 0, 0, 0)) print(what + ": " + argument(kernel->call, 0));
+    if (is_new(key, 0, 0, 0)) print(what + ": " + argument(launch->call, 0));
 }
 
 /* ---- turns ------------------------------------------------------------------------- */
@@ -244,7 +252,7 @@ void release_barrier() {
 /* The first frame of a fibre: runs threads for as long as none of them waits. */
 void entry() {
     for (;;) {
-        kernel->run();
+        launch->kernel.run(launch->kernel.closure);
         check_last_store();
         Thread &own = self();
         own.finished = true;
@@ -278,7 +286,7 @@ void begin_block(uint64_t number) {
     alive.push_back(std::move(spare.back()));
     spare.pop_back();
     Block &own = *alive.back();
-    const dim3 blocks = kernel->blocks, shape = kernel->threads;
+    const dim3 blocks = launch->blocks, shape = launch->threads;
     const unsigned count = shape.x * shape.y * shape.z;
     own.number = (uint32_t)number;
     own.place.x = (unsigned)(number % blocks.x);
@@ -346,7 +354,7 @@ void load(Block &next) {
 void find_shared() {
     shared_arrays.clear();
     size_t words = 0;
-    const std::string name = argument(kernel->call, 0);
+    const std::string name = argument(launch->call, 0);
     for (const emu_part *part = emu_arrays_begin; part < emu_arrays_end; part++) {
         if (name != part->function) continue;
         shared_arrays.push_back({part->begin, part->end, words});
@@ -357,7 +365,7 @@ void find_shared() {
 
 /* Runs all blocks: begun in the order of their numbers, or in one that EMU_SEED draws. */
 void run_blocks() {
-    const dim3 blocks = kernel->blocks;
+    const dim3 blocks = launch->blocks;
     const uint64_t total = (uint64_t)blocks.x * blocks.y * blocks.z;
     uint64_t start = 0, step = 1, begun = 0;
     if (shuffled && total > 1) {

@@ -15,10 +15,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #define __global__
 #define __device__
 #define __host__
@@ -36,14 +32,15 @@ struct emu_part {
     extern char emu_begin_##n[] __asm__("__start_emu_" kind #n) __attribute__((weak, visibility("hidden"))); \
     extern char emu_end_##n[] __asm__("__stop_emu_" kind #n) __attribute__((weak, visibility("hidden")));
 /* `static void __launch_bounds__(64) f()`: a function of no use, the bound, then `static void f()`. */
-#define EMU_BOUND_(n, threads)                                                              \
+#define EMU_BOUND_(n, ...)                                                                  \
     __attribute__((unused)) emu_nothing_##n(void) {}                                        \
     EMU_ENDS("bound_", n)                                                                   \
     static emu_part emu_part_##n __attribute__((section("emu_bounds"), used)) =             \
-        {emu_begin_##n, emu_end_##n, threads, NULL};                                        \
+        {emu_begin_##n, emu_end_##n, emu_most(__VA_ARGS__), NULL};                                        \
     static __attribute__((section("emu_bound_" #n))) void
-#define EMU_BOUND(n, threads) EMU_BOUND_(n, threads)
-#define __launch_bounds__(threads, ...) EMU_BOUND(__COUNTER__, threads)
+#define EMU_BOUND(n, ...) EMU_BOUND_(n, __VA_ARGS__)
+#define __launch_bounds__(...) EMU_BOUND(__COUNTER__, __VA_ARGS__)
+static constexpr inline unsigned emu_most(unsigned threads, unsigned = 0, unsigned = 0) { return threads; }
 /* Behind each array of shared memory comes a gap. */
 #define EMU_SHARED_(n)                                                                      \
     __asm__(".pushsection emu_shared_" #n ",\"aw\",%progbits\n.popsection\n"                \
@@ -63,15 +60,27 @@ struct dim3 {
     dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
+/* Reports an array that does not begin at a multiple of `bytes`. */
+void emu_aligned(const void *array, unsigned bytes, unsigned size);
+
 /* What is loaded and stored together begins at a multiple of its size. */
-#define EMU_VECTORS(T, name)                          \
-    struct alignas(2 * sizeof(T)) name##2 { T x, y; }; \
-    struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) name##4 { T x, y, z, w; };
-EMU_VECTORS(float, float)
-EMU_VECTORS(int, int)
-EMU_VECTORS(unsigned, uint)
-EMU_VECTORS(double, double)
-#undef EMU_VECTORS
+#define EMU_VECTOR(name, T, n, ...)                                                                       \
+    struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) name {                                        \
+        T __VA_ARGS__;                                                                                    \
+        name() = default;                                                                                 \
+        name(const name &other) { emu_aligned(&other, alignof(name), sizeof(T)); memcpy((void *)this, (const void *)&other, sizeof other); } \
+        name &operator=(const name &other) {                                                              \
+            emu_aligned(this, alignof(name), sizeof(T));                                                  \
+            memcpy((void *)this, (const void *)&other, sizeof other);                                     \
+            return *this;                                                                                 \
+        }                                                                                                 \
+    };
+EMU_VECTOR(float2, float, 2, x, y)
+EMU_VECTOR(float4, float, 4, x, y, z, w)
+EMU_VECTOR(int2, int, 2, x, y)
+EMU_VECTOR(int4, int, 4, x, y, z, w)
+EMU_VECTOR(double2, double, 2, x, y)
+#undef EMU_VECTOR
 
 /* Where the thread at hand is. */
 struct emu_place {
@@ -194,110 +203,103 @@ void emu_atomic(const void *at, size_t bytes, const void *value, const void *fro
 void emu_narrow(const void *at, size_t bytes);
 void emu_done(bool changed);
 
-/* *at = next(*at), which is returned as it was. */
-template <class T, class F>
-__attribute__((no_sanitize("thread"), noinline)) T emu_update(T *at, T value, F next) {
-    emu_atomic(at, sizeof(T), &value, __builtin_return_address(0));
-    const T old = *at, fresh = next(old, value);
-    memcpy((void *)at, &fresh, sizeof(T));
-    emu_done(memcmp(&old, &fresh, sizeof(T)) != 0);
-    return old;
-}
+/* An update, which returns what was there. */
 #define EMU_ATOMIC(name, T, expression)                                                              \
-    static inline T name(T *at, T value) {                                                           \
-        return emu_update(at, value, [](T old, T with) __attribute__((no_sanitize("thread"))) -> T { \
-            (void)old;                                                                               \
-            return (T)(expression);                                                                  \
-        });                                                                                          \
+    __attribute__((no_sanitize("thread"), noinline, unused)) static T name(T *at, T value) {         \
+        emu_atomic(at, sizeof(T), &value, __builtin_return_address(0));                              \
+        const T old = *at, fresh = (T)(expression);                                                  \
+        *at = fresh;                                                                                 \
+        emu_done(memcmp(&old, &fresh, sizeof(T)) != 0);                                              \
+        return old;                                                                                  \
     }
-#define EMU_INTEGERS(name, expression)           \
-    EMU_ATOMIC(name, int, expression)            \
-    EMU_ATOMIC(name, unsigned, expression)       \
+#define EMU_ATOMICS(name, expression)  \
+    EMU_ATOMIC(name, int, expression)  \
+    EMU_ATOMIC(name, unsigned, expression) \
     EMU_ATOMIC(name, unsigned long long, expression)
-EMU_INTEGERS(atomicAdd, old + with)
-EMU_ATOMIC(atomicAdd, float, old + with)
-EMU_ATOMIC(atomicAdd, double, old + with)
-EMU_INTEGERS(atomicMin, with < old ? with : old)
-EMU_ATOMIC(atomicMin, long long, with < old ? with : old)
-EMU_INTEGERS(atomicMax, old < with ? with : old)
-EMU_ATOMIC(atomicMax, long long, old < with ? with : old)
-EMU_INTEGERS(atomicExch, with)
-EMU_ATOMIC(atomicExch, float, with)
-EMU_INTEGERS(atomicOr, old | with)
-EMU_INTEGERS(atomicAnd, old & with)
-EMU_ATOMIC(atomicInc, unsigned, old >= with ? 0 : old + 1)
-#undef EMU_INTEGERS
+EMU_ATOMICS(atomicAdd, old + value)
+EMU_ATOMIC(atomicAdd, float, old + value)
+EMU_ATOMIC(atomicAdd, double, old + value)
+EMU_ATOMICS(atomicMin, value < old ? value : old)
+EMU_ATOMIC(atomicMin, long long, value < old ? value : old)
+EMU_ATOMICS(atomicMax, old < value ? value : old)
+EMU_ATOMIC(atomicMax, long long, old < value ? value : old)
+EMU_ATOMICS(atomicExch, value)
+EMU_ATOMICS(atomicOr, old | value)
+EMU_ATOMICS(atomicAnd, old & value)
+EMU_ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
+#undef EMU_ATOMICS
 #undef EMU_ATOMIC
-template <class T> static inline T emu_swap_if(T *at, T expected, T value) {
-    return emu_update(at, value, [expected](T old, T with) __attribute__((no_sanitize("thread"))) -> T {
-        return old == expected ? with : old;
-    });
-}
-static inline int atomicCAS(int *at, int expected, int value) { return emu_swap_if(at, expected, value); }
-static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) { return emu_swap_if(at, expected, value); }
-static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long expected, unsigned long long value) {
-    return emu_swap_if(at, expected, value);
-}
+#define EMU_SWAP(T)                                                                                             \
+    __attribute__((no_sanitize("thread"), noinline, unused)) static T atomicCAS(T *at, T expected, T value) {   \
+        emu_atomic(at, sizeof(T), &value, __builtin_return_address(0));                                         \
+        const T old = *at;                                                                                      \
+        if (old == expected) *at = value;                                                                       \
+        emu_done(old == expected && old != value);                                                              \
+        return old;                                                                                             \
+    }
+EMU_SWAP(int)
+EMU_SWAP(unsigned)
+EMU_SWAP(unsigned long long)
+#undef EMU_SWAP
 
 /* ---- launches ----------------------------------------------------------------- */
 
-/* An array that a kernel takes. */
+/* A parameter of a kernel. */
 struct emu_array {
-    const void *at; /* as the host knows it; NULL for what is no array */
+    const void *at; /* an array as the host knows it; NULL for what is none */
     size_t size;    /* of its elements */
     bool constant;
-    size_t bytes; /* where it is a part of a workspace */
 };
-/* A kernel with what it takes: run in each thread. */
+/* A kernel with what it takes: run in each thread, and copied while a stream is captured. */
 struct emu_kernel {
-    const char *call; /* the text of the launch */
+    void (*run)(void *);
+    void *(*copy)(const void *);
+    void (*drop)(void *);
+    void *closure;
     const void *function;
     dim3 blocks, threads;
-    std::vector<emu_array> arrays; /* one for each parameter */
-    virtual void run() = 0;
-    virtual emu_kernel *copy() const = 0;
-    virtual ~emu_kernel() {}
-};
-template <class... P> struct emu_kernel_of : emu_kernel {
-    void (*kernel)(P...);
-    std::tuple<P...> taken;
-    __attribute__((no_sanitize("thread"))) void run() override { run_with(std::index_sequence_for<P...>()); }
-    template <size_t... K> __attribute__((no_sanitize("thread"))) void run_with(std::index_sequence<K...>) {
-        kernel(std::get<K>(taken)...);
-    }
-    emu_kernel *copy() const override { return new emu_kernel_of(*this); }
+    const emu_array *arrays;
+    size_t count;
 };
 
 /* The text of the next launch, which names its arrays. */
 void emu_call(const char *text);
 /* An array of so many bytes is taken from a workspace. */
 void emu_take(const void *array, size_t bytes);
-/* Reports an array that does not begin at a multiple of `bytes`. */
-void emu_aligned(const void *array, unsigned bytes);
 /* The array, where a parameter of this number finds it. */
 const void *emu_view(const void *array, size_t parameter);
 /* Runs the kernel, or, while the stream is captured, a copy of it later on. */
-void emu_enqueue(emu_kernel &kernel, cudaStream_t stream);
+void emu_enqueue(const emu_kernel &kernel, cudaStream_t stream);
 
-template <class T> static inline T emu_pass(std::vector<emu_array> &arrays, T value) {
-    arrays.push_back({NULL, 0, false, 0});
-    return value;
-}
-template <class T> static inline T *emu_pass(std::vector<emu_array> &arrays, T *array) {
-    const void *at = (const void *)array;
-    arrays.push_back({at, sizeof(T), std::is_const<T>::value, 0});
-    return (T *)emu_view(at, arrays.size() - 1);
-}
+template <class F> __attribute__((no_sanitize("thread"))) static void emu_run(void *closure) { (*(F *)closure)(); }
+template <class F> static void *emu_copy(const void *closure) { return new F(*(const F *)closure); }
+template <class F> static void emu_drop(void *closure) { delete (F *)closure; }
+
+/* What a parameter of the type P is given: arrays are seen from where it finds them. */
+template <class P> struct emu_pass {
+    template <class A> static void note(emu_array *, size_t &count, A &) { count++; }
+};
+template <class T> struct emu_pass<T *> {
+    template <class A> static void note(emu_array *arrays, size_t &count, A &value) {
+        arrays[count] = {(const void *)value, sizeof(T), false};
+        value = (A)emu_view((const void *)value, count++);
+    }
+};
+template <class T> struct emu_pass<const T *> {
+    template <class A> static void note(emu_array *arrays, size_t &count, A &value) {
+        emu_pass<T *>::note(arrays, count, value);
+        arrays[count - 1].constant = true;
+    }
+};
 
 template <class... P, class... A>
 static inline void emu_launch(void (*kernel)(P...), dim3 blocks, dim3 threads, cudaStream_t stream, A... args) {
-    emu_kernel_of<P...> own;
-    own.kernel = kernel;
-    own.function = (const void *)kernel;
-    own.blocks = blocks;
-    own.threads = threads;
-    own.taken = std::tuple<P...>{emu_pass(own.arrays, (P)args)...};
-    emu_enqueue(own, stream);
+    emu_array arrays[sizeof...(P) + 1] = {};
+    size_t count = 0;
+    (emu_pass<P>::note(arrays, count, args), ...);
+    auto thread = [=]() __attribute__((no_sanitize("thread"))) { kernel(args...); };
+    typedef decltype(thread) T;
+    emu_enqueue({emu_run<T>, emu_copy<T>, emu_drop<T>, &thread, (const void *)kernel, blocks, threads, arrays, count}, stream);
 }
 
 #endif

@@ -17,7 +17,7 @@
  * - launches of more threads than __launch_bounds__ says, or than 1024, or with more than 48 KB
  *   of static shared memory.
  *
- * Where the kernels were compiled with -fsanitize=thread,bounds,alignment and this file is
+ * Where the kernels were compiled with -fsanitize=thread,bounds and this file is
  * linked in place of its libraries, every access of a kernel calls one of the functions at the
  * end. Each pointer parameter has a mapping of the device's memory of its own (memory.h), so an
  * address says which array was meant. A shadow (shadow.h) keeps, for each four bytes, what was
@@ -307,7 +307,8 @@ void emu_narrow(const void *at, size_t bytes) {
 void emu_atomic(const void *at, size_t bytes, const void *value, const void *from) {
     if (!checked) return;
     if (unset(value, bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
-    check_aligned(at, bytes, WRITE | ATOMIC, from);
+    check_aligned(at, bytes, bytes, from);
+    check(at, bytes, WRITE | ATOMIC, from);
 }
 
 void emu_done(bool changed) {
@@ -332,9 +333,8 @@ void emu_take(const void *array, size_t bytes) {
     parts[begin] = bytes;
 }
 
-void emu_aligned(const void *array, unsigned bytes) {
-    if (checked && current_stack >= 0 && (size_t)array % bytes != 0)
-        report("an array is not aligned as its vector loads need", __builtin_return_address(0), 0);
+void emu_aligned(const void *array, unsigned bytes, unsigned size) {
+    if (checked && current_stack >= 0) check_aligned(array, bytes, size, __builtin_return_address(0));
 }
 
 const void *emu_view(const void *array, size_t parameter) {
@@ -345,9 +345,9 @@ const void *emu_view(const void *array, size_t parameter) {
 
 /* What CUDA's limits say of the launch at hand. */
 static bool fits() {
-    const dim3 shape = kernel->threads;
+    const dim3 shape = launch->threads;
     const uint64_t threads = (uint64_t)shape.x * shape.y * shape.z;
-    const char *function = (const char *)kernel->function;
+    const char *function = (const char *)launch->kernel.function;
     unsigned bound = 0; /* where several files were linked, kernels share sections */
     for (const emu_part *part = emu_bounds_begin; part < emu_bounds_end; part++)
         if (function >= part->begin && function < part->end) bound = std::max(bound, part->most);
@@ -363,11 +363,11 @@ static bool fits() {
     return findings.empty();
 }
 
-static void run(emu_kernel &own) {
+static void run(Launch &own) {
     std::lock_guard<std::mutex> guard(one_at_a_time);
     configure();
     make_arena();
-    kernel = &own;
+    launch = &own;
     emu_now.threads = own.threads;
     emu_now.blocks = own.blocks;
     launch_number++;
@@ -380,18 +380,18 @@ static void run(emu_kernel &own) {
     depth = host_depth;
 }
 
-void emu_enqueue(emu_kernel &own, cudaStream_t stream) {
-    own.call = next_call;
+void emu_enqueue(const emu_kernel &kernel, cudaStream_t stream) {
+    Launch own = {kernel, next_call, {kernel.arrays, kernel.arrays + kernel.count}, {}, kernel.blocks, kernel.threads};
     next_call = NULL;
-    for (emu_array &array : own.arrays)
-        if (in_arena(array.at)) {
-            const auto part = parts.find(offset_of(array.at));
-            if (part != parts.end()) array.bytes = part->second;
-        }
+    for (const emu_array &array : own.arrays) {
+        const auto part = in_arena(array.at) ? parts.find(offset_of(array.at)) : parts.end();
+        own.sizes.push_back(part == parts.end() ? 0 : part->second);
+    }
     if (captures(stream)) {
-        const std::shared_ptr<emu_kernel> kept(own.copy());
-        capture->nodes.push_back([=] {
-            run(*kept);
+        own.kernel.closure = kernel.copy(kernel.closure);
+        const std::shared_ptr<void> kept(own.kernel.closure, kernel.drop);
+        capture->nodes.push_back([own, kept]() mutable {
+            run(own);
             return cudaGetLastError();
         });
     } else if (disturbs()) {
@@ -411,16 +411,20 @@ void __tsan_func_entry(void *from) {
     if (++depth == 2) outer = place(from);
 }
 void __tsan_func_exit(void) { depth--; }
-#define EMU_ACCESS(n)                                                                             \
-    void __tsan_read##n(void *at) { check_aligned(at, n, READ, EMU_FROM); }                       \
-    void __tsan_write##n(void *at) { check_aligned(at, n, WRITE, EMU_FROM); }                     \
-    void __tsan_unaligned_read##n(void *at) { check(at, n, READ, EMU_FROM); }                     \
-    void __tsan_unaligned_write##n(void *at) { check(at, n, WRITE, EMU_FROM); }                   \
-    void __tsan_volatile_read##n(void *at) { check_aligned(at, n, VOLATILE, EMU_FROM); }          \
-    void __tsan_volatile_write##n(void *at) { check_aligned(at, n, WRITE | VOLATILE, EMU_FROM); } \
-    void __tsan_read_write##n(void *at) {                                                         \
-        check_aligned(at, n, READ, EMU_FROM);                                                     \
-        check(at, n, WRITE, EMU_FROM);                                                            \
+static inline void check_plain(const void *at, size_t bytes, unsigned kind, const void *from) {
+    check_aligned(at, bytes, bytes, from);
+    check(at, bytes, kind, from);
+}
+#define EMU_ACCESS(n)                                                                           \
+    void __tsan_read##n(void *at) { check_plain(at, n, READ, EMU_FROM); }                       \
+    void __tsan_write##n(void *at) { check_plain(at, n, WRITE, EMU_FROM); }                     \
+    void __tsan_unaligned_read##n(void *at) { check(at, n, READ, EMU_FROM); }                   \
+    void __tsan_unaligned_write##n(void *at) { check(at, n, WRITE, EMU_FROM); }                 \
+    void __tsan_volatile_read##n(void *at) { check_plain(at, n, VOLATILE, EMU_FROM); }          \
+    void __tsan_volatile_write##n(void *at) { check_plain(at, n, WRITE | VOLATILE, EMU_FROM); } \
+    void __tsan_read_write##n(void *at) {                                                       \
+        check_plain(at, n, READ, EMU_FROM);                                                     \
+        check(at, n, WRITE, EMU_FROM);                                                          \
     }
 EMU_ACCESS(1)
 EMU_ACCESS(2)
@@ -446,24 +450,17 @@ void *__tsan_memmove(void *to, const void *from, size_t bytes) {
     return memmove(to, from, bytes);
 }
 
-/* What the compiler knows of an access that it found wrong. */
-struct emu_known {
-    const char *file;
-    unsigned line, column;
-    const struct { uint16_t kind, info; char name[1]; } *type;
-};
-static void report_known(const char *what, const emu_known *known, const std::string &detail, const void *from) {
-    if (current_stack < 0 || !is_new(what, here(from), known->line, 0)) return;
-    const char *slash = strrchr(known->file, '/');
-    print(std::string(what) + ": " + detail + known->type->name + ", " + (slash ? slash + 1 : known->file) + ":" +
-          std::to_string(known->line) + ": " + who());
-}
 /* An index outside of an array whose size its declaration says. */
-void __ubsan_handle_out_of_bounds(void *known, void *index) {
-    report_known("an index outside of its array", (const emu_known *)known, std::to_string((long)(intptr_t)index) + " of ", EMU_FROM);
-}
-/* An object that does not begin where its type must. */
-void __ubsan_handle_type_mismatch_v1(void *known, void *) {
-    report_known("an access that is not aligned to its type", (const emu_known *)known, "", EMU_FROM);
+void __ubsan_handle_out_of_bounds(void *data, void *index) {
+    const struct {
+        const char *file;
+        unsigned line, column;
+        const struct { uint16_t kind, info; char name[1]; } *type;
+    } *known = (decltype(known))data;
+    const char *what = "an index outside of its array";
+    if (current_stack < 0 || !is_new(what, here(EMU_FROM), known->line, 0)) return;
+    const char *slash = strrchr(known->file, '/');
+    print(std::string(what) + ": " + std::to_string((long)(intptr_t)index) + " of " + known->type->name + ", " +
+          (slash ? slash + 1 : known->file) + ":" + std::to_string(known->line) + ": " + who());
 }
 }

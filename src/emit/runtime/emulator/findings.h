@@ -55,7 +55,8 @@ const Module &module() {
 }
 
 /* A place of the code in four bytes, 0 for none. */
-uint32_t place(const void *address) { return address ? (uint32_t)((uintptr_t)address - module().begin) : 0; }
+const uintptr_t code_begin = module().begin;
+uint32_t place(const void *address) { return address ? (uint32_t)((uintptr_t)address - code_begin) : 0; }
 
 /* `file:line` of the statement before the place, as it stands in the kernel. */
 std::string line_of(uint32_t at) {

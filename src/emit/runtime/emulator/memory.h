@@ -113,14 +113,14 @@ cudaError_t set(void *array, int value, size_t bytes) {
 /* What the kernel's parameters show. Reads by those that no other may write need no record. */
 void find_views() {
     views.clear();
-    for (const emu_array &array : kernel->arrays) {
+    for (size_t k = 0; k < launch->arrays.size(); k++) {
+        const emu_array &array = launch->arrays[k];
         View view = {{0, 0}, 0, array.size, array.constant, true};
         if (in_arena(array.at)) {
             view.begin = offset_of(array.at);
-            const Piece piece = piece_of(view.begin);
-            view.room = piece;
-            if (array.bytes && view.begin < piece.end())
-                view.room = {view.begin, std::min(array.bytes, piece.end() - view.begin)};
+            view.room = piece_of(view.begin);
+            if (const size_t bytes = launch->sizes[k]; bytes && view.room.bytes)
+                view.room = {view.begin, std::min(bytes, view.room.end() - view.begin)};
         }
         views.push_back(view);
     }

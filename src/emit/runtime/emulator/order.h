@@ -11,10 +11,10 @@
 
 namespace {
 
-/* One access of up to four bytes in a word. */
+/* An access of up to four bytes in a word, by lanes of a warp whose own times are the same. */
 struct Access {
-    uint32_t block, barrier, clock, place;
-    uint16_t thread;
+    uint32_t block, barrier, clock, place, lanes;
+    uint16_t warp;
     uint8_t parameter; /* by which it came, from 1 on */
     uint8_t bytes : 4, write : 1, strong : 1;
 };
@@ -50,9 +50,9 @@ bool knows(const Knowledge &all, uint64_t key, uint32_t time) {
                                      [](const Known &one, uint64_t sought) { return one.whom < sought; });
     return at != all->end() && at->whom == key && time < at->before;
 }
-bool knows(const Knowledge &all, const Access &access) {
+bool knows(const Knowledge &all, const Access &access, unsigned lane) {
     return knows(all, whom(access.block, ALL), access.barrier) ||
-           knows(all, whom(access.block, access.thread), access.clock);
+           knows(all, whom(access.block, access.warp * 32u + lane), access.clock);
 }
 
 /* What a thread learned by what others released, and what its own fences release: to all,

@@ -35,7 +35,7 @@ std::string element(size_t parameter, const void *at, size_t bytes) {
         if (far >= first && far < first + (long)view.room.bytes) snprintf(index, sizeof index, "[%ld]", which);
         else if (view.room.bytes) snprintf(index, sizeof index, "[%ld] of %ld", which, count);
         else snprintf(index, sizeof index, "[%ld], which is not allocated", which);
-        std::string name = argument(kernel->call, 5 + parameter);
+        std::string name = argument(launch->call, 5 + parameter);
         if (name.empty()) name = "array " + std::to_string(parameter);
         return name + index;
     }
@@ -56,7 +56,7 @@ void report(const char *what, uint32_t now, size_t parameter, const void *at, si
     print(text + ": " + who());
 }
 
-void report(const char *what, const Access &now, const Access &before, const Target &target) {
+void report(const char *what, const Access &now, const Access &before, unsigned lane, const Target &target) {
     if (!is_new(what, now.place, before.place, target.parameter)) return;
     std::string text = what;
     const std::string name = element(target.parameter, target.at, target.bytes);
@@ -64,7 +64,7 @@ void report(const char *what, const Access &now, const Access &before, const Tar
     if (!name.empty()) text += ": " + name;
     if (!line.empty()) text += std::string(", ") + (now.write ? "written in " : "read in ") + line;
     if (!other.empty()) text += std::string(" and ") + (before.write ? "written in " : "read in ") + other;
-    text += ": " + who() + " after thread " + std::to_string(before.thread);
+    text += ": " + who() + " after thread " + std::to_string(before.warp * 32u + lane);
     if (before.block != now.block) text += " of block " + std::to_string(before.block);
     print(text);
 }
@@ -94,14 +94,24 @@ void check_last_store() {
 
 /* ---- order --------------------------------------------------------------------------- */
 
-/* Whether the access before is ordered before what the running thread does now. */
-bool ordered(const Access &before) {
+const unsigned NO_LANE = 32;
+
+/* The first lane of the access before that is not ordered before what the running thread does. */
+unsigned unordered(const Access &before) {
     const Thread &own = self();
+    const bool known = own.fences && own.fences->learned;
+    bool same_warp = false;
     if (before.block == block->number) {
-        if (before.thread == running || before.barrier != block->barriers) return true;
-        if (before.thread / 32u == running / 32 && own.clock[before.thread % 32u] >= before.clock) return true;
+        if (before.barrier != block->barriers) return NO_LANE;
+        same_warp = before.warp == running / 32;
     }
-    return own.fences && own.fences->learned && knows(own.fences->learned, before);
+    if (!same_warp && !known) return (unsigned)__builtin_ctz(before.lanes);
+    for (uint32_t left = before.lanes; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        if (same_warp && (lane == (running & 31u) || own.clock[lane] >= before.clock)) continue;
+        if (!known || !knows(own.fences->learned, before, lane)) return lane;
+    }
+    return NO_LANE;
 }
 
 /* What the thread knows, which its fence releases. */
@@ -153,18 +163,27 @@ void meet(Cell &cell, const Access &now, const Target &target) {
         return old.bytes == now.bytes && old.write == now.write && old.strong == now.strong && old.parameter == now.parameter;
     };
     const auto close = [&](const Access &old) { return old.block == now.block && old.barrier == now.barrier; };
+    /* The same threads as it, or others of their warp at the same time. */
+    const auto joins = [&](const Access &old) {
+        return old.bytes && alike(old) && close(old) && old.warp == now.warp && old.clock == now.clock;
+    };
+    if (!now.write)
+        for (const Access &old : cell.own)
+            if (joins(old) && (old.lanes & now.lanes)) return;
     Access any, near; /* the first alike, and the first of them that is close */
     any.bytes = near.bytes = 0;
     bool two_warps = false, two_blocks = false, raced = false;
     const auto keep = [&](const Access &old) {
-        const bool before = ordered(old);
+        const unsigned lane = unordered(old);
+        const bool before = lane == NO_LANE;
         if ((old.bytes & now.bytes) && (old.write || now.write)) {
             if (!before && !(old.strong && now.strong)) {
                 if (!raced)
-                    report(old.block == now.block ? "a race between threads of a block" : "a race between blocks", now, old, target);
+                    report(old.block == now.block ? "a race between threads of a block" : "a race between blocks", now, old, lane, target);
                 raced = true;
             } else if (old.parameter != now.parameter) {
-                report("overlapping arrays are passed for __restrict__ parameters", now, old, target);
+                report("overlapping arrays are passed for __restrict__ parameters", now, old,
+                       (unsigned)__builtin_ctz(old.lanes), target);
             }
         }
         if (before && !(old.bytes & ~now.bytes) && old.write <= now.write && old.strong >= now.strong &&
@@ -175,7 +194,7 @@ void meet(Cell &cell, const Access &now, const Target &target) {
         else if (any.block != old.block) two_blocks = !fenced;
         if (!close(old)) return true;
         if (!near.bytes) near = old;
-        else if (near.thread / 32 != old.thread / 32) two_warps = true;
+        else if (near.warp != old.warp) two_warps = true;
         return true;
     };
     for (Access &old : cell.own)
@@ -185,14 +204,21 @@ void meet(Cell &cell, const Access &now, const Target &target) {
         list.erase(std::remove_if(list.begin(), list.end(), [&](const Access &old) { return !keep(old); }), list.end());
     }
     if (two_warps || two_blocks) return;
+    const auto join = [&](Access &old) {
+        if (!joins(old)) return false;
+        old.lanes |= now.lanes;
+        return true;
+    };
+    if (std::any_of(cell.own, cell.own + 2, join)) return;
+    if (cell.more && std::any_of(lists[cell.more - 1].begin(), lists[cell.more - 1].end(), join)) return;
     if (cell.more && !lists[cell.more - 1].empty()) {
         /* With one of another block or warp there are two, and the others go. */
         const bool blocks = !fenced && any.bytes && any.block != now.block;
-        const bool warps = near.bytes && near.thread / 32 != now.thread / 32;
+        const bool warps = near.bytes && near.warp != now.warp;
         const Access &stays = blocks ? any : near;
         const auto goes = [&](const Access &old) {
             return old.bytes && alike(old) && (blocks || (warps && close(old))) &&
-                   !(old.block == stays.block && old.thread == stays.thread);
+                   !(old.block == stays.block && old.warp == stays.warp && old.clock == stays.clock);
         };
         for (Access &old : cell.own)
             if (goes(old)) old.bytes = 0;
@@ -221,7 +247,8 @@ void check_words(const Target &target, unsigned kind, bool tracked, const void *
     now.barrier = block->barriers;
     now.clock = self().clock[running & 31u];
     now.place = here(from);
-    now.thread = (uint16_t)running;
+    now.lanes = 1u << (running & 31u);
+    now.warp = (uint16_t)(running / 32);
     now.parameter = (uint8_t)std::min(target.parameter, MAPPINGS - 1);
     now.write = (kind & WRITE) != 0;
     /* What is stored unfenced tells others nothing that they could rely on. */
@@ -321,12 +348,11 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
     if (kind & (ATOMIC | VOLATILE)) pass_on(at, kind);
 }
 
-void check_aligned(const void *at, size_t bytes, unsigned kind, const void *from) {
-    if ((size_t)at % bytes != 0 && current_stack >= 0) {
-        const size_t parameter = in_arena(at) ? (size_t)((const char *)at - arena) / ARENA : 0;
-        report("an access that is not aligned to its type", here(from), parameter <= views.size() ? parameter : 0, at, bytes);
-    }
-    check(at, bytes, kind, from);
+/* Whether what is accessed together begins at a multiple of so many bytes. */
+void check_aligned(const void *at, size_t bytes, size_t size, const void *from) {
+    if ((size_t)at % bytes == 0 || current_stack < 0) return;
+    const size_t parameter = in_arena(at) ? (size_t)((const char *)at - arena) / ARENA : 0;
+    report("an access that is not aligned to its type", here(from), parameter <= views.size() ? parameter : 0, at, size);
 }
 
 void begin_shadows() {
