@@ -102,6 +102,8 @@ impl Maker {
             .map(|v| {
                 let extent = if self.chance(5) {
                     0
+                } else if self.chance(10) {
+                    1
                 } else {
                     1 + self.below(largest) as u64
                 };

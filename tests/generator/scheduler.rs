@@ -112,7 +112,7 @@ impl Maker {
         let cuda = program.cuda;
         let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
         // Units for all loops: blocks in blocks, beside each other, around threads.
-        let shared_out = cuda && self.chance(30);
+        let shared_out = self.chance(30);
         for n in 0..tries {
             let loops = loops(&graph);
             if loops.is_empty() || out.len() == MOST {
@@ -134,14 +134,18 @@ impl Maker {
         }
         if shared_out {
             for name in loops(&graph) {
-                let unit = self.pick(&[
-                    "GPUBlock",
-                    "GPUBlockY",
-                    "GPUBlockZ",
-                    "GPUThread",
-                    "GPUThreadY",
-                    "GPUWarp",
-                ]);
+                let unit = if cuda {
+                    self.pick(&[
+                        "GPUBlock",
+                        "GPUBlockY",
+                        "GPUBlockZ",
+                        "GPUThread",
+                        "GPUThreadY",
+                        "GPUWarp",
+                    ])
+                } else {
+                    self.pick(&["CPUThread", "CPUThread(static, 1)", "CPUVector"])
+                };
                 let race = self.pick(&["NoRaces", "NoRaces", "Atomics"]);
                 let command = format!("parallelize({name}, {unit}, {race})");
                 let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
@@ -226,7 +230,32 @@ impl Maker {
             }
             38..=53 => {
                 let a = access(self);
-                ("pos", format!("pos({i}, p{n}, {a})"))
+                let Some((tensor, vars)) = accesses.get(self.below(accesses.len().max(1))) else {
+                    return ("pos", format!("pos({i}, p{n}, {a})"));
+                };
+                if vars.len() < 2 || self.chance(60) {
+                    return ("pos", format!("pos({i}, p{n}, {a})"));
+                }
+                let last = vars.len() - 1;
+                let mut fused = vars[last].clone();
+                let mut fuses = String::new();
+                for (at, var) in vars[..last].iter().enumerate().rev() {
+                    fuses += &format!("fuse({var}, {fused}, f{n}_{at}) ");
+                    fused = format!("f{n}_{at}");
+                }
+                let a = format!("{tensor}({})", vars.join(","));
+                // Tiles whose ends rows cross, whoever has them.
+                let race = self.pick(&["Atomics", "Temporary"]);
+                let unit = if program.cuda {
+                    "GPUThread"
+                } else {
+                    "CPUThread"
+                };
+                let tiles = format!(
+                    "{fuses}pos({fused}, p{n}, {a}) \
+                     split(p{n}, a{n}, b{n}, {factor}) parallelize(a{n}, {unit}, {race})"
+                );
+                ("tiles", tiles)
             }
             54..=56 => {
                 // Positions are named p and a number, inner parts (of them, perhaps) b.
@@ -364,7 +393,21 @@ impl Maker {
                     "split({first}, a{n}, b{n}, {factor}) split({second}, c{n}, d{n}, 2) \
                      reorder(a{n}, c{n}, b{n}, d{n}) promote({tensor}, {space}, c{n})"
                 );
-                ("promote", tiled)
+                if self.chance(50) {
+                    return ("promote", tiled);
+                }
+                // Other threads stage an element than those that read it.
+                let piece = 2 + self.below(4);
+                let shared = if program.cuda {
+                    format!(
+                        " parallelize(x{n}, GPUThread, NoRaces) parallelize(b{n}, GPUThread, NoRaces)"
+                    )
+                } else {
+                    String::new()
+                };
+                let pieces =
+                    format!("{tiled} split(b{n}_{tensor}_tile, x{n}, y{n}, {piece}){shared}");
+                ("stage", pieces)
             }
             92..=95 => ("unroll", format!("unroll({i}, {factor})")),
             _ => {
