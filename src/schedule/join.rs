@@ -137,7 +137,9 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
         let shared = &writer.loop_vars()[..depth];
         let incomplete = (0..result.format.order()).any(|level| {
             let var = writer.lhs[result.format.modes[level]];
-            !result.format.levels[level].is_full() && shared.contains(&var)
+            // A tile of the level's coordinates is as incomplete.
+            let over = |v: &VarId| graph.provenance.ancestors(*v).contains(&var);
+            !result.format.levels[level].is_full() && shared.iter().any(over)
         });
         let reads = dependence::reads(graph, reader, writer);
         if writer.tensor == reader.tensor || (reads && incomplete) {
