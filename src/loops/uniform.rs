@@ -6,7 +6,7 @@
 
 use super::ir::{ArrayId, Expr, ExprKind, GpuLevel, GpuUnit, Kernel, Place, Stmt, Storage, VarId};
 use super::visit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Units that a value may differ between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,10 +65,15 @@ struct Varies {
 }
 
 impl Uniform {
-    /// Of what `body` declares; variables of outside are the same for all units.
+    /// Of what `body` declares, where each thread has its `own` of some arrays; variables of
+    /// outside are the same for all units.
     #[must_use]
-    pub fn of(kernel: &Kernel, body: &[Stmt]) -> Uniform {
-        Uniform::default().learn(kernel, body)
+    pub fn of(kernel: &Kernel, own: &BTreeSet<ArrayId>, body: &[Stmt]) -> Uniform {
+        let mut found = Uniform::default();
+        for array in own {
+            found.arrays.insert(*array, Units::THREADS);
+        }
+        found.learn(kernel, body)
     }
 
     /// As [`Uniform::of`], where a variable of outside is [`Units::ITERATION`].
@@ -96,11 +101,6 @@ impl Uniform {
                 return self;
             }
         }
-    }
-
-    /// Notes that units have an array of their own.
-    pub fn own(&mut self, array: ArrayId, units: Units) {
-        self.arrays.insert(array, units);
     }
 
     /// What the value varies with where loops over the units `entered` are around.
@@ -170,42 +170,32 @@ impl Walk<'_> {
             own = own.and(self.found.units(e, at.entered))
         });
         let mut inside = at;
-        match stmt {
-            Stmt::Let { var, .. } => {
-                self.declared.insert(*var, at);
-                self.add(*var, own);
+        if let Stmt::Let { var, .. } = stmt {
+            self.declared.insert(*var, at);
+            self.add(*var, own);
+        } else if let Stmt::Search { var, array, .. } = stmt {
+            let array = self.found.arrays.get(array).copied().unwrap_or_default();
+            self.add(*var, own.and(array));
+        } else if let Stmt::Assign { var, .. } = stmt {
+            self.assign(*var, own, at);
+        } else if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {
+            let shared = self.kernel.array(*array).storage == Storage::Shared;
+            let units = if shared { Units::BLOCKS } else { at.entered };
+            // What is a thread's own may be declared as if it were the block's.
+            let known = self.found.arrays.entry(*array).or_default();
+            *known = known.and(units);
+        } else if let Stmt::For { var, lo, tag, .. } = stmt {
+            let lo = self.found.units(lo, at.entered);
+            let unit = tag.gpu().map(Units::of).unwrap_or_default();
+            self.add(*var, lo.and(unit));
+            inside.entered = at.entered.and(unit);
+            inside.some = at.some.and(own).and(unit);
+            for (_, var) in tag.reductions() {
+                self.reduced.push((*var, unit));
             }
-            Stmt::Search { var, array, .. } => {
-                let array = self.found.arrays.get(array).copied().unwrap_or_default();
-                self.add(*var, own.and(array));
-            }
-            Stmt::Assign { var, .. } => self.assign(*var, own, at),
-            Stmt::Declare { array, .. } | Stmt::Slice { array, .. } => {
-                let shared = self.kernel.array(*array).storage == Storage::Shared;
-                let units = if shared { Units::BLOCKS } else { at.entered };
-                self.found.arrays.insert(*array, units);
-            }
-            Stmt::For { var, lo, tag, .. } => {
-                let lo = self.found.units(lo, at.entered);
-                let unit = tag.gpu().map(Units::of).unwrap_or_default();
-                self.add(*var, lo.and(unit));
-                inside.entered = at.entered.and(unit);
-                inside.some = at.some.and(own).and(unit);
-                for (_, var) in tag.reductions() {
-                    self.reduced.push((*var, unit));
-                }
-            }
-            Stmt::While { .. } | Stmt::If { .. } => inside.some = at.some.and(own),
-            Stmt::Store { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        } else {
+            // Only what contains statements decides who comes to them.
+            inside.some = at.some.and(own);
         }
         let outer = self.reduced.len();
         for inner in visit::bodies(stmt) {

@@ -26,7 +26,7 @@ pub(super) fn check(kernel: &Kernel, known: &Definitions, body: &[Stmt]) -> Resu
     let launch = Launch {
         kernel,
         known,
-        uniform: Uniform::of(kernel, body),
+        uniform: Uniform::of(kernel, &BTreeSet::new(), body),
     };
     launch.exchange(body, &mut Vec::new(), &mut Homes::default())
 }
@@ -143,27 +143,12 @@ fn list(
         }
         let mut wrong = None;
         visit::stmts(std::slice::from_ref(stmt), &mut |s| {
-            match s {
-                Stmt::Declare { array, .. } | Stmt::Slice { array, .. } => {
-                    own.insert(*array);
-                }
-                Stmt::Store { array, .. } if !own.contains(array) => wrong = Some(*array),
-                Stmt::Store { .. }
-                | Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::For { .. }
-                | Stmt::While { .. }
-                | Stmt::If { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Grow { .. }
-                | Stmt::Assume { .. }
-                | Stmt::Free { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Search { .. }
-                | Stmt::FailIf { .. }
-                | Stmt::Device(_)
-                | Stmt::Prefetch { .. }
-                | Stmt::Comment(_) => {}
+            if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = s {
+                own.insert(*array);
+            } else if let Stmt::Store { array, .. } = s
+                && !own.contains(array)
+            {
+                wrong = Some(*array);
             }
             visit::own_exprs(s, &mut |e| {
                 visit::expr(e, &mut |node| {

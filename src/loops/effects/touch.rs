@@ -94,30 +94,11 @@ pub struct Homes {
 impl Homes {
     /// Notes what a statement inside `depth` loops declares.
     pub fn declare(&mut self, stmt: &Stmt, depth: usize) {
-        match stmt {
-            Stmt::Declare { array, .. } => {
-                self.depths.insert(*array, depth);
-            }
-            Stmt::Slice { array, of, offset } => {
-                self.depths.insert(*array, depth);
-                self.parts.insert(*array, (*of, part(offset)));
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {
+            self.depths.insert(*array, depth);
+        }
+        if let Stmt::Slice { array, of, offset } = stmt {
+            self.parts.insert(*array, (*of, part(offset)));
         }
     }
 }
@@ -204,35 +185,22 @@ impl Walk<'_> {
         for (array, index) in &loads {
             self.push(*array, Some(index), false, false);
         }
-        match stmt {
-            Stmt::Store {
-                array,
-                index,
-                atomic,
-                ..
-            } => self.push(*array, Some(index), true, *atomic),
-            Stmt::Device(Device::SegmentStore { array, index, .. }) => {
-                self.push(*array, Some(index), true, true);
-            }
-            Stmt::Fill { array, .. } => self.push(*array, None, true, false),
-            Stmt::Search { array, .. } => self.push(*array, None, false, false),
-            Stmt::Declare { .. } | Stmt::Slice { .. } => {
-                self.homes.declare(stmt, self.around.len());
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
+        if let Stmt::Store {
+            array,
+            index,
+            atomic,
+            ..
+        } = stmt
+        {
+            self.push(*array, Some(index), true, *atomic);
+        } else if let Stmt::Device(Device::SegmentStore { array, index, .. }) = stmt {
+            self.push(*array, Some(index), true, true);
+        } else if let Stmt::Fill { array, .. } = stmt {
+            self.push(*array, None, true, false);
+        } else if let Stmt::Search { array, .. } = stmt {
+            self.push(*array, None, false, false);
         }
+        self.homes.declare(stmt, self.around.len());
         let entered = Around::of(stmt, self.known);
         let depth = self.around.len();
         self.around.extend(entered);
