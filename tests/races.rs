@@ -337,6 +337,7 @@ fn an_array_that_is_copied() {
                 var: k,
                 lo: b::int(0),
                 hi: b::int(10),
+                most: Some(10),
                 step: 1,
                 tag: LoopTag::default(),
                 body: vec![Stmt::Store {

@@ -404,6 +404,14 @@ fn search_remark(graph: &Graph, access: &Access, stmt: &Statement) -> Diagnostic
 }
 
 impl Graph {
+    /// What the extent of a variable of the program does not exceed, if constants say so.
+    #[must_use]
+    pub fn most_extent(&self, var: VarId) -> Option<i64> {
+        let (lo, hi) = self.static_range(var)?;
+        let size = |s| i64::try_from(self.function.size(s).value?).ok();
+        hi.most(&size)?.checked_sub(lo.eval(&size, &|_| None)?)
+    }
+
     /// The extent of a variable of the program, if it is static.
     #[must_use]
     pub fn static_range(&self, var: VarId) -> Option<(&SizeExpr, &SizeExpr)> {

@@ -191,6 +191,8 @@ pub enum Stmt {
         var: VarId,
         lo: Expr,
         hi: Expr,
+        /// What `hi - lo` does not exceed, as whoever made the loop knows it.
+        most: Option<i64>,
         step: i64,
         tag: LoopTag,
         body: Vec<Stmt>,

@@ -90,6 +90,7 @@ macro_rules! operands {
                 var,
                 lo,
                 hi,
+                most: _,
                 step: _,
                 tag: LoopTag { run, .. },
                 body,

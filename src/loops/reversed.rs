@@ -8,7 +8,6 @@
 use super::device::{Definitions, definitions, inlined};
 use super::ir::{Expr, ExprKind, Kernel, Stmt, VarId};
 use super::linear::Linear;
-use super::trips::Trips;
 use super::visit;
 
 /// gcc unrolls loops of so many iterations wholly on its own.
@@ -38,8 +37,7 @@ fn list(
             sum(kernel, stmt).is_some_and(|value| unrolled.iter().any(|&v| falls(value, v, known)));
         if let Stmt::For {
             var,
-            lo,
-            hi,
+            most,
             tag,
             body,
             ..
@@ -49,7 +47,6 @@ fn list(
             if tag.is_vector() {
                 continue;
             }
-            let most = Trips::of(&inlined(lo, known), &inlined(hi, known)).most;
             let short = tag.unroll.is_some() || most.is_some_and(|n| n <= UNROLLED);
             if short {
                 unrolled.push(*var);

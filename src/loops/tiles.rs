@@ -12,7 +12,7 @@ use super::build as b;
 use super::copy::{copied, end_of_full};
 use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
-use super::trips::Trips;
+use super::trips::{self, Bounds, Trips};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -107,6 +107,7 @@ impl Splitter<'_> {
             var,
             lo,
             hi,
+            most,
             step: 1,
             tag,
             body,
@@ -130,16 +131,13 @@ impl Splitter<'_> {
         }
         let full = full_iterations(cond, *var, before)?;
         let full = full_end(full, hi);
+        let init = self.not_before(lo, full.clone());
+        let most_full = trips::fewer(*most, trips::constant(lo, &init));
+        let most_rest = trips::fewer(*most, trips::constant(&init, hi));
         let (id, end) = end_of_full(self.kernel, *var);
         let with = |inner: &[Stmt]| [before, inner].concat();
-        let first = Stmt::For {
-            var: *var,
-            lo: lo.clone(),
-            hi: end.clone(),
-            step: 1,
-            tag: tag.clone(),
-            body: with(then),
-        };
+        let first = Bounds::of(lo.clone(), end.clone()).at_most(most_full);
+        let first = first.each(*var, tag.clone(), with(then));
         let second = match once(&full, hi) {
             Some((step, count)) => Stmt::If {
                 cond: b::lt(b::mul(end.clone(), step), count),
@@ -153,20 +151,13 @@ impl Splitter<'_> {
                 .concat(),
                 otherwise: vec![],
             },
-            None => Stmt::For {
-                var: *var,
-                lo: end,
-                hi: hi.clone(),
-                step: 1,
-                tag: tag.clone(),
-                body: with(otherwise),
-            },
+            None => {
+                let rest = Bounds::of(end, hi.clone()).at_most(most_rest);
+                rest.each(*var, tag.clone(), with(otherwise))
+            }
         };
         let second = copied(self.kernel, &[second]).into_iter().next()?;
-        let end = Stmt::Let {
-            var: id,
-            init: self.not_before(lo, full),
-        };
+        let end = Stmt::Let { var: id, init };
         Some((end, first, second))
     }
 
@@ -307,6 +298,7 @@ fn keep_short(body: &mut [Stmt]) {
             var,
             lo,
             hi,
+            most,
             tag,
             body,
             ..
@@ -319,6 +311,7 @@ fn keep_short(body: &mut [Stmt]) {
                 let at = b::var(*var, lo.ty);
                 let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *hi = b::add(lo.clone(), b::int(bound.count));
+                *most = Some(bound.count);
                 *body = vec![Stmt::If {
                     cond: b::all(inside),
                     then: std::mem::take(body),
@@ -337,9 +330,12 @@ fn keep_short(body: &mut [Stmt]) {
 /// Leaves out of loop bounds what the conditions exclude.
 fn fix_bounds(body: &mut [Stmt], conditions: &[Expr]) {
     for stmt in body {
-        if let Stmt::For { lo, hi, tag, .. } = stmt
+        if let Stmt::For {
+            lo, hi, most, tag, ..
+        } = stmt
             && let Some(bound) = bound(lo, hi, tag)
         {
+            *most = Some(bound.count);
             *hi = bound
                 .rests
                 .into_iter()

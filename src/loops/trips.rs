@@ -1,14 +1,75 @@
 //! How many iterations loops have.
+//!
+//! Whoever makes a loop knows more of its ends than can be read from them later: a tile of
+//! 32 whose end has a name has 32 elements at most. Loops carry what is known ([`Bounds`],
+//! `most` of a loop).
 
 use super::build as b;
-use super::device::{Definitions, inlined};
-use super::ir::{BinaryOp, Expr, ExprKind};
+use super::ir::{BinaryOp, Expr, ExprKind, LoopTag, Stmt, VarId};
 use super::linear::{self, Linear};
 
-/// How many iterations a loop has whose bound is `min(lo + most, rests ..)`.
+/// From where to where a loop runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    pub lo: Expr,
+    pub hi: Expr,
+    /// What `hi - lo` does not exceed, if a constant says so.
+    pub most: Option<i64>,
+}
+
+impl Bounds {
+    /// Bounds of which no more is known than what its ends say.
+    #[must_use]
+    pub fn of(lo: Expr, hi: Expr) -> Bounds {
+        let most = Trips::of(&lo, &hi).most;
+        Bounds { lo, hi, most }
+    }
+
+    /// The same, where it is known to have at most so many elements.
+    #[must_use]
+    pub fn at_most(mut self, most: Option<i64>) -> Bounds {
+        self.most = fewer(self.most, most);
+        self
+    }
+
+    /// The loop over a variable, an iteration for each element.
+    #[must_use]
+    pub fn each(self, var: VarId, tag: LoopTag, body: Vec<Stmt>) -> Stmt {
+        self.every(1, var, tag, body)
+    }
+
+    /// The loop over a variable, an iteration for every so many elements.
+    #[must_use]
+    pub fn every(self, step: i64, var: VarId, tag: LoopTag, body: Vec<Stmt>) -> Stmt {
+        let Bounds { lo, hi, most } = self;
+        Stmt::For {
+            var,
+            lo,
+            hi,
+            most,
+            step,
+            tag,
+            body,
+        }
+    }
+}
+
+/// The smaller of two bounds, of which each may be unknown.
+#[must_use]
+pub fn fewer(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.into_iter().chain(b).min()
+}
+
+/// `hi - lo`, if it is a constant.
+#[must_use]
+pub fn constant(lo: &Expr, hi: &Expr) -> Option<i64> {
+    Linear::of(&linear::sub(hi, lo))?.as_constant()
+}
+
+/// A loop's end `min(lo + most, rests ..)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trips {
-    /// At most so many, if a constant says so.
+    /// At most so many iterations, if a constant says so.
     pub most: Option<i64>,
     /// Other ends, of which the first to come cuts the loop short.
     pub rests: Vec<Expr>,
@@ -32,8 +93,8 @@ impl Trips {
             self.collect(lo, y);
             return;
         }
-        match b::as_int(&linear::sub(hi, lo)) {
-            Some(n) => self.most = Some(self.most.map_or(n, |most| most.min(n))),
+        match constant(lo, hi) {
+            Some(n) => self.most = fewer(self.most, Some(n)),
             None => self.rests.push(hi.clone()),
         }
     }
@@ -48,43 +109,6 @@ impl Trips {
     #[must_use]
     pub fn rest(&self) -> Option<Expr> {
         self.rests.iter().cloned().reduce(b::min)
-    }
-}
-
-/// A constant that `hi - lo` does not exceed, for whoever knows what names stand for.
-#[must_use]
-pub fn most(hi: &Expr, lo: &Expr, known: &Definitions) -> Option<i64> {
-    let either = |a: Option<i64>, b: Option<i64>| match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, None) | (None, one) => one,
-    };
-    let plain = linear::sub(&inlined(hi, known), &inlined(lo, known));
-    if let Some(n) = Linear::of(&plain).and_then(|sum| sum.as_constant()) {
-        return Some(n);
-    }
-    match (&hi.kind, &lo.kind) {
-        (ExprKind::Binary(BinaryOp::Min, x, y), _) => {
-            either(most(x, lo, known), most(y, lo, known))
-        }
-        (_, ExprKind::Binary(BinaryOp::Max, x, y)) => {
-            either(most(hi, x, known), most(hi, y, known))
-        }
-        (ExprKind::Binary(BinaryOp::Add, x, y), _) => {
-            // base + min(n, rest), as bounds of tiles are written
-            let through = |term: &Expr, base: &Expr| {
-                let ExprKind::Binary(BinaryOp::Min, p, q) = &term.kind else {
-                    return None;
-                };
-                either(
-                    most(&b::add(base.clone(), (**p).clone()), lo, known),
-                    most(&b::add(base.clone(), (**q).clone()), lo, known),
-                )
-            };
-            either(through(y, x), through(x, y))
-        }
-        (ExprKind::Var(v), _) if known.contains_key(v) => most(&known[v], lo, known),
-        (_, ExprKind::Var(v)) if known.contains_key(v) => most(hi, &known[v], known),
-        _ => None,
     }
 }
 
@@ -104,5 +128,13 @@ mod tests {
         assert_eq!((cut.constant(), cut.most), (None, Some(32)));
         assert_eq!(cut.rest(), Some(b::min(end.clone(), var(2))));
         assert_eq!(Trips::of(&lo, &end).most, None);
+    }
+
+    #[test]
+    fn the_smallest_bound_counts() {
+        let n = b::var(VarId(0), ScalarType::I64);
+        let bounds = Bounds::of(b::int(0), n.clone()).at_most(Some(8));
+        assert_eq!(bounds.at_most(None).at_most(Some(9)).most, Some(8));
+        assert_eq!(Bounds::of(n.clone(), b::add(n, b::int(4))).most, Some(4));
     }
 }

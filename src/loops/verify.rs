@@ -8,6 +8,7 @@
 
 use super::interface::Arg;
 use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use super::trips;
 use std::collections::BTreeSet;
 
 /// Every violation, in the order of the statements. Empty for a good kernel.
@@ -126,12 +127,18 @@ impl Verifier<'_> {
                 var,
                 lo,
                 hi,
+                most,
                 step,
                 tag,
                 body,
             } => {
                 self.index(lo);
                 self.index(hi);
+                let exact = trips::constant(lo, hi);
+                let (exact, most) = (exact.unwrap_or(0), most.unwrap_or(i64::MAX));
+                self.check(exact <= most, || {
+                    format!("a loop over {exact} elements says that they are {most} at most")
+                });
                 self.check(*step > 0, || "a loop does not advance".to_string());
                 let outer = (self.visible.clone(), self.parallel, self.lanes);
                 self.declare(*var);

@@ -27,7 +27,7 @@ use super::ir::{
     UnaryOp, VarId,
 };
 use super::lanes::Lanes;
-use super::trips::Trips;
+use super::trips::{Bounds, Trips};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -70,6 +70,7 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
             var,
             lo,
             hi,
+            most,
             step: 1,
             tag,
             body,
@@ -91,6 +92,7 @@ fn list(kernel: &mut Kernel, fixed: &BTreeSet<ArrayId>, body: &mut Vec<Stmt>) {
                 && tested(*var, &end, body)
             {
                 *hi = b::add(lo.clone(), b::int(count));
+                *most = Some(count);
                 *at_once = u32::try_from(count).ok();
                 tag.unroll = Some(1);
             }
@@ -108,6 +110,7 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         var,
         lo,
         hi,
+        most,
         step: 1,
         tag,
         body,
@@ -136,28 +139,21 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         b::max(b::int(0), b::sub(hi.clone(), lo.clone())),
         b::int(count),
     );
-    let full = Stmt::For {
-        var: *var,
-        lo: lo.clone(),
-        hi: end.clone(),
-        step: 1,
-        tag: LoopTag {
-            run: Run::Lanes {
-                count: u32::try_from(count).ok(),
-                reductions: tag.reductions().to_vec(),
-            },
-            ..LoopTag::default()
+    let wide = LoopTag {
+        run: Run::Lanes {
+            count: u32::try_from(count).ok(),
+            reductions: tag.reductions().to_vec(),
         },
-        body: body.clone(),
+        ..LoopTag::default()
     };
-    let rest = Stmt::For {
-        var: *var,
-        lo: end,
-        hi: hi.clone(),
-        step: 1,
-        tag: LoopTag::default(),
-        body: body.clone(),
-    };
+    let full = Bounds::of(lo.clone(), end.clone())
+        .at_most(*most)
+        .each(*var, wide, body.clone());
+    let rest = Bounds::of(end, hi.clone()).at_most(Some(count - 1)).each(
+        *var,
+        LoopTag::default(),
+        body.clone(),
+    );
     let rest = copied(kernel, &[rest]).into_iter().next()?;
     let end = Stmt::Let {
         var: id,

@@ -12,6 +12,7 @@ use crate::diagnostic::codes::{lower as codes, performance};
 use crate::format::LevelKind;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{ExprKind, TensorId, VarId};
 
 /// How the result of the nest at hand is put together.
@@ -341,18 +342,13 @@ impl Lowerer<'_> {
         let before = self.load_index(group.pos, value);
         let own = self.load_index(group.pos, next.clone());
         let store = self.store_index(group.pos, next, before.clone());
-        Some(ir::Stmt::For {
-            var: k,
-            lo: b::int(0),
-            hi: parents,
-            step: 1,
-            tag: ir::LoopTag::default(),
-            body: vec![ir::Stmt::If {
-                cond: b::lt(own, before),
-                then: vec![store],
-                otherwise: vec![],
-            }],
-        })
+        let carry = ir::Stmt::If {
+            cond: b::lt(own, before),
+            then: vec![store],
+            otherwise: vec![],
+        };
+        let all = Bounds::of(b::int(0), parents);
+        Some(all.each(k, ir::LoopTag::default(), vec![carry]))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::graph::{Nest, Parallel};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{ReduceOp, Role, TensorId};
 use std::collections::BTreeSet;
 
@@ -120,27 +121,16 @@ impl Lowerer<'_> {
         let (t, thread) = self.fresh_index("t", false);
         let (e, at) = self.fresh_index("e", false);
         let own = self.load(all, b::locate(thread, count.clone(), at.clone()));
-        ir::Stmt::For {
-            var: t,
-            lo: b::int(0),
-            hi: b::threads(),
-            step: 1,
-            tag: LoopTag::default(),
-            body: vec![ir::Stmt::For {
-                var: e,
-                lo: b::int(0),
-                hi: count,
-                step: 1,
-                tag: LoopTag::default(),
-                body: vec![ir::Stmt::Store {
-                    array: values,
-                    index: at,
-                    op: Some(op),
-                    value: own,
-                    atomic: false,
-                }],
-            }],
-        }
+        let store = ir::Stmt::Store {
+            array: values,
+            index: at,
+            op: Some(op),
+            value: own,
+            atomic: false,
+        };
+        let from_zero = |n| Bounds::of(b::int(0), n);
+        let elements = from_zero(count).each(e, LoopTag::default(), vec![store]);
+        from_zero(b::threads()).each(t, LoopTag::default(), vec![elements])
     }
 
     /// As [`Lowerer::add_up`], a thread of a GPU for each element.
@@ -168,14 +158,7 @@ impl Lowerer<'_> {
                 group: None,
             })
         };
-        let plain = |var, hi, tag, body| ir::Stmt::For {
-            var,
-            lo: b::int(0),
-            hi,
-            step: 1,
-            tag,
-            body,
-        };
+        let plain = |var, hi, tag, body| Bounds::of(b::int(0), hi).each(var, tag, body);
         let each = vec![
             ir::Stmt::Let {
                 var: sum,

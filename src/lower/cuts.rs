@@ -2,13 +2,14 @@
 //! coord(p1, c)` cuts where A has stored 64 elements, and runs over the coordinates between.
 
 use super::positions::Clip;
-use super::recover::{Step, Top};
+use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
+use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
 /// The coordinates from a tile's first element to its last.
@@ -54,8 +55,9 @@ impl Lowerer<'_> {
             }
             let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
             place.extend(self.prepare(part, scope)?);
-            let Step { lo, hi, top } = self.step(part, scope)?;
-            let Top::Position { pos, base } = top else {
+            let step = self.step(part, scope)?;
+            let Bounds { lo, most, .. } = step.bounds();
+            let Top::Position { pos, base } = step.top.clone() else {
                 return Err(self.unknown_tile(part));
             };
             let (Some(counted), Some(segments)) =
@@ -69,7 +71,7 @@ impl Lowerer<'_> {
             let name = self.graph.var(part).name.clone();
             let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);
             let lo = self.named(&format!("{name}_begin"), linear::add(&start, &lo), place);
-            let hi = super::walk::tile_end(&start, &hi, Some(&lo));
+            let hi = step.tile_end(&start, Some(&lo));
             let hi = self.named(&format!("{name}_end"), hi, place);
             let stored = self.stored_parent(part);
             let mut then = Vec::new();
@@ -96,8 +98,7 @@ impl Lowerer<'_> {
             if coord == var && counted.roots.len() == 1 {
                 // The tile's elements are known: none is searched.
                 let clip = Clip {
-                    lo: lo.clone(),
-                    hi: hi.clone(),
+                    bounds: Bounds::of(lo.clone(), hi.clone()).at_most(most),
                     absolute: true,
                 };
                 scope.windows.insert((counted.id, counted.last()), clip);

@@ -5,6 +5,7 @@ use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Assign, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, UnaryOp};
 
 impl Lowerer<'_> {
@@ -270,18 +271,12 @@ impl Lowerer<'_> {
             init: b::literal(ReduceOp::Add.neutral(ty), ty),
         });
         let (q, at) = self.fresh_index(&format!("q{name}"), false);
-        before.push(ir::Stmt::For {
-            var: q,
-            lo: begin,
-            hi: end,
-            step: 1,
-            tag: ir::LoopTag::default(),
-            body: vec![ir::Stmt::Assign {
-                var: sum,
-                op: Some(ReduceOp::Add),
-                value: self.load(values, at),
-            }],
-        });
+        let add = ir::Stmt::Assign {
+            var: sum,
+            op: Some(ReduceOp::Add),
+            value: self.load(values, at),
+        };
+        before.push(Bounds::of(begin, end).each(q, ir::LoopTag::default(), vec![add]));
         b::var(sum, ty)
     }
 }

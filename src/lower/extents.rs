@@ -112,6 +112,23 @@ impl Lowerer<'_> {
         }
     }
 
+    /// What the number of values of a variable does not exceed, if constants say so.
+    pub(super) fn most_extent(&self, var: VarId) -> Option<i64> {
+        match self.graph.provenance.producer(var) {
+            None => self.graph.most_extent(var),
+            Some(Relation::Precompute { parent, .. }) => self.most_extent(*parent),
+            Some(
+                Relation::Bound { .. }
+                | Relation::Inspect { .. }
+                | Relation::Split { .. }
+                | Relation::Divide { .. }
+                | Relation::Fuse { .. }
+                | Relation::Pos { .. }
+                | Relation::Coord { .. },
+            ) => None,
+        }
+    }
+
     /// The number of values of a variable, as far as its own relation says.
     pub(super) fn own_extent(&mut self, var: VarId, scope: &Scope) -> Lower<Expr> {
         match self.graph.provenance.producer(var).cloned() {

@@ -8,6 +8,7 @@ use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
+use crate::loops::trips::{self, Bounds};
 use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
@@ -226,14 +227,8 @@ impl Lowerer<'_> {
                 otherwise: vec![],
             });
         }
-        let out = vec![ir::Stmt::For {
-            var: v,
-            lo: step.lo.clone(),
-            hi: step.hi.clone(),
-            step: 1,
-            tag: self.loop_tag(tag, scope),
-            body: stmts,
-        }];
+        let tag = self.loop_tag(tag, scope);
+        let out = vec![step.bounds().each(v, tag, stmts)];
         Ok(match root {
             Some(root) => self.close_result(root, scope, out),
             None => out,
@@ -264,14 +259,8 @@ impl Lowerer<'_> {
         inner.loads.insert(root.var, load);
         inner.coords.insert(root.var, value);
         body.extend(self.inside(stmt, inner, Some(root.var))?);
-        out.push(ir::Stmt::For {
-            var: p,
-            lo: segment.begin,
-            hi: segment.end,
-            step: 1,
-            tag: self.loop_tag(tag, scope),
-            body,
-        });
+        let tag = self.loop_tag(tag, scope);
+        out.push(segment.bounds().each(p, tag, body));
         Ok(out)
     }
 
@@ -295,8 +284,8 @@ impl Lowerer<'_> {
             ));
         };
         if let Some(clip) = scope.windows.get(&(id, level)).filter(|clip| clip.absolute) {
-            segment.begin = clip.lo.clone();
-            segment.end = clip.hi.clone();
+            let Bounds { lo, hi, most } = clip.bounds.clone();
+            (segment.begin, segment.end, segment.most) = (lo, hi, most);
             return Ok((segment, crd));
         }
         let name = self.level_name(id, scope);
@@ -319,7 +308,7 @@ impl Lowerer<'_> {
                 array: crd,
                 lo: segment.begin,
                 hi: segment.end.clone(),
-                key: window.lo.clone(),
+                key: window.bounds.lo.clone(),
                 gallop: false,
             });
             segment.begin = begin_value;
@@ -331,14 +320,16 @@ impl Lowerer<'_> {
                 array: crd,
                 lo: segment.begin.clone(),
                 hi: segment.end,
-                key: window.hi.clone(),
+                key: window.bounds.hi.clone(),
                 gallop: false,
             });
             segment.end = end_value;
         }
         if let Some(clip) = scope.windows.get(&(id, level)) {
-            let begin = b::max(segment.begin, clip.lo.clone());
-            let end = b::min(segment.end, clip.hi.clone());
+            let own = trips::constant(&segment.begin, &segment.end);
+            segment.most = trips::fewer(own, clip.bounds.most);
+            let begin = b::max(segment.begin, clip.bounds.lo.clone());
+            let end = b::min(segment.end, clip.bounds.hi.clone());
             segment.begin = self.named(&format!("p{name}_begin"), begin, out);
             segment.end = self.named(&format!("p{name}_end"), end, out);
         }

@@ -11,6 +11,7 @@ use crate::format::LevelKind;
 use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
 
@@ -19,9 +20,17 @@ use std::collections::BTreeSet;
 pub(super) struct Segment {
     pub begin: Expr,
     pub end: Expr,
+    /// What `end - begin` does not exceed, if a constant says so.
+    pub most: Option<i64>,
     /// A run of equal coordinates, which ends where the loop around stopped looking: the next
     /// position may have the same coordinate.
     pub run: bool,
+}
+
+impl Segment {
+    pub(super) fn bounds(self) -> Bounds {
+        Bounds::of(self.begin, self.end).at_most(self.most)
+    }
 }
 
 impl Lowerer<'_> {
@@ -165,6 +174,7 @@ impl Lowerer<'_> {
                 Ok(Segment {
                     begin: cursor.pos.clone(),
                     end: guard(end, cursor.pos.clone()),
+                    most: None,
                     run: cursor.end.is_some(),
                 })
             }
@@ -173,6 +183,7 @@ impl Lowerer<'_> {
                 Ok(Segment {
                     begin: guard(self.load_index(pos, at.clone()), b::int(0)),
                     end: guard(self.load_index(pos, b::add(at, b::int(1))), b::int(0)),
+                    most: None,
                     run: false,
                 })
             }

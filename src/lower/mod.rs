@@ -41,6 +41,7 @@ use crate::graph::concretize::concretize;
 use crate::graph::{Graph, Nest};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{Literal, ReduceOp, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
 use access::{AccessId, Cursor, Table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +140,7 @@ pub(crate) struct Scope {
     /// Positions that a walk of a level must not leave.
     windows: BTreeMap<(AccessId, usize), positions::Clip>,
     /// Offsets of a fused variable that its parts must not leave.
-    clips: BTreeMap<VarId, (Expr, Expr)>,
+    clips: BTreeMap<VarId, Bounds>,
     /// Variables whose loops walk the level of one access, and what counts its positions.
     walked: BTreeMap<VarId, (AccessId, VarId)>,
     /// Variables that span consecutive positions of a walked level, and the first one.

@@ -9,6 +9,7 @@ use crate::graph::pattern::Source;
 use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
+use crate::loops::trips::Bounds;
 use crate::program::ir::{ReduceOp, TensorId, VarId};
 
 /// The result of the nest at hand and the access that it follows.
@@ -116,20 +117,15 @@ impl Lowerer<'_> {
         let (k, at) = self.fresh_index("k", false);
         let value = self.load(from, at.clone());
         let elem = self.arrays[to.0 as usize].elem;
-        out.push(ir::Stmt::For {
-            var: k,
-            lo: b::int(0),
-            hi: count.clone(),
-            step: 1,
-            tag: ir::LoopTag::default(),
-            body: vec![ir::Stmt::Store {
-                array: to,
-                index: at,
-                op: None,
-                value: b::cast(elem, value),
-                atomic: false,
-            }],
-        });
+        let store = ir::Stmt::Store {
+            array: to,
+            index: at,
+            op: None,
+            value: b::cast(elem, value),
+            atomic: false,
+        };
+        let all = Bounds::of(b::int(0), count.clone());
+        out.push(all.each(k, ir::LoopTag::default(), vec![store]));
     }
 
     /// Where the element at hand stands: where the operand's does.

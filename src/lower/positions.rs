@@ -7,13 +7,13 @@ use crate::format::LevelKind;
 use crate::graph::Relation;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
+use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
 /// Positions that a walk of a level must not leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip {
-    pub lo: Expr,
-    pub hi: Expr,
+    pub bounds: Bounds,
     /// The positions are given by the clip alone: the levels above are not walked.
     pub absolute: bool,
 }
@@ -114,7 +114,7 @@ impl Lowerer<'_> {
     ) -> Lower<(Expr, Expr)> {
         let tensor = self.table.get(id).access.tensor;
         let cursor = self.cursor(scope, id).clone();
-        let (lo, hi) = (window.lo.clone(), window.hi.clone());
+        let Bounds { lo, hi, .. } = window.bounds.clone();
         if self.tensor(tensor).format.levels[cursor.level].is_full() {
             let extent = self.extent(tensor, cursor.level);
             let start = b::mul(cursor.pos, extent);
@@ -146,8 +146,11 @@ impl Lowerer<'_> {
         }
         let var = counted.roots[0];
         let (lo, hi) = self.range(var, scope)?;
-        let whole = true;
-        Ok((Root { var, window: None }, Window { lo, hi, whole }))
+        let window = Window {
+            bounds: Bounds::of(lo, hi),
+            whole: true,
+        };
+        Ok((Root { var, window: None }, window))
     }
 
     /// The part of a range whose positions `pos` counts, if it is no whole one.

@@ -386,8 +386,8 @@ impl Lowerer<'_> {
             (BinaryOp::Ge, BinaryOp::Le)
         };
         Ok(Some(b::and(
-            b::binary(from, row.begin, clip.lo),
-            b::binary(to, row.end, clip.hi),
+            b::binary(from, row.begin, clip.bounds.lo),
+            b::binary(to, row.end, clip.bounds.hi),
         )))
     }
 }

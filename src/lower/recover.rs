@@ -12,17 +12,34 @@ use super::{Lower, Lowerer, Scope};
 use crate::graph::{BoundKind, Relation};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr, ExprKind};
+use crate::loops::trips::{self, Bounds};
 use crate::program::ir::VarId;
 use crate::scalar::Literal;
 
 /// What a loop over a variable is.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// The loop's own bounds, from 0 for derived variables.
+    /// Where the loop begins: at 0 for derived variables.
     pub lo: Expr,
-    pub hi: Expr,
+    /// Its ends, of which the first to come counts.
+    pub ends: Vec<Expr>,
+    /// The most iterations that a tile around leaves it, if a constant says so.
+    pub most: Option<i64>,
     /// What becomes known inside the loop.
     pub top: Top,
+}
+
+impl Step {
+    pub(super) fn hi(&self) -> Expr {
+        let ends = self.ends.iter().cloned();
+        ends.reduce(b::min).unwrap_or_else(|| self.lo.clone())
+    }
+
+    pub(super) fn bounds(&self) -> Bounds {
+        let ends = self.ends.iter();
+        let most = ends.filter_map(|end| trips::constant(&self.lo, end)).min();
+        Bounds::of(self.lo.clone(), self.hi()).at_most(trips::fewer(self.most, most))
+    }
 }
 
 /// The variable furthest up in provenance that a loop determines.
@@ -49,8 +66,7 @@ pub(super) struct Root {
 /// The values `lo <= v < hi` that a loop visits in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    pub lo: Expr,
-    pub hi: Expr,
+    pub bounds: Bounds,
     /// The window is a variable's whole range.
     pub whole: bool,
 }
@@ -85,28 +101,39 @@ impl Lowerer<'_> {
         if self.graph.provenance.producer(var).is_none() {
             let (lo, hi) = self.range(var, scope)?;
             let whole = clip.is_none();
-            let (lo, hi) = match clip {
-                None => (lo, hi),
-                Some((from, to)) => (b::add(lo.clone(), from), b::add(lo, to)),
+            let bounds = match clip {
+                None => Bounds::of(lo, hi).at_most(self.most_extent(var)),
+                Some(clip) => {
+                    Bounds::of(b::add(lo.clone(), clip.lo), b::add(lo, clip.hi)).at_most(clip.most)
+                }
             };
             let window = Window {
-                lo: lo.clone(),
-                hi: hi.clone(),
+                bounds: bounds.clone(),
                 whole,
             };
             return Ok(Step {
-                lo,
-                hi,
+                lo: bounds.lo,
+                ends: vec![bounds.hi],
+                most: bounds.most,
                 top: Top::Root(Root {
                     var,
                     window: Some(window),
                 }),
             });
         }
-        let (from, mut hi) = match clip {
-            None => (b::int(0), self.own_extent(var, scope)?),
-            Some((from, to)) => (from, to),
+        let clip = match clip {
+            None => {
+                Bounds::of(b::int(0), self.own_extent(var, scope)?).at_most(self.most_extent(var))
+            }
+            Some(clip) => clip,
         };
+        let step = |ends: Vec<Expr>, top: Top| Step {
+            lo: clip.lo.clone(),
+            ends,
+            most: clip.most,
+            top,
+        };
+        let mut ends = vec![clip.hi.clone()];
         // Every variable that this loop completes bounds it.
         let mut known = var;
         let mut affine = Affine {
@@ -129,11 +156,7 @@ impl Lowerer<'_> {
                 } => {
                     let other = if known == outer { inner } else { outer };
                     let Some(rest) = self.offset_down(other, scope) else {
-                        return Ok(Step {
-                            lo: from,
-                            hi,
-                            top: Top::Nothing,
-                        });
+                        return Ok(step(ends, Top::Nothing));
                     };
                     let size = self.part_size(&relation, scope)?;
                     let exact = self.divides(&relation, scope)?;
@@ -143,23 +166,19 @@ impl Lowerer<'_> {
                         continue;
                     }
                     let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    hi = b::min(hi, ceil_div(left, &affine.stride));
+                    ends.push(ceil_div(left, &affine.stride));
                     parent
                 }
                 Relation::Bound { parent, kind, .. } => {
                     let data = self.has_dynamic_range(parent);
-                    let ends = match kind {
+                    let cut = match kind {
                         BoundKind::MaxExact | BoundKind::MaxConstraint => true,
                         BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
                             false
                         }
                     };
-                    if ends && data && !self.range_is_known(parent, scope) {
-                        return Ok(Step {
-                            lo: from,
-                            hi,
-                            top: Top::Nothing,
-                        });
+                    if cut && data && !self.range_is_known(parent, scope) {
+                        return Ok(step(ends, Top::Nothing));
                     }
                     let shorter = match kind {
                         BoundKind::MaxExact => data,
@@ -170,20 +189,16 @@ impl Lowerer<'_> {
                     };
                     if shorter {
                         let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                        hi = b::min(hi, ceil_div(left, &affine.stride));
+                        ends.push(ceil_div(left, &affine.stride));
                     }
                     parent
                 }
                 Relation::Inspect { parent, .. } => {
                     if !self.range_is_known(parent, scope) {
-                        return Ok(Step {
-                            lo: from,
-                            hi,
-                            top: Top::Nothing,
-                        });
+                        return Ok(step(ends, Top::Nothing));
                     }
                     let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    hi = b::min(hi, ceil_div(left, &affine.stride));
+                    ends.push(ceil_div(left, &affine.stride));
                     parent
                 }
                 Relation::Precompute { parent, .. } => parent,
@@ -197,59 +212,52 @@ impl Lowerer<'_> {
                             .iter()
                             .any(|c| c.0 == coord) =>
                         {
-                            return Ok(Step {
-                                lo: from,
-                                hi,
-                                top: Top::Nothing,
-                            });
+                            return Ok(step(ends, Top::Nothing));
                         }
                         None => {}
                     }
                     self.stored_parent(parent)
                 }
                 Relation::Pos { pos, .. } => {
-                    return Ok(Step {
-                        lo: from,
-                        hi,
-                        top: Top::Position {
+                    return Ok(step(
+                        ends,
+                        Top::Position {
                             pos,
                             base: affine.base,
                         },
-                    });
+                    ));
                 }
                 Relation::Fuse { fused, .. } => {
-                    return Ok(Step {
-                        lo: from,
-                        hi,
-                        top: Top::Fused {
+                    return Ok(step(
+                        ends,
+                        Top::Fused {
                             fused,
                             base: affine.base,
                         },
-                    });
+                    ));
                 }
             };
             known = parent;
         }
+        let mut step = step(ends, Top::Nothing);
         let window = if affine.stride == b::int(1) {
             let (start, _) = self.range(known, scope)?;
             let start = b::add(start, affine.base);
+            let Bounds { lo, hi, most } = step.bounds();
+            let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi)).at_most(most);
             Some(Window {
-                hi: b::add(start.clone(), hi.clone()),
-                lo: b::add(start, from.clone()),
+                bounds,
                 whole: false,
             })
         } else {
             None
         };
-        Ok(Step {
-            lo: from,
-            hi,
-            top: Top::Root(Root { var: known, window }),
-        })
+        step.top = Top::Root(Root { var: known, window });
+        Ok(step)
     }
 
     /// The part of a variable's offsets that an enclosing window of fused values leaves.
-    fn clip(&mut self, var: VarId, scope: &Scope) -> Lower<Option<(Expr, Expr)>> {
+    fn clip(&mut self, var: VarId, scope: &Scope) -> Lower<Option<Bounds>> {
         if let Some(clip) = scope.clips.get(&var) {
             return Ok(Some(clip.clone()));
         }
@@ -262,31 +270,34 @@ impl Lowerer<'_> {
                 inner,
                 fused,
             } = relation
-                && let Some((lo, hi)) = self.clip(*fused, scope)?
+                && let Some(clip) = self.clip(*fused, scope)?
             {
-                found = Some((*outer, *inner, lo, hi));
+                found = Some((*outer, *inner, clip));
                 break;
             }
         }
-        let Some((outer, inner, lo, hi)) = found else {
+        let Some((outer, inner, Bounds { lo, hi, most })) = found else {
             return Ok(None);
         };
         let extent = self.own_extent(inner, scope)?;
         if var == outer {
             let one = b::max(extent, b::int(1));
-            return Ok(Some((
-                b::binary(BinaryOp::FloorDiv, lo, one.clone()),
-                ceil_div(hi, &one),
-            )));
+            let first = b::binary(BinaryOp::FloorDiv, lo, one.clone());
+            // A window that begins and ends inside of rows.
+            let rows = most.zip(b::as_int(&one)).and_then(|(most, n)| {
+                let ends = n.checked_sub(1)?.checked_mul(2)?;
+                Some(most.checked_add(ends)? / n)
+            });
+            return Ok(Some(Bounds::of(first, ceil_div(hi, &one)).at_most(rows)));
         }
         let Some(row) = self.offset(outer, scope) else {
             return Ok(None);
         };
         let start = b::mul(row, extent.clone());
-        Ok(Some((
-            b::max(b::sub(lo, start.clone()), b::int(0)),
-            b::min(b::sub(hi, start), extent),
-        )))
+        let most = trips::fewer(most, b::as_int(&extent));
+        let lo = b::max(b::sub(lo, start.clone()), b::int(0));
+        let hi = b::min(b::sub(hi, start), extent);
+        Ok(Some(Bounds::of(lo, hi).at_most(most)))
     }
 
     /// The offset of a variable, if the loops outside determine it.

@@ -56,14 +56,8 @@ impl Lowerer<'_> {
         self.searches.push((rows, remark));
         self.refuse_pending(var, &inner)?;
         stmts.extend(self.inside(&stmt, inner, None)?);
-        Ok(vec![ir::Stmt::For {
-            var: v,
-            lo: step.lo.clone(),
-            hi: step.hi.clone(),
-            step: 1,
-            tag: self.loop_tag(tag, scope),
-            body: stmts,
-        }])
+        let tag = self.loop_tag(tag, scope);
+        Ok(vec![step.bounds().each(v, tag, stmts)])
     }
 
     /// A loop over single fused values or positions has no place for the test that ends a
@@ -195,14 +189,8 @@ impl Lowerer<'_> {
                 otherwise: vec![],
             });
         }
-        Ok(vec![ir::Stmt::For {
-            var: v,
-            lo: step.lo.clone(),
-            hi: step.hi.clone(),
-            step: 1,
-            tag: self.loop_tag(tag, scope),
-            body: stmts,
-        }])
+        let tag = self.loop_tag(tag, scope);
+        Ok(vec![step.bounds().each(v, tag, stmts)])
     }
 
     /// Declares the variables that were fused, and what they complete; what may

@@ -48,14 +48,7 @@ impl Lowerer<'_> {
         chain.push((b::boolean(true), self.inside(rest, inner, Some(root.var))?));
         body.extend(if_chain(chain));
         self.step_standing(&walkers, &flags, &runs, &mut body);
-        out.push(ir::Stmt::For {
-            var: v,
-            lo: window.lo.clone(),
-            hi: window.hi.clone(),
-            step: 1,
-            tag: LoopTag::default(),
-            body,
-        });
+        out.push(window.bounds.clone().each(v, LoopTag::default(), body));
         Ok(out)
     }
 
@@ -157,7 +150,7 @@ impl Lowerer<'_> {
         if !full {
             body.push(ir::Stmt::Let {
                 var: v,
-                init: window.hi.clone(),
+                init: window.bounds.hi.clone(),
             });
             for w in &walkers {
                 let (_, crd_here) = (w.id, self.load_index(w.crd, w.pos.clone()));
@@ -189,14 +182,7 @@ impl Lowerer<'_> {
         body.extend(if_chain(vec![(b::all(needed), then)]));
         self.step_standing(&walkers, &flags, &runs, &mut body);
         out.push(if full {
-            ir::Stmt::For {
-                var: v,
-                lo: window.lo.clone(),
-                hi: window.hi.clone(),
-                step: 1,
-                tag: LoopTag::default(),
-                body,
-            }
+            window.bounds.clone().each(v, LoopTag::default(), body)
         } else {
             ir::Stmt::While { cond: going, body }
         });

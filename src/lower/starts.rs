@@ -11,6 +11,7 @@ use crate::loops::build as b;
 use crate::loops::ir::{
     self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, Run, ScalarType, Storage,
 };
+use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
 /// What was found before the loops over the tiles of positions.
@@ -72,14 +73,9 @@ impl Lowerer<'_> {
                     value,
                     atomic: false,
                 };
-                out.push(ir::Stmt::For {
-                    var: t,
-                    lo: b::int(0),
-                    hi: count.clone(),
-                    step: 1,
-                    tag: self.starts_tag(starts.tile),
-                    body: vec![search, store],
-                });
+                let tag = self.starts_tag(starts.tile);
+                let tiles = Bounds::of(b::int(0), count.clone());
+                out.push(tiles.each(t, tag, vec![search, store]));
                 self.postlude.push(ir::Stmt::Free { array });
                 found.starts.push((level, array));
             }

@@ -10,17 +10,19 @@ use crate::graph::{Relation, Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::loops::linear;
+use crate::loops::trips::{self, Bounds};
 use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
 
-/// `start + hi`, where what is constant counts from `begin`, the name of `start`.
-pub(super) fn tile_end(start: &Expr, hi: &Expr, begin: Option<&Expr>) -> Expr {
-    if let ir::ExprKind::Binary(BinaryOp::Min, x, y) = &hi.kind {
-        return b::min(tile_end(start, x, begin), tile_end(start, y, begin));
-    }
-    match b::as_int(hi) {
-        Some(_) => b::add(begin.unwrap_or(start).clone(), hi.clone()),
-        None => linear::add(start, hi),
+impl Step {
+    /// `start + hi`, where what is constant counts from `begin`, the name of `start`.
+    pub(super) fn tile_end(&self, start: &Expr, begin: Option<&Expr>) -> Expr {
+        let from = |end: &Expr| match b::as_int(end) {
+            Some(_) => b::add(begin.unwrap_or(start).clone(), end.clone()),
+            None => linear::add(start, end),
+        };
+        let ends = self.ends.iter().map(from);
+        ends.reduce(b::min).unwrap_or_else(|| start.clone())
     }
 }
 
@@ -52,9 +54,10 @@ impl Lowerer<'_> {
         mut scope: Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
-        let Step { lo, hi, top } = self.step(var, &scope)?;
+        let step = self.step(var, &scope)?;
+        let Bounds { lo, hi, most } = step.bounds();
         let name = self.graph.var(var).name.clone();
-        match top {
+        match step.top.clone() {
             Top::Position { pos, base } => {
                 let count = self.position_count(pos, &scope);
                 let whole =
@@ -68,13 +71,14 @@ impl Lowerer<'_> {
                     let named = self.named(&format!("{name}_begin"), linear::add(&start, &lo), out);
                     // Of one level, the loop itself ends at `min(begin + 32, end)`.
                     let single = self.counted(pos).is_some_and(|c| c.roots.len() == 1);
-                    let hi = tile_end(&start, &hi, full.then_some(&named));
+                    let hi = step.tile_end(&start, full.then_some(&named));
                     let hi = if single {
                         hi
                     } else {
                         self.named(&format!("{name}_end"), hi, out)
                     };
                     let lo = named;
+                    let window = Bounds::of(lo.clone(), hi.clone()).at_most(most);
                     if let Some(counted) = self.counted(pos) {
                         let span = (counted.id, counted.last(), lo.clone());
                         scope.spans.insert(var, span);
@@ -84,7 +88,7 @@ impl Lowerer<'_> {
                     let alive = b::lt(lo.clone(), hi.clone());
                     if dead {
                         let mut then = Vec::new();
-                        self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, &mut then);
+                        self.enter((pos, var), skipped, Some(window), &mut scope, &mut then);
                         then.extend(self.stmt(body, &scope)?);
                         out.push(ir::Stmt::If {
                             cond: alive,
@@ -93,7 +97,7 @@ impl Lowerer<'_> {
                         });
                         return Ok(());
                     }
-                    self.enter((pos, var), skipped, Some((lo, hi)), &mut scope, out);
+                    self.enter((pos, var), skipped, Some(window), &mut scope, out);
                 }
             }
             Top::Fused { fused, base } => {
@@ -101,7 +105,7 @@ impl Lowerer<'_> {
                 if base != b::int(0) || lo != b::int(0) || hi != extent {
                     let lo = self.named(&format!("{name}_begin"), b::add(base.clone(), lo), out);
                     let hi = self.named(&format!("{name}_end"), b::add(base, hi), out);
-                    scope.clips.insert(fused, (lo, hi));
+                    scope.clips.insert(fused, Bounds::of(lo, hi).at_most(most));
                 }
             }
             Top::Nothing | Top::Root(_) => {}
@@ -123,7 +127,7 @@ impl Lowerer<'_> {
         &mut self,
         (pos, var): (VarId, VarId),
         skipped: usize,
-        window: Option<(Expr, Expr)>,
+        window: Option<Bounds>,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) {
@@ -142,25 +146,26 @@ impl Lowerer<'_> {
             cursor.present = None;
         }
         let last = counted.last();
-        let clip = |lo: Expr, hi: Expr, level: usize| Clip {
-            lo,
-            hi,
+        let clip = |bounds: Bounds, level: usize| Clip {
+            bounds,
             absolute: level == from && (skipped > 0 || from == last),
         };
-        let Some((mut lo, mut hi)) = window else {
+        let Some(mut window) = window else {
             if skipped > 0 {
                 let (lo, hi) = segments[skipped].clone();
-                scope.windows.insert((counted.id, from), clip(lo, hi, from));
+                let clip = clip(Bounds::of(lo, hi), from);
+                scope.windows.insert((counted.id, from), clip);
             }
             return;
         };
         for level in (from..=last).rev() {
-            scope
-                .windows
-                .insert((counted.id, level), clip(lo.clone(), hi.clone(), level));
+            let clip = clip(window.clone(), level);
+            scope.windows.insert((counted.id, level), clip);
             if level > from {
                 let above = segments[level - 1 - counted.first].clone();
-                (lo, hi) = self.parents(&counted, level, (lo, hi), (pos, var, above), scope, out);
+                let part = (window.lo, window.hi);
+                let (lo, hi) = self.parents(&counted, level, part, (pos, var, above), scope, out);
+                window = Bounds::of(lo, hi);
             }
         }
     }
@@ -247,19 +252,26 @@ impl Lowerer<'_> {
         self.note_gaps(root.var);
         if self.tensor(tensor).format.levels[level].is_full() {
             let extent = self.extent(tensor, level);
-            let (mut lo, mut hi) = (window.lo, window.hi);
+            let Bounds {
+                mut lo,
+                mut hi,
+                mut most,
+            } = window.bounds;
             let start = b::mul(self.cursor(scope, id).pos.clone(), extent);
             if let Some(clip) = scope.windows.get(&(id, level)) {
-                let at = |e: &Expr| b::sub(e.clone(), start.clone());
-                if start == b::int(0) {
-                    (lo, hi) = (clip.lo.clone(), clip.hi.clone());
+                let clip = clip.bounds.clone();
+                let at = |e: Expr| b::sub(e, start.clone());
+                (lo, hi, most) = if start == b::int(0) {
+                    (clip.lo, clip.hi, clip.most)
                 } else {
-                    (lo, hi) = (b::max(lo, at(&clip.lo)), b::min(hi, at(&clip.hi)));
-                }
+                    let most = trips::fewer(most, clip.most);
+                    (b::max(lo, at(clip.lo)), b::min(hi, at(clip.hi)), most)
+                };
             }
             let step = Step {
                 lo,
-                hi,
+                ends: vec![hi],
+                most,
                 top: Top::Root(Root {
                     var: root.var,
                     window: None,

@@ -194,6 +194,14 @@ impl SizeExpr {
             Self::Max(a, b) => two(a, b).map(|(a, b)| a.max(b)),
         }
     }
+
+    /// What the value does not exceed, where some sizes are known to `size`.
+    pub fn most(&self, size: &impl Fn(SizeId) -> Option<i64>) -> Option<i64> {
+        if let Self::Min(a, b) = self {
+            return a.most(size).into_iter().chain(b.most(size)).min();
+        }
+        self.eval(size, &|_| None)
+    }
 }
 
 /// An index variable of one statement.

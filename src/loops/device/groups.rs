@@ -6,6 +6,7 @@ use super::ir::Device;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
 use crate::loops::ir::{Axis, Expr, Kernel, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::trips::Bounds;
 use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
 
@@ -14,7 +15,7 @@ impl Spmd<'_> {
     /// store, those without an iteration with nothing to add (001, 5.2).
     pub(super) fn group(
         &mut self,
-        (var, lo, hi): (VarId, Expr, Expr),
+        (var, Bounds { lo, hi, most }): (VarId, Bounds),
         (start, count, single): (Expr, u32, bool),
         body: Vec<Stmt>,
         inside: &Site,
@@ -65,14 +66,8 @@ impl Spmd<'_> {
         });
         all.push(clamp);
         all.append(&mut list);
-        out.push(Stmt::For {
-            var: tile,
-            lo,
-            hi,
-            step: i64::from(count),
-            tag: LoopTag::default(),
-            body: all,
-        });
+        let tiles = Bounds { lo, hi, most };
+        out.push(tiles.every(i64::from(count), tile, LoopTag::default(), all));
         Ok(())
     }
 }

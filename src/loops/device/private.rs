@@ -14,7 +14,7 @@ use crate::loops::ir::{
     ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, ScalarType, Stmt,
     Storage, VarId,
 };
-use crate::loops::trips::Trips;
+use crate::loops::trips::{Bounds, Trips};
 use crate::loops::{linear, visit};
 use std::collections::BTreeSet;
 
@@ -105,20 +105,15 @@ fn declare(
     };
     if let Some(value) = first {
         let e = kernel.fresh_var("e", ScalarType::I64, false);
-        body[at + 1] = Stmt::For {
-            var: e,
-            lo: b::int(0),
-            hi: b::int(count),
-            step: 1,
-            tag: LoopTag::unrolled(u32::try_from(count).ok()),
-            body: vec![Stmt::Store {
-                array,
-                index: b::var(e, ScalarType::I64),
-                op: None,
-                value,
-                atomic: false,
-            }],
+        let store = Stmt::Store {
+            array,
+            index: b::var(e, ScalarType::I64),
+            op: None,
+            value,
+            atomic: false,
         };
+        let tag = LoopTag::unrolled(u32::try_from(count).ok());
+        body[at + 1] = Bounds::of(b::int(0), b::int(count)).each(e, tag, vec![store]);
     }
 }
 
@@ -207,6 +202,7 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
             var,
             lo,
             hi,
+            most,
             tag,
             body,
             ..
@@ -230,6 +226,7 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
                 otherwise: Vec::new(),
             }];
             *hi = whole;
+            *most = Some(*extent);
         }
         *tag = LoopTag::unrolled(u32::try_from(*extent).ok());
     }

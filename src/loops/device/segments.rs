@@ -204,6 +204,7 @@ impl Cutter<'_> {
             var,
             lo,
             hi,
+            most: _,
             step: 1,
             tag,
             body,

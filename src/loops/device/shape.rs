@@ -9,7 +9,6 @@ use super::{Definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::effects::Threads;
 use crate::loops::ir::{Axis, Expr, ExprKind, Place, Stmt, VarId};
-use crate::loops::trips::most;
 use crate::loops::{linear, visit};
 use std::collections::BTreeSet;
 
@@ -55,7 +54,7 @@ impl Shape {
     #[must_use]
     pub(super) fn of(body: &[Stmt], known: &Definitions) -> Self {
         let mut found = Vec::new();
-        collect(body, known, false, &mut found);
+        collect(body, false, &mut found);
         let mut shape = Shape {
             grid: [b::int(1), b::int(1), b::int(1)],
             turns: [None; 3],
@@ -174,12 +173,13 @@ fn rounded(n: u32, reduces: bool, group: u32) -> u32 {
     }
 }
 
-fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Found>) {
+fn collect(body: &[Stmt], in_warp: bool, found: &mut Vec<Found>) {
     for stmt in body {
         let mut inside = in_warp;
         if let Stmt::For {
             lo,
             hi,
+            most,
             tag,
             body: inner,
             ..
@@ -198,7 +198,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
                 axis: unit.axis,
                 lo: lo.clone(),
                 hi: hi.clone(),
-                most: most(hi, lo, known),
+                most: *most,
                 in_warp,
                 reduces: !tag.reductions().is_empty(),
                 group: if unit.level == GpuLevel::Thread {
@@ -209,7 +209,7 @@ fn collect(body: &[Stmt], known: &Definitions, in_warp: bool, found: &mut Vec<Fo
             });
         }
         for inner in visit::bodies(stmt) {
-            collect(inner, known, inside, found);
+            collect(inner, inside, found);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::loops::effects::Around;
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Kernel, Place, ScalarType, Stmt, VarId,
 };
-use crate::loops::trips;
+use crate::loops::trips::Bounds;
 use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,16 +210,19 @@ impl Spmd<'_> {
                 var,
                 lo,
                 hi,
+                most,
                 tag,
                 body,
                 ..
             } if tag.gpu().is_some() => {
-                self.unit((var, lo, hi), &tag, body, place, pending, out)?
+                let bounds = Bounds { lo, hi, most };
+                self.unit((var, bounds), &tag, body, place, pending, out)?
             }
             Stmt::For {
                 var,
                 lo,
                 hi,
+                most,
                 step,
                 tag,
                 body,
@@ -229,7 +232,7 @@ impl Spmd<'_> {
                     var,
                     lo: super::inlined(&lo, &self.known),
                     step,
-                    most: trips::most(&hi, &lo, &self.known),
+                    most,
                     unit: None,
                     tells: true,
                 });
@@ -237,14 +240,7 @@ impl Spmd<'_> {
                 let without = pending.clone();
                 let body = self.inner(body, Some(var), &site, pending)?;
                 pending.join(without);
-                out.push(Stmt::For {
-                    var,
-                    lo,
-                    hi,
-                    step,
-                    tag,
-                    body,
-                });
+                out.push(Bounds { lo, hi, most }.every(step, var, tag, body));
             }
             Stmt::While { cond, body } => {
                 let site = self.diverging(place, &[&cond]);

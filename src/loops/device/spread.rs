@@ -6,6 +6,7 @@ use super::spmd::Spmd;
 use crate::loops::build as b;
 use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
 use crate::loops::ir::{Axis, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::trips::Bounds;
 use crate::loops::visit;
 
 impl Spmd<'_> {
@@ -24,20 +25,14 @@ impl Spmd<'_> {
             {
                 let k = self.kernel.fresh_var("k", ScalarType::I64, false);
                 let index = b::add(start, b::var(k, ScalarType::I64));
-                stmt = Stmt::For {
-                    var: k,
-                    lo: b::int(0),
-                    hi: count,
-                    step: 1,
-                    tag: LoopTag::default(),
-                    body: vec![Stmt::Store {
-                        array,
-                        index,
-                        op: None,
-                        value,
-                        atomic: false,
-                    }],
+                let store = Stmt::Store {
+                    array,
+                    index,
+                    op: None,
+                    value,
+                    atomic: false,
                 };
+                stmt = Bounds::of(b::int(0), count).each(k, LoopTag::default(), vec![store]);
             }
             let mut inside = taken;
             if taken == [false; 2] && self.shape.threads[Axis::Y as usize] > 1 {

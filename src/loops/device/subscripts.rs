@@ -145,15 +145,12 @@ impl<'a> Scan<'a> {
     /// Whether the statement is a loop; [`Scan::leave`] it afterwards.
     pub(super) fn enter(&mut self, stmt: &Stmt) -> bool {
         let Stmt::For {
-            var, lo, hi, tag, ..
+            var, lo, most, tag, ..
         } = stmt
         else {
             return false;
         };
-        let extent = (*lo == b::int(0))
-            .then(|| crate::loops::trips::most(hi, lo, self.known))
-            .flatten()
-            .filter(|n| *n > 0);
+        let extent = most.filter(|n| *lo == b::int(0) && *n > 0);
         let axis = tag.gpu().filter(|u| u.level == GpuLevel::Thread);
         self.around.push(Around {
             var: *var,

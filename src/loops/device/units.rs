@@ -10,14 +10,14 @@ use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
 use crate::loops::effects::Around;
 use crate::loops::ir::{Axis, BinaryOp, Expr, LoopTag, Place, ReduceOp, ScalarType, Stmt, VarId};
-use crate::loops::trips;
+use crate::loops::trips::Bounds;
 use crate::loops::uniform::Units;
 
 impl Spmd<'_> {
     /// A loop over blocks, warps or threads.
     pub(super) fn unit(
         &mut self,
-        (var, lo, hi): (VarId, Expr, Expr),
+        (var, Bounds { lo, hi, most }): (VarId, Bounds),
         tag: &LoopTag,
         body: Vec<Stmt>,
         place: &Site,
@@ -39,10 +39,16 @@ impl Spmd<'_> {
                     "let the loop over blocks that adds be the outer one, or share it out to threads",
                 ));
             }
-            return self.block((var, lo, hi), unit.axis, body, place, pending, out);
+            return self.block(
+                (var, Bounds { lo, hi, most }),
+                unit.axis,
+                body,
+                place,
+                pending,
+                out,
+            );
         }
         let segments = unit.group.is_some() && has_segments(&body);
-        let most = trips::most(&hi, &lo, &self.known);
         let around = Around {
             var,
             lo: super::inlined(&lo, &self.known),
@@ -60,14 +66,7 @@ impl Spmd<'_> {
             // All of these threads are busy with iterations of a loop outside.
             let tag = LoopTag::default();
             let body = self.list(body, place, pending)?;
-            out.push(Stmt::For {
-                var,
-                lo,
-                hi,
-                step: 1,
-                tag,
-                body,
-            });
+            out.push(Bounds { lo, hi, most }.each(var, tag, body));
             return Ok(());
         }
         inside.entered = inside.entered.and(Units::of(unit));
@@ -94,7 +93,7 @@ impl Spmd<'_> {
         let value = b::var(var, ScalarType::I64);
         if segments {
             self.group(
-                (var, lo, hi),
+                (var, Bounds { lo, hi, most }),
                 (start, count, single),
                 body,
                 &inside,
@@ -115,14 +114,9 @@ impl Spmd<'_> {
             }
         } else {
             let body = self.inner(body, Some(var), &inside, pending)?;
-            out.push(Stmt::For {
-                var,
-                lo: start,
-                hi,
-                step: i64::from(count),
-                tag: LoopTag::unrolled(tag.unroll),
-                body,
-            });
+            let bounds = Bounds::of(start, hi).at_most(most);
+            let tag = LoopTag::unrolled(tag.unroll);
+            out.push(bounds.every(i64::from(count), var, tag, body));
         }
         for (op, scalar, old) in saved {
             self.reduce(unit, (op, scalar), place, out)?;
@@ -165,7 +159,7 @@ impl Spmd<'_> {
 
     pub(super) fn block(
         &mut self,
-        (var, lo, hi): (VarId, Expr, Expr),
+        (var, Bounds { lo, hi, most }): (VarId, Bounds),
         axis: Axis,
         body: Vec<Stmt>,
         place: &Site,
@@ -182,14 +176,8 @@ impl Spmd<'_> {
             }
             Some(turns) => {
                 let body = self.inner(body, Some(var), place, pending)?;
-                out.push(Stmt::For {
-                    var,
-                    lo: start,
-                    hi,
-                    step: turns,
-                    tag: LoopTag::default(),
-                    body,
-                });
+                let bounds = Bounds::of(start, hi).at_most(most);
+                out.push(bounds.every(turns, var, LoopTag::default(), body));
             }
         }
         self.blocks -= 1;

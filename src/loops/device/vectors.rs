@@ -24,6 +24,7 @@ pub(super) fn promise(kernel: &Kernel, known: &Definitions, body: &mut Vec<Stmt>
             var,
             lo,
             hi,
+            most: _,
             step: 1,
             tag,
             body,

@@ -6,7 +6,7 @@ use crate::loops::device::{Definitions, inlined};
 use crate::loops::ir::{
     ArrayId, BinaryOp, Device, Expr, ExprKind, GpuUnit, ScalarType, Stmt, VarId,
 };
-use crate::loops::{trips, visit};
+use crate::loops::visit;
 use std::collections::BTreeMap;
 
 /// An access of an array.
@@ -54,7 +54,8 @@ impl Around {
         let Stmt::For {
             var,
             lo,
-            hi,
+            hi: _,
+            most,
             step,
             tag,
             body,
@@ -66,7 +67,7 @@ impl Around {
             var: *var,
             lo: inlined(lo, known),
             step: *step,
-            most: trips::most(hi, lo, known),
+            most: *most,
             unit: tag.gpu(),
             tells: tag.gpu().is_none_or(|unit| unit.group.is_none()) || !stores_by_segments(body),
         })

@@ -3,6 +3,7 @@
 use super::lex::{Token, quote};
 use super::{Read, Reader, Writer, words};
 use crate::loops::ir::{ArrayId, ReduceOp, Stmt};
+use crate::loops::trips::Trips;
 use crate::loops::visit;
 
 impl Writer<'_> {
@@ -71,6 +72,7 @@ impl Writer<'_> {
                 var,
                 lo,
                 hi,
+                most,
                 step,
                 tag,
                 ..
@@ -79,8 +81,10 @@ impl Writer<'_> {
                     1 => String::new(),
                     step => format!(" by {step}"),
                 };
+                let said = most.filter(|_| *most != Trips::of(lo, hi).most);
+                let most = said.map_or(String::new(), |most| format!(" most {most}"));
                 let (var, tag) = (self.var(*var), self.tag(tag));
-                format!("for {var} in {}..{}{by}{tag}", e(lo), e(hi))
+                format!("for {var} in {}..{}{most}{by}{tag}", e(lo), e(hi))
             }
             Stmt::While { cond, .. } => format!("while {}", e(cond)),
             Stmt::If { cond, .. } => format!("if {}", e(cond)),
@@ -250,6 +254,11 @@ impl Reader {
         let lo = self.expr()?;
         self.expect_mark("..")?;
         let hi = self.expr()?;
+        let most = if self.word("most") {
+            Some(self.number()?)
+        } else {
+            Trips::of(&lo, &hi).most
+        };
         let step = if self.word("by") { self.number()? } else { 1 };
         let tag = self.tag()?;
         let body = self.inside(indent)?;
@@ -257,6 +266,7 @@ impl Reader {
             var,
             lo,
             hi,
+            most,
             step,
             tag,
             body,
