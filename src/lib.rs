@@ -16,5 +16,6 @@ pub mod program;
 pub mod reference;
 pub mod scalar;
 pub mod schedule;
+pub mod sums;
 pub mod syntax;
 pub mod target;

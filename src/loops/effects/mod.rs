@@ -3,10 +3,9 @@
 //! This is the only place that decides it. The answer is "they meet" unless the subscripts
 //! *with the extents of their loops* prove that whoever comes to an element is the same unit:
 //! the difference of the subscripts is zero, and from that follows that the difference of the
-//! units is ([`solve`]). Barriers, the independence of blocks, what is shared out to threads
+//! units is ([`crate::sums`]). Barriers, the independence of blocks, what is shared out to threads
 //! and what is private to them, and the races of loops all ask here.
 
-pub mod solve;
 #[cfg(test)]
 mod tests;
 mod touch;
@@ -16,7 +15,7 @@ pub use touch::{Around, Homes, Touch, touches};
 use super::ir::{ArrayId, Axis, Expr, ExprKind, GpuLevel, GpuUnit, Place, VarId};
 use super::linear::Linear;
 use super::visit;
-use solve::{Equation, Range, Solution, solve};
+use crate::sums::{Range, Solution, Sum, solve};
 
 /// The units of which two may meet.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +159,7 @@ impl<'a> Differences<'a> {
         b: &'a Touch,
         ranks: &'a [Rank],
         facts: Facts<'a>,
-    ) -> Option<(Vec<Equation>, Vec<Range>)> {
+    ) -> Option<(Vec<Sum>, Vec<Range>)> {
         let mut own = Differences {
             sides: [a, b],
             ranks,
@@ -195,7 +194,7 @@ impl<'a> Differences<'a> {
     }
 
     /// An equation for each pair of digits, or one for what is no such digits.
-    fn digits(&mut self, x: &Expr, y: &Expr, equations: &mut Vec<Equation>) -> Option<()> {
+    fn digits(&mut self, x: &Expr, y: &Expr, equations: &mut Vec<Sum>) -> Option<()> {
         if [x, y]
             .iter()
             .all(|e| e.kind == ExprKind::Place(Place::Thread))
@@ -211,7 +210,7 @@ impl<'a> Differences<'a> {
             self.digits(p, q, equations)?;
             return self.digits(c, d, equations);
         }
-        let mut sum = Equation::default();
+        let mut sum = Sum::default();
         self.add(x, (1, 0), &mut sum)?;
         self.add(y, (-1, 1), &mut sum)?;
         equations.push(sum);
@@ -219,7 +218,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Adds index arithmetic of a side to the equation.
-    fn add(&mut self, e: &Expr, (by, side): Part, sum: &mut Equation) -> Option<()> {
+    fn add(&mut self, e: &Expr, (by, side): Part, sum: &mut Sum) -> Option<()> {
         let linear = Linear::of(e)?;
         sum.add_constant(linear.constant().checked_mul(by)?)?;
         for (term, factor) in linear.terms() {
@@ -228,7 +227,7 @@ impl<'a> Differences<'a> {
         Some(())
     }
 
-    fn term(&mut self, e: &Expr, (by, side): Part, sum: &mut Equation) -> Option<()> {
+    fn term(&mut self, e: &Expr, (by, side): Part, sum: &mut Sum) -> Option<()> {
         let touch = self.sides[side];
         let of = |around: &Around| e.kind == ExprKind::Var(around.var);
         let Some(at) = touch.around.iter().rposition(of) else {

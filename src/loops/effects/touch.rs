@@ -1,12 +1,12 @@
 //! What statements touch.
 
-use super::solve::Range;
 use crate::loops::build as b;
 use crate::loops::device::{Definitions, inlined};
 use crate::loops::ir::{
     ArrayId, BinaryOp, Device, Expr, ExprKind, GpuUnit, ScalarType, Stmt, VarId,
 };
 use crate::loops::visit;
+use crate::sums::Range;
 use std::collections::BTreeMap;
 
 /// An access of an array.

@@ -14,15 +14,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Graph, Nest, visit};
 use crate::program::ir::{Access, BinaryOp, Bound, Expr, ExprKind, SizeExpr, UnaryOp, VarId};
 use crate::scalar::Literal;
-use std::collections::BTreeMap;
-
-/// What a distance in iterations can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Distance {
-    /// `None`: no bound is known.
-    least: Option<i64>,
-    greatest: Option<i64>,
-}
+use crate::sums::{Range, Sum};
 
 /// The pairs of nests that share loops, with the number of those loops: not only
 /// neighbours, for three statements may have been joined.
@@ -94,13 +86,7 @@ pub fn carried(graph: &Graph, (first, second): (usize, usize), var: VarId) -> bo
             .lhs
             .iter()
             .position(|v| *v == var)
-            .is_some_and(|mode| {
-                distance(graph, &access.subscripts[mode], var)
-                    == Distance {
-                        least: Some(0),
-                        greatest: Some(0),
-                    }
-            })
+            .is_some_and(|mode| distance(graph, &access.subscripts[mode], var) == Range::of(0, 0))
     };
     reads_of(graph, second, first)
         .iter()
@@ -178,130 +164,70 @@ fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
 /// Whether the element that `access` reads is written no later (`later`: no earlier)
 /// than the iteration that reads it.
 fn ordered(graph: &Graph, access: &Access, writer: &Nest, shared: &[VarId], later: bool) -> bool {
-    let mut strict = false;
     for &var in shared {
         let Some(mode) = writer.lhs.iter().position(|v| *v == var) else {
             return false;
         };
         let d = distance(graph, &access.subscripts[mode], var);
-        let d = if later {
-            Distance {
-                least: d.greatest.map(|x| -x),
-                greatest: d.least.map(|x| -x),
-            }
-        } else {
-            d
-        };
-        match d.greatest {
+        let d = if later { Range::of(0, 0).less(d) } else { d };
+        match d.most {
             Some(x) if x < 0 => return true,
-            Some(0) => strict |= d.least != Some(0),
+            // Of iterations that are equal here, the loops inside decide.
+            Some(0) => {}
             Some(_) | None => return false,
-        }
-        if strict && shared.len() > 1 {
-            // Some iterations are equal here, others earlier: the loops inside must
-            // not point backwards either; they are checked as if all were equal.
-            strict = false;
         }
     }
     true
 }
 
 /// The values of `e - var`.
-fn distance(graph: &Graph, e: &Expr, var: VarId) -> Distance {
-    let unknown = Distance {
-        least: None,
-        greatest: None,
-    };
-    let Some(mut form) = linear(e) else {
-        return unknown;
-    };
-    *form.coefficients.entry(var).or_insert(0) -= 1;
-    let mut total = Distance {
-        least: Some(form.constant),
-        greatest: Some(form.constant),
-    };
-    if form.sizes {
-        return unknown;
+fn distance(graph: &Graph, e: &Expr, var: VarId) -> Range {
+    let mut sum = Sum::default();
+    let known = add(e, 1, &mut sum).and_then(|()| sum.add(var.index(), -1));
+    if known.is_none() {
+        return Range::ANY;
     }
-    for (&v, &c) in &form.coefficients {
-        if c == 0 {
-            continue;
-        }
-        let (lo, hi) = constants(graph, v);
-        let (low, high) = if c > 0 { (lo, hi) } else { (hi, lo) };
-        let add = |sum: Option<i64>, end: Option<i64>| sum?.checked_add(end?.checked_mul(c)?);
-        total = Distance {
-            least: add(total.least, low),
-            greatest: add(total.greatest, high),
-        };
-    }
-    total
+    let vars = (0..graph.vars.len()).map(|v| VarId(u32::try_from(v).unwrap_or(u32::MAX)));
+    let ranges: Vec<Range> = vars.map(|v| constants(graph, v)).collect();
+    sum.range(&ranges)
 }
 
 /// The least and greatest value of a variable, where they are constants.
-fn constants(graph: &Graph, var: VarId) -> (Option<i64>, Option<i64>) {
-    let constant = |e: &SizeExpr| match e {
-        SizeExpr::Const(c) => Some(*c),
-        SizeExpr::Size(s) => graph
-            .function
-            .size(*s)
-            .value
-            .and_then(|v| i64::try_from(v).ok()),
-        SizeExpr::Param(_)
-        | SizeExpr::Add(..)
-        | SizeExpr::Sub(..)
-        | SizeExpr::Mul(..)
-        | SizeExpr::FloorDiv(..)
-        | SizeExpr::Min(..)
-        | SizeExpr::Max(..) => None,
-    };
+fn constants(graph: &Graph, var: VarId) -> Range {
+    let size = |s| i64::try_from(graph.function.size(s).value?).ok();
     match graph.static_range(var) {
-        Some((lo, hi)) => (constant(lo), constant(hi).map(|hi| hi - 1)),
-        None => (None, None),
+        Some((lo, hi)) => Range {
+            least: lo.eval(&size, &|_| None),
+            most: hi.most(&size).map(|hi| hi - 1),
+        },
+        None => Range::ANY,
     }
 }
 
-/// `sum of coefficients * variables + constant`
-struct Linear {
-    coefficients: BTreeMap<VarId, i64>,
-    constant: i64,
-    /// Sizes or parameters take part.
-    sizes: bool,
-}
-
-fn linear(e: &Expr) -> Option<Linear> {
-    let constant = |constant| Linear {
-        coefficients: BTreeMap::new(),
-        constant,
-        sizes: false,
-    };
+/// Adds `by * e`; `None` if it is no sum of index variables and constants.
+fn add(e: &Expr, by: i64, sum: &mut Sum) -> Option<()> {
     match &e.kind {
         ExprKind::Literal(Literal::Int(c)) | ExprKind::Size(SizeExpr::Const(c)) => {
-            Some(constant(*c))
+            sum.add_constant(c.checked_mul(by)?)
         }
-        ExprKind::Index(var) => Some(Linear {
-            coefficients: BTreeMap::from([(*var, 1)]),
-            ..constant(0)
-        }),
-        ExprKind::Size(_) => Some(Linear {
-            sizes: true,
-            ..constant(0)
-        }),
-        ExprKind::Cast(a) => linear(a),
-        ExprKind::Unary(UnaryOp::Neg, a) => scale(linear(a)?, -1),
-        ExprKind::Binary(BinaryOp::Add, a, b) => plus(linear(a)?, linear(b)?),
-        ExprKind::Binary(BinaryOp::Sub, a, b) => plus(linear(a)?, scale(linear(b)?, -1)?),
-        ExprKind::Binary(BinaryOp::Mul, a, b) => {
-            let (a, b) = (linear(a)?, linear(b)?);
-            if a.coefficients.is_empty() && !a.sizes {
-                scale(b, a.constant)
-            } else if b.coefficients.is_empty() && !b.sizes {
-                scale(a, b.constant)
-            } else {
-                None
-            }
+        ExprKind::Index(var) => sum.add(var.index(), by),
+        ExprKind::Cast(a) => add(a, by, sum),
+        ExprKind::Unary(UnaryOp::Neg, a) => add(a, by.checked_neg()?, sum),
+        ExprKind::Binary(BinaryOp::Add, a, b) => {
+            add(a, by, sum)?;
+            add(b, by, sum)
         }
-        ExprKind::Literal(_)
+        ExprKind::Binary(BinaryOp::Sub, a, b) => {
+            add(a, by, sum)?;
+            add(b, by.checked_neg()?, sum)
+        }
+        ExprKind::Binary(BinaryOp::Mul, a, b) => match (constant(a), constant(b)) {
+            (Some(n), _) => add(b, by.checked_mul(n)?, sum),
+            (None, Some(n)) => add(a, by.checked_mul(n)?, sum),
+            (None, None) => None,
+        },
+        ExprKind::Size(_)
+        | ExprKind::Literal(_)
         | ExprKind::Access(_)
         | ExprKind::Unary(UnaryOp::Not, _)
         | ExprKind::Binary(..)
@@ -311,22 +237,11 @@ fn linear(e: &Expr) -> Option<Linear> {
     }
 }
 
-fn plus(mut a: Linear, b: Linear) -> Option<Linear> {
-    for (var, c) in b.coefficients {
-        let own = a.coefficients.entry(var).or_insert(0);
-        *own = own.checked_add(c)?;
-    }
-    a.constant = a.constant.checked_add(b.constant)?;
-    a.sizes |= b.sizes;
-    Some(a)
-}
-
-fn scale(mut a: Linear, by: i64) -> Option<Linear> {
-    for c in a.coefficients.values_mut() {
-        *c = c.checked_mul(by)?;
-    }
-    a.constant = a.constant.checked_mul(by)?;
-    Some(a)
+/// The value of a sum without variables.
+fn constant(e: &Expr) -> Option<i64> {
+    let mut sum = Sum::default();
+    add(e, 1, &mut sum)?;
+    sum.as_constant()
 }
 
 fn backwards(

@@ -1,6 +1,7 @@
-//! Sums of bounded whole numbers that are zero: what follows for their terms.
+//! Sums of bounded whole numbers: what values they have, and what follows where they are zero.
 //!
-//! Two accesses meet where their subscripts are equal, so the difference of the subscripts is
+//! Who asks how far apart two iterations are takes the [`Range`] of a sum; who asks which ones
+//! come to one element solves it: two accesses meet where their subscripts are equal, so the difference of the subscripts is
 //! zero. The difference is a sum `c1 * x1 + c2 * x2 + ... + k` over unknowns with ranges.
 //! A sum of which the small terms cannot reach from one multiple of a large coefficient to
 //! the next falls apart into two, as the digits of a number do. What is left in the end is
@@ -62,14 +63,14 @@ impl Range {
     }
 }
 
-/// A sum over unknowns, by their numbers, with a constant: all of it is zero.
+/// A sum over unknowns, by their numbers, with a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Equation {
+pub struct Sum {
     terms: BTreeMap<usize, i64>,
     constant: i64,
 }
 
-impl Equation {
+impl Sum {
     /// Adds `by * unknown`; `None` if the factor leaves 64 bits.
     pub fn add(&mut self, unknown: usize, by: i64) -> Option<()> {
         let factor = self.terms.entry(unknown).or_default();
@@ -78,6 +79,18 @@ impl Equation {
             self.terms.remove(&unknown);
         }
         Some(())
+    }
+
+    /// The values that it can have; `ranges` has one for each unknown.
+    #[must_use]
+    pub fn range(&self, ranges: &[Range]) -> Range {
+        reach(&self.terms, ranges).plus(Range::of(self.constant, self.constant))
+    }
+
+    /// Its value, if no unknown is in it.
+    #[must_use]
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
     }
 
     /// Adds a constant.
@@ -96,10 +109,10 @@ pub enum Solution {
     Values(BTreeMap<usize, i64>),
 }
 
-/// What follows from all of the equations; `ranges` has one for each unknown. Never says what
+/// What follows where all of the sums are zero; `ranges` has one for each unknown. Never says what
 /// does not follow.
 #[must_use]
-pub fn solve(equations: &[Equation], ranges: &[Range]) -> Solution {
+pub fn solve(equations: &[Sum], ranges: &[Range]) -> Solution {
     let mut values: BTreeMap<usize, i64> = BTreeMap::new();
     for (unknown, range) in ranges.iter().enumerate() {
         if range.least.is_some() && range.least == range.most {
@@ -126,8 +139,8 @@ pub fn solve(equations: &[Equation], ranges: &[Range]) -> Solution {
 struct Unsolvable;
 
 /// The equation over the unknowns whose values are not known; `None` beyond 64 bits.
-fn substituted(equation: &Equation, values: &BTreeMap<usize, i64>) -> Option<Equation> {
-    let mut rest = Equation {
+fn substituted(equation: &Sum, values: &BTreeMap<usize, i64>) -> Option<Sum> {
+    let mut rest = Sum {
         terms: BTreeMap::new(),
         constant: equation.constant,
     };
@@ -150,7 +163,7 @@ fn reach(terms: &BTreeMap<usize, i64>, ranges: &[Range]) -> Range {
 
 /// Takes an equation apart and notes the values that follow.
 fn separate(
-    equation: &Equation,
+    equation: &Sum,
     ranges: &[Range],
     values: &mut BTreeMap<usize, i64>,
 ) -> Result<(), Unsolvable> {
@@ -175,7 +188,7 @@ fn separate(
 
 /// As [`separate`], of none or several terms.
 fn separate_terms(
-    equation: &Equation,
+    equation: &Sum,
     wanted: i64,
     ranges: &[Range],
     values: &mut BTreeMap<usize, i64>,
@@ -221,11 +234,11 @@ fn separate_terms(
         let Some(constant) = equation.constant.checked_sub(first) else {
             continue;
         };
-        let low = Equation {
+        let low = Sum {
             terms: small,
             constant,
         };
-        let high = Equation {
+        let high = Sum {
             terms: large,
             constant: first,
         };
@@ -239,8 +252,8 @@ fn separate_terms(
 mod tests {
     use super::*;
 
-    fn equation(terms: &[i64], constant: i64) -> Equation {
-        let mut sum = Equation::default();
+    fn equation(terms: &[i64], constant: i64) -> Sum {
+        let mut sum = Sum::default();
         for (unknown, &factor) in terms.iter().enumerate() {
             sum.add(unknown, factor).expect("small");
         }
@@ -295,7 +308,7 @@ mod tests {
     }
 
     /// Compares with all values; whether all that holds was said.
-    fn check(sum: &Equation, spans: &[(i64, i64); 3]) -> bool {
+    fn check(sum: &Sum, spans: &[(i64, i64); 3]) -> bool {
         let mut solutions = Vec::new();
         for x in spans[0].0..=spans[0].1 {
             for y in spans[1].0..=spans[1].1 {
