@@ -146,22 +146,24 @@ fn is_whole(graph: &Graph, var: VarId, dim: &SizeExpr) -> bool {
 /// Whether the statement would store the fill wherever `access` stores nothing.
 fn vanishes_without(graph: &Graph, nest: &Nest, access: &Access) -> bool {
     let own = graph.tensor(nest.tensor).fill;
-    without(graph, nest, access).is_some_and(|l| l.same_value(own))
+    constant(graph, nest, Some(access)).is_some_and(|l| l.same_value(own))
 }
 
-/// What a nest stores where `access` stores nothing, if it is the same everywhere.
-fn without(graph: &Graph, nest: &Nest, access: &Access) -> Option<Literal> {
-    let fill = graph.tensor(access.tensor).fill;
+/// What a nest stores where `missing` stores nothing, if it is the same everywhere.
+#[must_use]
+pub fn constant(graph: &Graph, nest: &Nest, missing: Option<&Access>) -> Option<Literal> {
     let workspaces: Vec<(TensorId, Literal)> = nest
         .producers
         .iter()
-        .filter_map(|p| Some((p.tensor, without(graph, p, access)?)))
+        .filter_map(|p| Some((p.tensor, constant(graph, p, missing)?)))
         .collect();
     let absent = |a: &Access| {
         let workspace = workspaces.iter().find(|(tensor, _)| *tensor == a.tensor);
         match workspace {
             Some((_, value)) => Some(*value),
-            None => same_access(a, access).then_some(fill),
+            None => missing
+                .filter(|missing| same_access(a, missing))
+                .map(|missing| graph.tensor(missing.tensor).fill),
         }
     };
     let mut rhs = nest.rhs.clone();

@@ -89,9 +89,12 @@ impl Lowerer<'_> {
             let var = access.subscripts[mode].as_var();
             var.is_none_or(|v| nest.lhs.contains(&v))
         });
-        let first = match accumulates(stmt, tensor) {
-            Some(op) => Some(op.neutral(ty)),
-            None => partial.then_some(self.tensor(tensor).fill),
+        // What folds to the fill is not stored by any iteration.
+        let folded = crate::graph::pattern::constant(self.graph, nest, None);
+        let first = match (folded, accumulates(stmt, tensor)) {
+            (Some(value), _) => Some(value),
+            (None, Some(op)) => Some(op.neutral(ty)),
+            (None, None) => partial.then_some(self.tensor(tensor).fill),
         };
         if let Some(first) = first {
             out.push(ir::Stmt::Fill {
