@@ -7,7 +7,6 @@
 mod functions;
 mod tensors;
 
-use self::functions::desugar;
 use self::tensors::Tensors;
 use super::ast::{
     Arg, Assign, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec, FormatUse,
@@ -55,11 +54,6 @@ pub fn parse(sources: &mut Sources, args: &TacoArgs) -> Diagnosed<TacoProgram> {
         return Err(errors);
     }
     let mut tensors = Tensors::default();
-    for stmt in &mut stmts {
-        if let Err(error) = desugar(&mut stmt.rhs) {
-            errors.push(error);
-        }
-    }
     for stmt in &stmts {
         tensors.statement(stmt);
     }
