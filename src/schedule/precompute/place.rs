@@ -66,6 +66,12 @@ pub(super) fn place(
         Some(Arg::Vars(list, _)) => list.iter().collect(),
         None => Vec::new(),
     };
+    if let Some(Arg::Vars(_, span)) = arguments.args.get(1)
+        && named.is_empty()
+    {
+        let message = "a workspace needs a variable that runs over it".to_string();
+        return Err(arguments.wrong(*span, message, USAGE));
+    }
     let mut vars = Vec::new();
     for e in &named {
         let var = loop_var(graph, e)?;
