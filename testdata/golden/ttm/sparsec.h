@@ -313,25 +313,37 @@ SPARSEC_FN int64_t sparsec_floordiv(int64_t a, int64_t b) {
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-#define SPARSEC_INTEGER_HELPERS(T, S)                                     \
-    SPARSEC_FN T sparsec_min_##S(T a, T b) { return a < b ? a : b; }   \
-    SPARSEC_FN T sparsec_max_##S(T a, T b) { return a > b ? a : b; }   \
-    SPARSEC_FN T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; } \
+/* Quotients and remainders of integers: by zero 0; the smallest number by -1 wraps, which C
+   leaves open and processors trap. */
+#define SPARSEC_COMPARED(T, S)                                                \
+    SPARSEC_FN T sparsec_min_##S(T a, T b) { return a < b ? a : b; }          \
+    SPARSEC_FN T sparsec_max_##S(T a, T b) { return a > b ? a : b; }
+#define SPARSEC_SIGNED(T, S)                                                  \
+    SPARSEC_COMPARED(T, S)                                                    \
+    SPARSEC_FN T sparsec_div_##S(T a, T b) {                                  \
+        return b == -1 ? (T)(0 - (uint64_t)a) : b ? (T)(a / b) : (T)0;        \
+    }                                                                         \
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b && b != -1 ? (T)(a % b) : (T)0; }
+#define SPARSEC_UNSIGNED(T, S)                                                \
+    SPARSEC_COMPARED(T, S)                                                    \
+    SPARSEC_FN T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; }  \
     SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b ? (T)(a % b) : (T)0; }
-SPARSEC_INTEGER_HELPERS(int8_t, int8)
-SPARSEC_INTEGER_HELPERS(int16_t, int16)
-SPARSEC_INTEGER_HELPERS(int32_t, int32)
-SPARSEC_INTEGER_HELPERS(int64_t, int64)
-SPARSEC_INTEGER_HELPERS(uint8_t, uint8)
-SPARSEC_INTEGER_HELPERS(uint16_t, uint16)
-SPARSEC_INTEGER_HELPERS(uint32_t, uint32)
-SPARSEC_INTEGER_HELPERS(uint64_t, uint64)
-#undef SPARSEC_INTEGER_HELPERS
+SPARSEC_SIGNED(int8_t, int8)
+SPARSEC_SIGNED(int16_t, int16)
+SPARSEC_SIGNED(int32_t, int32)
+SPARSEC_SIGNED(int64_t, int64)
+SPARSEC_UNSIGNED(uint8_t, uint8)
+SPARSEC_UNSIGNED(uint16_t, uint16)
+SPARSEC_UNSIGNED(uint32_t, uint32)
+SPARSEC_UNSIGNED(uint64_t, uint64)
+#undef SPARSEC_COMPARED
+#undef SPARSEC_SIGNED
+#undef SPARSEC_UNSIGNED
 
 /* A float as an unsigned number; one below zero wraps. */
 SPARSEC_FN uint64_t sparsec_to_uint64(double x) { return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x; }
 
-SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? -a : a; }
+SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? (int64_t)(0 - (uint64_t)a) : a; }
 SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 SPARSEC_FN float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
 SPARSEC_FN double sparsec_heaviside(double x, double at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
