@@ -8,6 +8,7 @@ pub mod diagnostic;
 pub mod diagram;
 pub mod driver;
 pub mod emit;
+pub mod files;
 pub mod format;
 pub mod graph;
 pub mod loops;

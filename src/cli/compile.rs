@@ -1,11 +1,11 @@
 //! `sparsec FILE.tc` and `sparsec check`.
 
 use super::args::{CheckArgs, CompileCommand};
-use super::{Reporter, print, request};
+use super::{Reporter, request};
 use crate::driver::{self, Source, write};
 use crate::emit::{self, Unit};
 use crate::syntax::taco;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The stem of the files to be written: the program's, without what make or a shell would
 /// take apart.
@@ -34,11 +34,11 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.out")));
+    let names = emit::file_names(&name, request.target);
+    let outputs: Vec<PathBuf> = names.iter().map(|file| folder.join(file)).collect();
     if args.list_outputs {
-        for file in emit::file_names(&name, request.target) {
-            print(&format!("{}\n", folder.join(file).display()));
-        }
-        return 0;
+        let lines = outputs.iter().map(|path| format!("{}\n", path.display()));
+        return reporter.print(&lines.collect::<String>(), 0);
     }
     let compiled = match driver::compile(&request, &mut reporter.sources) {
         Ok(compiled) => compiled,
@@ -51,19 +51,9 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         name: name.clone(),
         kernels: compiled.kernels,
     };
-    if let Some(depfile) = &args.depfile {
-        let outputs: Vec<PathBuf> = emit::file_names(&name, request.target)
-            .iter()
-            .map(|f| folder.join(Path::new(f)))
-            .collect();
-        let text = write::depfile(&outputs, &compiled.inputs);
-        if let Err(error) = write::write_if_changed(depfile, &text) {
-            return reporter.io_error(depfile, &error);
-        }
-    }
     if args.stdout {
-        print(&emit::kernel_text(&unit, request.target));
-        return 0;
+        let code = reporter.print(&emit::kernel_text(&unit, request.target), 0);
+        return code.max(depfile(args, &mut reporter, &outputs, &compiled.inputs));
     }
     let files = emit::emit(&unit, request.target);
     if args.check {
@@ -71,13 +61,29 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         if diff.is_empty() {
             return 0;
         }
-        print(&diff);
-        return 1;
+        return reporter.print(&diff, 1);
     }
     if let Err(error) = write::write(&folder, &files) {
         return reporter.io_error(&folder, &error);
     }
-    0
+    depfile(args, &mut reporter, &outputs, &compiled.inputs)
+}
+
+/// Writes the rule for make, once there are the files that it names; the exit code.
+fn depfile(
+    args: &CompileCommand,
+    reporter: &mut Reporter,
+    outputs: &[PathBuf],
+    inputs: &[PathBuf],
+) -> u8 {
+    let Some(depfile) = &args.depfile else {
+        return 0;
+    };
+    let text = write::depfile(outputs, inputs);
+    match write::write_if_changed(depfile, &text) {
+        Ok(()) => 0,
+        Err(error) => reporter.io_error(depfile, &error),
+    }
 }
 
 pub(super) fn check(args: &CheckArgs) -> u8 {

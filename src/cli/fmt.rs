@@ -1,7 +1,7 @@
 //! `sparsec fmt`.
 
+use super::Reporter;
 use super::args::{FmtArgs, MessageFormat};
-use super::{Reporter, print};
 use crate::driver::{Failure, compile, write};
 use crate::emit::File;
 use crate::syntax;
@@ -43,8 +43,7 @@ fn one(path: &Path, check: bool) -> u8 {
         Err(errors) => return reporter.fail(&Failure::Program(errors)),
     };
     if stdin && !check {
-        print(&formatted);
-        return 0;
+        return reporter.print(&formatted, 0);
     }
     if formatted == text {
         return 0;
@@ -52,14 +51,11 @@ fn one(path: &Path, check: bool) -> u8 {
     if check {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let folder = path.parent().unwrap_or(Path::new(""));
-        print(&write::diff(
-            folder,
-            &[File {
-                name: name.into_owned(),
-                content: formatted,
-            }],
-        ));
-        return 1;
+        let file = File {
+            name: name.into_owned(),
+            content: formatted,
+        };
+        return reporter.print(&write::diff(folder, &[file]), 1);
     }
     match write::write_if_changed(path, &formatted) {
         Ok(()) => 0,

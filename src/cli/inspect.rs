@@ -1,7 +1,7 @@
 //! `sparsec show` and `sparsec formats`.
 
 use super::args::{ShowArgs, ShowFormat, Stage};
-use super::{Reporter, print, request};
+use super::{Reporter, request};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagram;
@@ -14,10 +14,7 @@ use crate::loops::text as loops_text;
 pub(super) fn show(args: &ShowArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
     match text(args, &mut reporter) {
-        Ok(text) => {
-            print(&text);
-            0
-        }
+        Ok(text) => reporter.print(&text, 0),
         Err(failure) => reporter.fail(&failure),
     }
 }
@@ -139,8 +136,7 @@ pub(super) fn formats() -> u8 {
         );
     }
     out += EXAMPLE;
-    print(&out);
-    0
+    Reporter::new(super::MessageFormat::Human, &[]).print(&out, 0)
 }
 
 /// One matrix in the formats that differ most.

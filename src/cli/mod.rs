@@ -38,8 +38,7 @@ pub fn main() -> u8 {
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "sparsec", &mut text);
-            print(&String::from_utf8_lossy(&text));
-            0
+            Reporter::new(MessageFormat::Human, &[]).print(&String::from_utf8_lossy(&text), 0)
         }
         Some(Command::Bench(_)) => not_supported("bench"),
         Some(Command::Tune(_)) => not_supported("tune"),
@@ -62,14 +61,11 @@ fn not_supported(what: &str) -> u8 {
 }
 
 fn explain(code: &str) -> u8 {
-    if let Some(code) = catalogue::find(code) {
-        print(&format!(
-            "{}: {}\n\n{}\n",
-            code.id, code.title, code.explanation
-        ));
-        return 0;
-    }
     let mut reporter = Reporter::new(MessageFormat::Human, &[]);
+    if let Some(code) = catalogue::find(code) {
+        let text = format!("{}: {}\n\n{}\n", code.id, code.title, code.explanation);
+        return reporter.print(&text, 0);
+    }
     let span = argument(&mut reporter.sources, "command line", code);
     let known: Vec<&str> = catalogue::all().map(|c| c.id).collect();
     reporter.fail(&Failure::Program(vec![
@@ -81,13 +77,6 @@ fn explain(code: &str) -> u8 {
         )
         .with_help(format!("the codes are {}", known.join(" "))),
     ]))
-}
-
-/// Prints to standard output; a closed pipe is no error.
-fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
-    let _ = out.flush();
 }
 
 /// Collects texts and says what is to be said.
@@ -173,21 +162,33 @@ impl Reporter {
         if refused { Err(2) } else { Ok(()) }
     }
 
+    /// Prints to standard output: the exit code is `code` if that succeeds. Who closes a pipe
+    /// has read enough, which is no error.
+    fn print(&mut self, text: &str, code: u8) -> u8 {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                self.io_error(Path::new("standard output"), &error)
+            }
+            Ok(()) | Err(_) => code,
+        }
+    }
+
     fn io_error(&mut self, path: &Path, error: &std::io::Error) -> u8 {
         let span = argument(
             &mut self.sources,
             "command line",
             &path.display().to_string(),
         );
-        self.fail(&Failure::Program(vec![
+        self.fail(&Failure::Environment(
             Diagnostic::error(
-                codes::NO_FILE,
+                codes::UNWRITABLE,
                 span,
                 format!("cannot write {}: {error}", path.display()),
                 "here",
             )
-            .with_help("check that the folder exists and may be written"),
-        ]))
+            .with_help("check that the folder exists, may be written and has room"),
+        ))
     }
 }
 

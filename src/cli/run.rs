@@ -2,7 +2,7 @@
 
 use super::args::RunArgs;
 use super::progress::Progress;
-use super::{Reporter, print, request};
+use super::{Reporter, request};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
@@ -220,13 +220,12 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         seconds: times(&outcome),
         threads: args.threads,
     };
-    if args.json {
-        let text = serde_json::to_string(&report).unwrap_or_default();
-        print(&(text + "\n"));
+    let text = if args.json {
+        serde_json::to_string(&report).unwrap_or_default() + "\n"
     } else {
-        print(&text(&report, args.time.is_some()));
-    }
-    Ok(u8::from(!good))
+        text(&report, args.time.is_some())
+    };
+    Ok(reporter.print(&text, u8::from(!good)))
 }
 
 impl Races {

@@ -27,8 +27,7 @@ pub fn write(path: &Path, tensor: &Tensor, fill: Literal) -> Result<(), DataErro
         FileKind::Numpy => densify(tensor, fill).map(|dense| npy::bytes(&dense)),
     }
     .map_err(|e| e.in_file(path))?;
-    let save = || -> std::io::Result<()> {
-        let mut file = std::fs::File::create(path)?;
+    let saved = crate::files::whole(path, |file| {
         if compressed {
             let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
             encoder.write_all(&bytes)?;
@@ -36,8 +35,8 @@ pub fn write(path: &Path, tensor: &Tensor, fill: Literal) -> Result<(), DataErro
             return Ok(());
         }
         file.write_all(&bytes)
-    };
-    save().map_err(|e| DataError::new(codes::UNWRITABLE, e.to_string()).in_file(path))
+    });
+    saved.map_err(|e| DataError::new(codes::UNWRITABLE, e.to_string()).in_file(path))
 }
 
 fn unwritable(reason: impl Into<String>) -> DataError {

@@ -1,6 +1,7 @@
 //! Files out: written only where they change, or compared.
 
 use crate::emit::File;
+use crate::files::whole;
 use std::path::{Path, PathBuf};
 
 /// Writes each file whose content differs; others keep their time stamp.
@@ -28,7 +29,7 @@ pub fn write_if_changed(path: &Path, content: &str) -> std::io::Result<()> {
     if same {
         return Ok(());
     }
-    std::fs::write(path, content)
+    whole(path, |file| file.write_all(content.as_bytes()))
 }
 
 /// A unified diff from what is on disk to what would be written; empty if nothing

@@ -46,4 +46,8 @@ ParallelReduction that is a bug in sparsec, or the data break a promise (`bound`
 report it with the program. Under IgnoreRaces the schedule answers for it, and this is a note:
 
     parallelize(i, CPUThread, IgnoreRaces)";
+    UNWRITABLE = "E0711", "an output that cannot be written",
+"A file, a folder or standard output cannot be written: the folder does not exist, belongs to
+somebody else, or its disk is full. Files are written beside their place and moved there once
+they are complete, so what was there before is still whole.";
 }

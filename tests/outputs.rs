@@ -1,0 +1,128 @@
+//! What is written, and what is said where it cannot be.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn sparsec(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    command.args(args).current_dir(folder);
+    command
+}
+
+fn output(folder: &Path, args: &[&str]) -> Output {
+    sparsec(folder, args).output().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+const SPMV: [&str; 4] = ["-e", "y(i)=A(i,j)*x(j)", "-f", "A:ds"];
+
+/// Everything that prints says that it could not, and exits with 4.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_standard_output_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let compile = [&SPMV[..], &["--stdout"]].concat();
+    let show = [&["show"], &SPMV[..], &["--stage", "loops"]].concat();
+    let run = [
+        &["run"],
+        &SPMV[..],
+        &["-d", "i:3", "-d", "j:4", "A=ones", "x=ones"],
+    ]
+    .concat();
+    let others: [&[&str]; 3] = [
+        &["formats"],
+        &["explain", "E0101"],
+        &["completions", "bash"],
+    ];
+    for args in [&compile[..], &show, &run].into_iter().chain(others) {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let mut command = sparsec(folder.path(), args);
+        let done = command.stdout(Stdio::from(full)).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(4), "{args:?}: {said}");
+        assert!(
+            said.contains("error[E0711]: cannot write standard output"),
+            "{said}"
+        );
+    }
+}
+
+/// Who closes a pipe has read enough.
+#[test]
+#[cfg(unix)]
+fn a_closed_pipe_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = sparsec(folder.path(), &["formats"]);
+    let status = command.stdout(Stdio::from(writer)).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+/// The rule for make stands beside the files, in a folder that they made.
+#[test]
+fn the_depfile_may_stand_in_the_new_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    let done = output(
+        folder.path(),
+        &["k.tc", "-o", "gen", "--depfile", "gen/k.d"],
+    );
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let rule = std::fs::read_to_string(folder.path().join("gen/k.d")).unwrap();
+    assert!(rule.starts_with("gen/k.c gen/k.h"), "{rule}");
+    assert!(rule.contains("k.tc:\n"), "{rule}");
+}
+
+/// A folder that cannot be made is the environment's fault; nothing is left beside it.
+#[test]
+fn what_cannot_be_written_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let args = [&SPMV[..], &["-o", "file/gen"]].concat();
+    let done = output(folder.path(), &args);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("error[E0711]: cannot write file/gen"),
+        "{said}"
+    );
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
+/// Results replace files as a whole, keep their mode and their links, and leave nothing beside.
+#[test]
+#[cfg(unix)]
+fn results_are_moved_into_place() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("old.tns"), "what was there").unwrap();
+    let own = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(path("old.tns"), own).unwrap();
+    symlink("old.tns", path("link.tns")).unwrap();
+    let run = ["run", "-e", "y(i)=2*x(i)", "-d", "i:3", "x=ones"];
+    let outs = ["--out", "y=link.tns", "--out", "y=new.tns.gz"];
+    let done = output(folder.path(), &[&run[..], &outs].concat());
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(names(folder.path()), ["link.tns", "new.tns.gz", "old.tns"]);
+    assert!(std::fs::read_link(path("link.tns")).is_ok());
+    let text = std::fs::read_to_string(path("old.tns")).unwrap();
+    assert!(text.starts_with("1 2."), "{text}");
+    let mode = |name: &str| std::fs::metadata(path(name)).unwrap().permissions().mode();
+    assert_eq!(mode("old.tns") & 0o777, 0o640);
+    std::fs::write(path("plain"), "").unwrap();
+    assert_eq!(mode("new.tns.gz"), mode("plain"));
+}
