@@ -242,14 +242,22 @@ fn draw(maker: &mut Maker, rates: &mut Rates) -> File {
     file
 }
 
-/// `SPARSEC_WRITE=folder` writes the cases, as files of the corpus, and runs none.
+/// `SPARSEC_WRITE=folder` writes the cases, as files of the corpus, and runs none; beside each
+/// one with the last command that was refused.
 fn write_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
     let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     for n in 0..cases {
-        let text = draw(&mut maker, &mut rates).corpus_file();
-        std::fs::write(folder.join(format!("case{n:05}.tc")), text).unwrap();
+        let mut file = draw(&mut maker, &mut rates);
+        let write = |name: String, file: &File| {
+            std::fs::write(folder.join(name), file.corpus_file()).unwrap();
+        };
+        write(format!("case{n:05}.tc"), &file);
+        if let Some((at, schedule)) = maker.refused.take() {
+            file.functions[at].schedule = schedule;
+            write(format!("refused{n:05}.tc"), &file);
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Maker {
     pub(crate) computed: Vec<(String, Vec<String>)>,
     /// Programs for a GPU.
     pub(crate) cuda: bool,
+    /// The last schedule that was refused, of which function of its file.
+    pub refused: Option<(usize, Vec<String>)>,
 }
 
 impl Maker {
@@ -28,6 +30,7 @@ impl Maker {
             params: Vec::new(),
             computed: Vec::new(),
             cuda,
+            refused: None,
         }
     }
 

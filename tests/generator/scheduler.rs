@@ -150,6 +150,8 @@ impl Maker {
             if let Some(next) = next {
                 graph = next;
                 out.push(command);
+            } else {
+                self.refused = Some((at, [out.as_slice(), &[command]].concat()));
             }
         }
         if shared_out {
