@@ -12,14 +12,6 @@ const PARTS: [&str; 5] = ["raw", "check", "device", "workspace", "kernel"];
 /// The names that a kernel gives.
 fn given(kernel: &Kernel) -> Vec<String> {
     let name = function(&kernel.name);
-    let mut names: Vec<String> = PARTS.iter().map(|part| format!("{name}_{part}")).collect();
-    for arg in &kernel.interface.args {
-        if let Arg::Tensor(tensor) = arg {
-            let own = identifier(&tensor.name);
-            names.push(format!("{name}_{own}_spec"));
-            names.push(format!("{name}_{own}_levels"));
-        }
-    }
     // Kernels of a GPU are numbered: however many there are.
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let own = if digits.ends_with("_kernel") {
@@ -27,7 +19,15 @@ fn given(kernel: &Kernel) -> Vec<String> {
     } else {
         &name
     };
-    names.push(own.to_string());
+    let mut names = vec![own.to_string()];
+    names.extend(PARTS.iter().map(|part| format!("{name}_{part}")));
+    for arg in &kernel.interface.args {
+        if let Arg::Tensor(tensor) = arg {
+            let own = identifier(&tensor.name);
+            names.push(format!("{name}_{own}_spec"));
+            names.push(format!("{name}_{own}_levels"));
+        }
+    }
     names
 }
 
