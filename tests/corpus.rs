@@ -31,12 +31,9 @@ fn what_is_refused_says_why() {
         let run = parse(&words(args));
         let data = run.operands.iter().filter(|o| o.contains('='));
         let outcome = compile(&run).and_then(|compiled| {
-            let runs = vec![data.cloned().collect()];
-            let text = String::new();
             let case = Case {
-                text,
-                compiled,
-                runs,
+                runs: vec![data.cloned().collect()],
+                ..Case::new(String::new(), compiled)
             };
             run_all(&[case]).pop().map_or(Ok(()), Err)
         });

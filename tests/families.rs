@@ -21,9 +21,8 @@ fn case(definition: &str, schedule: &str, target: &str, data: &[String]) -> Opti
     args.extend_from_slice(data);
     let compiled = compile(&parse(&args)).ok()?;
     Some(Case {
-        text,
-        compiled,
         runs: vec![data.to_vec()],
+        ..Case::new(text, compiled)
     })
 }
 

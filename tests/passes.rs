@@ -1,7 +1,7 @@
 //! The rules of passes, text in, text out: the files of `testdata/loops`, each
 //!
 //! ```text
-//! pass: tiles widen           the passes of all cases, in order; `verify` lists violations
+//! pass: tiles widen           the passes of all cases, in order
 //! size N                      declarations that all cases share
 //!
 //! ; a rule, in a sentence     a case
@@ -10,6 +10,15 @@
 //!   ...
 //! =>
 //! ...                         new declarations and the statements, or `error: ...`
+//! ```
+//!
+//! A refusal stands behind `=>`: it comes from statements that earlier steps have made of those
+//! of the case. With `pass: verify` nothing is made: what is wrong stands behind its statement,
+//!
+//! ```text
+//! ; a variable is declared once
+//! for i in 0..N
+//!   let i = 0 ; error: `i` is declared twice
 //! ```
 
 use sparsec::loops::{passes, text, verify};
@@ -37,6 +46,9 @@ struct Case {
     lines: Vec<String>,
     expected: String,
 }
+
+/// What stands behind a statement that is wrong, before the reason.
+const ERROR: &str = " ; error: ";
 
 const DECLARATIONS: [&str; 7] = [
     "var", "array", "size", "count", "scalar", "tensor", "require",
@@ -69,8 +81,20 @@ impl File {
                 (Some(case), _) => case.lines.push(line.to_string()),
             }
         }
+        if file.verifies() {
+            for case in &mut file.cases {
+                case.expected = case.lines.iter().map(|line| format!("{line}\n")).collect();
+                for line in &mut case.lines {
+                    line.truncate(line.find(ERROR).unwrap_or(line.len()));
+                }
+            }
+        }
         assert!(!file.passes.is_empty(), "no pass is named");
         file
+    }
+
+    fn verifies(&self) -> bool {
+        self.passes == ["verify"]
     }
 
     fn text(&self) -> String {
@@ -79,8 +103,11 @@ impl File {
             out += &format!("{line}\n");
         }
         for case in &self.cases {
-            let given = case.lines.join("\n");
-            out += &format!("\n; {}\n{given}\n=>\n{}", case.rule, case.expected);
+            out += &format!("\n; {}\n", case.rule);
+            if !self.verifies() {
+                out += &format!("{}\n=>\n", case.lines.join("\n"));
+            }
+            out += &case.expected;
         }
         out
     }
@@ -92,11 +119,8 @@ impl Case {
     /// # Errors
     /// The case is no kernel.
     fn run(&self, names: &[String], shared: &[String]) -> Result<String, String> {
-        let declares = |line: &&String| {
-            let first = line.split(' ').next().unwrap_or_default();
-            DECLARATIONS.contains(&first)
-        };
-        let (own, statements): (Vec<&String>, Vec<&String>) = self.lines.iter().partition(declares);
+        let (own, statements): (Vec<&String>, Vec<&String>) =
+            self.lines.iter().partition(|line| declares(line));
         let mut whole = String::from("kernel k\n");
         for line in shared.iter().chain(own) {
             whole += &format!("  {line}\n");
@@ -106,10 +130,10 @@ impl Case {
             whole += &format!("  {line}\n");
         }
         let before = text::read(&whole).map_err(|e| format!("{e}\n{whole}"))?;
-        let found = verify::verify(&before);
         if names == ["verify"] {
-            return Ok(found.iter().map(|line| format!("{line}\n")).collect());
+            return Ok(self.with_errors(&verify::violations(&before)));
         }
+        let found = verify::verify(&before);
         if !found.is_empty() {
             return Err(found.join("\n"));
         }
@@ -123,6 +147,32 @@ impl Case {
             Err(refusal) => format!("error: {}\nhelp: {}\n", refusal.message, refusal.help),
         })
     }
+}
+
+impl Case {
+    /// The lines, each statement with what is wrong with it.
+    fn with_errors(&self, found: &[verify::Violation]) -> String {
+        let mut out = String::new();
+        let mut statement = 0;
+        for line in &self.lines {
+            out += line;
+            if !declares(line) && line.trim() != "else" {
+                for violation in found.iter().filter(|v| v.statement == statement) {
+                    out += &format!("{ERROR}{}", violation.what);
+                }
+                statement += 1;
+            }
+            out += "\n";
+        }
+        assert!(found.iter().all(|v| v.statement < statement), "{found:?}");
+        out
+    }
+}
+
+/// Whether a line declares what the statements name.
+fn declares(line: &str) -> bool {
+    let first = line.split(' ').next().unwrap_or_default();
+    DECLARATIONS.contains(&first)
 }
 
 fn pass(name: &str) -> passes::Pass {

@@ -22,11 +22,7 @@ fn found(args: &[&str], watching: Watching, limit: i64, plant: impl Fn(&mut Kern
     let args: Vec<String> = args.iter().map(ToString::to_string).collect();
     let run = parse(&args);
     let compiled = compile(&run).unwrap_or_else(|e| panic!("{e}"));
-    let case = Case {
-        text: args.join(" "),
-        compiled,
-        runs: Vec::new(),
-    };
+    let case = Case::new(args.join(" "), compiled);
     let mut kernel = case.compiled.kernels[0].clone();
     plant(&mut kernel);
     let data: Vec<String> = run

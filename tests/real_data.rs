@@ -47,11 +47,7 @@ impl Program {
                     args.extend(["-D".to_string(), "COLS=8".to_string()]);
                 }
                 let compiled = compile(&parse(&args)).unwrap_or_else(|e| panic!("{name}\n{e}"));
-                Case {
-                    text: name,
-                    compiled,
-                    runs: vec![],
-                }
+                Case::new(name, compiled)
             })
             .collect();
         let mut sources = Sources::default();

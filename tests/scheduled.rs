@@ -30,9 +30,8 @@ fn cases(gpu: bool) -> Vec<Case> {
             let compiled = compile(&parsed).unwrap_or_else(|e| panic!("{}\n{e}", args.join(" ")));
             let bindings = parsed.operands.into_iter().filter(|o| o.contains('='));
             cases.push(Case {
-                text: args.join(" "),
-                compiled,
                 runs: vec![bindings.collect()],
+                ..Case::new(args.join(" "), compiled)
             });
         }
     }

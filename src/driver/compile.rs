@@ -2,8 +2,11 @@
 
 use super::schedules::{Schedules, declared_names, first};
 use super::{Failure, argument};
-use crate::diagnostic::codes::{environment as codes, schedule as schedule_codes};
+use crate::diagnostic::codes::{
+    environment as codes, program as program_codes, schedule as schedule_codes,
+};
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources};
+use crate::emit;
 use crate::graph::Graph;
 use crate::loops;
 use crate::loops::ir::Kernel;
@@ -158,6 +161,9 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             );
         }
     }
+    if errors.is_empty() {
+        errors.extend(clash(&resolved.program, &kernels));
+    }
     if !errors.is_empty() {
         return Err(Failure::Program(errors));
     }
@@ -200,6 +206,25 @@ pub(super) fn build(
         lattices: lowered.lattices,
         remarks: lowered.remarks,
     })
+}
+
+/// The diagnostic of two functions that cannot stand in one file.
+fn clash(program: &Program, kernels: &[Kernel]) -> Option<Diagnostic> {
+    let (first, again, name) = emit::clashes::find(kernels)?;
+    let [first, again] = [first, again].map(|at| &program.functions[at]);
+    Some(
+        Diagnostic::error(
+            program_codes::DUPLICATE_NAME,
+            again.span,
+            format!(
+                "the C text of `{}` and that of `{}` both need the name `{name}`",
+                first.name, again.name
+            ),
+            "the second one",
+        )
+        .with_label(first.span, "the first one")
+        .with_help("give one of them another name, or write them apart with `--def`"),
+    )
 }
 
 /// The diagnostic of what cannot be placed on a GPU.

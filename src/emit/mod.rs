@@ -4,6 +4,7 @@
 //! stands in the IR. Knows of tensors only what a kernel's interface says.
 
 pub mod c;
+pub mod clashes;
 pub mod cuda;
 mod device;
 pub mod entry;

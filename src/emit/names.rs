@@ -286,7 +286,8 @@ pub fn identifier(name: &str) -> String {
 #[must_use]
 pub fn function(name: &str) -> String {
     let name = identifier(name);
-    if LIBRARY.contains(&name.as_str()) {
+    // `smoke_...` are the functions of the built-in smoke test.
+    if LIBRARY.contains(&name.as_str()) || name.starts_with("smoke_") {
         name + "_"
     } else {
         name
@@ -340,6 +341,7 @@ mod tests {
         assert_eq!(identifier("_1"), "k1_");
         assert_eq!(identifier("sparsec_a"), "user_sparsec_a_");
         assert_eq!(function("exp"), "exp_");
+        assert_eq!(function("smoke_f"), "smoke_f_");
         assert_eq!(function("spmv"), "spmv");
     }
 

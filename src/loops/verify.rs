@@ -11,16 +11,33 @@ use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarI
 use super::trips;
 use std::collections::BTreeSet;
 
-/// Every violation, in the order of the statements. Empty for a good kernel.
+/// What is wrong, and in which statement: counted from 0 in the order of the kernel's text, a
+/// statement before those that it contains, the body behind the checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub statement: usize,
+    pub what: String,
+}
+
+/// What every violation is, in the order of the statements. Empty for a good kernel.
 #[must_use]
 pub fn verify(kernel: &Kernel) -> Vec<String> {
+    violations(kernel).into_iter().map(|v| v.what).collect()
+}
+
+/// As [`verify`], with their places.
+#[must_use]
+pub fn violations(kernel: &Kernel) -> Vec<Violation> {
     let mut found = Vec::new();
+    let mut count = 0;
     for body in [&kernel.checks, &kernel.body] {
         let mut verifier = Verifier {
             kernel,
             visible: BTreeSet::new(),
             parallel: false,
             lanes: false,
+            count,
+            at: count,
             found: Vec::new(),
         };
         verifier
@@ -36,6 +53,7 @@ pub fn verify(kernel: &Kernel) -> Vec<String> {
                 Arg::Tensor(_) => None,
             }));
         verifier.stmts(body);
+        count = verifier.count;
         found.append(&mut verifier.found);
     }
     found
@@ -46,13 +64,19 @@ struct Verifier<'k> {
     visible: BTreeSet<VarId>,
     parallel: bool,
     lanes: bool,
-    found: Vec<String>,
+    /// Statements so far, and the one at hand.
+    count: usize,
+    at: usize,
+    found: Vec<Violation>,
 }
 
 impl Verifier<'_> {
     fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
-            self.found.push(what());
+            self.found.push(Violation {
+                statement: self.at,
+                what: what(),
+            });
         }
     }
 
@@ -67,10 +91,13 @@ impl Verifier<'_> {
     }
 
     fn stmts(&mut self, body: &[Stmt]) {
-        let outer = self.visible.clone();
+        let (outer, around) = (self.visible.clone(), self.at);
         for stmt in body {
+            self.at = self.count;
+            self.count += 1;
             self.stmt(stmt);
         }
+        self.at = around;
         self.visible = outer;
     }
 

@@ -1,11 +1,13 @@
 //! Random programs x formats x schedules x data, compared with the reference evaluator.
 //!
 //! `SPARSEC_CASES` says how many (1,000 by default), `SPARSEC_SEED` repeats a run,
+//! `SPARSEC_WRITE=folder` writes the cases and runs none,
 //! `SPARSEC_FROM=n` draws the first n cases without running them,
 //! `SPARSEC_CFLAGS` fixes the C compiler's flags, which otherwise change from batch to
 //! batch. A failure is shrunk and written to `target/generator/`, ready for
 //! `testdata/corpus`.
 
+mod files;
 mod maker;
 mod program;
 mod scheduler;
@@ -14,7 +16,7 @@ mod shrink;
 mod support;
 
 use maker::Maker;
-use program::Program;
+use program::File;
 use scheduler::Rates;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +25,9 @@ use support::{Case, compile, parse, root, run_all};
 
 /// Kernels in one C file.
 const BATCH: usize = 100;
+
+/// Functions in one file at most.
+const MOST_FUNCTIONS: usize = 3;
 
 /// Flags of the batches, in turn. Overflow of signed integers is the C compiler's affair.
 /// Where the compiler can, variables begin as anything but zero in the first two.
@@ -39,28 +44,33 @@ fn flags(at: usize) -> String {
 }
 
 enum Outcome {
-    Ready(Box<Case>),
+    /// One case for each function.
+    Ready(Vec<Case>),
     /// The code of the refusal.
     Refused(String),
     /// The compiler panicked.
     Broken,
 }
 
-fn prepare(program: &Program, file: &Path) -> Outcome {
-    std::fs::write(file, program.text()).unwrap();
-    let run = parse(&program.args(&file.display().to_string()));
+fn prepare(file: &File, path: &Path) -> Outcome {
+    std::fs::write(path, file.text()).unwrap();
+    let run = parse(&file.args(&path.display().to_string()));
     let compiled = std::panic::catch_unwind(|| compile(&run));
     let Ok(compiled) = compiled else {
         return Outcome::Broken;
     };
     match compiled {
         Ok(compiled) => {
-            let bindings = run.operands.into_iter().filter(|o| o.contains('='));
-            Outcome::Ready(Box::new(Case {
-                text: program.text(),
-                compiled,
-                runs: vec![bindings.collect()],
-            }))
+            let cases = file.functions.iter().enumerate();
+            Outcome::Ready(
+                cases
+                    .map(|(at, function)| Case {
+                        function: at,
+                        runs: vec![function.bindings()],
+                        ..Case::new(file.text(), compiled.clone())
+                    })
+                    .collect(),
+            )
         }
         Err(reason) => {
             let code = reason
@@ -81,45 +91,69 @@ fn real_failure(reason: &str) -> bool {
         .any(|code| reason.contains(code))
 }
 
-/// Compiles and runs one program in a process of its own, which may crash.
-fn fails(program: &Program, file: &Path) -> Option<String> {
-    match prepare(program, file) {
+/// Compiles a file and runs its functions, in processes of their own, which may crash.
+fn fails(file: &File, path: &Path) -> Option<String> {
+    match prepare(file, path) {
         Outcome::Ready(_) => {}
         Outcome::Refused(_) => return None,
         Outcome::Broken => return Some("the compiler panics".to_string()),
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
-        .arg("run")
-        .args(program.args(&file.display().to_string()))
-        .arg("--verify")
-        .env("SPARSEC_CFLAGS", flags(0))
-        .env("MALLOC_PERTURB_", "165")
+    let sparsec = || Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    for at in 0..file.functions.len() {
+        let output = sparsec()
+            .arg("run")
+            .args(file.run_args(at, &path.display().to_string()))
+            .arg("--verify")
+            .env("SPARSEC_CFLAGS", flags(0))
+            .env("MALLOC_PERTURB_", "165")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        match output.status.code() {
+            Some(0) => {}
+            Some(_) if !real_failure(&text) => {}
+            Some(_) => return Some(text),
+            None => return Some(format!("the kernel crashes: {}", output.status)),
+        }
+    }
+    if file.functions.len() == 1 || file.cuda {
+        return None;
+    }
+    // Together they may not even compile.
+    let out = path.with_extension("out");
+    let written = sparsec()
+        .args(file.args(&path.display().to_string()))
+        .arg("-o")
+        .arg(&out)
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned()
-        + &String::from_utf8_lossy(&output.stdout);
-    match output.status.code() {
-        Some(0) => None,
-        Some(_) => real_failure(&text).then_some(text),
-        None => Some(format!("the kernel crashes: {}", output.status)),
-    }
+    assert!(written.status.success(), "it was compiled before");
+    let name = path.with_extension("c");
+    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .args(["-fsyntax-only", "-w", "-fopenmp"])
+        .arg(out.join(name.file_name().unwrap()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (!output.status.success()).then_some(text)
 }
 
 /// Shrinks a failure, writes it down and stops the test. `batch` says what went wrong where
 /// alone it does not.
-fn report(seed: u64, program: &Program, folder: &Path, batch: &str) -> ! {
+fn report(seed: u64, drawn: &File, folder: &Path, batch: &str) -> ! {
     let kept = root().join("target/generator");
     std::fs::create_dir_all(&kept).unwrap();
     let file = kept.join(format!("failure{seed}.tc"));
-    let shrunk = shrink::shrink(program, |p| fails(p, &folder.join("shrink.tc")));
+    let shrunk = shrink::shrink(drawn, |f| fails(f, &folder.join("shrink.tc")));
     let (small, reason) =
-        shrunk.unwrap_or_else(|| (program.clone(), format!("only in its batch: {batch}")));
+        shrunk.unwrap_or_else(|| (drawn.clone(), format!("only in its batch: {batch}")));
     let text = small.corpus_file();
     std::fs::write(&file, &text).unwrap();
     panic!(
         "seed {seed}: {reason}\n\n{text}\nwritten to {}; drawn as\n{}",
         file.display(),
-        program.corpus_file()
+        drawn.corpus_file()
     );
 }
 
@@ -154,6 +188,10 @@ fn run_apart(test: &str, usual: u64, cuda: bool) {
     };
     let cases = number(variable).unwrap_or(usual);
     let seed = number("SPARSEC_SEED").unwrap_or(USUAL_SEED);
+    if let Some(folder) = std::env::var_os("SPARSEC_WRITE") {
+        let target = if cuda { "cuda" } else { "c" };
+        return write_cases(seed, cases, cuda, &Path::new(&folder).join(target));
+    }
     if let Some(folder) = std::env::var_os(INNER) {
         return run_cases(seed, cases, cuda, Path::new(&folder));
     }
@@ -188,18 +226,39 @@ fn find_crash(seed: u64, cuda: bool, folder: &Path) {
     let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     for n in 0..start + 4 * BATCH as u64 {
-        let program = draw(&mut maker, &mut rates);
-        if n >= start && fails(&program, &folder.join("case.tc")).is_some() {
-            report(seed, &program, folder, "the kernel crashes");
+        let file = draw(&mut maker, &mut rates);
+        if n >= start && fails(&file, &folder.join("case.tc")).is_some() {
+            report(seed, &file, folder, "the kernel crashes");
         }
     }
     panic!("seed {seed}: the batch that begins at case {start} crashes, its programs alone do not");
 }
 
-fn draw(maker: &mut Maker, rates: &mut Rates) -> Program {
-    let mut program = maker.program();
-    program.schedule = maker.schedule(&program, rates);
-    program
+fn draw(maker: &mut Maker, rates: &mut Rates) -> File {
+    let mut file = maker.file();
+    for at in 0..file.functions.len() {
+        file.functions[at].schedule = maker.schedule(&file, at, rates);
+    }
+    file
+}
+
+/// `SPARSEC_WRITE=folder` writes the cases, as files of the corpus, and runs none; beside each
+/// one with the last command that was refused.
+fn write_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    let mut maker = Maker::new(seed, cuda);
+    let mut rates = Rates::default();
+    for n in 0..cases {
+        let mut file = draw(&mut maker, &mut rates);
+        let write = |name: String, file: &File| {
+            std::fs::write(folder.join(name), file.corpus_file()).unwrap();
+        };
+        write(format!("case{n:05}.tc"), &file);
+        if let Some((at, schedule)) = maker.refused.take() {
+            file.functions[at].schedule = schedule;
+            write(format!("refused{n:05}.tc"), &file);
+        }
+    }
 }
 
 fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
@@ -208,7 +267,7 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut ran, mut bad_data, mut done) = (0, 0, 0);
+    let (mut ran, mut several, mut bad_data, mut done) = (0, 0, 0, 0);
     let cycle = [0, 1, 2].map(flags);
     for flags in cycle.iter().cycle() {
         if done == cases {
@@ -218,18 +277,19 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
             // SAFETY: no other thread of this test reads the environment now.
             unsafe { std::env::set_var("SPARSEC_CFLAGS", flags) };
         }
-        let mut programs = Vec::new();
+        let mut files = Vec::new();
         let mut batch = Vec::new();
         std::fs::write(folder.join("batch"), done.to_string()).unwrap();
-        while batch.len() < BATCH && done < cases {
+        while batch.len() + MOST_FUNCTIONS <= BATCH && done < cases {
             done += 1;
-            let program = draw(&mut maker, &mut rates);
-            match prepare(&program, &folder.join("case.tc")) {
-                Outcome::Ready(case) => {
-                    batch.push(*case);
-                    programs.push(program);
+            let file = draw(&mut maker, &mut rates);
+            match prepare(&file, &folder.join("case.tc")) {
+                Outcome::Ready(cases) => {
+                    several += usize::from(cases.len() > 1);
+                    batch.extend(cases);
+                    files.push(file);
                 }
-                Outcome::Broken => report(seed, &program, folder, "the compiler panics"),
+                Outcome::Broken => report(seed, &file, folder, "the compiler panics"),
                 Outcome::Refused(code) => *refused.entry(code).or_default() += 1,
             }
         }
@@ -243,17 +303,17 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
         if wrong.is_empty() {
             continue;
         }
-        let culprit = programs
+        let culprit = files
             .iter()
-            .find(|p| wrong.iter().any(|w| w.starts_with(&p.text())));
+            .find(|f| wrong.iter().any(|w| w.starts_with(&f.text())));
         match culprit {
-            Some(program) => report(seed, program, folder, &wrong.join("\n")),
+            Some(file) => report(seed, file, folder, &wrong.join("\n")),
             // It does not even compile: which one does not?
             None => {
-                let file = folder.join("case.tc");
-                let alone = programs.iter().find(|p| fails(p, &file).is_some());
-                if let Some(program) = alone {
-                    report(seed, program, folder, &wrong.join("\n"));
+                let path = folder.join("case.tc");
+                let alone = files.iter().find(|f| fails(f, &path).is_some());
+                if let Some(file) = alone {
+                    report(seed, file, folder, &wrong.join("\n"));
                 }
                 panic!("seed {seed}: a batch fails: {}", wrong.join("\n"));
             }
@@ -261,7 +321,7 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     }
     let good = ran - bad_data;
     println!(
-        "{good} of {cases} ran and agree; {bad_data} refused their data; refused: {refused:?}"
+        "{cases} files: {good} functions ran and agree, {several} files hold several; {bad_data} refused their data; refused: {refused:?}"
     );
     let (tried, taken) = rates.total();
     println!("{taken} of {tried} commands taken: {}", rates.text());

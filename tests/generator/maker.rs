@@ -1,9 +1,7 @@
-//! Draws random programs.
+//! Draws random functions.
 
-use crate::program::{Expr, Format, Param, Program, Stmt};
+use crate::program::{Call, Expr, Format, Param, Program, Stmt};
 use sparsec::data::generate::Random;
-
-const VARIABLES: [&str; 5] = ["i", "j", "k", "l", "m"];
 
 /// Extents of dimensions that an affine or gathered subscript reads: large enough for
 /// whole numbers of `uint8` data (0 to 9) and for `2 * i + j + 2` with i, j below 8.
@@ -13,12 +11,14 @@ pub struct Maker {
     random: Random,
     /// The element type of most parameters of the program at hand.
     ty: &'static str,
-    variables: Vec<String>,
-    params: Vec<Param>,
+    pub(crate) variables: Vec<String>,
+    pub(crate) params: Vec<Param>,
     /// Targets so far: name, subscripts.
-    computed: Vec<(String, Vec<String>)>,
+    pub(crate) computed: Vec<(String, Vec<String>)>,
     /// Programs for a GPU.
-    cuda: bool,
+    pub(crate) cuda: bool,
+    /// The last schedule that was refused, of which function of its file.
+    pub refused: Option<(usize, Vec<String>)>,
 }
 
 impl Maker {
@@ -30,6 +30,7 @@ impl Maker {
             params: Vec::new(),
             computed: Vec::new(),
             cuda,
+            refused: None,
         }
     }
 
@@ -70,7 +71,8 @@ impl Maker {
         matches!(self.ty, "double" | "float" | "half" | "bfloat16")
     }
 
-    pub fn program(&mut self) -> Program {
+    /// A function, which may call `others`.
+    pub(crate) fn program(&mut self, name: &str, others: &[Program]) -> Program {
         self.ty = self.pick(&[
             "double",
             "double",
@@ -90,29 +92,23 @@ impl Maker {
             "bfloat16",
             "bool",
         ]);
-        let count = 1 + self.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4]);
-        self.variables = VARIABLES[..count].iter().map(ToString::to_string).collect();
         self.params.clear();
         self.computed.clear();
-        let largest = if count > 3 { 4 } else { 7 };
-        let sizes: Vec<(String, u64)> = self
-            .variables
-            .clone()
-            .iter()
-            .map(|v| {
-                let extent = if self.chance(5) {
-                    0
-                } else if self.chance(10) {
-                    1
-                } else {
-                    1 + self.below(largest) as u64
-                };
-                (v.to_uppercase(), extent)
-            })
-            .collect();
+        let mut calls: Vec<Call> = Vec::new();
+        let mut returned = Vec::new();
+        while !others.is_empty() && calls.len() < 2 && self.chance(60) {
+            let at = self.below(others.len());
+            let results = self.computed.len();
+            calls.push(self.call(&others[at], results));
+        }
+        for result in calls.iter().flat_map(|c| &c.results) {
+            let given = self.params.iter().any(|p| p.name == *result);
+            if given || self.chance(40) {
+                returned.push(result.clone());
+            }
+        }
         let mut stmts = Vec::new();
         let mut formats = Vec::new();
-        let mut returned = Vec::new();
         let statements = self.pick(&[1, 1, 1, 1, 1, 2, 2, 3]);
         for n in 0..statements {
             let name = ["t", "u", "y"][n + 3 - statements].to_string();
@@ -134,13 +130,13 @@ impl Maker {
             stmts.push(stmt);
         }
         let mut program = Program {
-            sizes,
+            name: name.to_string(),
             params: std::mem::take(&mut self.params),
+            calls,
             stmts,
             formats,
             returned,
             schedule: Vec::new(),
-            cuda: self.cuda,
         };
         program.prune();
         program
@@ -309,7 +305,7 @@ impl Maker {
         name
     }
 
-    fn format(&mut self, order: usize) -> Option<Format> {
+    pub(crate) fn format(&mut self, order: usize) -> Option<Format> {
         if order == 0 || self.chance(35) {
             return None;
         }

@@ -3,19 +3,38 @@
 
 use std::fmt::{self, Write as _};
 
+/// One file: functions, the called ones first, and the sizes that all have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    pub functions: Vec<Program>,
+    pub sizes: Vec<(String, u64)>,
+    /// For a GPU; without commands sparsec schedules by itself.
+    pub cuda: bool,
+}
+
 /// One function with its formats, its schedule and the data it runs on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    pub sizes: Vec<(String, u64)>,
+    pub name: String,
     pub params: Vec<Param>,
+    /// They stand before the statements.
+    pub calls: Vec<Call>,
     pub stmts: Vec<Stmt>,
     /// Formats of results and temporaries.
     pub formats: Vec<(String, Format)>,
     /// Names of `stmts` that are returned.
     pub returned: Vec<String>,
     pub schedule: Vec<String>,
-    /// For a GPU; without commands sparsec schedules by itself.
-    pub cuda: bool,
+}
+
+/// `(c0, c1) = g(X0, X1)`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub callee: String,
+    pub args: Vec<String>,
+    pub results: Vec<String>,
+    /// The variables of each result.
+    pub lefts: Vec<Vec<String>>,
 }
 
 /// A parameter; an in-out one has the name of a result.
@@ -158,13 +177,77 @@ impl Stmt {
     }
 }
 
-impl Program {
-    /// The program text.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.results.as_slice() {
+            [one] => f.write_str(one)?,
+            several => write!(f, "({})", several.join(", "))?,
+        }
+        write!(f, " = {}({})", self.callee, self.args.join(", "))
+    }
+}
+
+impl File {
+    /// The file's text.
     pub fn text(&self) -> String {
+        let target = if self.cuda { "cuda" } else { "c" };
+        // A function that is called twice would give its labels twice.
+        let labels = self.functions.len() == 1;
+        let text = |f: &Program| f.text(target, labels);
+        self.functions.iter().map(text).collect()
+    }
+
+    /// The arguments of `sparsec run` for it, but for data.
+    pub fn args(&self, file: &str) -> Vec<String> {
+        let mut args = vec![file.to_string()];
+        for (name, value) in &self.sizes {
+            // A size that nothing has cannot be fixed.
+            if self.functions.iter().any(|f| f.has_size(name)) {
+                args.push("--size".to_string());
+                args.push(format!("{name}={value}"));
+            }
+        }
+        if self.cuda {
+            args.extend(["--target".to_string(), "cuda".to_string()]);
+        }
+        args
+    }
+
+    /// The arguments that run one of its functions.
+    pub fn run_args(&self, at: usize, file: &str) -> Vec<String> {
+        let function = &self.functions[at];
+        let mut args = vec![file.to_string()];
+        if self.functions.len() > 1 {
+            args.splice(0..0, ["--def".to_string(), function.name.clone()]);
+        }
+        args.extend(function.bindings());
+        let mut common = self.args(file).into_iter().skip(1);
+        while let (Some(name), Some(value)) = (common.next(), common.next()) {
+            let size = value.split('=').next().unwrap_or_default();
+            if name != "--size" || function.has_size(size) {
+                args.extend([name, value]);
+            }
+        }
+        args
+    }
+
+    /// The file as one of the corpus.
+    pub fn corpus_file(&self) -> String {
+        let mut out = String::new();
+        for at in 0..self.functions.len() {
+            let mut args = self.run_args(at, "");
+            args.retain(|arg| !arg.is_empty());
+            let _ = writeln!(out, "# run: {}", args.join(" "));
+        }
+        out + &self.text()
+    }
+}
+
+impl Program {
+    /// The function with its formats and its schedule.
+    fn text(&self, target: &str, labels: bool) -> String {
         let params: Vec<String> = self
-            .params
-            .iter()
-            .filter(|p| !self.returned.contains(&p.name))
+            .formals()
             .map(|p| {
                 if p.dims.is_empty() {
                     format!("{} {}", p.ty, p.name)
@@ -174,12 +257,21 @@ impl Program {
             })
             .collect();
         let mut out = format!(
-            "def f({}) -> ({}) {{\n",
+            "def {}({}) -> ({}) {{\n",
+            self.name,
             params.join(", "),
             self.returned.join(", ")
         );
+        for call in &self.calls {
+            let _ = writeln!(out, "  {call}");
+        }
         for (n, stmt) in self.stmts.iter().enumerate() {
-            let _ = writeln!(out, "  S{n}: {stmt}");
+            let label = if labels {
+                format!("S{n}: ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(out, "  {label}{stmt}");
         }
         out.push_str("}\n");
         let own = self
@@ -191,48 +283,59 @@ impl Program {
             .map(|(name, format)| format!("  {name}: {format}"))
             .collect();
         if !formats.is_empty() {
-            let _ = writeln!(out, "format f {{\n{}\n}}", formats.join(",\n"));
+            let _ = writeln!(out, "format {} {{\n{}\n}}", self.name, formats.join(",\n"));
         }
         if !self.schedule.is_empty() {
-            let target = if self.cuda { "cuda" } else { "c" };
             let commands = self.schedule.join("  ");
-            let _ = writeln!(out, "schedule f for {target} {{ {commands} }}");
+            let name = &self.name;
+            let _ = writeln!(out, "schedule {name} for {target} {{ {commands} }}");
         }
         out
     }
 
-    /// The arguments of `sparsec run` for it.
-    pub fn args(&self, file: &str) -> Vec<String> {
-        let mut args = vec![file.to_string()];
-        for p in &self.params {
-            args.push(format!("{}={}", p.name, p.data));
-        }
-        for (name, value) in &self.sizes {
-            // A size that nothing has cannot be fixed.
-            if self.params.iter().any(|p| p.dims.contains(name)) {
-                args.push("--size".to_string());
-                args.push(format!("{name}={value}"));
-            }
-        }
-        if self.cuda {
-            args.extend(["--target".to_string(), "cuda".to_string()]);
-        }
-        args
+    /// The parameters that a call of it names.
+    pub fn formals(&self) -> impl Iterator<Item = &Param> {
+        let formal = |p: &&Param| !self.returned.contains(&p.name);
+        self.params.iter().filter(formal)
     }
 
-    /// The program as a file of the corpus.
-    pub fn corpus_file(&self) -> String {
-        let args = self.args("");
-        format!("# run: {}\n{}", args[1..].join(" "), self.text())
+    /// The data of its parameters, as the command line has them.
+    pub fn bindings(&self) -> Vec<String> {
+        let binding = |p: &Param| format!("{}={}", p.name, p.data);
+        self.params.iter().map(binding).collect()
+    }
+
+    /// The variables of a result, made here or by what it calls.
+    pub fn left_of(&self, result: &str) -> Vec<String> {
+        let made = self.stmts.iter().map(|s| (&s.target, &s.left));
+        let mut all = made.chain(
+            self.calls
+                .iter()
+                .flat_map(|c| c.results.iter().zip(&c.lefts)),
+        );
+        let found = all.find(|(name, _)| *name == result);
+        found.map(|(_, left)| left.clone()).unwrap_or_default()
+    }
+
+    fn has_size(&self, name: &str) -> bool {
+        let mut dims = self.params.iter().flat_map(|p| &p.dims);
+        dims.any(|dim| dim == name)
     }
 
     /// Drops what no statement mentions.
     pub fn prune(&mut self) {
-        let stmts = &self.stmts;
-        let mentioned = |name: &String| stmts.iter().any(|s| s.mentions(name));
+        let (stmts, calls) = (&self.stmts, &self.calls);
+        let called = |name: &String| {
+            let mut all = calls.iter().flat_map(|c| c.args.iter().chain(&c.results));
+            all.any(|n| n == name)
+        };
+        let mentioned = |name: &String| called(name) || stmts.iter().any(|s| s.mentions(name));
         self.params.retain(|p| mentioned(&p.name));
         self.formats.retain(|(name, _)| mentioned(name));
-        self.returned
-            .retain(|name| stmts.iter().any(|s| s.target == *name));
+        let made = |name: &String| {
+            let given = calls.iter().any(|c| c.results.contains(name));
+            given || stmts.iter().any(|s| s.target == *name)
+        };
+        self.returned.retain(made);
     }
 }

@@ -2,7 +2,7 @@
 //! refuses is left out and counted, one that it takes must not change the result.
 
 use crate::maker::Maker;
-use crate::program::Program;
+use crate::program::{File, Program};
 use sparsec::diagnostic::Sources;
 use sparsec::graph::Graph;
 use sparsec::loops::device;
@@ -44,13 +44,17 @@ impl Rates {
     }
 }
 
-/// The graph of a program before any schedule.
-fn graph(program: &Program) -> Option<Graph> {
+/// The graph of a function before any schedule.
+fn graph(file: &File, name: &str) -> Option<Graph> {
     let mut sources = Sources::default();
-    let text = program.text();
+    let text = file.text();
     let file = sources.add("case.tc", &text);
     let ast = syntax::parse(file, &text).ok()?;
-    let resolved = program::resolve(&[ast], &program::Options::default()).ok()?;
+    let options = program::Options {
+        def: Some(name.to_string()),
+        ..program::Options::default()
+    };
+    let resolved = program::resolve(&[ast], &options).ok()?;
     Graph::build(&Rc::new(resolved.program.functions[0].clone())).ok()
 }
 
@@ -99,17 +103,33 @@ fn loops(graph: &Graph) -> Vec<String> {
 }
 
 impl Maker {
-    /// Commands that the compiler takes one after another.
-    pub fn schedule(&mut self, program: &Program, rates: &mut Rates) -> Vec<String> {
-        let Some(mut graph) = graph(program) else {
+    /// Commands for a function that the compiler takes one after another.
+    pub fn schedule(&mut self, file: &File, at: usize, rates: &mut Rates) -> Vec<String> {
+        let program = &file.functions[at];
+        let Some(mut graph) = graph(file, &program.name) else {
             return Vec::new();
         };
         let mut known = Vec::new();
         for stmt in &program.stmts {
             stmt.right.accesses(&mut known);
         }
+        for call in &program.calls {
+            let callee = file.functions.iter().find(|f| f.name == call.callee);
+            if let Some(callee) = callee {
+                let mut inner = Vec::new();
+                for stmt in &callee.stmts {
+                    stmt.right.accesses(&mut inner);
+                }
+                for (param, arg) in callee.formals().zip(&call.args) {
+                    let read = inner.iter().filter(|(name, _)| *name == param.name);
+                    known.extend(read.map(|(_, subscripts)| (arg.clone(), subscripts.clone())));
+                }
+            }
+        }
         let mut out = Vec::new();
-        let cuda = program.cuda;
+        let cuda = file.cuda;
+        // Statements of called functions come first.
+        let first = graph.function.stmts.len() - program.stmts.len();
         let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
         // Units for all loops: blocks in blocks, beside each other, around threads.
         let shared_out = self.chance(30);
@@ -119,7 +139,7 @@ impl Maker {
                 break;
             }
             let parallel = n * 3 > tries * 2;
-            let (name, command) = self.command(n, &loops, &known, program, parallel);
+            let (name, command) = self.command(n, &loops, &known, program, first, parallel);
             let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
             let Ok(next) = next else {
                 // Compiling it will show the fault.
@@ -130,6 +150,8 @@ impl Maker {
             if let Some(next) = next {
                 graph = next;
                 out.push(command);
+            } else {
+                self.refused = Some((at, [out.as_slice(), &[command]].concat()));
             }
         }
         if shared_out {
@@ -166,13 +188,15 @@ impl Maker {
         out
     }
 
-    /// A command over some of the loops, right or wrong.
+    /// A command over some of the loops, right or wrong. The function's own statements are
+    /// called S and their number from `first` on.
     fn command(
         &mut self,
         n: usize,
         loops: &[String],
         accesses: &[(String, Vec<String>)],
         program: &Program,
+        first: usize,
         parallel: bool,
     ) -> (&'static str, String) {
         let any = |maker: &mut Maker| loops[maker.below(loops.len())].clone();
@@ -192,7 +216,7 @@ impl Maker {
         };
         let dynamic = program.stmts.iter().enumerate().find_map(|(at, stmt)| {
             let (var, _) = stmt.ranges.iter().find(|r| r.1.contains('('))?;
-            let labelled = format!("S{at}.{var}");
+            let labelled = format!("S{}.{var}", first + at);
             [labelled, var.clone()]
                 .into_iter()
                 .find(|name| loops.contains(name))
@@ -203,7 +227,7 @@ impl Maker {
         });
         if let Some((result, _)) = follows
             && n == 0
-            && !program.cuda
+            && !self.cuda
             && self.chance(40)
         {
             return ("assemble", format!("assemble({result}, once)"));
@@ -246,11 +270,7 @@ impl Maker {
                 let a = format!("{tensor}({})", vars.join(","));
                 // Tiles whose ends rows cross, whoever has them.
                 let race = self.pick(&["Atomics", "Temporary"]);
-                let unit = if program.cuda {
-                    "GPUThread"
-                } else {
-                    "CPUThread"
-                };
+                let unit = if self.cuda { "GPUThread" } else { "CPUThread" };
                 let tiles = format!(
                     "{fuses}pos({fused}, p{n}, {a}) \
                      split(p{n}, a{n}, b{n}, {factor}) parallelize(a{n}, {unit}, {race})"
@@ -306,7 +326,7 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
             }
-            87 if !program.cuda && self.chance(50) => {
+            87 if !self.cuda && self.chance(50) => {
                 let stored: Vec<&String> = program.formats.iter().map(|(name, _)| name).collect();
                 let result = match stored.len() {
                     0 => &program.stmts[0].target,
@@ -314,7 +334,7 @@ impl Maker {
                 };
                 ("assemble", format!("assemble({result}, once)"))
             }
-            86..=87 if !program.cuda => {
+            86..=87 if !self.cuda => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();
                 let ahead = self.pick(&[1, 8, 512]);
                 ("prefetch", format!("prefetch({tensor}, {i}, {ahead})"))
@@ -365,10 +385,10 @@ impl Maker {
             }
             90..=91 if program.stmts.len() > 1 => {
                 let at = self.below(program.stmts.len() - 1);
-                let (first, second) = (&program.stmts[at], &program.stmts[at + 1]);
-                let common = first.left.iter().find(|v| second.left.contains(v));
+                let (one, other) = (&program.stmts[at], &program.stmts[at + 1]);
+                let common = one.left.iter().find(|v| other.left.contains(v));
                 let any = i.rsplit('.').next().unwrap_or(&i).to_string();
-                let same = first.left.iter().zip(&second.left);
+                let same = one.left.iter().zip(&other.left);
                 let prefix: Vec<String> = same
                     .take_while(|(a, b)| a == b)
                     .map(|(a, _)| a.clone())
@@ -378,6 +398,7 @@ impl Maker {
                 } else {
                     common.cloned().unwrap_or(any)
                 };
+                let at = first + at;
                 ("join", format!("join(S{at}, S{}, {vars})", at + 1))
             }
             90..=91 => {
@@ -398,7 +419,7 @@ impl Maker {
                 }
                 // Other threads stage an element than those that read it.
                 let piece = 2 + self.below(4);
-                let shared = if program.cuda {
+                let shared = if self.cuda {
                     format!(
                         " parallelize(x{n}, GPUThread, NoRaces) parallelize(b{n}, GPUThread, NoRaces)"
                     )
@@ -411,7 +432,7 @@ impl Maker {
             }
             92..=95 => ("unroll", format!("unroll({i}, {factor})")),
             _ => {
-                let (unit, race) = if program.cuda {
+                let (unit, race) = if self.cuda {
                     self.pick(&[
                         ("GPUBlock", "NoRaces"),
                         ("GPUBlock", "Atomics"),

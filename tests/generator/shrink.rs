@@ -1,21 +1,18 @@
 //! Smaller programs that fail in the same way.
 
-use crate::program::{Expr, Program};
+use crate::program::{Expr, File, Program};
 
 /// Kernels compiled at most while one failure is shrunk.
 const TRIES: usize = 400;
 
-/// The smallest program found on which `fails` still gives a reason.
-pub fn shrink(
-    program: &Program,
-    fails: impl Fn(&Program) -> Option<String>,
-) -> Option<(Program, String)> {
-    let mut best = program.clone();
+/// The smallest file found on which `fails` still gives a reason.
+pub fn shrink(file: &File, fails: impl Fn(&File) -> Option<String>) -> Option<(File, String)> {
+    let mut best = file.clone();
     let mut reason = fails(&best)?;
     let mut tries = 0;
     'again: while tries < TRIES {
-        for mut next in smaller(&best) {
-            next.prune();
+        for mut next in smaller_files(&best) {
+            next.functions.iter_mut().for_each(Program::prune);
             if next == best {
                 continue;
             }
@@ -31,6 +28,34 @@ pub fn shrink(
     Some((best, reason))
 }
 
+/// One step smaller: without a function that no other needs, with a smaller one, on less data.
+fn smaller_files(file: &File) -> Vec<File> {
+    let mut out = Vec::new();
+    for (at, function) in file.functions.iter().enumerate() {
+        let mut calls = file.functions.iter().flat_map(|f| &f.calls);
+        if file.functions.len() > 1 && calls.all(|c| c.callee != function.name) {
+            let mut next = file.clone();
+            next.functions.remove(at);
+            out.push(next);
+        }
+    }
+    for (at, function) in file.functions.iter().enumerate() {
+        for small in smaller(function) {
+            let mut next = file.clone();
+            next.functions[at] = small;
+            out.push(next);
+        }
+    }
+    for at in 0..file.sizes.len() {
+        for extent in [file.sizes[at].1.min(1), file.sizes[at].1.saturating_sub(1)] {
+            let mut next = file.clone();
+            next.sizes[at].1 = extent;
+            out.push(next);
+        }
+    }
+    out
+}
+
 /// One step smaller, the large steps first.
 fn smaller(program: &Program) -> Vec<Program> {
     let mut out = Vec::new();
@@ -43,6 +68,11 @@ fn smaller(program: &Program) -> Vec<Program> {
     for at in 0..program.schedule.len() {
         push(&|p| {
             p.schedule.remove(at);
+        });
+    }
+    for at in 0..program.calls.len() {
+        push(&|p| {
+            p.calls.remove(at);
         });
     }
     for at in 0..program.stmts.len() {
@@ -98,10 +128,6 @@ fn smaller(program: &Program) -> Vec<Program> {
         push(&|p| {
             p.formats.remove(at);
         });
-    }
-    for at in 0..program.sizes.len() {
-        push(&|p| p.sizes[at].1 = p.sizes[at].1.min(1));
-        push(&|p| p.sizes[at].1 = p.sizes[at].1.saturating_sub(1));
     }
     out
 }

@@ -64,9 +64,8 @@ pub fn case(
         .collect();
     match compile(&run) {
         Ok(compiled) => Some(Case {
-            text: all.join(" "),
-            compiled,
             runs: runs(bindings),
+            ..Case::new(all.join(" "), compiled)
         }),
         // A schedule on the command line is for one target.
         Err(reason) if !target.is_empty() && reason.contains("the target is a GPU") => None,

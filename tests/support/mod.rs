@@ -17,6 +17,7 @@ use sparsec::driver::{
 };
 use sparsec::emit::watch::Watching;
 use sparsec::loops::ir::Kernel;
+use sparsec::program::ir::Function;
 use sparsec::target::Target;
 use std::path::{Path, PathBuf};
 
@@ -119,12 +120,30 @@ pub fn brief(failure: &Failure) -> String {
     }
 }
 
-/// A compiled program with the data it is to run on.
+/// A function of a compiled program with the data it is to run on.
 pub struct Case {
     pub text: String,
     pub compiled: Compiled,
+    /// Which function: where there are several, each has a case, one after another.
+    pub function: usize,
     /// One list of bindings for each run.
     pub runs: Vec<Vec<String>>,
+}
+
+impl Case {
+    /// The first function, on no data.
+    pub fn new(text: String, compiled: Compiled) -> Self {
+        Case {
+            text,
+            compiled,
+            function: 0,
+            runs: Vec::new(),
+        }
+    }
+
+    fn checked(&self) -> &Function {
+        &self.compiled.program.functions[self.function]
+    }
 }
 
 /// Compiles the program of a command line.
@@ -205,11 +224,16 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
     wrong
 }
 
-/// The first kernel of each case, under a name of its own.
+/// The kernel of each case, under a name of its own; those of one program keep their names
+/// behind one of the program, so that they clash as they would by themselves.
 pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
-    let named = |(at, case): (usize, &Case)| Kernel {
-        name: format!("case{at}"),
-        ..case.compiled.kernels[0].clone()
+    let named = |(at, case): (usize, &Case)| {
+        let kernel = case.compiled.kernels[case.function].clone();
+        let name = match case.compiled.kernels.len() {
+            1 => format!("case{at}"),
+            _ => format!("case{}_{}", at - case.function, kernel.name),
+        };
+        Kernel { name, ..kernel }
     };
     cases.iter().enumerate().map(named).collect()
 }
@@ -234,7 +258,7 @@ pub fn check_with(
     data: &[String],
     limit: i64,
 ) -> Result<Findings, String> {
-    let function = &case.compiled.program.functions[0];
+    let function = case.checked();
     let mut sources = Sources::default();
     bind::bind(function, data, &mut sources)
         .and_then(|bound| checker.check(at, kernel, function, &bound, limit))
@@ -269,7 +293,7 @@ fn run_one(
     data: &[String],
 ) -> Result<(), String> {
     let mut sources = Sources::default();
-    let function = &case.compiled.program.functions[0];
+    let function = case.checked();
     let outcome = bind::bind(function, data, &mut sources)
         .and_then(|bound| {
             let outcome = run::run(library, at, kernel, function, &bound, None)?;

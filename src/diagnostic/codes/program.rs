@@ -26,7 +26,8 @@ results of a function, a scalar parameter and a size, or ranges of one variable:
 
     def f(int N, double(N) x) -> (y) { ... }     # the size N comes with x
 
-Rename one of them; sizes need no parameter of their own.";
+Rename one of them; sizes need no parameter of their own. Functions of a file also differ from
+what is written with them: `f` brings `f_raw`, `f_check`, `f_device` and others along.";
     UNKNOWN_TYPE = "E0204", "an element type that is not known",
 "    def f(real(N) x) -> (y) { ... }
 

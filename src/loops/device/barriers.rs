@@ -120,18 +120,7 @@ impl Launch<'_> {
             fixed: &|array| self.kernel.array(array).storage == Storage::Input,
             together,
         };
-        !settled(&old.touch, &new.touch)
-            && effects::meet(
-                &old.touch,
-                &new.touch,
-                &Who::Thread(self.shape.all_threads()),
-                facts,
-            )
+        let threads = Who::Thread(self.shape.all_threads());
+        effects::meet(&old.touch, &new.touch, &threads, facts)
     }
-}
-
-/// Lowering has settled who updates what: a row that lies wholly in a tile is updated plainly,
-/// what tiles share atomically, by the same statement.
-fn settled(a: &Touch, b: &Touch) -> bool {
-    a.write && b.write && (a.atomic || b.atomic) && a.index.is_some() && a.index == b.index
 }
