@@ -4,7 +4,8 @@
 //! * only mutable variables are assigned;
 //! * operands of arithmetic and comparisons have one type, conditions are `Bool`,
 //!   indices and bounds are `I64`;
-//! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector.
+//! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector;
+//! * what appends stands in no other statement, and nothing grows but in the rooms that it has.
 
 use super::interface::Arg;
 use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
@@ -21,6 +22,8 @@ pub fn verify(kernel: &Kernel) -> Vec<String> {
             visible: BTreeSet::new(),
             parallel: false,
             lanes: false,
+            depth: 0,
+            rooms: BTreeSet::new(),
             found: Vec::new(),
         };
         verifier
@@ -46,6 +49,10 @@ struct Verifier<'k> {
     visible: BTreeSet<VarId>,
     parallel: bool,
     lanes: bool,
+    /// How many lists of statements are around.
+    depth: u32,
+    /// Capacities of the region around.
+    rooms: BTreeSet<VarId>,
     found: Vec<String>,
 }
 
@@ -68,9 +75,11 @@ impl Verifier<'_> {
 
     fn stmts(&mut self, body: &[Stmt]) {
         let outer = self.visible.clone();
+        self.depth += 1;
         for stmt in body {
             self.stmt(stmt);
         }
+        self.depth -= 1;
         self.visible = outer;
     }
 
@@ -164,11 +173,23 @@ impl Verifier<'_> {
                 self.index(count);
                 self.check(serial, || "an allocation in a parallel loop".to_string());
             }
-            Stmt::Grow {
-                capacity, needed, ..
-            } => {
+            Stmt::Append { rooms, body } => {
+                let top = self.depth == 1;
+                self.check(top, || {
+                    "a region that appends stands inside of another statement".to_string()
+                });
+                let outer = (self.visible.clone(), self.rooms.clone());
+                for room in rooms {
+                    self.declare(room.capacity);
+                    self.rooms.insert(room.capacity);
+                }
+                self.stmts(body);
+                (self.visible, self.rooms) = outer;
+            }
+            Stmt::Grow { capacity, needed } => {
                 self.index(needed);
-                self.used(*capacity);
+                let (known, name) = (self.rooms.contains(capacity), self.name(*capacity));
+                self.check(known, || format!("no region around has the room `{name}`"));
                 self.check(serial, || "an array grows in a parallel loop".to_string());
             }
             Stmt::Fill {
