@@ -52,7 +52,7 @@ impl<'k> Host<'k> {
         let mut found = Vec::new();
         visit::stmts(&self.kernel.body, &mut |s| {
             if let Stmt::Device(Device::Retry(retry)) = s {
-                found.extend(retry.groups.iter().flat_map(|(_, arrays)| arrays.clone()));
+                found.extend(retry.rooms.iter().flat_map(|room| room.arrays.clone()));
             }
         });
         found
@@ -322,6 +322,7 @@ impl<'k> Host<'k> {
             Stmt::Assign { .. }
             | Stmt::Store { .. }
             | Stmt::While { .. }
+            | Stmt::Append { .. }
             | Stmt::Grow { .. }
             | Stmt::Declare { .. }
             | Stmt::Slice { .. }
@@ -388,9 +389,9 @@ impl<'k> Host<'k> {
         self.printer.line("for (;;) {");
         self.printer.indent += 1;
         let mut fits = Vec::new();
-        for (at, (capacity, arrays)) in retry.groups.iter().enumerate() {
-            let capacity = self.printer.var(*capacity).to_string();
-            for &array in arrays {
+        for (at, room) in retry.rooms.iter().enumerate() {
+            let capacity = self.printer.var(room.capacity).to_string();
+            for &array in &room.arrays {
                 let name = self.printer.array(array).to_string();
                 self.printer.line(&format!(
                     "SPARSEC_TRY(memory->resize((void **)&{name}, {capacity}, sizeof *{name}));"
@@ -399,7 +400,7 @@ impl<'k> Host<'k> {
             fits.push(format!("needed[{at}] <= {capacity}"));
         }
         self.stmts(&retry.body);
-        let count = retry.groups.len() + 1;
+        let count = retry.rooms.len() + 1;
         let needs = self.printer.array(retry.needs).to_string();
         self.printer.line(&format!("int64_t needed[{count}];"));
         self.printer.line(&format!(
@@ -410,8 +411,8 @@ impl<'k> Host<'k> {
             .line(&format!("if (needed[{last}]) return (int)needed[{last}];"));
         self.printer
             .line(&format!("if ({}) break;", fits.join(" && ")));
-        for (at, (capacity, _)) in retry.groups.iter().enumerate() {
-            let capacity = self.printer.var(*capacity).to_string();
+        for (at, room) in retry.rooms.iter().enumerate() {
+            let capacity = self.printer.var(room.capacity).to_string();
             self.printer.line(&format!(
                 "{capacity} = sparsec_max_int64({capacity}, needed[{at}]);"
             ));

@@ -4,7 +4,7 @@ use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::{ArrayId, Kernel, Stmt, Storage, VarId};
+use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
@@ -24,6 +24,8 @@ pub(super) struct Printer<'k> {
     pub(super) lanes: Option<Lanes>,
     /// Accesses are reported to a checker.
     pub(super) watch: Option<Watch<'k>>,
+    /// What grows in the statements at hand.
+    pub(super) rooms: Vec<Room>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -65,6 +67,7 @@ impl<'k> Printer<'k> {
             part: Part::Body,
             lanes: None,
             watch: None,
+            rooms: Vec::new(),
             fallible: false,
         }
     }
@@ -121,7 +124,7 @@ impl<'k> Printer<'k> {
         visit::stmts(body, &mut |s| {
             self.fallible |= matches!(
                 s,
-                Stmt::Alloc { .. } | Stmt::Grow { .. } | Stmt::FailIf { .. }
+                Stmt::Alloc { .. } | Stmt::Append { .. } | Stmt::FailIf { .. }
             );
         });
         let mut owned: Vec<ArrayId> = Vec::new();

@@ -2,10 +2,39 @@
 
 use super::kernel::Printer;
 use crate::loops::build as b;
-use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, ScalarType, VarId};
+use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, Room, ScalarType, VarId};
+
+/// Elements that growing arrays have room for at first. They are never NULL, also where
+/// nothing is ever appended.
+const FIRST_ROOM: u32 = 16;
 
 impl Printer<'_> {
-    pub(super) fn grow(&mut self, arrays: &[ArrayId], capacity: VarId, needed: &Expr) {
+    pub(super) fn alloc(&mut self, array: ArrayId, count: &str, zeroed: bool) {
+        let name = self.array(array).to_string();
+        let call = if zeroed {
+            format!("sparsec_zeroed({count}, sizeof *{name})")
+        } else {
+            format!("sparsec_resize(NULL, {count}, sizeof *{name})")
+        };
+        self.line(&format!("{name} = {call};"));
+        self.line(&format!("SPARSEC_NEED({name});"));
+    }
+
+    /// The room that there is before anything is appended.
+    pub(super) fn first_rooms(&mut self, rooms: &[Room]) {
+        for room in rooms {
+            let capacity = self.declare(room.capacity);
+            let born = self.born_var(room.capacity);
+            self.line(&format!("int64_t {capacity} = {FIRST_ROOM};{born}"));
+            for &array in &room.arrays {
+                self.alloc(array, &capacity, false);
+            }
+        }
+    }
+
+    pub(super) fn grow(&mut self, capacity: VarId, needed: &Expr) {
+        let grown = self.rooms.iter().find(|room| room.capacity == capacity);
+        let arrays = grown.map_or(Vec::new(), |room| room.arrays.clone());
         let room = self.var(capacity).to_string();
         // `p + 1 > capacity` as one writes it.
         let full = if let ExprKind::Binary(BinaryOp::Add, p, one) = &needed.kind
@@ -21,7 +50,7 @@ impl Printer<'_> {
         self.line(&format!(
             "{room} = sparsec_next_capacity({room}, {needed});"
         ));
-        for &array in arrays {
+        for array in arrays {
             let name = self.array(array).to_string();
             self.line(&format!("SPARSEC_RESIZE({name}, {room});"));
         }

@@ -141,21 +141,17 @@ impl Printer<'_> {
                 count,
                 zeroed,
             } => {
-                let name = self.array(*array).to_string();
                 let count = self.expr(count);
-                let call = if *zeroed {
-                    format!("sparsec_zeroed({count}, sizeof *{name})")
-                } else {
-                    format!("sparsec_resize(NULL, {count}, sizeof *{name})")
-                };
-                self.line(&format!("{name} = {call};"));
-                self.line(&format!("SPARSEC_NEED({name});"));
+                self.alloc(*array, &count, *zeroed);
             }
-            Stmt::Grow {
-                arrays,
-                capacity,
-                needed,
-            } => self.grow(arrays, *capacity, needed),
+            Stmt::Append { rooms, body } => {
+                self.first_rooms(rooms);
+                // Without a block of its own: what it makes is handed over at the end.
+                let around = std::mem::replace(&mut self.rooms, rooms.clone());
+                self.stmts(body);
+                self.rooms = around;
+            }
+            Stmt::Grow { capacity, needed } => self.grow(*capacity, needed),
             Stmt::Declare { array, count } => {
                 let elem = self.kernel.array(*array);
                 let shared = if elem.storage == Storage::Shared {

@@ -213,10 +213,16 @@ pub enum Stmt {
         count: Expr,
         zeroed: bool,
     },
-    /// Makes room for `needed` elements in all of `arrays` (at least doubling),
-    /// whose common capacity is the mutable variable `capacity`.
+    /// The statements of `body` append to results, which are whole behind it. It stands in no
+    /// loop and no test. Whoever runs it decides how there is room: C allocates while it goes
+    /// on, a GPU runs it again where room was too small.
+    Append {
+        rooms: Vec<Room>,
+        body: Vec<Stmt>,
+    },
+    /// Inside of an [`Stmt::Append`]: the arrays of the room with this capacity have room for
+    /// `needed` elements from here on.
     Grow {
-        arrays: Vec<ArrayId>,
         capacity: VarId,
         needed: Expr,
     },
@@ -272,6 +278,14 @@ pub enum Stmt {
     /// What only a GPU's program has.
     Device(Device),
     Comment(String),
+}
+
+/// Arrays that grow together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many elements they have room for: a mutable variable, declared by the region.
+    pub capacity: VarId,
+    pub arrays: Vec<ArrayId>,
 }
 
 /// Codes a kernel can return; the runtime header names them.

@@ -2,7 +2,7 @@
 //! ([`super::visit`]) and every question about names follows.
 
 use super::device::ir::{ReduceScope, Retry};
-use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Run, Stmt, VarId};
+use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Room, Run, Stmt, VarId};
 
 /// A part of a statement.
 #[derive(Debug)]
@@ -129,16 +129,18 @@ macro_rules! operands {
                 $f($operand::Expr(count));
                 $f($operand::Array(array, ArrayUse::Alloc));
             }
-            Stmt::Grow {
-                arrays,
-                capacity,
-                needed,
-            } => {
+            Stmt::Append { rooms, body } => {
+                for Room { capacity, arrays } in rooms {
+                    $f($operand::Var(capacity, VarUse::Declare));
+                    for array in arrays {
+                        $f($operand::Array(array, ArrayUse::Grow));
+                    }
+                }
+                $f($operand::Body(body));
+            }
+            Stmt::Grow { capacity, needed } => {
                 $f($operand::Expr(needed));
                 $f($operand::Var(capacity, VarUse::Update));
-                for array in arrays {
-                    $f($operand::Array(array, ArrayUse::Grow));
-                }
             }
             Stmt::Declare { array, count: _ } => $f($operand::Array(array, ArrayUse::Declare)),
             Stmt::Slice { array, of, offset } => {
@@ -189,12 +191,8 @@ macro_rules! operands {
                 }
                 $f($operand::Body(body));
             }
-            Stmt::Device(Device::Retry(Retry {
-                groups,
-                needs,
-                body,
-            })) => {
-                for (capacity, arrays) in groups {
+            Stmt::Device(Device::Retry(Retry { rooms, needs, body })) => {
+                for Room { capacity, arrays } in rooms {
                     $f($operand::Var(capacity, VarUse::Update));
                     for array in arrays {
                         $f($operand::Array(array, ArrayUse::Grow));
@@ -239,13 +237,13 @@ impl Stmt {
         operands!(self, OperandMut, f);
     }
 
-    /// The variable that the statement declares.
+    /// The variables that the statement declares, not those that nested ones do.
     #[must_use]
-    pub fn declares(&self) -> Option<VarId> {
-        let mut found = None;
+    pub fn declares(&self) -> Vec<VarId> {
+        let mut found = Vec::new();
         self.operands(&mut |operand| {
             if let Operand::Var(var, VarUse::Declare) = operand {
-                found = Some(*var);
+                found.push(*var);
             }
         });
         found

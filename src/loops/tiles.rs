@@ -184,7 +184,7 @@ impl Splitter<'_> {
 /// Whether a statement after `last` uses what those from `first` on declare.
 fn used_after(body: &[Stmt], first: usize, last: usize) -> bool {
     let own = &body[first..=last];
-    let vars: BTreeSet<VarId> = own.iter().filter_map(Stmt::declares).collect();
+    let vars: BTreeSet<VarId> = own.iter().flat_map(Stmt::declares).collect();
     let arrays: BTreeSet<ArrayId> = own.iter().filter_map(Stmt::declares_array).collect();
     let rest = &body[last + 1..];
     let used: BTreeSet<VarId> = &visit::read_vars(rest) | &visit::changed(rest);

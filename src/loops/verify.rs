@@ -4,7 +4,8 @@
 //! * only mutable variables are assigned;
 //! * operands of arithmetic and comparisons have one type, conditions are `Bool`,
 //!   indices and bounds are `I64`;
-//! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector.
+//! * nothing fails or grows inside a parallel loop, nothing takes turns in lanes of a vector;
+//! * what appends stands in no other statement, and nothing grows but in the rooms that it has.
 
 use super::interface::Arg;
 use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
@@ -38,6 +39,8 @@ pub fn violations(kernel: &Kernel) -> Vec<Violation> {
             lanes: false,
             count,
             at: count,
+            depth: 0,
+            rooms: BTreeSet::new(),
             found: Vec::new(),
         };
         verifier
@@ -67,6 +70,10 @@ struct Verifier<'k> {
     /// Statements so far, and the one at hand.
     count: usize,
     at: usize,
+    /// How many lists of statements are around.
+    depth: u32,
+    /// Capacities of the region around.
+    rooms: BTreeSet<VarId>,
     found: Vec<Violation>,
 }
 
@@ -92,12 +99,14 @@ impl Verifier<'_> {
 
     fn stmts(&mut self, body: &[Stmt]) {
         let (outer, around) = (self.visible.clone(), self.at);
+        self.depth += 1;
         for stmt in body {
             self.at = self.count;
             self.count += 1;
             self.stmt(stmt);
         }
         self.at = around;
+        self.depth -= 1;
         self.visible = outer;
     }
 
@@ -191,11 +200,23 @@ impl Verifier<'_> {
                 self.index(count);
                 self.check(serial, || "an allocation in a parallel loop".to_string());
             }
-            Stmt::Grow {
-                capacity, needed, ..
-            } => {
+            Stmt::Append { rooms, body } => {
+                let top = self.depth == 1;
+                self.check(top, || {
+                    "a region that appends stands inside of another statement".to_string()
+                });
+                let outer = (self.visible.clone(), self.rooms.clone());
+                for room in rooms {
+                    self.declare(room.capacity);
+                    self.rooms.insert(room.capacity);
+                }
+                self.stmts(body);
+                (self.visible, self.rooms) = outer;
+            }
+            Stmt::Grow { capacity, needed } => {
                 self.index(needed);
-                self.used(*capacity);
+                let (known, name) = (self.rooms.contains(capacity), self.name(*capacity));
+                self.check(known, || format!("no region around has the room `{name}`"));
                 self.check(serial, || "an array grows in a parallel loop".to_string());
             }
             Stmt::Fill {

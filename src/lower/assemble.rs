@@ -67,19 +67,12 @@ impl Assembly {
     }
 }
 
-/// Elements that a growing array has room for at first.
-const FIRST_ROOM: i64 = 16;
-
 pub(super) fn index(var: ir::VarId) -> Expr {
     b::var(var, ScalarType::I64)
 }
 
-pub(super) fn grow(arrays: Vec<ArrayId>, capacity: ir::VarId, needed: Expr) -> ir::Stmt {
-    ir::Stmt::Grow {
-        arrays,
-        capacity,
-        needed,
-    }
+pub(super) fn grow(capacity: ir::VarId, needed: Expr) -> ir::Stmt {
+    ir::Stmt::Grow { capacity, needed }
 }
 
 impl Lowerer<'_> {
@@ -282,40 +275,54 @@ impl Lowerer<'_> {
         parts
     }
 
-    /// Puts the arrays up before the loops and completes them after.
-    pub(super) fn finish_assembly(
+    /// The region of the loops that append to some results: what they count stands before them,
+    /// what completes the results behind.
+    pub(super) fn appended(
         &mut self,
-        assembly: &Assembly,
+        assemblies: &[Assembly],
         loops: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        let mut out = Vec::new();
-        let values = self.storage[&assembly.tensor].values;
-        for (at, group) in assembly.groups.iter().enumerate() {
-            match group.pos_capacity {
-                None => out.push(ir::Stmt::Alloc {
-                    array: group.pos,
-                    count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
-                    zeroed: true,
-                }),
-                Some(capacity) => {
-                    out.extend(first_room(vec![group.pos], capacity));
-                    out.push(self.store_index(group.pos, b::int(0), b::int(0)));
+        let (mut out, mut rooms, mut body) = (Vec::new(), Vec::new(), Vec::new());
+        let room = |capacity, arrays| ir::Room { capacity, arrays };
+        for assembly in assemblies {
+            let values = self.storage[&assembly.tensor].values;
+            for (at, group) in assembly.groups.iter().enumerate() {
+                match group.pos_capacity {
+                    None => out.push(ir::Stmt::Alloc {
+                        array: group.pos,
+                        count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
+                        zeroed: true,
+                    }),
+                    Some(capacity) => {
+                        rooms.push(room(capacity, vec![group.pos]));
+                        body.push(self.store_index(group.pos, b::int(0), b::int(0)));
+                    }
                 }
-            }
-            out.push(ir::Stmt::Let {
-                var: group.counter,
-                init: b::int(0),
-            });
-            let mut arrays = self.coordinate_arrays(assembly, group);
-            if at + 1 == assembly.groups.len() {
-                match assembly.block_capacity {
-                    None => arrays.push(values),
-                    Some(capacity) => out.extend(first_room(vec![values], capacity)),
+                body.push(ir::Stmt::Let {
+                    var: group.counter,
+                    init: b::int(0),
+                });
+                let mut arrays = self.coordinate_arrays(assembly, group);
+                if at + 1 == assembly.groups.len() {
+                    match assembly.block_capacity {
+                        None => arrays.push(values),
+                        Some(capacity) => rooms.push(room(capacity, vec![values])),
+                    }
                 }
+                rooms.push(room(group.capacity, arrays));
             }
-            out.extend(first_room(arrays, group.capacity));
         }
-        out.extend(loops);
+        body.extend(loops);
+        for assembly in assemblies.iter().rev() {
+            body.extend(self.completed(assembly));
+        }
+        out.push(ir::Stmt::Append { rooms, body });
+        out
+    }
+
+    /// What completes a result behind the loops that append to it.
+    fn completed(&mut self, assembly: &Assembly) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
         for group in &assembly.groups {
             out.extend(self.overflow_check(assembly, group));
         }
@@ -350,18 +357,4 @@ impl Lowerer<'_> {
         let all = Bounds::of(b::int(0), parents);
         Some(all.each(k, ir::LoopTag::default(), vec![carry]))
     }
-}
-
-/// Arrays are never NULL, also where nothing is ever appended.
-fn first_room(arrays: Vec<ArrayId>, capacity: ir::VarId) -> Vec<ir::Stmt> {
-    let mut out = vec![ir::Stmt::Let {
-        var: capacity,
-        init: b::int(FIRST_ROOM),
-    }];
-    out.extend(arrays.into_iter().map(|array| ir::Stmt::Alloc {
-        array,
-        count: index(capacity),
-        zeroed: false,
-    }));
-    out
 }

@@ -84,8 +84,10 @@ impl Lowerer<'_> {
         }
         let assemblies = std::mem::take(&mut self.assemblies);
         self.refuse_skipped_rows(&assemblies)?;
-        let made = assemblies.iter().rev();
-        out.extend(made.fold(loops, |loops, made| self.finish_assembly(made, loops)));
+        out.extend(match assemblies.as_slice() {
+            [] => loops,
+            made => self.appended(made, loops),
+        });
         Ok(out)
     }
 

@@ -147,7 +147,6 @@ impl Lowerer<'_> {
         if let Some(capacity) = next.pos_capacity {
             let begin = b::mul(counter.clone(), parents.clone());
             out.push(grow(
-                vec![next.pos],
                 capacity,
                 b::add(b::add(begin.clone(), parents.clone()), b::int(1)),
             ));
@@ -171,11 +170,7 @@ impl Lowerer<'_> {
             init: index(next.counter),
         });
         out.extend(self.open_from(inside.at + 1, inside.stmt, scope, inside.root)?);
-        let mut then = vec![grow(
-            self.coordinate_arrays(assembly, group),
-            group.capacity,
-            b::add(counter, b::int(1)),
-        )];
+        let mut then = vec![grow(group.capacity, b::add(counter, b::int(1)))];
         then.extend(self.append(assembly, group, inside.pending));
         out.push(ir::Stmt::If {
             cond: b::lt(begin_value, index(next.counter)),
@@ -208,19 +203,15 @@ impl Lowerer<'_> {
         let values = self.storage[&assembly.tensor].values;
         let needed = b::add(counter.clone(), b::int(1));
         let mut out = Vec::new();
-        let mut arrays = self.coordinate_arrays(assembly, group);
         match assembly.block_capacity {
-            None => {
-                arrays.push(values);
-                out.push(grow(arrays, group.capacity, needed));
-            }
+            None => out.push(grow(group.capacity, needed)),
             Some(capacity) => {
                 let order = self.tensor(assembly.tensor).format.order();
                 let block = self.extents(assembly.tensor, group.last + 1, order);
                 let tensor = self.tensor(assembly.tensor);
                 let fill = b::literal(tensor.fill, tensor.ty.compute());
-                out.push(grow(arrays, group.capacity, needed.clone()));
-                out.push(grow(vec![values], capacity, b::mul(needed, block.clone())));
+                out.push(grow(group.capacity, needed.clone()));
+                out.push(grow(capacity, b::mul(needed, block.clone())));
                 out.push(ir::Stmt::Fill {
                     array: values,
                     start: b::mul(counter, block.clone()),

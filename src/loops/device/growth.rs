@@ -3,110 +3,66 @@
 //! A result that is appended runs twice at most: the first launch fills the room there
 //! is and counts on; if it was too small, the host makes as much as was counted and the
 //! launch runs again. Nothing that it computes depends on what did not fit: coordinates
-//! and values of a result are written, never read to decide.
+//! and values of a result are written, never read to decide. What else it changes it sets up
+//! itself: schedules for GPUs join nothing with what appends (`schedule/join.rs`).
 
 use super::ir::Retry;
 use super::{Refusal, segments};
 use crate::loops::build as b;
 use crate::loops::ir::{
-    ArrayId, Expr, ExprKind, Kernel, ReduceOp, ScalarType, Stmt, Storage, VarId,
+    ArrayId, Expr, ExprKind, Kernel, ReduceOp, Room, ScalarType, Stmt, Storage,
 };
+use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Elements that an array has room for at first.
 const FIRST_ROOM: i64 = 1024;
 
-/// The arrays that grow, and the statements that fill them.
-#[derive(Clone, Debug, Default)]
+/// A region that appends.
+#[derive(Clone, Debug)]
 pub(super) struct Growth {
-    groups: Vec<(VarId, Vec<ArrayId>)>,
+    pub rooms: Vec<Room>,
     pub body: Vec<Stmt>,
 }
 
-/// Whether a statement makes room.
-pub(super) fn grows(body: &[Stmt]) -> bool {
-    visit::any(body, &|s| matches!(s, Stmt::Grow { .. }))
+/// Whether a launch of its own comes before the statements `kept`, behind which it stands, and
+/// once where they are tried again with what else writes the arrays `own`.
+pub(super) fn comes_first(stmt: &Stmt, kept: &[Stmt], own: &BTreeSet<ArrayId>) -> bool {
+    let stmt = std::slice::from_ref(stmt);
+    let (writes, changes) = (written(stmt), visit::changed(stmt));
+    let mut named = visit::read_vars(stmt);
+    named.extend(&changes);
+    writes.is_disjoint(own)
+        && writes.is_disjoint(&touched(kept))
+        && touched(stmt).is_disjoint(&written(kept))
+        && named.is_disjoint(&visit::declared(kept))
+        && named.is_disjoint(&visit::changed(kept))
+        && changes.is_disjoint(&visit::read_vars(kept))
 }
 
-/// Whether the statements have begun to fill an array that grows.
-pub(super) fn appends(body: &[Stmt], growth: &Growth) -> bool {
-    body.iter().any(|stmt| growth.belongs(stmt))
+fn touched(body: &[Stmt]) -> BTreeSet<ArrayId> {
+    let mut arrays = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| arrays.extend(visit::arrays(stmt)));
+    arrays
 }
 
-/// Whether the statement needs what the ones before it have begun.
-pub(super) fn continues(body: &[Stmt], growth: &Growth, stmt: &Stmt) -> bool {
-    let read = visit::read_vars(std::slice::from_ref(stmt));
-    let uses = body.iter().any(
-        |s| matches!(s, Stmt::Let { var, .. } | Stmt::Search { var, .. } if read.contains(var)),
-    );
-    uses || growth.belongs(stmt)
+/// The arrays that the statements do more to than read them.
+pub(super) fn written(body: &[Stmt]) -> BTreeSet<ArrayId> {
+    let mut arrays = BTreeSet::new();
+    visit::stmts(body, &mut |stmt| {
+        stmt.operands(&mut |operand| {
+            if let Operand::Array(array, how) = operand
+                && how != ArrayUse::Read
+            {
+                arrays.insert(*array);
+            }
+        });
+    });
+    arrays
 }
 
 impl Growth {
-    /// Of a whole body.
-    pub(super) fn of(body: &[Stmt]) -> Self {
-        let mut growth = Growth::default();
-        visit::stmts(body, &mut |stmt| {
-            if let Stmt::Grow {
-                arrays, capacity, ..
-            } = stmt
-            {
-                let group = match growth.groups.iter().position(|(c, _)| c == capacity) {
-                    Some(at) => at,
-                    None => {
-                        growth.groups.push((*capacity, Vec::new()));
-                        growth.groups.len() - 1
-                    }
-                };
-                for array in arrays {
-                    if !growth.groups[group].1.contains(array) {
-                        growth.groups[group].1.push(*array);
-                    }
-                }
-            }
-        });
-        growth
-    }
-
-    fn arrays(&self) -> impl Iterator<Item = &ArrayId> {
-        self.groups.iter().flat_map(|(_, arrays)| arrays)
-    }
-
-    /// Whether the statement declares a capacity or allocates up to one: that becomes
-    /// the host's.
-    pub(super) fn take_room(&self, stmt: &Stmt) -> bool {
-        if let Stmt::Let { var, .. } = stmt {
-            return self.groups.iter().any(|(c, _)| c == var);
-        }
-        matches!(stmt, Stmt::Alloc { array, .. } if self.arrays().any(|a| a == array))
-    }
-
-    /// Whether the statement declares a capacity: the first of what appends.
-    pub(super) fn begins(&self, stmt: &Stmt) -> bool {
-        matches!(stmt, Stmt::Let { .. }) && self.take_room(stmt)
-    }
-
-    /// Whether the statement names an array that grows, or can only follow one.
-    pub(super) fn belongs(&self, stmt: &Stmt) -> bool {
-        if matches!(stmt, Stmt::Alloc { .. } | Stmt::Free { .. }) {
-            return true;
-        }
-        let own = |a: &ArrayId| self.arrays().any(|own| own == a);
-        visit::any(std::slice::from_ref(stmt), &|s| {
-            visit::arrays(s).iter().any(own)
-        })
-    }
-
-    /// The growth of what `body` appends to.
-    pub(super) fn take(&self, body: Vec<Stmt>) -> Growth {
-        let own = Growth::of(&body);
-        Growth {
-            groups: own.groups,
-            body,
-        }
-    }
-
     /// The launches, and the host's declarations before them.
     ///
     /// # Errors
@@ -118,27 +74,27 @@ impl Growth {
         before: &[Stmt],
     ) -> Result<(Retry, Vec<Stmt>), Refusal> {
         let needs = kernel.fresh_array("needs", ScalarType::I64, Storage::Local);
-        let slots = i64::try_from(self.groups.len()).unwrap_or(0) + 1;
+        let slots = i64::try_from(self.rooms.len()).unwrap_or(0) + 1;
         let mut prelude = vec![Stmt::Alloc {
             array: needs,
             count: b::int(slots),
             zeroed: false,
         }];
-        for (capacity, _) in &self.groups {
+        for room in &self.rooms {
             prelude.push(Stmt::Let {
-                var: *capacity,
+                var: room.capacity,
                 init: b::int(FIRST_ROOM),
             });
         }
         let mut body = self.body;
-        guard(&mut body, &self.groups, needs);
+        guard(&mut body, &self.rooms, needs);
         let fail = slots - 1;
         let mut all: Vec<Stmt> = (0..slots).map(|at| note(needs, at, b::int(0))).collect();
         all.append(&mut body);
         failures(&mut all, needs, fail);
         let launch = segments::launch(kernel, all, before, rooms)?;
         let retry = Retry {
-            groups: self.groups,
+            rooms: self.rooms,
             needs,
             body: vec![launch],
         };
@@ -157,12 +113,12 @@ fn note(needs: ArrayId, at: i64, value: Expr) -> Stmt {
 }
 
 /// Stores and loads stay inside what there is room for; needs are noted.
-fn guard(body: &mut [Stmt], groups: &[(VarId, Vec<ArrayId>)], needs: ArrayId) {
+fn guard(body: &mut [Stmt], rooms: &[Room], needs: ArrayId) {
     let capacity = |array: ArrayId| {
-        groups
+        rooms
             .iter()
-            .find(|(_, arrays)| arrays.contains(&array))
-            .map(|(capacity, _)| b::var(*capacity, ScalarType::I64))
+            .find(|room| room.arrays.contains(&array))
+            .map(|room| b::var(room.capacity, ScalarType::I64))
     };
     for stmt in body.iter_mut() {
         for e in visit::own_exprs_mut(stmt) {
@@ -180,7 +136,7 @@ fn guard(body: &mut [Stmt], groups: &[(VarId, Vec<ArrayId>)], needs: ArrayId) {
             });
         }
         for inner in visit::bodies_mut(stmt) {
-            guard(inner, groups, needs);
+            guard(inner, rooms, needs);
         }
         if let Stmt::Fill {
             array,
@@ -202,11 +158,11 @@ fn guard(body: &mut [Stmt], groups: &[(VarId, Vec<ArrayId>)], needs: ArrayId) {
                 then: vec![inner],
                 otherwise: Vec::new(),
             };
-        } else if let Stmt::Grow {
-            capacity, needed, ..
-        } = stmt
-        {
-            let at = groups.iter().position(|(c, _)| c == capacity).unwrap_or(0);
+        } else if let Stmt::Grow { capacity, needed } = stmt {
+            let at = rooms
+                .iter()
+                .position(|room| room.capacity == *capacity)
+                .unwrap_or(0);
             *stmt = Stmt::Store {
                 array: needs,
                 index: b::int(i64::try_from(at).unwrap_or(0)),

@@ -1,6 +1,6 @@
 //! What stands in a kernel for a GPU beyond plain loops.
 
-use crate::loops::ir::{ArrayId, Axis, Expr, ReduceOp, Stmt, VarId};
+use crate::loops::ir::{ArrayId, Axis, Expr, ReduceOp, Room, Stmt, VarId};
 
 /// How a loop is shared out to the units of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum Device {
         block: [u32; 3],
         body: Vec<Stmt>,
     },
-    /// Runs `body`, launches that fill `arrays` up to their capacity and count beyond,
+    /// Runs `body`, launches that fill arrays up to their capacity and count beyond,
     /// until the room suffices: at most twice. On the host.
     Retry(Retry),
     /// Promises that the array begins at a multiple of so many bytes; the host checks it
@@ -97,9 +97,9 @@ pub enum ReduceScope {
 /// See [`Device::Retry`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// Arrays with a common capacity, a host variable.
-    pub groups: Vec<(VarId, Vec<ArrayId>)>,
-    /// Receives what each group needs, then an error code. Of `int64`.
+    /// What grows; the capacities are the host's.
+    pub rooms: Vec<Room>,
+    /// Receives what each room needs, then an error code. Of `int64`.
     pub needs: ArrayId,
     pub body: Vec<Stmt>,
 }

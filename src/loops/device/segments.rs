@@ -9,7 +9,7 @@ use super::spread::only_sets;
 use super::{Definitions, Refusal, definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::effects::Around;
-use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, Place, Stmt, VarId};
+use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, Place, Room, Stmt, VarId};
 use crate::loops::visit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,6 @@ struct Cutter<'k> {
     host: BTreeSet<VarId>,
     segments: Vec<Segment>,
     run: Vec<Stmt>,
-    growth: Growth,
     /// Workspaces that several launches share.
     shared: Vec<Segment>,
 }
@@ -70,8 +69,7 @@ pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refu
         crate::loops::interface::Arg::Scalar { var, .. } => Some(*var),
         crate::loops::interface::Arg::Tensor(_) => None,
     }));
-    let growth = Growth::of(&body);
-    let (mut all, segments) = cut_with(kernel, host, growth, body)?;
+    let (mut all, segments) = cut_with(kernel, host, body)?;
     all.extend(segments);
     Ok(all)
 }
@@ -79,7 +77,6 @@ pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refu
 fn cut_with(
     kernel: &Kernel,
     host: BTreeSet<VarId>,
-    growth: Growth,
     body: Vec<Stmt>,
 ) -> Result<(Vec<Segment>, Vec<Segment>), Refusal> {
     let mut cutter = Cutter {
@@ -87,7 +84,6 @@ fn cut_with(
         host,
         segments: Vec::new(),
         run: Vec::new(),
-        growth,
         shared: Vec::new(),
     };
     for stmt in body {
@@ -101,32 +97,7 @@ impl Cutter<'_> {
     fn flush(&mut self) {
         if !self.run.is_empty() {
             let run = std::mem::take(&mut self.run);
-            let grown = growth::grows(&run);
-            self.segments.push(if grown {
-                Segment::Growth(self.growth.take(run))
-            } else {
-                Segment::Run(run)
-            });
-        }
-    }
-
-    /// Ends the run before a launch of its own, unless the run has begun to append: what
-    /// sets other arrays may come before that, and must, for appending is tried again.
-    fn flush_for(&mut self, stmt: &Stmt) {
-        let touched = |list: &[Stmt]| {
-            let mut arrays = BTreeSet::new();
-            visit::stmts(list, &mut |s| arrays.extend(visit::arrays(s)));
-            arrays
-        };
-        let begun = growth::appends(&self.run, &self.growth);
-        let own = touched(std::slice::from_ref(stmt));
-        let mut named = visit::read_vars(std::slice::from_ref(stmt));
-        named.extend(visit::changed(std::slice::from_ref(stmt)));
-        let apart = touched(&self.run).is_disjoint(&own)
-            && visit::declared(&self.run).is_disjoint(&named)
-            && visit::changed(&self.run).is_disjoint(&named);
-        if !begun || !apart {
-            self.flush();
+            self.segments.push(Segment::Run(run));
         }
     }
 
@@ -136,24 +107,24 @@ impl Cutter<'_> {
     }
 
     fn stmt(&mut self, stmt: Stmt) -> Result<(), Refusal> {
-        if growth::grows(&self.run) && !growth::continues(&self.run, &self.growth, &stmt) {
+        if let Stmt::Append { rooms, body } = stmt {
             self.flush();
+            return self.append(rooms, body);
         }
-        if self.growth.begins(&stmt) && !growth::appends(&self.run, &self.growth) {
-            // Its counter was declared just before.
-            let counters = |s: &Stmt| matches!(s, Stmt::Let { init, .. } if matches!(init.kind, ExprKind::Literal(_)));
-            let from = self
-                .run
-                .iter()
-                .rposition(|s| !counters(s))
-                .map_or(0, |at| at + 1);
-            let kept = self.run.split_off(from);
-            self.flush();
-            self.run = kept;
-        }
-        if self.growth.take_room(&stmt) {
+        let Some(stmt) = self.of_host(stmt)? else {
             return Ok(());
+        };
+        if self.launches(&stmt) {
+            self.flush();
+            self.launch(stmt)?;
+        } else {
+            self.run.push(stmt);
         }
+        Ok(())
+    }
+
+    /// Takes a statement that the host executes, wherever it stands; the others come back.
+    fn of_host(&mut self, stmt: Stmt) -> Result<Option<Stmt>, Refusal> {
         if let Stmt::Let { var, init } = &stmt
             && !self.kernel.var(*var).mutable
             && self.known(init)
@@ -179,22 +150,59 @@ impl Cutter<'_> {
             }));
         } else if matches!(stmt, Stmt::Free { .. }) {
             // Memory of the device is given back by whoever gave it.
-        } else if matches!(&stmt, Stmt::Fill { start, count, .. }
-            if self.known(start) && self.known(count))
-        {
-            self.flush_for(&stmt);
-            self.segments.push(Segment::Fill(stmt));
-        } else if self.only_sets(&stmt) {
-            self.flush_for(&stmt);
-            self.segments.push(Segment::Each(stmt));
-        } else if has_blocks(&stmt) {
-            self.flush_for(&stmt);
-            self.blocks(stmt)?;
         } else if matches!(&stmt, Stmt::Assume { cond, .. } if self.known(cond)) {
             self.segments.push(Segment::Host(stmt));
         } else {
-            self.run.push(stmt);
+            return Ok(Some(stmt));
         }
+        Ok(None)
+    }
+
+    /// Whether the statement is a launch of its own.
+    fn launches(&self, stmt: &Stmt) -> bool {
+        self.fills(stmt) || self.only_sets(stmt) || has_blocks(stmt)
+    }
+
+    fn launch(&mut self, stmt: Stmt) -> Result<(), Refusal> {
+        if self.fills(&stmt) {
+            self.segments.push(Segment::Fill(stmt));
+        } else if self.only_sets(&stmt) {
+            self.segments.push(Segment::Each(stmt));
+        } else {
+            self.blocks(stmt)?;
+        }
+        Ok(())
+    }
+
+    fn fills(&self, stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::Fill { start, count, .. } if self.known(start) && self.known(count))
+    }
+
+    /// What appends is one launch, which is tried again as a whole; what can be done before is.
+    fn append(&mut self, rooms: Vec<Room>, body: Vec<Stmt>) -> Result<(), Refusal> {
+        let mut stmts = Vec::new();
+        for stmt in body {
+            stmts.extend(self.of_host(stmt)?.map(|stmt| (self.launches(&stmt), stmt)));
+        }
+        let mut own: BTreeSet<ArrayId> = rooms.iter().flat_map(|r| r.arrays.clone()).collect();
+        for (_, stmt) in stmts.iter().filter(|(launches, _)| !launches) {
+            own.extend(growth::written(std::slice::from_ref(stmt)));
+        }
+        let mut kept = Vec::new();
+        for (launches, stmt) in stmts {
+            if launches && growth::comes_first(&stmt, &kept, &own) {
+                self.launch(stmt)?;
+            } else if has_blocks(&stmt) {
+                return Err(Refusal::new(
+                    "a loop over blocks stands inside a loop that appends to a result",
+                    "share out its iterations to threads, or store the result dense",
+                ));
+            } else {
+                kept.push(stmt);
+            }
+        }
+        self.segments
+            .push(Segment::Growth(Growth { rooms, body: kept }));
         Ok(())
     }
 
@@ -234,13 +242,6 @@ impl Cutter<'_> {
             self.segments.push(Segment::Grid(vec![stmt]));
             return Ok(());
         }
-        // What appends is tried again as a whole, in one launch.
-        if growth::grows(std::slice::from_ref(&stmt)) {
-            return Err(Refusal::new(
-                "a loop over blocks stands inside a loop that appends to a result",
-                "share out its iterations to threads, or store the result dense",
-            ));
-        }
         let mut known = !matches!(stmt, Stmt::While { .. });
         visit::own_exprs(&stmt, &mut |e| known &= self.known(e));
         if !known {
@@ -254,7 +255,7 @@ impl Cutter<'_> {
         let mut inner = Vec::new();
         for body in visit::bodies_mut(&mut stmt) {
             let body = std::mem::take(body);
-            let (shared, segments) = cut_with(self.kernel, host.clone(), Growth::default(), body)?;
+            let (shared, segments) = cut_with(self.kernel, host.clone(), body)?;
             self.shared.extend(shared);
             inner.push(segments);
         }

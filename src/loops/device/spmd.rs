@@ -331,6 +331,7 @@ impl Spmd<'_> {
             // Loops since `spread`.
             Stmt::Fill { .. } => {}
             Stmt::Alloc { .. }
+            | Stmt::Append { .. }
             | Stmt::Grow { .. }
             | Stmt::Free { .. }
             | Stmt::FailIf { .. }

@@ -44,6 +44,7 @@ pub(super) fn of_block(body: &[Stmt]) -> Vec<ArrayId> {
             | Stmt::Assign { .. }
             | Stmt::Store { .. }
             | Stmt::Alloc { .. }
+            | Stmt::Append { .. }
             | Stmt::Grow { .. }
             | Stmt::Slice { .. }
             | Stmt::Assume { .. }
@@ -97,6 +98,7 @@ fn literal_set(stmt: &Stmt, array: ArrayId) -> Option<Expr> {
         | Stmt::While { .. }
         | Stmt::If { .. }
         | Stmt::Alloc { .. }
+        | Stmt::Append { .. }
         | Stmt::Grow { .. }
         | Stmt::Declare { .. }
         | Stmt::Slice { .. }
@@ -238,6 +240,7 @@ impl<'a> Scan<'a> {
             | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => {}
             Stmt::Alloc { .. }
+            | Stmt::Append { .. }
             | Stmt::Grow { .. }
             | Stmt::Slice { .. }
             | Stmt::Free { .. }

@@ -41,6 +41,7 @@ impl Spmd<'_> {
             | Stmt::Store { .. }
             | Stmt::If { .. }
             | Stmt::Alloc { .. }
+            | Stmt::Append { .. }
             | Stmt::Grow { .. }
             | Stmt::Declare { .. }
             | Stmt::Slice { .. }

@@ -3,9 +3,18 @@
 use super::stmt::equals;
 use super::{Read, Reader, Writer, words};
 use crate::loops::device::ir::{Device, ReduceScope, Retry, Scope};
-use crate::loops::ir::{ArrayId, VarId};
+use crate::loops::ir::Room;
 
 impl Writer<'_> {
+    /// What grows.
+    pub(super) fn rooms(&self, rooms: &[Room]) -> String {
+        let room = |room: &Room| {
+            let (capacity, arrays) = (self.var(room.capacity), self.array_list(&room.arrays));
+            format!(" capacity {capacity} of {arrays}")
+        };
+        rooms.iter().map(room).collect()
+    }
+
     /// The statement's own line.
     pub(super) fn device(&self, device: &Device) -> String {
         match device {
@@ -16,10 +25,7 @@ impl Writer<'_> {
             }
             Device::Retry(retry) => {
                 let mut text = format!("retry {}", self.array(retry.needs));
-                for (capacity, arrays) in &retry.groups {
-                    let (capacity, arrays) = (self.var(*capacity), self.array_list(arrays));
-                    text += &format!(" capacity {capacity} of {arrays}");
-                }
+                text += &self.rooms(&retry.rooms);
                 text
             }
             Device::Aligned { array, bytes } => {
@@ -67,16 +73,9 @@ impl Reader {
             }
             "retry" => {
                 let needs = self.array()?;
-                let mut groups = Vec::new();
-                while self.word("capacity") {
-                    groups.push(self.grown()?);
-                }
+                let rooms = self.rooms()?;
                 let body = self.inside(indent)?;
-                return Ok(Device::Retry(Retry {
-                    groups,
-                    needs,
-                    body,
-                }));
+                return Ok(Device::Retry(Retry { rooms, needs, body }));
             }
             "aligned" => {
                 let array = self.array()?;
@@ -133,10 +132,15 @@ impl Reader {
         Ok(Device::Reduce { var, op, scope })
     }
 
-    fn grown(&mut self) -> Read<(VarId, Vec<ArrayId>)> {
-        let capacity = self.var()?;
-        self.expect_word("of")?;
-        Ok((capacity, self.array_list()?))
+    pub(super) fn rooms(&mut self) -> Read<Vec<Room>> {
+        let mut rooms = Vec::new();
+        while self.word("capacity") {
+            let capacity = self.var()?;
+            self.expect_word("of")?;
+            let arrays = self.array_list()?;
+            rooms.push(Room { capacity, arrays });
+        }
+        Ok(rooms)
     }
 
     /// `(x, y, z)`

@@ -12,7 +12,9 @@ impl Writer<'_> {
             let text = self.stmt(stmt);
             self.line(depth, &text);
             match stmt {
-                Stmt::For { body, .. } | Stmt::While { body, .. } => self.stmts(body, depth + 1),
+                Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Append { body, .. } => {
+                    self.stmts(body, depth + 1);
+                }
                 Stmt::If {
                     then, otherwise, ..
                 } => {
@@ -98,16 +100,10 @@ impl Writer<'_> {
                 e(count),
                 flag(*zeroed, " zeroed")
             ),
-            Stmt::Grow {
-                arrays,
-                capacity,
-                needed,
-            } => format!(
-                "grow {} capacity {} to {}",
-                self.array_list(arrays),
-                self.var(*capacity),
-                e(needed)
-            ),
+            Stmt::Append { rooms, .. } => format!("append{}", self.rooms(rooms)),
+            Stmt::Grow { capacity, needed } => {
+                format!("grow {} to {}", self.var(*capacity), e(needed))
+            }
             Stmt::Declare { array, count } => format!("declare {}[{count}]", self.array(*array)),
             Stmt::Slice { array, of, offset } => format!(
                 "slice {} of {}[{}..]",
@@ -200,6 +196,11 @@ impl Reader {
                 return Ok(Stmt::While { cond, body });
             }
             "if" => return self.condition(indent),
+            "append" => {
+                let rooms = self.rooms()?;
+                let body = self.inside(indent)?;
+                return Ok(Stmt::Append { rooms, body });
+            }
             "launch" | "retry" | "aligned" | "barrier" | "reduce" | "segments" => {
                 return Ok(Stmt::Device(self.device(&word, indent)?));
             }
@@ -328,16 +329,10 @@ impl Reader {
                 Stmt::Declare { array, count }
             }
             "grow" => {
-                let arrays = self.array_list()?;
-                self.expect_word("capacity")?;
                 let capacity = self.var()?;
                 self.expect_word("to")?;
                 let needed = self.expr()?;
-                Stmt::Grow {
-                    arrays,
-                    capacity,
-                    needed,
-                }
+                Stmt::Grow { capacity, needed }
             }
             "slice" => {
                 let array = self.array()?;

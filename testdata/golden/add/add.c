@@ -20,12 +20,12 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     C2_pos = sparsec_zeroed(M + 1, sizeof *C2_pos);
     SPARSEC_NEED(C2_pos);
-    int64_t pC2 = 0;
     int64_t C2_capacity = 16;
     C2_crd = sparsec_resize(NULL, C2_capacity, sizeof *C2_crd);
     SPARSEC_NEED(C2_crd);
     C_vals = sparsec_resize(NULL, C2_capacity, sizeof *C_vals);
     SPARSEC_NEED(C_vals);
+    int64_t pC2 = 0;
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];

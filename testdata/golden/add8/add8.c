@@ -34,12 +34,12 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     S2_pos = sparsec_zeroed(M + 1, sizeof *S2_pos);
     SPARSEC_NEED(S2_pos);
-    int64_t pS2 = 0;
     int64_t S2_capacity = 16;
     S2_crd = sparsec_resize(NULL, S2_capacity, sizeof *S2_crd);
     SPARSEC_NEED(S2_crd);
     S_vals = sparsec_resize(NULL, S2_capacity, sizeof *S_vals);
     SPARSEC_NEED(S_vals);
+    int64_t pS2 = 0;
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
