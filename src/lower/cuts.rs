@@ -66,7 +66,7 @@ impl Lowerer<'_> {
                 continue;
             };
             self.covered((counted.id, pos), body)?;
-            let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+            let begin = segments.last().map_or_else(|| b::int(0), |s| s.lo.clone());
             let start = b::add(begin, base);
             let name = self.graph.var(part).name.clone();
             let place = guards.last_mut().map_or(&mut *out, |(_, then)| then);

@@ -113,19 +113,19 @@ impl Lowerer<'_> {
     }
 
     /// What the number of values of a variable does not exceed, if constants say so.
-    pub(super) fn most_extent(&self, var: VarId) -> Option<i64> {
+    pub(super) fn most_extent(&self, var: VarId, scope: &Scope) -> Option<i64> {
         match self.graph.provenance.producer(var) {
             None => self.graph.most_extent(var),
-            Some(Relation::Precompute { parent, .. }) => self.most_extent(*parent),
+            Some(Relation::Precompute { parent, .. }) => self.most_extent(*parent, scope),
             Some(
                 Relation::Bound { .. }
                 | Relation::Inspect { .. }
                 | Relation::Split { .. }
                 | Relation::Divide { .. }
                 | Relation::Fuse { .. }
-                | Relation::Pos { .. }
                 | Relation::Coord { .. },
             ) => None,
+            Some(Relation::Pos { .. }) => scope.segments.get(&var)?.last()?.most,
         }
     }
 

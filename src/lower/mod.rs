@@ -136,7 +136,7 @@ pub(crate) struct Scope {
     /// Set to true by each step of a reduction that may be empty.
     touched: Option<ir::VarId>,
     /// For each variable that counts positions, where they begin and end at each level.
-    segments: BTreeMap<VarId, Vec<(Expr, Expr)>>,
+    segments: BTreeMap<VarId, Vec<Bounds>>,
     /// Positions that a walk of a level must not leave.
     windows: BTreeMap<(AccessId, usize), positions::Clip>,
     /// Offsets of a fused variable that its parts must not leave.

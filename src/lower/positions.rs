@@ -73,22 +73,22 @@ impl Lowerer<'_> {
             return Ok(Vec::new());
         };
         let mut out = Vec::new();
-        let mut segments: Vec<(Expr, Expr)> = Vec::new();
+        let mut segments: Vec<Bounds> = Vec::new();
         for level in counted.first..=counted.last() {
             let segment = match segments.last().cloned() {
                 None => {
                     let (root, window) = self.coordinates(pos, &counted, scope)?;
                     self.first_segment(counted.id, &root, window, scope, &mut out)?
                 }
-                Some((lo, hi)) => self.below(counted.id, level, &lo, &hi),
+                Some(above) => self.below(counted.id, level, above),
             };
             segments.push(segment);
         }
-        if let Some((lo, hi)) = segments.pop() {
+        if let Some(Bounds { lo, hi, most }) = segments.pop() {
             let name = self.graph.var(pos).name.clone();
             let lo = self.named(&format!("{name}_begin"), lo, &mut out);
             let hi = self.named(&format!("{name}_end"), hi, &mut out);
-            segments.push((lo, hi));
+            segments.push(Bounds::of(lo, hi).at_most(most));
         }
         scope.segments.insert(pos, segments);
         Ok(out)
@@ -111,10 +111,10 @@ impl Lowerer<'_> {
         window: Window,
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
-    ) -> Lower<(Expr, Expr)> {
+    ) -> Lower<Bounds> {
         let tensor = self.table.get(id).access.tensor;
         let cursor = self.cursor(scope, id).clone();
-        let Bounds { lo, hi, .. } = window.bounds.clone();
+        let Bounds { lo, hi, most } = window.bounds.clone();
         if self.tensor(tensor).format.levels[cursor.level].is_full() {
             let extent = self.extent(tensor, cursor.level);
             let start = b::mul(cursor.pos, extent);
@@ -122,10 +122,10 @@ impl Lowerer<'_> {
                 Some(present) => b::select(present, hi, lo.clone()),
                 None => hi,
             };
-            return Ok((b::add(start.clone(), lo), b::add(start, hi)));
+            return Ok(Bounds::of(b::add(start.clone(), lo), b::add(start, hi)).at_most(most));
         }
         let (segment, _) = self.windowed(id, root, &window, scope, out)?;
-        Ok((segment.begin, segment.end))
+        Ok(segment.bounds())
     }
 
     /// The coordinates whose positions `pos` counts: of a whole range, or of the tile that
@@ -147,7 +147,7 @@ impl Lowerer<'_> {
         let var = counted.roots[0];
         let (lo, hi) = self.range(var, scope)?;
         let window = Window {
-            bounds: Bounds::of(lo, hi),
+            bounds: Bounds::of(lo, hi).at_most(self.most_extent(var, scope)),
             whole: true,
         };
         Ok((Root { var, window: None }, window))
@@ -164,20 +164,19 @@ impl Lowerer<'_> {
     }
 
     /// The positions of `level` below the positions `lo..hi` of the level above.
-    fn below(&self, id: AccessId, level: usize, lo: &Expr, hi: &Expr) -> (Expr, Expr) {
+    fn below(&self, id: AccessId, level: usize, above: Bounds) -> Bounds {
         let tensor = self.table.get(id).access.tensor;
         let kind = self.tensor(tensor).format.levels[level].kind;
         match (kind, self.storage[&tensor].levels[level].0) {
-            (LevelKind::Compressed, Some(pos)) => (
-                self.load_index(pos, lo.clone()),
-                self.load_index(pos, hi.clone()),
+            (LevelKind::Compressed, Some(pos)) => Bounds::of(
+                self.load_index(pos, above.lo),
+                self.load_index(pos, above.hi),
             ),
             (LevelKind::Dense, _) => {
                 let extent = self.extent(tensor, level);
-                (
-                    b::mul(lo.clone(), extent.clone()),
-                    b::mul(hi.clone(), extent),
-                )
+                let most = above.most.zip(b::as_int(&extent));
+                let most = most.and_then(|(most, extent)| most.checked_mul(extent));
+                Bounds::of(b::mul(above.lo, extent.clone()), b::mul(above.hi, extent)).at_most(most)
             }
             (
                 LevelKind::Compressed
@@ -186,14 +185,14 @@ impl Lowerer<'_> {
                 | LevelKind::Bitmap
                 | LevelKind::Range,
                 _,
-            ) => (lo.clone(), hi.clone()),
+            ) => above,
         }
     }
 
     /// How many positions a `pos` variable counts.
     pub(super) fn position_count(&self, pos: VarId, scope: &Scope) -> Expr {
         match scope.segments.get(&pos).and_then(|s| s.last()) {
-            Some((lo, hi)) => b::sub(hi.clone(), lo.clone()),
+            Some(all) => b::sub(all.hi.clone(), all.lo.clone()),
             None => b::int(0),
         }
     }
@@ -202,7 +201,7 @@ impl Lowerer<'_> {
     pub(super) fn position_offset(&self, pos: VarId, scope: &Scope) -> Option<Expr> {
         let counted = self.counted(pos)?;
         let cursor = self.cursor(scope, counted.id);
-        let (begin, _) = scope.segments.get(&pos)?.last()?;
+        let begin = &scope.segments.get(&pos)?.last()?.lo;
         let at = cursor.passed.get(&counted.last())?;
         Some(b::sub(at.clone(), begin.clone()))
     }

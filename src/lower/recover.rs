@@ -102,7 +102,7 @@ impl Lowerer<'_> {
             let (lo, hi) = self.range(var, scope)?;
             let whole = clip.is_none();
             let bounds = match clip {
-                None => Bounds::of(lo, hi).at_most(self.most_extent(var)),
+                None => Bounds::of(lo, hi).at_most(self.most_extent(var, scope)),
                 Some(clip) => {
                     Bounds::of(b::add(lo.clone(), clip.lo), b::add(lo, clip.hi)).at_most(clip.most)
                 }
@@ -122,9 +122,8 @@ impl Lowerer<'_> {
             });
         }
         let clip = match clip {
-            None => {
-                Bounds::of(b::int(0), self.own_extent(var, scope)?).at_most(self.most_extent(var))
-            }
+            None => Bounds::of(b::int(0), self.own_extent(var, scope)?)
+                .at_most(self.most_extent(var, scope)),
             Some(clip) => clip,
         };
         let step = |ends: Vec<Expr>, top: Top| Step {

@@ -10,6 +10,7 @@ use crate::format::LevelKind;
 use crate::graph::{BoundKind, Relation, Stmt, Tag};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
@@ -33,7 +34,7 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         inner.coords.insert(var, value);
         let segments = scope.segments[&pos].clone();
-        let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+        let begin = segments.last().map_or_else(|| b::int(0), |s| s.lo.clone());
         let Some(offset) = self.offset(pos, &inner) else {
             return Err(self.unknown_tile(var));
         };
@@ -84,7 +85,7 @@ impl Lowerer<'_> {
     pub(super) fn resolve(
         &mut self,
         (counted, pos): (&Counted, VarId),
-        segments: &[(Expr, Expr)],
+        segments: &[Bounds],
         (at, which): (Expr, &str),
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
@@ -100,7 +101,7 @@ impl Lowerer<'_> {
             let parent = match (n, format.levels[level].kind, array) {
                 (0, _, _) => top.clone(),
                 (_, LevelKind::Compressed, Some(array)) => {
-                    let (lo, hi) = self.between(pos, level, segments[n - 1].clone(), scope, out);
+                    let (lo, hi) = self.between(pos, level, &segments[n - 1], scope, out);
                     let name = format!("p{}{}", self.tensor(tensor).name, level);
                     let (found, after) = self.fresh_index(&format!("{name}_next"), false);
                     out.push(ir::Stmt::Search {

@@ -61,8 +61,8 @@ impl Lowerer<'_> {
                 let search = ir::Stmt::Search {
                     var: start,
                     array: pos,
-                    lo: all.0,
-                    hi: all.1,
+                    lo: all.lo,
+                    hi: all.hi,
                     key: b::add(lo, b::int(1)),
                     gallop: false,
                 };
@@ -138,12 +138,12 @@ impl Lowerer<'_> {
             Top::Position { base, .. } => base,
             Top::Nothing | Top::Root(_) | Top::Fused { .. } => b::int(0),
         };
-        let begin = segments.last().map_or_else(|| b::int(0), |s| s.0.clone());
+        let begin = segments.last().map_or_else(|| b::int(0), |s| s.lo.clone());
         let mut first = b::add(begin, base);
         for below in (level + 1..=counted.last()).rev() {
             if let Some((_, array)) = found.starts.iter().find(|(l, _)| *l == below) {
                 let after = self.load_index(*array, tile.clone());
-                let all = segments[below - 1 - counted.first].0.clone();
+                let all = segments[below - 1 - counted.first].lo.clone();
                 first = b::max(b::sub(after, b::int(1)), all);
             } else if self.tensor(tensor).format.levels[below].kind == LevelKind::Dense {
                 let extent = b::max(self.extent(tensor, below), b::int(1));
@@ -182,16 +182,16 @@ impl Lowerer<'_> {
         &mut self,
         pos: VarId,
         level: usize,
-        all: (Expr, Expr),
+        all: &Bounds,
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> (Expr, Expr) {
         let Some(tiles) = scope.tiles.get(&pos) else {
-            return all;
+            return (all.lo.clone(), all.hi.clone());
         };
         let found = tiles.starts.iter().find(|(l, _)| *l == level);
         let (Some((_, array)), Some(tile)) = (found, self.offset(tiles.tile, scope)) else {
-            return all;
+            return (all.lo.clone(), all.hi.clone());
         };
         let name = self.arrays[array.0 as usize].name.replace("_starts", "");
         let next = b::add(tile.clone(), b::int(1));

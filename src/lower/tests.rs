@@ -138,6 +138,11 @@ snapshot!(
     "pos(j, p, A(i,j)) split(p, a, b, 8) split(b, b0, b1, 4) coord(b1, c)"
 );
 snapshot!(
+    positions_of_dense_levels_are_as_many_as_coordinates,
+    "def f(double(M,12) A, double(12) x) -> (y) { y(i) +=! A(i,j) * x(j) }",
+    "pos(j, p, A(i,j)) parallelize(p, CPUThread, Atomics)"
+);
+snapshot!(
     rows_of_tiles_are_found_before,
     SPMV,
     "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) split(b, c, d, 8) starts(a, before)"

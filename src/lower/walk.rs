@@ -62,7 +62,7 @@ impl Lowerer<'_> {
                 let count = self.position_count(pos, &scope);
                 let whole =
                     base == b::int(0) && lo == b::int(0) && hi == count && self.part(pos).is_none();
-                let begin = scope.segments[&pos].last().map(|s| s.0.clone());
+                let begin = scope.segments[&pos].last().map(|s| s.lo.clone());
                 let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
                 if whole {
                     self.enter((pos, var), skipped, None, &mut scope, out);
@@ -152,8 +152,7 @@ impl Lowerer<'_> {
         };
         let Some(mut window) = window else {
             if skipped > 0 {
-                let (lo, hi) = segments[skipped].clone();
-                let clip = clip(Bounds::of(lo, hi), from);
+                let clip = clip(segments[skipped].clone(), from);
                 scope.windows.insert((counted.id, from), clip);
             }
             return;
@@ -162,7 +161,7 @@ impl Lowerer<'_> {
             let clip = clip(window.clone(), level);
             scope.windows.insert((counted.id, level), clip);
             if level > from {
-                let above = segments[level - 1 - counted.first].clone();
+                let above = &segments[level - 1 - counted.first];
                 let part = (window.lo, window.hi);
                 let (lo, hi) = self.parents(&counted, level, part, (pos, var, above), scope, out);
                 window = Bounds::of(lo, hi);
@@ -176,7 +175,7 @@ impl Lowerer<'_> {
         counted: &Counted,
         level: usize,
         (lo, hi): (Expr, Expr),
-        (pos, var, all): (VarId, VarId, (Expr, Expr)),
+        (pos, var, all): (VarId, VarId, &Bounds),
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> (Expr, Expr) {
@@ -186,7 +185,7 @@ impl Lowerer<'_> {
         let name = format!("{}{}", self.tensor(tensor).name, level);
         match (kind, self.storage[&tensor].levels[level].0) {
             (LevelKind::Compressed, Some(array)) => {
-                let between = self.between(pos, level, all.clone(), scope, out);
+                let between = self.between(pos, level, all, scope, out);
                 let (first, after) = self.fresh_index(&format!("{name}_first"), false);
                 out.push(if self.is_whole_tile(pos, var, scope) {
                     ir::Stmt::Let {
@@ -213,7 +212,7 @@ impl Lowerer<'_> {
                     key: hi,
                     gallop: true,
                 });
-                (b::max(b::sub(after, b::int(1)), all.0), end)
+                (b::max(b::sub(after, b::int(1)), all.lo.clone()), end)
             }
             (LevelKind::Dense, _) => {
                 let extent = b::max(self.extent(tensor, level), b::int(1));
