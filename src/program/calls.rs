@@ -82,6 +82,7 @@ pub(super) fn flatten<'a>(draft: &mut Draft<'a>, def: &'a ast::Def) -> Vec<Item<
     let mut inliner = Inliner {
         draft,
         items: Vec::new(),
+        full: false,
         stack: vec![&def.name.name],
     };
     inliner.body(0, def);
@@ -138,6 +139,8 @@ fn constant_dim(draft: &mut Draft, value: u64, span: Span) -> SizeExpr {
 struct Inliner<'d, 'a> {
     draft: &'d mut Draft<'a>,
     items: Vec<Item<'a>>,
+    /// Too many of them.
+    full: bool,
     /// The functions being inlined, outermost first.
     stack: Vec<&'a str>,
 }
@@ -230,6 +233,10 @@ impl<'a> Inliner<'_, 'a> {
             return;
         }
         if self.items.len() > MOST_STATEMENTS {
+            // The calls around are too many as well.
+            if std::mem::replace(&mut self.full, true) {
+                return;
+            }
             self.draft.errors.push(
                 Diagnostic::error(
                     codes::TOO_DEEP,

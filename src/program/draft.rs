@@ -23,6 +23,8 @@ pub(super) struct Draft<'a> {
     /// of a called function): `SizeId`s from [`ALIAS`] on.
     pub(super) aliases: Vec<(TensorId, usize)>,
     pub(super) tensors: Vec<DraftTensor>,
+    /// The names of the tensors, and how many were asked to begin with each.
+    names: BTreeMap<String, usize>,
     pub(super) params: Vec<TensorId>,
     pub(super) results: Vec<TensorId>,
     pub(super) scopes: Vec<Scope<'a>>,
@@ -150,6 +152,7 @@ impl<'a> Draft<'a> {
             sizes: Vec::new(),
             aliases: Vec::new(),
             tensors: Vec::new(),
+            names: BTreeMap::new(),
             params: Vec::new(),
             results: Vec::new(),
             scopes: Vec::new(),
@@ -174,6 +177,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn add_tensor(&mut self, tensor: DraftTensor) -> TensorId {
         let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
+        self.names.entry(tensor.name.clone()).or_insert(1);
         self.tensors.push(tensor);
         id
     }
@@ -252,13 +256,15 @@ impl<'a> Draft<'a> {
     }
 
     /// A name that no tensor has: `base`, `base_2`, `base_3`, ...
-    pub(super) fn fresh_name(&self, base: &str) -> String {
-        let taken = |name: &str| self.tensors.iter().any(|tensor| tensor.name == name);
+    pub(super) fn fresh_name(&mut self, base: &str) -> String {
+        let mut count = self.names.get(base).copied().unwrap_or(0);
         let mut name = base.to_owned();
-        let mut count = 2;
-        while taken(&name) {
-            name = format!("{base}_{count}");
+        while self.names.contains_key(&name) {
             count += 1;
+            name = format!("{base}_{count}");
+        }
+        if let Some(known) = self.names.get_mut(base) {
+            *known = count;
         }
         name
     }

@@ -464,3 +464,29 @@ fn large_expansions_are_refused() {
     };
     assert_eq!(errors[0].code, program::TOO_MANY_TERMS);
 }
+
+/// Each of `calls` functions calls the one before it twice.
+fn doubling(calls: usize) -> String {
+    let first = "def f0(double(N) x) -> (y) { y(i) = x(i) + 1 }\n".to_string();
+    let others = (1..=calls).map(|k| {
+        let before = k - 1;
+        format!("def f{k}(double(N) x) -> (y) {{ t = f{before}(x) y = f{before}(t) }}\n")
+    });
+    first + &others.collect::<String>()
+}
+
+/// Inlined statements are counted, and what is too much is said once.
+#[test]
+fn calls_may_double() {
+    let options = |last: usize| Options {
+        def: Some(format!("f{last}")),
+        ..Options::default()
+    };
+    let listing = outcome_with(&doubling(13), &options(13)).unwrap_or_default();
+    assert_eq!(listing.matches("\n  S").count(), 1 << 13);
+    let Err((_, errors)) = outcome_with(&doubling(14), &options(14)) else {
+        panic!("accepted");
+    };
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].code, program::TOO_DEEP);
+}
