@@ -44,10 +44,15 @@ impl Splitter<'_> {
         let mut first = None;
         let mut last = 0;
         for (at, stmt) in body.iter().enumerate() {
-            // Not yet known where the test would stand.
-            let inner = visit::declared(&body[first.unwrap_or(at)..]);
             let mut here = Vec::new();
-            tiles(std::slice::from_ref(stmt), &inner, &mut here);
+            tiles(std::slice::from_ref(stmt), &mut here);
+            if !here.is_empty() {
+                // Not yet known where the test would stand.
+                let inner = visit::declared(&body[first.unwrap_or(at)..]);
+                let unknown =
+                    |node: &Expr| matches!(node.kind, ExprKind::Var(v) if inner.contains(&v));
+                here.retain(|condition| !condition.any(unknown));
+            }
             if here.is_empty() {
                 continue;
             }
@@ -261,9 +266,8 @@ fn full_end(full: Expr, hi: &Expr) -> Expr {
     b::min(full, hi.clone())
 }
 
-/// The conditions under which tiles below are full, as far as they depend on nothing
-/// that `inner` declares and on no memory.
-fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
+/// The conditions under which tiles below are full, as far as they depend on no memory.
+fn tiles(body: &[Stmt], found: &mut Vec<Expr>) {
     visit::stmts(body, &mut |stmt| {
         let Stmt::For { lo, hi, tag, .. } = stmt else {
             return;
@@ -273,8 +277,7 @@ fn tiles(body: &[Stmt], inner: &BTreeSet<VarId>, found: &mut Vec<Expr>) {
         };
         for rest in bound.rests {
             let condition = full(lo, &rest, bound.count);
-            let unknown = |node: &Expr| matches!(node.kind, ExprKind::Var(v) if inner.contains(&v));
-            if !condition.loads() && !condition.any(unknown) {
+            if !condition.loads() {
                 found.push(condition);
             }
         }
