@@ -126,7 +126,10 @@ impl Maker {
             if n + 1 == statements || stmt.op == "+=" || self.chance(40) {
                 returned.push(name.clone());
             }
-            self.computed.push((name, stmt.left.clone()));
+            // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
+            if !(self.float() && matches!(stmt.op, "max=!" | "min=!")) {
+                self.computed.push((name, stmt.left.clone()));
+            }
             stmts.push(stmt);
         }
         let mut program = Program {
