@@ -126,3 +126,37 @@ fn results_are_moved_into_place() {
     std::fs::write(path("plain"), "").unwrap();
     assert_eq!(mode("new.tns.gz"), mode("plain"));
 }
+
+/// A run leaves nothing in the folder for temporary files, whichever way it ends.
+#[test]
+fn runs_leave_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let program = [
+        "run",
+        "-e",
+        "y(i)=A(i,j)*x(j)",
+        "-f",
+        "A:ds",
+        "-d",
+        "i:3",
+        "-d",
+        "j:4",
+    ];
+    let data = ["A=ones", "x=ones", "--verify"];
+    let missing = ["A=ones", "x=none.tns"];
+    let gpu = ["--target", "cuda"];
+    let runs = [
+        ([&program[..], &data].concat(), 0),
+        ([&program[..], &data, &gpu].concat(), 0),
+        ([&program[..], &missing].concat(), 3),
+        ([&program[..], &missing, &gpu].concat(), 3),
+    ];
+    for (args, code) in runs {
+        let mut command = sparsec(folder.path(), &args);
+        let done = command.env("TMPDIR", &temporary).output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {done:?}");
+        assert_eq!(names(&temporary), [""; 0], "{args:?}");
+    }
+}

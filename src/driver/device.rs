@@ -5,7 +5,7 @@ use super::build::{Backend, Trust, compiler, environment};
 use crate::diagnostic::Sources;
 use crate::diagnostic::codes::environment as codes;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
@@ -89,9 +89,12 @@ pub(super) fn compile(
     done(kernels, sources)?;
     done(calls.output(), sources)?;
     let emulator = match emulator {
-        Ok(path) => path,
-        Err(reason) => return Err(environment(sources, codes::COMPILER_FAILED, reason)),
+        Ok(object) => std::fs::write(folder.join("emulator.o"), object).map_err(|e| e.to_string()),
+        Err(reason) => Err(reason.to_string()),
     };
+    if let Err(reason) = emulator {
+        return Err(environment(sources, codes::COMPILER_FAILED, &reason));
+    }
     let mut link = Command::new(variable("CXX", "c++"));
     link.current_dir(folder);
     link.args([
@@ -101,8 +104,9 @@ pub(super) fn compile(
         "kernels.so",
         "kernels.o",
         "calls.o",
+        "emulator.o",
     ]);
-    link.arg(emulator).args(["-ldl", "-lpthread", "-lm"]);
+    link.args(["-ldl", "-lpthread", "-lm"]);
     done(link.output(), sources)
 }
 
@@ -132,9 +136,10 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
     done(command.output(), sources)
 }
 
-/// The emulator's object file, compiled at the first call of the process.
-fn emulator() -> Result<&'static Path, &'static str> {
-    static BUILT: OnceLock<Result<(tempfile::TempDir, PathBuf), String>> = OnceLock::new();
+/// The emulator's object file, compiled at the first call of the process. It is kept in memory:
+/// a folder would outlive the process, which does not drop what is static.
+fn emulator() -> Result<&'static [u8], &'static str> {
+    static BUILT: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
@@ -150,11 +155,10 @@ fn emulator() -> Result<&'static Path, &'static str> {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
-        let path = folder.path().join("emulator.o");
-        Ok((folder, path))
+        std::fs::read(folder.path().join("emulator.o")).map_err(|e| e.to_string())
     });
     match built {
-        Ok((_, path)) => Ok(path),
+        Ok(object) => Ok(object),
         Err(reason) => Err(reason),
     }
 }
