@@ -160,3 +160,64 @@ fn runs_leave_nothing_behind() {
         assert_eq!(names(&temporary), [""; 0], "{args:?}");
     }
 }
+
+/// What was written is read back as it was, whatever the element type.
+#[test]
+fn results_are_read_back_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = "x=18446744073709551615";
+    for ending in ["tns", "mtx", "npy", "tns.gz"] {
+        let first = format!("y=a.{ending}");
+        let write = [
+            "run",
+            "-e",
+            "y(i)=x*z(i)",
+            "-t",
+            "x:uint64",
+            "-t",
+            "y:uint64",
+        ];
+        let write = [
+            &write[..],
+            &[
+                "-t", "z:uint64", "-d", "i:2", large, "z=ones", "--out", &first,
+            ],
+        ];
+        let done = output(folder.path(), &write.concat());
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let read = ["run", "-e", "y(i)=z(i)", "-t", "y:uint64", "-t", "z:uint64"];
+        let from = format!("z=a.{ending}");
+        let done = output(
+            folder.path(),
+            &[&read[..], &[&from, "--out", "y=b.tns"]].concat(),
+        );
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let text = std::fs::read_to_string(folder.path().join("b.tns")).unwrap();
+        assert_eq!(
+            text, "1 18446744073709551615\n2 18446744073709551615\n",
+            "{ending}"
+        );
+    }
+}
+
+/// A result without elements is read back, too.
+#[test]
+fn a_result_without_elements_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let formats = ["-f", "A:ds", "-f", "C:ds", "-d", "i:3", "-d", "j:4"];
+    let write = [
+        "run",
+        "-e",
+        "C(i,j)=2*A(i,j)",
+        "A=zeros",
+        "--out",
+        "C=empty.tns",
+    ];
+    let done = output(folder.path(), &[&write[..], &formats].concat());
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let path = folder.path().join("empty.tns");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "");
+    let read = ["run", "-e", "C(i,j)=2*A(i,j)", "A=empty.tns", "--verify"];
+    let done = output(folder.path(), &[&read[..], &formats].concat());
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+}

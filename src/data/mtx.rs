@@ -3,6 +3,7 @@
 use super::scan::{Scanner, show};
 use super::tensor::{Coo, Dense, Tensor};
 use super::values::Values;
+use super::whole::Whole;
 use super::{DataError, codes};
 use num_complex::Complex;
 
@@ -125,10 +126,13 @@ fn banner(scan: &mut Scanner) -> Result<Banner, DataError> {
     })
 }
 
+/// What no integer type of 64 bits holds.
+const MIXED: &str = "with this value, neither int64 nor uint64 holds all of the file's values";
+
 /// Values of a file's field as they are read.
 enum Column {
     Real(Vec<f64>),
-    Integer(Vec<i64>),
+    Integer(Whole),
     Complex(Vec<Complex<f64>>),
     Pattern(usize),
 }
@@ -137,39 +141,50 @@ impl Column {
     fn new(field: Field, room: usize) -> Self {
         match field {
             Field::Real => Column::Real(Vec::with_capacity(room)),
-            Field::Integer => Column::Integer(Vec::with_capacity(room)),
+            Field::Integer => Column::Integer(Whole::with_capacity(room)),
             Field::Complex => Column::Complex(Vec::with_capacity(room)),
             Field::Pattern => Column::Pattern(0),
         }
     }
 
-    fn read(&mut self, scan: &mut Scanner) -> Result<(), DataError> {
+    /// Reads the value of an element, of the diagonal if so said.
+    fn read(
+        &mut self,
+        scan: &mut Scanner,
+        symmetry: Symmetry,
+        diagonal: bool,
+    ) -> Result<(), DataError> {
         match self {
             Column::Real(v) => v.push(scan.real()?),
-            Column::Integer(v) => v.push(scan.integer()?),
+            Column::Integer(v) => {
+                if !v.push(scan.integer()?) {
+                    return Err(scan.error(MIXED));
+                }
+            }
             Column::Complex(v) => {
-                let re = scan.real()?;
-                v.push(Complex::new(re, scan.real()?));
+                let (re, im) = (scan.real()?, scan.real()?);
+                if symmetry == Symmetry::Hermitian && diagonal && im != 0.0 {
+                    return Err(scan.error("the diagonal of a hermitian matrix is real"));
+                }
+                v.push(Complex::new(re, im));
             }
             Column::Pattern(n) => *n += 1,
         }
         Ok(())
     }
 
-    /// Adds the mirror image of the element at `at`.
-    fn mirror(&mut self, at: usize, symmetry: Symmetry) {
+    /// Adds the mirror image of the element at `at`, the last one read.
+    fn mirror(&mut self, scan: &Scanner, at: usize, symmetry: Symmetry) -> Result<(), DataError> {
         match self {
             Column::Real(v) => {
                 let x = v[at];
                 v.push(if symmetry == Symmetry::Skew { -x } else { x });
             }
             Column::Integer(v) => {
-                let x = v[at];
-                v.push(if symmetry == Symmetry::Skew {
-                    x.wrapping_neg()
-                } else {
-                    x
-                });
+                let x = v.get(at);
+                if !v.push(if symmetry == Symmetry::Skew { -x } else { x }) {
+                    return Err(scan.error(MIXED));
+                }
             }
             Column::Complex(v) => {
                 let x = v[at];
@@ -181,12 +196,13 @@ impl Column {
             }
             Column::Pattern(n) => *n += 1,
         }
+        Ok(())
     }
 
     fn finish(self) -> Values {
         match self {
             Column::Real(v) => Values::F64(v),
-            Column::Integer(v) => Values::I64(v),
+            Column::Integer(v) => v.finish(),
             Column::Complex(v) => Values::C128(v),
             Column::Pattern(n) => Values::F64(vec![1.0; n]),
         }
@@ -233,7 +249,7 @@ fn coordinate(
         let i = index(scan, "the row", rows)?;
         let j = index(scan, "the column", cols)?;
         let at = is.len();
-        values.read(scan)?;
+        values.read(scan, banner.symmetry, i == j)?;
         if !scan.line_done() {
             return Err(scan.error("more on the line than an entry has"));
         }
@@ -253,7 +269,7 @@ fn coordinate(
                 );
             }
             if i != j {
-                values.mirror(at, banner.symmetry);
+                values.mirror(scan, at, banner.symmetry)?;
                 is.push(j);
                 js.push(i);
             }
@@ -312,11 +328,11 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
                 return Err(scan.error(format!("{stored} values announced, {} present", is.len())));
             }
             let at = is.len();
-            values.read(scan)?;
+            values.read(scan, banner.symmetry, i == j)?;
             is.push(i);
             js.push(j);
             if i != j && banner.symmetry != Symmetry::General {
-                values.mirror(at, banner.symmetry);
+                values.mirror(scan, at, banner.symmetry)?;
                 is.push(j);
                 js.push(i);
             }

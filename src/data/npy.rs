@@ -20,6 +20,12 @@ pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
     let (Some(&major), true) = (bytes.get(6), bytes.len() >= 10) else {
         return Err(malformed("the header is cut"));
     };
+    let minor = bytes[7];
+    if !matches!((major, minor), (1..=3, 0)) {
+        return Err(malformed(format!(
+            "version {major}.{minor} of the format is not known; 1.0, 2.0 and 3.0 are"
+        )));
+    }
     let (start, length): (usize, usize) = if major == 1 {
         (10, usize::from(u16::from_le_bytes([bytes[8], bytes[9]])))
     } else {
@@ -38,8 +44,15 @@ pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
     let header = String::from_utf8_lossy(header);
     let descr = field(&header, "descr").ok_or_else(|| malformed("the header has no descr"))?;
     let descr = descr.trim().trim_matches(['\'', '"']);
-    let fortran =
-        field(&header, "fortran_order").is_some_and(|v| v.trim_start().starts_with("True"));
+    let fortran = match field(&header, "fortran_order").as_deref().map(str::trim) {
+        Some("True") => true,
+        Some("False") => false,
+        Some(_) | None => {
+            return Err(malformed(
+                "the header's fortran_order is neither True nor False",
+            ));
+        }
+    };
     let shape = field(&header, "shape").ok_or_else(|| malformed("the header has no shape"))?;
     let dims = shape_of(&shape)?;
     let (ty, big_endian) = element_type(descr)
@@ -97,10 +110,11 @@ fn field(header: &str, name: &str) -> Option<String> {
 }
 
 fn shape_of(text: &str) -> Result<Vec<u64>, DataError> {
-    text.trim()
-        .trim_start_matches('(')
-        .trim_end_matches(')')
-        .split(',')
+    let list = text.trim().strip_prefix('(');
+    let Some(list) = list.and_then(|rest| rest.strip_suffix(')')) else {
+        return Err(malformed(format!("the shape {} is malformed", text.trim())));
+    };
+    list.split(',')
         .map(str::trim)
         .filter(|t| !t.is_empty())
         .map(|t| {
@@ -110,11 +124,11 @@ fn shape_of(text: &str) -> Result<Vec<u64>, DataError> {
         .collect()
 }
 
+/// The type of a type string, and whether its bytes are swapped.
 fn element_type(descr: &str) -> Option<(ScalarType, bool)> {
-    let (big_endian, name) = match descr.as_bytes().first()? {
-        b'>' => (true, &descr[1..]),
-        b'<' | b'|' | b'=' => (false, &descr[1..]),
-        _ => (false, descr),
+    let (order, name) = match descr.as_bytes().first()? {
+        order @ (b'>' | b'<' | b'|' | b'=') => (Some(*order), &descr[1..]),
+        _ => (None, descr),
     };
     let ty = match name {
         "b1" | "?" => ScalarType::Bool,
@@ -133,7 +147,9 @@ fn element_type(descr: &str) -> Option<(ScalarType, bool)> {
         "c16" => ScalarType::C128,
         _ => return None,
     };
-    Some((ty, big_endian))
+    // `|` says that there is no order of bytes: there is one of every number of several.
+    let misplaced = order == Some(b'|') && ty.size() > 1;
+    (!misplaced).then_some((ty, order == Some(b'>')))
 }
 
 /// The type string of an element type; `bfloat16`, which NumPy lacks, is widened.

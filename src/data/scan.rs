@@ -133,29 +133,22 @@ impl<'b> Scanner<'b> {
         Ok(value)
     }
 
-    /// A signed whole number of 64 bits.
+    /// A whole number of 64 bits, signed or not.
     ///
     /// # Errors
     /// Anything else.
-    pub fn integer(&mut self) -> Result<i64, DataError> {
+    pub fn integer(&mut self) -> Result<i128, DataError> {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
         let Some(token) = self.token() else {
             return Err(self.error("the value is missing"));
         };
         let text = std::str::from_utf8(token).unwrap_or("");
-        match text.parse::<i64>() {
-            Ok(value) => Ok(value),
-            Err(error) => {
-                use std::num::IntErrorKind;
-                let overflows = matches!(
-                    error.kind(),
-                    IntErrorKind::PosOverflow | IntErrorKind::NegOverflow
-                );
-                Err(self.error(if overflows {
-                    format!("the value {} does not fit 64 bits", show(token))
-                } else {
-                    format!("expected a whole number, found {}", show(token))
-                }))
-            }
+        let wide = || self.error(format!("the value {} does not fit 64 bits", show(token)));
+        match text.parse::<i128>() {
+            Ok(n) if n >= i128::from(i64::MIN) && n <= i128::from(u64::MAX) => Ok(n),
+            Ok(_) => Err(wide()),
+            Err(e) if matches!(e.kind(), PosOverflow | NegOverflow) => Err(wide()),
+            Err(_) => Err(self.error(format!("expected a whole number, found {}", show(token)))),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Data for a function's parameters: `A=web.mtx`, `x=random:1`, `s=2.5`.
 
 use super::binding::{self, Origin};
+use super::loaded::{check_dims, converted, grown, load};
 use super::memory::Budget;
 use super::{Failure, argument};
 use crate::data::values::{Number, literal};
-use crate::data::{self, Coo, DataError, Dense, Tensor};
+use crate::data::{self, DataError, Tensor};
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::program::ir::{self, Function, Role, Size, SizeExpr, SizeId, TensorId};
@@ -189,7 +190,11 @@ fn resolve(
                 }
             }
         };
-        bound.tensors.insert(id, converted(value, tensor.ty));
+        let value = converted(value, tensor).map_err(|error| match &origins[&id] {
+            Origin::File(path) => error.in_file(path),
+            Origin::Random { .. } | Origin::Constant(_) => error,
+        })?;
+        bound.tensors.insert(id, value);
     }
     for tensor in &function.tensors {
         let made = matches!(tensor.role, Role::Result | Role::Temporary);
@@ -228,24 +233,6 @@ fn extents(tensor: &ir::Tensor, bound: &Bound) -> Result<Vec<u64>, DataError> {
             ),
         )
     })
-}
-
-/// Reads the files that are bound; with whether each states its extents (`.tns` does
-/// not).
-fn load(
-    function: &Function,
-    origins: &BTreeMap<TensorId, Origin>,
-) -> Result<BTreeMap<TensorId, (Tensor, bool)>, DataError> {
-    let mut loaded = BTreeMap::new();
-    for (&id, origin) in origins {
-        if let Origin::File(path) = origin {
-            let exact = data::file_kind(path).is_none_or(|(k, _)| k != data::FileKind::Frostt);
-            let tensor = function.tensor(id);
-            let value = as_order(data::read(path)?, tensor.order(), &tensor.name)?;
-            loaded.insert(id, (value, exact));
-        }
-    }
-    Ok(loaded)
 }
 
 /// Every size: as given by `--size`, which the data must fit, or as the data say.
@@ -287,77 +274,6 @@ fn constant(n: Number, dims: &[u64], tensor: &ir::Tensor) -> Result<Tensor, Fail
     })
 }
 
-/// Values in the program's element type: what the kernel and the judge both get.
-fn converted(tensor: Tensor, ty: crate::scalar::ScalarType) -> Tensor {
-    match tensor {
-        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
-            values: coo.values.convert(ty),
-            ..coo
-        }),
-        Tensor::Dense(dense) => Tensor::Dense(Dense {
-            values: dense.values.convert(ty),
-            ..dense
-        }),
-    }
-}
-
-fn check_dims(name: &str, has: &[u64], wants: &[u64], exact: bool) -> Result<(), DataError> {
-    for (mode, (h, w)) in has.iter().zip(wants).enumerate() {
-        if h > w || (exact && h != w) {
-            return Err(DataError::new(
-                data_codes::SHAPE,
-                format!("dimension {mode} of `{name}` is {h} in the data, but {w} in the program"),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The same elements in a larger tensor.
-fn grown(tensor: Tensor, dims: &[u64]) -> Tensor {
-    match tensor {
-        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
-            dims: dims.to_vec(),
-            ..coo
-        }),
-        Tensor::Dense(dense) => Tensor::Dense(dense),
-    }
-}
-
-/// A file's matrix as a tensor of another order, where only extents of 1 differ: a
-/// column is a vector.
-fn as_order(tensor: Tensor, order: usize, name: &str) -> Result<Tensor, DataError> {
-    let has = tensor.dims().len();
-    if has == order {
-        return Ok(tensor);
-    }
-    let mut keep: Vec<usize> = (0..has).collect();
-    while keep.len() > order {
-        let Some(at) = keep.iter().rposition(|&m| tensor.dims()[m] == 1) else {
-            break;
-        };
-        keep.remove(at);
-    }
-    if keep.len() != order {
-        return Err(DataError::new(
-            data_codes::SHAPE,
-            format!("the data of `{name}` has order {has}, the program says {order}"),
-        ));
-    }
-    let dims: Vec<u64> = keep.iter().map(|&m| tensor.dims()[m]).collect();
-    Ok(match tensor {
-        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
-            dims,
-            coords: keep.iter().map(|&m| coo.coords[m].clone()).collect(),
-            values: coo.values,
-        }),
-        Tensor::Dense(dense) => Tensor::Dense(Dense {
-            dims,
-            values: dense.values,
-        }),
-    })
-}
-
 /// What the loaded data say of a size; two files that state it must agree.
 fn size_value(
     function: &Function,
@@ -366,6 +282,10 @@ fn size_value(
 ) -> Result<Option<Fixed>, DataError> {
     let mut found: Option<Fixed> = None;
     for (&id, (tensor, exact)) in loaded {
+        // Without a coordinate, a .tns file says nothing.
+        if !exact && tensor.stored() == 0 {
+            continue;
+        }
         let declared = function.tensor(id);
         for (mode, dim) in declared.dims.iter().enumerate() {
             if *dim != SizeExpr::Size(size) {

@@ -8,6 +8,7 @@ pub mod build;
 pub mod compile;
 pub mod count;
 pub mod device;
+mod loaded;
 pub mod memory;
 pub mod number;
 pub mod run;

@@ -1,6 +1,7 @@
 //! Scalars on the command line, in the type of their parameter: `2.5`, `-1e-3`, `true`,
 //! `1-2i`. What the type cannot hold is refused, not rounded.
 
+use crate::data::fit::fits;
 use crate::data::values::Number;
 use crate::scalar::ScalarType;
 use num_complex::Complex;
@@ -18,18 +19,15 @@ pub fn parse(text: &str, ty: ScalarType) -> Result<Number, String> {
         };
     }
     if ty.is_integer() {
-        let value = whole(text)?;
-        let (lo, hi) = range(ty);
-        return if (lo..=hi).contains(&value) {
-            Ok(Number::Int(value))
-        } else {
-            Err(format!("does not fit {}: {lo} to {hi}", ty.name()))
-        };
+        let value = Number::Int(whole(text)?);
+        return fits(value, ty).map(|()| value);
     }
-    if ty.is_complex() {
-        return complex(text).map(Number::Complex);
-    }
-    real(text).map(Number::Real)
+    let value = if ty.is_complex() {
+        Number::Complex(complex(text)?)
+    } else {
+        Number::Real(real(text)?)
+    };
+    fits(value, ty).map(|()| value)
 }
 
 fn real(text: &str) -> Result<f64, String> {
@@ -48,15 +46,6 @@ fn whole(text: &str) -> Result<i128, String> {
         Ok(whole)
     } else {
         Err("is no whole number".to_string())
-    }
-}
-
-fn range(ty: ScalarType) -> (i128, i128) {
-    let bits = 8 * ty.size();
-    if ty.is_unsigned() {
-        (0, (1i128 << bits) - 1)
-    } else {
-        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
     }
 }
 
@@ -114,6 +103,9 @@ mod tests {
             ("1e300", ScalarType::I64),
             ("nan", ScalarType::I64),
             ("2", ScalarType::Bool),
+            ("1e39", ScalarType::F32),
+            ("65520", ScalarType::F16),
+            ("1e39i", ScalarType::C64),
             ("1+2j+3", ScalarType::C64),
         ] {
             assert!(parse(text, ty).is_err(), "{text}");

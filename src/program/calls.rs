@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::arguments;
 use super::draft::{ArgumentCheck, Binding, Draft, DraftTensor, Scope};
 use super::ir::{SizeExpr, TensorId};
 use super::library::assigned;
@@ -290,6 +291,10 @@ impl<'a> Inliner<'_, 'a> {
             let returned = callee.returns.iter().any(|r| r.name == param.name.name);
             if param.dims.is_empty() && !returned {
                 let ty = ScalarType::from_name(&param.ty.name)?;
+                if let Err(error) = arguments::check(self.draft, scope, arg, param, ty) {
+                    self.draft.errors.push(*error);
+                    good = false;
+                }
                 inner.tensors.insert(
                     &param.name.name,
                     Binding::Value {

@@ -7,6 +7,7 @@
 //! how tensors are stored; `finish` places the sums, makes conversions explicit and
 //! builds the function, whose fill values `fill` checks.
 
+mod arguments;
 mod calls;
 mod draft;
 mod einsum;

@@ -88,10 +88,8 @@ fn placeholder(name: &str) -> Vec<PathBuf> {
                 "lp_afiro.mtx",
             ],
         ),
-        "{square}" => (
-            &["cage5.mtx", "airfoil.mtx"],
-            &["LFAT5_hypersparse.mtx", "GD99_cc.mtx"],
-        ),
+        "{square}" => (&["cage5.mtx", "airfoil.mtx"], &["LFAT5_hypersparse.mtx"]),
+        "{complex}" => (&["odd/complex.mtx"], &["GD99_cc.mtx"]),
         "{small}" => (
             &["cage5.mtx"],
             &["n3c4-b4.mtx", "empty.mtx", "lp_afiro.mtx"],

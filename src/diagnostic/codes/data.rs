@@ -27,4 +27,13 @@ the index tensor is wrong. Subscripts count from 0.";
     INVALID = "E0607", "a stored tensor that is not valid",
 "The arrays of a tensor do not keep their format's promises (positions ascend, coordinates
 are sorted and inside the dimension). A kernel that produces this has a bug: please report it.";
+    OF_ANOTHER_TYPE = "E0608", "a number that its type does not hold",
+"The data have an element that the parameter's type does not hold: a fraction where a whole
+number is due, a complex number where a real one is, a number that is too large, something
+else than 0 and 1 in a bool. It is refused, not converted:
+
+    def f(double(N) x) -> (y) { y(i) = int(x(i)) }    # declares what the file holds, then converts
+
+Floating-point numbers are rounded to their type. Those beyond 2^53 skip whole numbers, so
+they are not taken as integers: a file of integers is exact.";
 }

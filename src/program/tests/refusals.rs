@@ -183,6 +183,18 @@ const REFUSALS: &[(&str, &str)] = &[
         def f(double(N) x) -> (z) { z = g(x) }",
     ),
     (
+        "E0222_number",
+        "def g(uint8(N) x, uint8 k) -> (y) { y(i) = x(i) * k } def f(uint8(N) x) -> (y) { (y) = g(x, 300) }",
+    ),
+    (
+        "E0222_fraction",
+        "def g(uint8(N) x, uint8 k) -> (y) { y(i) = x(i) * k } def h(uint8(N) x, double k) -> (y) { (y) = g(x, k) } def f(uint8(N) x) -> (y) { (y) = h(x, -1.5) }",
+    ),
+    (
+        "E0222_bool",
+        "def g(bool(N) x, bool k) -> (y) { y(i) = x(i) && k } def f(bool(N) x) -> (y) { (y) = g(x, 2) }",
+    ),
+    (
         "E0222_results",
         "def g(double(N) x) -> (y) { y(i) = x(i) }
         def f(double(N) x) -> (a, b) { (a, b) = g(x) }",

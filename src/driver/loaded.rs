@@ -1,0 +1,153 @@
+//! Tensors from files, in the program's order and extents.
+
+use super::binding::Origin;
+use crate::data::fit;
+use crate::data::values::Number;
+use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor};
+use crate::diagnostic::codes::data as codes;
+use crate::program::ir::{self, Function, TensorId};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the files that are bound; with whether each states its extents (`.tns` does
+/// not).
+pub(super) fn load(
+    function: &Function,
+    origins: &BTreeMap<TensorId, Origin>,
+) -> Result<BTreeMap<TensorId, (Tensor, bool)>, DataError> {
+    let mut loaded = BTreeMap::new();
+    for (&id, origin) in origins {
+        if let Origin::File(path) = origin {
+            let tensor = function.tensor(id);
+            let value = as_order(data::read(path)?, tensor.order(), path, &tensor.name)?;
+            let exact = kind(path) != Some(FileKind::Frostt);
+            loaded.insert(id, (value, exact));
+        }
+    }
+    Ok(loaded)
+}
+
+fn kind(path: &Path) -> Option<FileKind> {
+    data::file_kind(path).map(|(kind, _)| kind)
+}
+
+/// A file's tensor in the program's order. Matrix Market has nothing but matrices, so a row or
+/// a column may be a vector; a `.tns` file without elements has any order.
+fn as_order(tensor: Tensor, order: usize, path: &Path, name: &str) -> Result<Tensor, DataError> {
+    let has = tensor.dims().len();
+    if has == order {
+        return Ok(tensor);
+    }
+    let wrong = || {
+        let reason = format!("the data of `{name}` has order {has}, the program says {order}");
+        Err(DataError::new(codes::SHAPE, reason).in_file(path))
+    };
+    match kind(path) {
+        Some(FileKind::Frostt) if has == 0 => return Ok(without_elements(tensor, order)),
+        Some(FileKind::MatrixMarket) => {}
+        Some(FileKind::Frostt | FileKind::Numpy) | None => return wrong(),
+    }
+    let mut keep: Vec<usize> = (0..has).collect();
+    while keep.len() > order {
+        let Some(at) = keep.iter().rposition(|&m| tensor.dims()[m] == 1) else {
+            break;
+        };
+        keep.remove(at);
+    }
+    if keep.len() != order {
+        return wrong();
+    }
+    let dims: Vec<u64> = keep.iter().map(|&m| tensor.dims()[m]).collect();
+    Ok(match tensor {
+        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
+            dims,
+            coords: keep.iter().map(|&m| coo.coords[m].clone()).collect(),
+            values: coo.values,
+        }),
+        Tensor::Dense(dense) => Tensor::Dense(Dense {
+            dims,
+            values: dense.values,
+        }),
+    })
+}
+
+fn without_elements(tensor: Tensor, order: usize) -> Tensor {
+    match tensor {
+        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
+            dims: vec![0; order],
+            coords: vec![Vec::new(); order],
+            values: coo.values,
+        }),
+        Tensor::Dense(_) => tensor,
+    }
+}
+
+/// Whether the extents of a file are the program's; `exact` if the file states them.
+pub(super) fn check_dims(
+    name: &str,
+    has: &[u64],
+    wants: &[u64],
+    exact: bool,
+) -> Result<(), DataError> {
+    for (mode, (h, w)) in has.iter().zip(wants).enumerate() {
+        if h > w || (exact && h != w) {
+            return Err(DataError::new(
+                codes::SHAPE,
+                format!("dimension {mode} of `{name}` is {h} in the data, but {w} in the program"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The same elements in a larger tensor.
+pub(super) fn grown(tensor: Tensor, dims: &[u64]) -> Tensor {
+    match tensor {
+        Tensor::Sparse(coo) => Tensor::Sparse(Coo {
+            dims: dims.to_vec(),
+            ..coo
+        }),
+        Tensor::Dense(dense) => Tensor::Dense(dense),
+    }
+}
+
+/// Values in the program's element type: what the kernel and the judge both get.
+///
+/// # Errors
+/// The first element that the type does not hold.
+pub(super) fn converted(value: Tensor, tensor: &ir::Tensor) -> Result<Tensor, DataError> {
+    let values = match &value {
+        Tensor::Sparse(coo) => &coo.values,
+        Tensor::Dense(dense) => &dense.values,
+    };
+    let values = fit::convert(values, tensor.ty).map_err(|(at, n, reason)| {
+        let element = element(&value, at, &tensor.name);
+        let n = match n {
+            Number::Int(i) => i.to_string(),
+            Number::Real(x) => x.to_string(),
+            Number::Complex(z) => z.to_string(),
+        };
+        DataError::new(codes::OF_ANOTHER_TYPE, format!("{element} = {n} {reason}"))
+    })?;
+    Ok(match value {
+        Tensor::Sparse(coo) => Tensor::Sparse(Coo { values, ..coo }),
+        Tensor::Dense(dense) => Tensor::Dense(Dense { values, ..dense }),
+    })
+}
+
+/// The element at a position, as programs write it.
+fn element(tensor: &Tensor, at: usize, name: &str) -> String {
+    let coordinates: Vec<String> = match tensor {
+        Tensor::Sparse(coo) => coo.coords.iter().map(|c| c[at].to_string()).collect(),
+        Tensor::Dense(dense) => {
+            let mut rest = at as u64;
+            let mut reversed: Vec<String> = Vec::new();
+            for extent in dense.dims.iter().rev() {
+                reversed.push((rest % extent).to_string());
+                rest /= extent;
+            }
+            reversed.into_iter().rev().collect()
+        }
+    };
+    format!("{name}({})", coordinates.join(","))
+}
