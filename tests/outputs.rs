@@ -161,6 +161,22 @@ fn runs_leave_nothing_behind() {
     }
 }
 
+/// A run on the emulator says so where machines read it.
+#[test]
+fn reports_name_what_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "-e", "y(i)=2*x(i)", "-d", "i:3", "x=ones", "--json"];
+    for (target, device) in [("c", "cpu"), ("cuda", "emulator")] {
+        let mut command = sparsec(folder.path(), &[&args[..], &["--target", target]].concat());
+        let done = command.env("SPARSEC_EMULATOR", "1").output().unwrap();
+        let report = String::from_utf8_lossy(&done.stdout);
+        assert!(
+            report.contains(&format!("\"device\":\"{device}\"")),
+            "{done:?}"
+        );
+    }
+}
+
 /// What was written is read back as it was, whatever the element type.
 #[test]
 fn results_are_read_back_exactly() {

@@ -46,6 +46,8 @@ struct Report {
     /// What the race checker says, if loops are shared out.
     #[serde(skip_serializing_if = "Option::is_none")]
     races: Option<Races>,
+    /// What ran the kernel: times of the emulator are none of a GPU's.
+    device: &'static str,
     seconds: Times,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
@@ -89,6 +91,18 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let file = files.first().map(PathBuf::from);
     let request = request(file.as_ref(), &args.program, &mut reporter.sources)?;
+    if let (Some(threads), Target::Cuda) = (args.threads, request.target) {
+        let text = threads.to_string();
+        let span = argument(&mut reporter.sources, "--threads", &text);
+        return Err(Diagnostic::error(
+            codes::COMMAND_LINE,
+            span,
+            "--threads are those of OpenMP: the target cuda has none",
+            "would have no effect",
+        )
+        .with_help("leave it out, or choose `--target c`")
+        .into());
+    }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if let Err(code) = reporter.remarks(&compiled.remarks) {
         return Ok(code);
@@ -146,25 +160,21 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     progress.step("reading data");
     let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
     progress.step("compiling the kernel");
+    let backend = match compiled.target {
+        Target::C => Backend::C,
+        Target::Cuda => device::backend(args.time.is_none()),
+    };
+    if let Backend::Emulator { .. } = backend {
+        eprintln!("sparsec: no GPU with nvcc found: running on the emulator");
+    }
     let library = {
         let trust = if args.time.is_some() {
             Trust::Inputs
         } else {
             Trust::Nothing
         };
-        let backend = match compiled.target {
-            Target::C => Backend::C,
-            Target::Cuda => device::backend(args.time.is_none()),
-        };
-        if let Backend::Emulator { .. } = backend {
-            eprintln!("sparsec: no GPU with nvcc found: running on the emulator");
-        }
-        Library::build(
-            std::slice::from_ref(kernel),
-            backend,
-            trust,
-            &mut reporter.sources,
-        )?
+        let kernels = std::slice::from_ref(kernel);
+        Library::build(kernels, backend, trust, &mut reporter.sources)?
     };
     if let Some(threads) = args.threads {
         library.set_threads(threads);
@@ -217,6 +227,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .map(|d| format!("{}: {}", d.tensor, d.reason))
             .collect(),
         races: races.as_ref().map(Races::of),
+        device: backend.device(),
         seconds: times(&outcome),
         threads: args.threads,
     };

@@ -44,6 +44,16 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// What runs the kernels, in a word.
+    #[must_use]
+    pub fn device(self) -> &'static str {
+        match self {
+            Backend::C => "cpu",
+            Backend::Emulator { .. } => "emulator",
+            Backend::Gpu => "gpu",
+        }
+    }
+
     fn target(self) -> Target {
         match self {
             Backend::C => Target::C,
