@@ -161,6 +161,92 @@ fn runs_leave_nothing_behind() {
     }
 }
 
+fn run_with(variable: &str, value: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = sparsec(
+        folder.path(),
+        &["run", "-e", "y(i)=2*x(i)", "-d", "i:3", "x=ones"],
+    );
+    command.env(variable, value).output().unwrap()
+}
+
+/// A folder for temporary files that is not there is no fault of the compiler's.
+#[test]
+#[cfg(unix)]
+fn a_bad_temporary_folder_is_named() {
+    let done = run_with("TMPDIR", "/nowhere/at/all");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("error[E0711]: cannot write temporary files") && said.contains("TMPDIR"),
+        "{said}"
+    );
+    assert!(!said.contains("compiler"), "{said}");
+}
+
+/// `CC` is a command as make's shell reads it.
+#[test]
+#[cfg(unix)]
+fn the_compiler_may_have_arguments_and_a_wrapper() {
+    for cc in ["cc -O1", "env cc", "  cc\t-O1 ", "'cc' \"-DA=1 2\""] {
+        let done = run_with("CC", cc);
+        assert_eq!(done.status.code(), Some(0), "{cc}: {done:?}");
+    }
+    for (cc, reason) in [
+        ("'cc", "a quote is left open"),
+        ("no-such-compiler -O1", "cannot run the C compiler"),
+    ] {
+        let done = run_with("CC", cc);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(4), "{cc}: {said}");
+        assert!(
+            said.contains("error[E0703]") && said.contains(reason),
+            "{said}"
+        );
+    }
+    let done = run_with("CC", "cc --no-such-flag");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        said.contains("error[E0704]: the C compiler failed"),
+        "{said}"
+    );
+}
+
+/// Standard input has no ending that tells programs and schedules apart.
+#[test]
+fn fmt_reads_programs_and_schedules_from_standard_input() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let fmt = |text: &str, args: &[&str]| {
+        let mut command = sparsec(folder.path(), &[&["fmt", "-"], args].concat());
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+        let done = child.wait_with_output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let schedule = "# tiles\n\nsplit( i,i0, i1,4 )\n";
+    let wanted = "# tiles\n\nsplit(i,i0, i1,4)\n";
+    assert_eq!(fmt(schedule, &[]), (Some(0), wanted.to_string()));
+    assert_eq!(fmt(wanted, &["--check"]), (Some(0), String::new()));
+    let (code, diff) = fmt(schedule, &["--check"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        diff.contains("-split( i,i0, i1,4 )") && diff.contains("--- <stdin>"),
+        "{diff}"
+    );
+    let program = "def f(double x) -> (y) {\n  y = x\n}\n";
+    assert_eq!(fmt(program, &[]), (Some(0), program.to_string()));
+}
+
 /// A run on the emulator says so where machines read it.
 #[test]
 fn reports_name_what_ran() {

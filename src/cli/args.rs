@@ -39,6 +39,8 @@ pub enum Command {
     Explain {
         /// The code, as E0201.
         code: String,
+        #[arg(long, value_enum, default_value = "human")]
+        message_format: MessageFormat,
     },
     /// Completions for a shell.
     Completions { shell: clap_complete::Shell },
@@ -46,13 +48,14 @@ pub enum Command {
     Bench(Rest),
     /// Search for a schedule (not supported yet).
     Tune(Rest),
-    /// The cache of tuned schedules (not supported yet).
+    /// List, show, clear, export or import tuned schedules (not supported yet).
     Cache(Rest),
 }
 
 /// Whatever stands behind a command that is not built yet.
 #[derive(Debug, Args)]
 pub struct Rest {
+    /// Whatever follows: none of it is understood yet.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub rest: Vec<String>,
 }
@@ -123,7 +126,7 @@ pub enum MessageFormat {
 pub struct CompileCommand {
     /// The program.
     #[arg(value_name = "FILE.tc")]
-    pub file: Option<PathBuf>,
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub program: ProgramArgs,
     /// The folder to write into (default: NAME.out).
@@ -170,7 +173,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     #[arg(value_name = "FILE.tc")]
-    pub file: Option<PathBuf>,
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub program: ProgramArgs,
 }
@@ -182,12 +185,14 @@ pub struct FmtArgs {
     /// Write nothing; exit 1 with a diff where a file is formatted otherwise.
     #[arg(long)]
     pub check: bool,
+    #[arg(long, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
 }
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     #[arg(value_name = "FILE.tc")]
-    pub file: Option<PathBuf>,
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub program: ProgramArgs,
     #[arg(long, value_enum)]
@@ -195,11 +200,11 @@ pub struct ShowArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: ShowFormat,
     /// What was there before command N of the schedule (the first is 1).
-    #[arg(long, value_name = "N", conflicts_with = "after")]
-    pub before: Option<usize>,
+    #[arg(long, value_name = "N", conflicts_with = "after", value_parser = clap::value_parser!(u32).range(1..))]
+    pub before: Option<u32>,
     /// What was there after command N of the schedule.
     #[arg(long, value_name = "N")]
-    pub after: Option<usize>,
+    pub after: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

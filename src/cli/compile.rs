@@ -1,7 +1,7 @@
 //! `sparsec FILE.tc` and `sparsec check`.
 
 use super::args::{CheckArgs, CompileCommand};
-use super::{Reporter, request};
+use super::{Reporter, no_command, request};
 use crate::driver::{self, Source, write};
 use crate::emit::{self, Unit};
 use crate::syntax::taco;
@@ -25,7 +25,10 @@ fn stem(source: &Source) -> String {
 
 pub(super) fn compile(args: &CompileCommand) -> u8 {
     let mut reporter = Reporter::of(&args.program);
-    let request = match request(args.file.as_ref(), &args.program, &mut reporter.sources) {
+    if let Some(failure) = no_command(&args.files, &mut reporter.sources) {
+        return reporter.fail(&failure);
+    }
+    let request = match request(&args.files, &args.program, &mut reporter.sources) {
         Ok(request) => request,
         Err(failure) => return reporter.fail(&failure),
     };
@@ -88,7 +91,7 @@ fn depfile(
 
 pub(super) fn check(args: &CheckArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
-    let compiled = request(args.file.as_ref(), &args.program, &mut reporter.sources)
+    let compiled = request(&args.files, &args.program, &mut reporter.sources)
         .and_then(|request| driver::compile(&request, &mut reporter.sources));
     match compiled {
         Ok(compiled) => reporter.remarks(&compiled.remarks).err().unwrap_or(0),

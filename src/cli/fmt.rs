@@ -1,7 +1,7 @@
 //! `sparsec fmt`.
 
 use super::Reporter;
-use super::args::{FmtArgs, MessageFormat};
+use super::args::FmtArgs;
 use crate::driver::{Failure, compile, write};
 use crate::emit::File;
 use crate::syntax;
@@ -11,13 +11,14 @@ use std::path::Path;
 pub(super) fn fmt(args: &FmtArgs) -> u8 {
     let mut worst = 0;
     for path in &args.files {
-        worst = worst.max(one(path, args.check));
+        worst = worst.max(one(path, args));
     }
     worst
 }
 
-fn one(path: &Path, check: bool) -> u8 {
-    let mut reporter = Reporter::new(MessageFormat::Human, &[]);
+fn one(path: &Path, args: &FmtArgs) -> u8 {
+    let check = args.check;
+    let mut reporter = Reporter::new(args.message_format, &[]);
     let stdin = path.as_os_str() == "-";
     let read = if stdin {
         let mut text = String::new();
@@ -32,7 +33,12 @@ fn one(path: &Path, check: bool) -> u8 {
         Ok(read) => read,
         Err(failure) => return reporter.fail(&failure),
     };
-    let sched = path.extension().is_some_and(|e| e == "sched");
+    // Standard input has no name: its first word tells.
+    let sched = if stdin {
+        syntax::format::is_schedule(&text)
+    } else {
+        path.extension().is_some_and(|e| e == "sched")
+    };
     let formatted = if sched {
         syntax::format::format_schedule(file, &text)
     } else {
@@ -47,6 +53,10 @@ fn one(path: &Path, check: bool) -> u8 {
     }
     if formatted == text {
         return 0;
+    }
+    if stdin {
+        let to = "<stdin> (would be written)";
+        return reporter.print(&write::unified("<stdin>", to, &text, &formatted), 1);
     }
     if check {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

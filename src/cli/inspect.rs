@@ -20,13 +20,36 @@ pub(super) fn show(args: &ShowArgs) -> u8 {
 }
 
 fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
-    let mut request = request(args.file.as_ref(), &args.program, &mut reporter.sources)?;
-    request.first_commands = args.after.or(args.before.map(|n| n.saturating_sub(1)));
+    let mut request = request(&args.files, &args.program, &mut reporter.sources)?;
+    let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    request.first_commands = args.after.or(args.before.map(|n| n - 1)).map(count);
     if args.stage == Stage::Tokens {
         expect_text(args, reporter)?;
         return compile::tokens(&request, &mut reporter.sources);
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
+    if let Some(asked) = args.after.or(args.before)
+        && count(asked) > compiled.commands
+    {
+        let option = if args.after.is_some() {
+            "--after"
+        } else {
+            "--before"
+        };
+        let span = argument(&mut reporter.sources, option, &asked.to_string());
+        let help = match compiled.commands {
+            0 => "there is no schedule: leave the option out".to_string(),
+            n => format!("the last one is {n}"),
+        };
+        return Err(Diagnostic::error(
+            codes::COMMAND_LINE,
+            span,
+            format!("the schedule has no command {asked}"),
+            "counted from 1",
+        )
+        .with_help(help)
+        .into());
+    }
     if args.format == ShowFormat::Text {
         return Ok(plain(args.stage, compiled));
     }

@@ -5,27 +5,26 @@ mod compile;
 mod fmt;
 mod inspect;
 mod progress;
+mod request;
 mod run;
+mod usage;
 
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources, codes as catalogue, render};
-use crate::driver::{Failure, Request, ScheduleChoice, Source, argument};
-use crate::schedule::Target;
-use crate::syntax::taco::TacoArgs;
-use args::{Cli, Command, MessageFormat, ProgramArgs, TargetName};
+use crate::driver::{Failure, argument};
+use args::{Cli, Command, MessageFormat, ProgramArgs};
 use clap::{CommandFactory, Parser};
+use request::no_command;
+pub use request::request;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command line of this process and returns its exit code.
 #[must_use]
 pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return u8::from(error.use_stderr()) * 2;
-        }
+        Err(error) => return usage::say(&error),
     };
     match cli.command {
         None => compile::compile(&cli.compile),
@@ -34,20 +33,31 @@ pub fn main() -> u8 {
         Some(Command::Fmt(args)) => fmt::fmt(&args),
         Some(Command::Show(args)) => inspect::show(&args),
         Some(Command::Formats) => inspect::formats(),
-        Some(Command::Explain { code }) => explain(&code),
+        Some(Command::Explain {
+            code,
+            message_format,
+        }) => explain(&code, message_format),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "sparsec", &mut text);
             Reporter::new(MessageFormat::Human, &[]).print(&String::from_utf8_lossy(&text), 0)
         }
-        Some(Command::Bench(_)) => not_supported("bench"),
-        Some(Command::Tune(_)) => not_supported("tune"),
-        Some(Command::Cache(_)) => not_supported("cache"),
+        Some(Command::Bench(_)) => {
+            not_supported("bench", "`sparsec run --time N` times one schedule")
+        }
+        Some(Command::Tune(_)) => not_supported(
+            "tune",
+            "`sparsec show --stage schedule` prints a schedule to edit, `sparsec run --time N` times it",
+        ),
+        Some(Command::Cache(_)) => not_supported(
+            "cache",
+            "it will hold what `tune` finds; a schedule of one's own is kept in a .sched file",
+        ),
     }
 }
 
-fn not_supported(what: &str) -> u8 {
-    let mut reporter = Reporter::new(MessageFormat::Human, &[]);
+fn not_supported(what: &str, help: &str) -> u8 {
+    let mut reporter = Reporter::new(usage::message_format(), &[]);
     let span = argument(&mut reporter.sources, "command line", what);
     reporter.fail(&Failure::Program(vec![
         Diagnostic::error(
@@ -56,12 +66,12 @@ fn not_supported(what: &str) -> u8 {
             format!("`sparsec {what}` is not supported yet"),
             "this command",
         )
-        .with_help("`sparsec run --time N` times one schedule"),
+        .with_help(help),
     ]))
 }
 
-fn explain(code: &str) -> u8 {
-    let mut reporter = Reporter::new(MessageFormat::Human, &[]);
+fn explain(code: &str, format: MessageFormat) -> u8 {
+    let mut reporter = Reporter::new(format, &[]);
     if let Some(code) = catalogue::find(code) {
         let text = format!("{}: {}\n\n{}\n", code.id, code.title, code.explanation);
         return reporter.print(&text, 0);
@@ -190,110 +200,4 @@ impl Reporter {
             .with_help("check that the folder exists, may be written and has room"),
         ))
     }
-}
-
-/// The request that the arguments make.
-pub fn request(
-    file: Option<&PathBuf>,
-    program: &ProgramArgs,
-    sources: &mut Sources,
-) -> Result<Request, Failure> {
-    let taco = TacoArgs {
-        exprs: program.exprs.clone(),
-        formats: program.formats_of.clone(),
-        types: program.types.clone(),
-        dims: program.dims.clone(),
-        schedules: program.commands.clone(),
-    };
-    let uses_taco = !(taco.formats.is_empty()
-        && taco.types.is_empty()
-        && taco.dims.is_empty()
-        && taco.schedules.is_empty());
-    let mut refuse = |text: &str, message: &str, help: &str| -> Failure {
-        let span = argument(sources, "command line", text);
-        Diagnostic::error(codes::COMMAND_LINE, span, message, "here")
-            .with_help(help)
-            .into()
-    };
-    let source = match (file, taco.exprs.is_empty()) {
-        (Some(file), true) if uses_taco => {
-            return Err(refuse(
-                &file.display().to_string(),
-                "-f, -t, -d and -s belong to -e, not to a file",
-                "write formats and schedules into the file, or use --formats and --schedule",
-            ));
-        }
-        (Some(file), true) => Source::File(file.clone()),
-        (None, false) => Source::Taco(taco),
-        (Some(file), false) => {
-            return Err(refuse(
-                &file.display().to_string(),
-                "a file and -e cannot be compiled together",
-                "leave one of them out",
-            ));
-        }
-        (None, true) => {
-            return Err(refuse(
-                "",
-                "no program given",
-                "name a .tc file, or give -e EXPR",
-            ));
-        }
-    };
-    let mut defines = Vec::new();
-    for text in &program.defines {
-        defines.push(pair::<i64>(text, "-D", sources)?);
-    }
-    let mut sizes = Vec::new();
-    for text in &program.sizes {
-        let (name, value) = pair::<i64>(text, "--size", sources)?;
-        let Ok(value) = u64::try_from(value) else {
-            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
-        };
-        sizes.push((name, value));
-    }
-    Ok(Request {
-        source,
-        formats: program.formats.clone(),
-        schedule: match (&program.schedule, program.no_schedule) {
-            (Some(name), _) => ScheduleChoice::Named(name.clone()),
-            (None, true) => ScheduleChoice::None,
-            (None, false) => ScheduleChoice::Default,
-        },
-        defines,
-        sizes,
-        index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
-        def: program.def.clone(),
-        target: match program.target {
-            TargetName::C => Target::C,
-            TargetName::Cuda => Target::Cuda,
-        },
-        first_commands: None,
-    })
-}
-
-/// `NAME=NUMBER`
-fn pair<N: std::str::FromStr>(
-    text: &str,
-    option: &str,
-    sources: &mut Sources,
-) -> Result<(String, N), Failure> {
-    let parsed = text.split_once('=').and_then(|(name, value)| {
-        let name = name.trim();
-        let value = value.trim().parse().ok()?;
-        (!name.is_empty()).then(|| (name.to_string(), value))
-    });
-    parsed.ok_or_else(|| not_a_pair(text, option, "NAME=NUMBER", sources))
-}
-
-fn not_a_pair(text: &str, option: &str, form: &str, sources: &mut Sources) -> Failure {
-    let span = argument(sources, option, text);
-    Diagnostic::error(
-        codes::COMMAND_LINE,
-        span,
-        format!("`{text}` is not {form}"),
-        "here",
-    )
-    .with_help(format!("write `{option} N=128`"))
-    .into()
 }

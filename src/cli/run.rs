@@ -89,8 +89,8 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         .with_help("bind data to parameters as A=FILE")
         .into());
     }
-    let file = files.first().map(PathBuf::from);
-    let request = request(file.as_ref(), &args.program, &mut reporter.sources)?;
+    let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
+    let request = request(&files, &args.program, &mut reporter.sources)?;
     if let (Some(threads), Target::Cuda) = (args.threads, request.target) {
         let text = threads.to_string();
         let span = argument(&mut reporter.sources, "--threads", &text);

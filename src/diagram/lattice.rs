@@ -4,11 +4,17 @@ use super::{Diagram, Kind};
 use crate::lower::lattice::Report;
 use std::fmt::Write as _;
 
+/// What a program says that has no lattice.
+const NONE: &str = "no loop walks a sparse operand";
+
 /// The lattices one beside the other: larger points above the smaller ones that are left
 /// when an operand runs out.
 #[must_use]
 pub fn diagram(reports: &[Report]) -> Diagram {
     let mut diagram = Diagram::default();
+    if reports.is_empty() {
+        diagram.node(Kind::Structure, vec![NONE.to_string()]);
+    }
     for report in reports {
         let top = diagram.node(
             Kind::Loop,
@@ -57,6 +63,9 @@ pub fn diagram(reports: &[Report]) -> Diagram {
 #[must_use]
 pub fn text(reports: &[Report]) -> String {
     let mut out = String::new();
+    if reports.is_empty() {
+        let _ = writeln!(out, "{NONE}");
+    }
     for report in reports {
         let _ = writeln!(out, "{}: {}", report.variable, report.shape);
         for point in &report.points {

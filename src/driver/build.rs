@@ -1,17 +1,16 @@
 //! The system's C compiler: kernels into a library that this process loads.
 
 use super::Failure;
-use crate::diagnostic::codes::environment as codes;
-use crate::diagnostic::{Diagnostic, Sources};
+use super::tools::{CC, no_room, not_loaded, words};
+use crate::diagnostic::Sources;
 use crate::emit::names::function;
 use crate::emit::types::c_type;
 use crate::emit::{self, Unit};
 use crate::loops::interface::Arg;
 use crate::loops::ir::Kernel;
 use crate::target::Target;
-use std::ffi::{CStr, OsString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Write as _;
-use std::process::Command;
 
 /// Flags of `sparsec run`; `SPARSEC_CFLAGS` replaces them.
 /// (ISO C mode alone would keep gcc from fusing products into sums.)
@@ -88,8 +87,7 @@ impl Library {
         flags: &str,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
-        let folder = tempfile::tempdir()
-            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+        let folder = tempfile::tempdir().map_err(|e| no_room(sources, &e))?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
         let mut written = Ok(());
         for file in files {
@@ -100,7 +98,7 @@ impl Library {
         }
         written
             .and_then(|()| put("calls.c", &trampolines(kernels)))
-            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+            .map_err(|e| no_room(sources, &e))?;
         let library = folder.path().join("kernels.so");
         match backend {
             Backend::C => compile(folder.path(), trust, flags, sources)?,
@@ -110,8 +108,8 @@ impl Library {
         }
         // SAFETY: the library was just built from our own text and runs no initialisers
         // beyond those of the C runtime.
-        let library = unsafe { libloading::Library::new(&library) }
-            .map_err(|e| environment(sources, codes::COMPILER_FAILED, &e.to_string()))?;
+        let library =
+            unsafe { libloading::Library::new(&library) }.map_err(|e| not_loaded(sources, &e))?;
         Ok(Library {
             library: std::mem::ManuallyDrop::new(library),
             _folder: folder,
@@ -239,24 +237,6 @@ fn trampolines(kernels: &[Kernel]) -> String {
     out
 }
 
-pub(super) fn environment(
-    sources: &mut Sources,
-    code: crate::diagnostic::Code,
-    reason: &str,
-) -> Failure {
-    let span = super::argument(sources, "environment", &compiler().to_string_lossy());
-    Failure::Environment(
-        Diagnostic::error(code, span, reason.to_string(), "the C compiler")
-            .with_help("set CC to a C compiler, or install one (Debian: apt-get install gcc)"),
-    )
-}
-
-pub(super) fn compiler() -> OsString {
-    std::env::var_os("CC")
-        .filter(|cc| !cc.is_empty())
-        .unwrap_or_else(|| OsString::from("cc"))
-}
-
 /// The flags of the C compiler.
 #[must_use]
 pub fn flags() -> String {
@@ -269,10 +249,10 @@ fn compile(
     flags: &str,
     sources: &mut Sources,
 ) -> Result<(), Failure> {
-    let run = |openmp: bool| {
-        let mut command = Command::new(compiler());
+    let run = |openmp: bool, sources: &mut Sources| {
+        let mut command = CC.command(sources)?;
         command.current_dir(folder).arg("-std=c11");
-        command.args(flags.split_whitespace());
+        command.args(words(flags));
         if openmp {
             command.arg("-fopenmp");
         }
@@ -288,43 +268,25 @@ fn compile(
             "calls.c",
             "-lm",
         ]);
-        command.output()
+        Ok::<_, Failure>(command.output())
     };
-    let mut output = match run(true) {
-        Ok(output) => output,
-        Err(error) => {
-            let reason = format!("cannot run the C compiler: {error}");
-            return Err(environment(sources, codes::NO_COMPILER, &reason));
-        }
-    };
-    if !output.status.success()
-        && !has_openmp(folder)
-        && let Ok(again) = run(false)
-    {
+    let mut output = run(true, sources)?;
+    if output.as_ref().is_ok_and(|first| !first.status.success()) && !has_openmp(folder, sources)? {
         // Parallel loops run serially.
-        output = again;
+        output = run(false, sources)?;
     }
-    if output.status.success() {
-        return Ok(());
-    }
-    let messages = String::from_utf8_lossy(&output.stderr);
-    let messages: String = messages.chars().take(4000).collect();
-    Err(environment(
-        sources,
-        codes::COMPILER_FAILED,
-        &format!("the C compiler failed:\n{messages}"),
-    ))
+    CC.done(output, sources)
 }
 
 /// Whether the compiler builds a program with OpenMP: if it does, what it says of a kernel
 /// is the kernel's fault.
-fn has_openmp(folder: &std::path::Path) -> bool {
+fn has_openmp(folder: &std::path::Path, sources: &mut Sources) -> Result<bool, Failure> {
     let program =
         "#include <omp.h>\nint probe(void);\nint probe(void) { return omp_get_max_threads(); }\n";
-    std::fs::write(folder.join("probe.c"), program).is_ok()
-        && Command::new(compiler())
-            .current_dir(folder)
-            .args(["-fopenmp", "-shared", "-fPIC", "-o", "probe.so", "probe.c"])
-            .output()
-            .is_ok_and(|output| output.status.success())
+    let written = std::fs::write(folder.join("probe.c"), program);
+    written.map_err(|e| no_room(sources, &e))?;
+    let mut command = CC.command(sources)?;
+    command.current_dir(folder);
+    command.args(["-fopenmp", "-shared", "-fPIC", "-o", "probe.so", "probe.c"]);
+    Ok(command.output().is_ok_and(|output| output.status.success()))
 }

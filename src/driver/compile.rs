@@ -82,6 +82,8 @@ pub struct Compiled {
     /// The merge lattices of each function's loops.
     pub lattices: Vec<Vec<lattice::Report>>,
     pub remarks: Vec<Diagnostic>,
+    /// How many commands the longest schedule has, whether all of them applied or not.
+    pub commands: usize,
     /// Files that were read, for `--depfile`.
     pub inputs: Vec<PathBuf>,
 }
@@ -111,6 +113,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut lattices = Vec::new();
     let mut errors = Vec::new();
     let mut declared: Vec<String> = Vec::new();
+    let mut most = 0;
     for function in &resolved.program.functions {
         let chosen = match schedules.commands(function) {
             Some(commands) => commands.to_vec(),
@@ -119,6 +122,8 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             }
             None => Vec::new(),
         };
+        let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
+        most = most.max(chosen.iter().filter(calls).count());
         let commands = &first(&chosen, request.first_commands);
         let own = declared_names(commands);
         let settings = Settings {
@@ -174,6 +179,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         kernels,
         lattices,
         remarks,
+        commands: most,
         inputs,
     })
 }

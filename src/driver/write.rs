@@ -51,12 +51,18 @@ pub fn diff(folder: &Path, files: &[File]) -> String {
             path.display().to_string()
         };
         let to = format!("{} (would be written)", path.display());
-        out += &similar::TextDiff::from_lines(&old, &file.content)
-            .unified_diff()
-            .header(&from, &to)
-            .to_string();
+        out += &unified(&from, &to, &old, &file.content);
     }
     out
+}
+
+/// A unified diff of two texts, under these names.
+#[must_use]
+pub fn unified(from: &str, to: &str, old: &str, new: &str) -> String {
+    similar::TextDiff::from_lines(old, new)
+        .unified_diff()
+        .header(from, to)
+        .to_string()
 }
 
 /// A make rule: the outputs depend on the inputs. Inputs get empty rules of their own,

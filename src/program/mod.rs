@@ -21,7 +21,7 @@ mod library;
 mod names;
 mod print;
 mod ranges;
-mod spelling;
+pub mod spelling;
 #[cfg(test)]
 mod tests;
 mod text;

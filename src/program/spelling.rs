@@ -17,7 +17,8 @@ pub(super) fn nearest<'n>(
 }
 
 /// `did you mean `x`?`, or `otherwise` when nothing is near.
-pub(super) fn suggest<'n>(
+#[must_use]
+pub fn suggest<'n>(
     name: &str,
     candidates: impl IntoIterator<Item = &'n str>,
     otherwise: &str,

@@ -47,6 +47,13 @@ impl Arguments<'_> {
             .with_help(format!("write `{usage}`"))
     }
 
+    /// The diagnostic of a loop that stands twice among the arguments.
+    #[must_use]
+    pub fn named_twice(&self, graph: &Graph, var: VarId, span: Span, usage: &str) -> Diagnostic {
+        let message = format!("`{}` is named twice", graph.var(var).name);
+        self.wrong(span, message, usage)
+    }
+
     /// The expression at `at`.
     ///
     /// # Errors

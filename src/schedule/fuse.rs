@@ -25,6 +25,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     arguments.expect_count(3, USAGE)?;
     let outer = arguments.loop_var(&graph, 0)?;
     let inner = arguments.loop_var(&graph, 1)?;
+    if outer == inner {
+        return Err(arguments.named_twice(&graph, inner, arguments.expr(1)?.span, USAGE));
+    }
     arguments.expect_open(&graph, outer)?;
     arguments.expect_open(&graph, inner)?;
     for (at, var) in [outer, inner].into_iter().enumerate() {

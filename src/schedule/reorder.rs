@@ -40,11 +40,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     for e in &named {
         let var = loop_var(&graph, e)?;
         if vars.contains(&var) {
-            return Err(arguments.wrong(
-                e.span,
-                format!("`{}` is named twice", graph.var(var).name),
-                "reorder(i, j)",
-            ));
+            return Err(arguments.named_twice(&graph, var, e.span, "reorder(i, j)"));
         }
         arguments.expect_open(&graph, var)?;
         vars.push(var);

@@ -27,6 +27,14 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             USAGE,
         ));
     }
+    let mut vars = Vec::new();
+    for at in 0..count {
+        let var = arguments.loop_var(&graph, at)?;
+        if vars.contains(&var) {
+            return Err(arguments.named_twice(&graph, var, arguments.expr(at)?.span, USAGE));
+        }
+        vars.push(var);
+    }
     let mut outer = Vec::new();
     let mut inner = Vec::new();
     for at in 0..count {

@@ -2,7 +2,7 @@
 
 use super::ast::{BinaryOp, Expr, ExprKind, Number, UnaryOp};
 use super::build::{Build, Builder};
-use super::parse::{Rule, too_deep};
+use super::parse::{Rule, too_long};
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use pest::iterators::Pair;
@@ -15,7 +15,7 @@ impl Builder {
         let span = self.span(&pair);
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(too_deep(span));
+            return Err(too_long(span, MAX_DEPTH));
         }
         let mut parts = pair.into_inner();
         let first = match parts.next() {
@@ -55,7 +55,7 @@ impl Builder {
                 operators.push(op);
                 count += 1;
                 if self.depth + count > MAX_DEPTH {
-                    return Err(too_deep(all));
+                    return Err(too_long(all, MAX_DEPTH));
                 }
             } else {
                 let operand = self.prefixed(part)?;
@@ -91,7 +91,7 @@ impl Builder {
             }
         }
         if prefixes.len() > MAX_DEPTH {
-            return Err(too_deep(span));
+            return Err(too_long(span, MAX_DEPTH));
         }
         let mut e = result.ok_or_else(|| self.broken(span))?;
         for (prefix, at) in prefixes.into_iter().rev() {

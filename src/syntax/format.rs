@@ -25,6 +25,20 @@ pub fn format_schedule(file: FileId, text: &str) -> Diagnosed<String> {
     Ok(layout(text))
 }
 
+/// Whether a text without a name is a `.sched` file's: its first word begins no item of a
+/// program.
+#[must_use]
+pub fn is_schedule(text: &str) -> bool {
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or(""));
+    let first = lines.map(str::trim_start).find(|line| !line.is_empty());
+    first.is_some_and(|line| {
+        let end = line.find(|c: char| !c.is_alphanumeric() && c != '_');
+        !["def", "format", "schedule"].contains(&&line[..end.unwrap_or(line.len())])
+    })
+}
+
 fn layout(text: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let (mut braces, mut parens) = (0usize, 0usize);

@@ -102,6 +102,17 @@ pub(super) fn too_deep(span: Span) -> Diagnostic {
     .with_help("compute a part of it in a temporary tensor")
 }
 
+/// A tree of operators that later passes could not recurse over; a flat sum is one, too.
+pub(super) fn too_long(span: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(
+        codes::TOO_DEEP,
+        span,
+        format!("more than {most} operations of the expression build on one another"),
+        "too many",
+    )
+    .with_help("compute a part of it in a temporary tensor")
+}
+
 /// Characters outside comments, with their byte positions.
 fn code_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut comment = false;
@@ -189,7 +200,20 @@ fn syntax_error(
         message,
         "not understood from here on",
     );
-    match hint(text, at) {
+    let missing = |rule| match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => positives.contains(&rule),
+        ErrorVariant::CustomError { .. } => false,
+    };
+    let of_header = if missing(Rule::end_params) && found == Some('(') {
+        Some("the dimensions stand behind the type: `double(M,N) A`")
+    } else if missing(Rule::arrow) {
+        Some("say what is returned: `def f(double(N) x) -> (y) { ... }`")
+    } else if missing(Rule::begin_returns) {
+        Some("what is returned stands in parentheses: `-> (y)`")
+    } else {
+        None
+    };
+    match of_header.or_else(|| hint(text, at)) {
         Some(hint) => diagnostic.with_help(hint),
         None => diagnostic.with_help("`sparsec explain E0101` describes the grammar's errors"),
     }
@@ -266,6 +290,10 @@ fn describe(rule: Rule) -> &'static str {
         Rule::dim | Rule::whole => "a size",
         Rule::param => "a parameter such as `double(M,N) A`",
         Rule::returns => "the returned names",
+        Rule::begin_params | Rule::begin_returns => "`(`",
+        Rule::end_params | Rule::end_returns => "`)`",
+        Rule::begin_body => "`{`",
+        Rule::arrow => "`->`",
         Rule::level_type | Rule::level_list => "a level type",
         Rule::level_decl => "a level such as `i: dense`",
         Rule::format_spec => "a format",
@@ -332,9 +360,34 @@ mod tests {
         insta::assert_debug_snapshot!(found, @r###"
         [
             "expected an operator, found `}`",
-            "expected a name, found `-`",
+            "expected a name or `)`, found `-`",
         ]
         "###);
+    }
+
+    #[test]
+    fn a_header_that_stops_early_says_where() {
+        let said = |header: &str| {
+            let text = format!("{header} {{\n y(i) = x(i)\n}}\n");
+            let error = parse(FileId(0), &text).unwrap_err().remove(0);
+            let at = error.labels[0].span.start as usize;
+            let from: String = text[at..].chars().take(3).collect();
+            format!(
+                "{from}: {}; {}",
+                error.message,
+                error.help.unwrap_or_default()
+            )
+        };
+        let all = [
+            "def f(double(N) x) -> y",
+            "def f(double(N) x)",
+            "def f(double A(M,N)) -> (y)",
+            "def f(double(N) x -> (y)",
+            "def f -> (y)",
+            "def f(double(N) x) -> (y",
+        ]
+        .map(said);
+        insta::assert_debug_snapshot!(all);
     }
 
     #[test]
@@ -346,6 +399,9 @@ mod tests {
         );
         assert_eq!(errors(&text), ["the expression is nested too deeply"]);
         let text = format!("def f() -> (y) {{ y = 1{} }}", "+1".repeat(5000));
-        assert_eq!(errors(&text), ["the expression is nested too deeply"]);
+        assert_eq!(
+            errors(&text),
+            ["more than 1000 operations of the expression build on one another"]
+        );
     }
 }

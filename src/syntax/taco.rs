@@ -60,6 +60,7 @@ pub fn parse(sources: &mut Sources, args: &TacoArgs) -> Diagnosed<TacoProgram> {
     let mut translator = Translator {
         tensors: &mut tensors,
         errors,
+        typed: Vec::new(),
         entries: Vec::new(),
         commands: Vec::new(),
     };
@@ -114,6 +115,15 @@ fn bad(span: Span, message: impl Into<String>, help: &str) -> Diagnostic {
     Diagnostic::error(codes::TACO, span, message, "here").with_help(help)
 }
 
+/// An option that says a second time what a tensor is.
+fn twice(span: Span, what: &str, name: &str) -> Diagnostic {
+    bad(
+        span,
+        format!("the {what} of `{name}` is given twice"),
+        "leave one of them out",
+    )
+}
+
 fn assignment(file: FileId, text: &str) -> Result<Assign, Diagnostic> {
     let mut pairs = parse_rule(file, text, 0, Rule::only_assign)?;
     let inner = pairs
@@ -132,6 +142,8 @@ fn assignment(file: FileId, text: &str) -> Result<Assign, Diagnostic> {
 struct Translator<'a> {
     tensors: &'a mut Tensors,
     errors: Vec<Diagnostic>,
+    /// The tensors whose type was given.
+    typed: Vec<String>,
     entries: Vec<FormatEntry>,
     commands: Vec<Command>,
 }
@@ -179,6 +191,11 @@ impl Translator<'_> {
             ));
             return;
         }
+        if self.typed.contains(&name.name) {
+            self.errors.push(twice(span, "type", &name.name));
+            return;
+        }
+        self.typed.push(name.name.clone());
         if let Some(tensor) = self.tensors.get(&name.name) {
             tensor.ty = Some(Ident {
                 name: ty.to_string(),
@@ -226,6 +243,10 @@ impl Translator<'_> {
                 },
                 span,
             });
+        }
+        if self.entries.iter().any(|e| e.tensor.name == tensor.name) {
+            self.errors.push(twice(span, "format", &tensor.name));
+            return;
         }
         let mut modes = None;
         if let Some(order) = order {

@@ -18,7 +18,7 @@ pub fn tokens(file: FileId, text: &str) -> Diagnosed<String> {
                 let mut at = 0;
                 for leaf in pairs.flat_map(leaves) {
                     symbols(&mut out, text, start, chunk, at..leaf.as_span().start());
-                    let kind = format!("{:?}", leaf.as_rule());
+                    let kind = kind(leaf.as_rule());
                     line(
                         &mut out,
                         text,
@@ -38,6 +38,20 @@ pub fn tokens(file: FileId, text: &str) -> Diagnosed<String> {
         Ok(out)
     } else {
         Err(errors)
+    }
+}
+
+/// The name of a leaf's rule; signs are signs, whether the grammar has a rule for them or not.
+#[expect(clippy::wildcard_enum_match_arm, reason = "pest's generated enum")]
+fn kind(rule: Rule) -> String {
+    match rule {
+        Rule::begin_params
+        | Rule::end_params
+        | Rule::arrow
+        | Rule::begin_returns
+        | Rule::end_returns
+        | Rule::begin_body => "sign".to_string(),
+        _ => format!("{rule:?}"),
     }
 }
 

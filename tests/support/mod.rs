@@ -149,12 +149,13 @@ impl Case {
 /// Compiles the program of a command line.
 pub fn compile(args: &RunArgs) -> Result<Compiled, String> {
     let mut sources = Sources::default();
-    let file = args
+    let files: Vec<PathBuf> = args
         .operands
         .iter()
-        .find(|o| !o.contains('='))
-        .map(PathBuf::from);
-    sparsec::cli::request(file.as_ref(), &args.program, &mut sources)
+        .filter(|o| !o.contains('='))
+        .map(PathBuf::from)
+        .collect();
+    sparsec::cli::request(&files, &args.program, &mut sources)
         .and_then(|request| driver::compile(&request, &mut sources))
         .map_err(|failure| describe(&failure, &sources))
 }

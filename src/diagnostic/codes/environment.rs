@@ -12,7 +12,9 @@ does not have:
 
     sparsec run spmv.tc A=web.mtx x=random:1 --size M=1000 -D CHUNK=64";
     NO_COMPILER = "E0703", "no C compiler",
-"`sparsec run` needs a C compiler. Set CC, or install one (Debian: apt-get install gcc).";
+"`sparsec run` needs a C compiler. Set CC, or install one (Debian: apt-get install gcc). CC
+may have arguments, as in `CC='ccache gcc -m64'`. CXX names the C++ compiler of the emulator,
+NVCC the compiler of CUDA.";
     COMPILER_FAILED = "E0704", "the C compiler failed",
 "The C compiler refused what sparsec wrote. That is a bug in sparsec unless CC or
 SPARSEC_CFLAGS name something unusual: please report it with the compiler's messages.";

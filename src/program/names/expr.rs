@@ -16,8 +16,10 @@ impl Resolver<'_, '_> {
                 Diagnostic::error(
                     codes::TOO_DEEP,
                     expr.span,
-                    format!("the expression is nested more than {DEEPEST} levels deep"),
-                    "too deep from here on",
+                    format!(
+                        "more than {DEEPEST} operations of the expression build on one another"
+                    ),
+                    "this is the first too many",
                 )
                 .with_help("store parts of it in temporaries"),
             );

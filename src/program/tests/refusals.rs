@@ -195,6 +195,10 @@ const REFUSALS: &[(&str, &str)] = &[
         "def g(bool(N) x, bool k) -> (y) { y(i) = x(i) && k } def f(bool(N) x) -> (y) { (y) = g(x, 2) }",
     ),
     (
+        "E0228_int",
+        "def f(int(N) x) -> (y) { y(i) = x(i) + 3000000000 }",
+    ),
+    (
         "E0222_results",
         "def g(double(N) x) -> (y) { y(i) = x(i) }
         def f(double(N) x) -> (a, b) { (a, b) = g(x) }",

@@ -138,7 +138,7 @@ impl Typer<'_, '_> {
                     format!("{value} does not fit {ty}"),
                     format!("takes the type of what it meets, {ty}"),
                 )
-                .with_help("convert the other operand to a wider type, as in `int(x(i))`"),
+                .with_help(wider(value, ty)),
             );
             value
         })
@@ -334,5 +334,26 @@ fn convert(expr: Expr, want: ScalarType) -> Expr {
         kind: ExprKind::Cast(Box::new(expr)),
         ty: want,
         span,
+    }
+}
+
+/// How to mean a literal that the type of its surroundings does not hold.
+fn wider(value: Literal, ty: ScalarType) -> String {
+    let whole = match value {
+        Literal::Int(n) => Some(n),
+        Literal::Bool(_) | Literal::Float(_) => None,
+    };
+    let holds =
+        |wide: &ScalarType| wide.size() > ty.size() && whole.is_some_and(|n| super::fits(n, *wide));
+    match [ScalarType::I32, ScalarType::I64].into_iter().find(holds) {
+        Some(wide) => {
+            let wide = if wide == ScalarType::I32 {
+                "int"
+            } else {
+                "long"
+            };
+            format!("convert the other operand to a wider type, as in `{wide}(x(i))`")
+        }
+        None => "compute in floating point, as in `double(x(i))`".to_string(),
     }
 }

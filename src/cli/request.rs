@@ -1,0 +1,161 @@
+//! What the options of the command line ask the compiler for.
+
+use super::args::{Cli, ProgramArgs, TargetName};
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::driver::{Failure, Request, ScheduleChoice, Source, argument};
+use crate::program::spelling::suggest;
+use crate::syntax::taco::TacoArgs;
+use crate::target::Target;
+use clap::CommandFactory;
+use std::path::{Path, PathBuf};
+
+/// The request that the arguments make.
+pub fn request(
+    files: &[PathBuf],
+    program: &ProgramArgs,
+    sources: &mut Sources,
+) -> Result<Request, Failure> {
+    let taco = TacoArgs {
+        exprs: program.exprs.clone(),
+        formats: program.formats_of.clone(),
+        types: program.types.clone(),
+        dims: program.dims.clone(),
+        schedules: program.commands.clone(),
+    };
+    let uses_taco = !(taco.formats.is_empty()
+        && taco.types.is_empty()
+        && taco.dims.is_empty()
+        && taco.schedules.is_empty());
+    let mut refuse = |text: &str, message: &str, help: &str| -> Failure {
+        let span = argument(sources, "command line", text);
+        Diagnostic::error(codes::COMMAND_LINE, span, message, "here")
+            .with_help(help)
+            .into()
+    };
+    if let Some(second) = files.get(1) {
+        return Err(refuse(
+            &second.display().to_string(),
+            "a second program: sparsec compiles one at a time",
+            "run sparsec once for each",
+        ));
+    }
+    let file = files.first();
+    let source = match (file, taco.exprs.is_empty()) {
+        (Some(file), true) if uses_taco => {
+            return Err(refuse(
+                &file.display().to_string(),
+                "-f, -t, -d and -s belong to -e, not to a file",
+                "write formats and schedules into the file, or use --formats and --schedule",
+            ));
+        }
+        (Some(file), true) => Source::File(file.clone()),
+        (None, false) => Source::Taco(taco),
+        (Some(file), false) => {
+            return Err(refuse(
+                &file.display().to_string(),
+                "a file and -e cannot be compiled together",
+                "leave one of them out",
+            ));
+        }
+        (None, true) => {
+            return Err(refuse(
+                "",
+                "no program given",
+                "name a .tc file, or give -e EXPR",
+            ));
+        }
+    };
+    let mut defines: Vec<(String, i64)> = Vec::new();
+    for text in &program.defines {
+        let (name, value) = pair::<i64>(text, "-D", sources)?;
+        if defines.iter().any(|(other, _)| *other == name) {
+            return Err(again(text, "-D", &name, sources));
+        }
+        defines.push((name, value));
+    }
+    let mut sizes: Vec<(String, u64)> = Vec::new();
+    for text in &program.sizes {
+        let (name, value) = pair::<i64>(text, "--size", sources)?;
+        let Ok(value) = u64::try_from(value) else {
+            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
+        };
+        if sizes.iter().any(|(other, _)| *other == name) {
+            return Err(again(text, "--size", &name, sources));
+        }
+        sizes.push((name, value));
+    }
+    Ok(Request {
+        source,
+        formats: program.formats.clone(),
+        schedule: match (&program.schedule, program.no_schedule) {
+            (Some(name), _) => ScheduleChoice::Named(name.clone()),
+            (None, true) => ScheduleChoice::None,
+            (None, false) => ScheduleChoice::Default,
+        },
+        defines,
+        sizes,
+        index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
+        def: program.def.clone(),
+        target: match program.target {
+            TargetName::C => Target::C,
+            TargetName::Cuda => Target::Cuda,
+        },
+        first_commands: None,
+    })
+}
+
+/// `NAME=NUMBER`
+fn pair<N: std::str::FromStr>(
+    text: &str,
+    option: &str,
+    sources: &mut Sources,
+) -> Result<(String, N), Failure> {
+    let parsed = text.split_once('=').and_then(|(name, value)| {
+        let name = name.trim();
+        let value = value.trim().parse().ok()?;
+        (!name.is_empty()).then(|| (name.to_string(), value))
+    });
+    parsed.ok_or_else(|| not_a_pair(text, option, "NAME=NUMBER", sources))
+}
+
+fn not_a_pair(text: &str, option: &str, form: &str, sources: &mut Sources) -> Failure {
+    let span = argument(sources, option, text);
+    Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        format!("`{text}` is not {form}"),
+        "here",
+    )
+    .with_help(format!("write `{option} N=128`"))
+    .into()
+}
+
+/// An option that says a second time what something is.
+fn again(text: &str, option: &str, name: &str, sources: &mut Sources) -> Failure {
+    let span = argument(sources, option, text);
+    Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        format!("{option} gives `{name}` twice"),
+        "the second time",
+    )
+    .with_help("leave one of them out")
+    .into()
+}
+
+/// A word where the program's file is due, that is neither a file nor looks like one: a command
+/// that does not exist.
+pub(super) fn no_command(files: &[PathBuf], sources: &mut Sources) -> Option<Failure> {
+    let name = files.first()?.to_str()?;
+    if name.contains(['.', '/', '\\']) || Path::new(name).exists() {
+        return None;
+    }
+    let commands = Cli::command();
+    let commands = commands.get_subcommands().map(clap::Command::get_name);
+    let help = suggest(name, commands, "`sparsec --help` lists the commands");
+    let span = argument(sources, "command line", name);
+    let message = format!("`{name}` is neither a command nor a file");
+    let diagnostic = Diagnostic::error(codes::COMMAND_LINE, span, message, "here").with_help(help);
+    Some(diagnostic.into())
+}

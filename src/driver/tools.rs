@@ -1,0 +1,141 @@
+//! The compilers of this machine, named by `CC`, `CXX` and `NVCC`: commands with arguments,
+//! taken apart as make's shell does (`gcc -m64`, `ccache gcc`, `"/opt/my tools/cc"`).
+
+use super::{Failure, argument};
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Code, Diagnostic, Sources};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A program that the environment may name.
+pub(super) struct Tool {
+    variable: &'static str,
+    default: &'static str,
+    /// In a sentence.
+    pub what: &'static str,
+    help: &'static str,
+}
+
+pub(super) const CC: Tool = Tool {
+    variable: "CC",
+    default: "cc",
+    what: "the C compiler",
+    help: "set CC to a C compiler, or install one (Debian: apt-get install gcc)",
+};
+
+pub(super) const CXX: Tool = Tool {
+    variable: "CXX",
+    default: "c++",
+    what: "the C++ compiler",
+    help: "set CXX to a C++ compiler, or install one (Debian: apt-get install g++)",
+};
+
+pub(super) const NVCC: Tool = Tool {
+    variable: "NVCC",
+    default: "nvcc",
+    what: "the CUDA compiler",
+    help: "set NVCC to CUDA's nvcc, or SPARSEC_EMULATOR=1 to run without a GPU",
+};
+
+impl Tool {
+    /// What the environment says, or the default.
+    fn named(&self) -> String {
+        std::env::var_os(self.variable)
+            .map(|value| value.to_string_lossy().into_owned())
+            .filter(|value| !value.trim().is_empty())
+            .unwrap_or_else(|| self.default.to_string())
+    }
+
+    /// The program with the arguments that the environment gives it.
+    ///
+    /// # Errors
+    /// A quote is left open.
+    pub fn command(&self, sources: &mut Sources) -> Result<Command, Failure> {
+        let named = self.named();
+        // A path with blanks need not be quoted.
+        if Path::new(&named).is_file() {
+            return Ok(Command::new(named));
+        }
+        let words = shlex::split(&named).unwrap_or_default();
+        let Some((program, args)) = words.split_first() else {
+            let reason = format!("{} is no command: a quote is left open", self.variable);
+            return Err(self.failure(sources, codes::NO_COMPILER, &reason));
+        };
+        let mut command = Command::new(program);
+        command.args(args);
+        Ok(command)
+    }
+
+    /// Takes what the program gave.
+    ///
+    /// # Errors
+    /// It did not start, or failed: with what it said.
+    pub fn done(
+        &self,
+        output: std::io::Result<Output>,
+        sources: &mut Sources,
+    ) -> Result<(), Failure> {
+        match output {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => Err(self.refused(sources, &output)),
+            Err(error) => {
+                let reason = format!("cannot run {}: {error}", self.what);
+                Err(self.failure(sources, codes::NO_COMPILER, &reason))
+            }
+        }
+    }
+
+    /// It ran, and failed.
+    pub fn refused(&self, sources: &mut Sources, output: &Output) -> Failure {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let messages: String = messages.chars().take(4000).collect();
+        let reason = format!("{} failed:\n{messages}", self.what);
+        self.failure(sources, codes::COMPILER_FAILED, &reason)
+    }
+
+    fn failure(&self, sources: &mut Sources, code: Code, reason: &str) -> Failure {
+        let span = argument(sources, "environment", &self.named());
+        Failure::Environment(
+            Diagnostic::error(code, span, reason.to_string(), self.what).with_help(self.help),
+        )
+    }
+}
+
+/// Flags in one string, as a shell takes them apart.
+pub(super) fn words(flags: &str) -> Vec<String> {
+    shlex::split(flags)
+        .unwrap_or_else(|| flags.split_whitespace().map(ToString::to_string).collect())
+}
+
+/// The folder for temporary files cannot be used.
+pub(super) fn no_room(sources: &mut Sources, error: &std::io::Error) -> Failure {
+    let folder = std::env::temp_dir();
+    let span = argument(sources, "environment", &folder.display().to_string());
+    Failure::Environment(
+        Diagnostic::error(
+            codes::UNWRITABLE,
+            span,
+            format!("cannot write temporary files: {error}"),
+            "the folder for temporary files",
+        )
+        .with_help("set TMPDIR to a folder that exists, may be written and has room"),
+    )
+}
+
+/// What was built cannot be loaded into this process.
+pub(super) fn not_loaded(sources: &mut Sources, error: &libloading::Error) -> Failure {
+    let folder = std::env::temp_dir();
+    let span = argument(sources, "environment", &folder.display().to_string());
+    Failure::Environment(
+        Diagnostic::error(
+            codes::COMPILER_FAILED,
+            span,
+            format!("cannot load the compiled kernel: {error}"),
+            "it stands in this folder",
+        )
+        .with_help(
+            "the compiler must build for this process (see CC), and files in TMPDIR must be \
+             allowed to be executed",
+        ),
+    )
+}
