@@ -323,3 +323,91 @@ fn a_result_without_elements_is_read_back() {
     let done = output(folder.path(), &[&read[..], &formats].concat());
     assert_eq!(done.status.code(), Some(0), "{done:?}");
 }
+
+/// No program overwrites what stands beside it, nor takes make's own file for its own.
+#[test]
+#[cfg(unix)]
+fn awkward_names_of_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    for name in ["sparsec.tc", "Sparsec.tc"] {
+        std::fs::write(folder.path().join(name), program).unwrap();
+        let done = output(folder.path(), &[name]);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains("is the runtime's header"), "{said}");
+        let done = output(folder.path(), &[name, "--stdout"]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+    }
+    assert_eq!(names(folder.path()), ["Sparsec.tc", "sparsec.tc"]);
+    for stem in ["Makefile", "all", "test", "clean"] {
+        let file = format!("{stem}.tc");
+        std::fs::write(folder.path().join(&file), program).unwrap();
+        let done = output(folder.path(), &[&file, "-o", stem]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let mut make = Command::new("make");
+        make.args(["-s", "CFLAGS=-O0 -Werror", "all", "test"]);
+        let done = make.current_dir(folder.path().join(stem)).output().unwrap();
+        assert!(done.status.success(), "{stem}: {done:?}");
+        assert!(
+            folder
+                .path()
+                .join(stem)
+                .join(format!("lib{stem}.a"))
+                .exists()
+        );
+    }
+}
+
+/// What compilers warn of beyond `-Wall -Wextra`, and a header between others.
+#[test]
+#[cfg(unix)]
+fn awkward_programs_compile_without_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def bags(uint8(B,L) I, uint32(B) J, uint64(B) K, double(N) x, double(256) t, double(N,M) A) -> (y, z, u, v) {
+  y(b) +=! x(I(b,l))
+  z(b) = x(J(b)) + x(K(b))
+  u(b) = t(I(b,l)) where l in 0:1
+  v(b) +=! A(r, b) where r in I(b, 0):J(b)
+}
+def signs(uint8(N) a) -> (y) { y(i) = a(i) < 0 || 0 > a(i) ? 1 : a(i) >= 0 && 0 <= a(i) ? 2 : 3 }
+def largest(bool(N) a, bool(N) b, bool(N) c) -> (y, z) {
+  y(i) = max(a(i) && b(i), c(i))
+  z max=! max(max(a(i), b(i) && c(i)), !a(i) && min(a(i) || b(i), c(i)))
+}
+";
+    let scalars = "def scalars(double a, int I) -> (y) { y = a * float(I) }\n";
+    for (name, text) in [("odd.tc", program), ("scalars.tc", scalars)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let done = output(folder.path(), &[name, "-o", "."]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+    }
+    let caller = "#include BEFORE\n#include \"odd.h\"\n#include AFTER\n\
+        double _Complex unit(void);\ndouble _Complex unit(void) { return I; }\n";
+    std::fs::write(folder.path().join("caller.c"), caller).unwrap();
+    let flags = "-std=c11 -Wall -Wextra -pedantic -Wtype-limits -Wshadow -Werror -c -o /dev/null";
+    for compiler in ["cc", "clang"] {
+        let known = Command::new(compiler).arg("--version").output();
+        if !known.is_ok_and(|output| output.status.success()) {
+            continue;
+        }
+        let compile = |args: &[&str]| {
+            let mut command = Command::new(compiler);
+            command
+                .current_dir(folder.path())
+                .args(flags.split(' '))
+                .args(args);
+            let done = command.output().unwrap();
+            assert!(
+                done.status.success(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        };
+        compile(&["odd.c"]);
+        compile(&["-DSPARSEC_MAIN", "odd.c"]);
+        compile(&["-DSPARSEC_MAIN", "scalars.c"]);
+        compile(&["-DBEFORE=<complex.h>", "-DAFTER=<math.h>", "caller.c"]);
+        compile(&["-DBEFORE=<math.h>", "-DAFTER=<complex.h>", "caller.c"]);
+    }
+}

@@ -2,7 +2,9 @@
 
 use super::args::{CheckArgs, CompileCommand};
 use super::{Reporter, no_command, request};
-use crate::driver::{self, Source, write};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::environment as codes;
+use crate::driver::{self, Source, argument, write};
 use crate::emit::{self, Unit};
 use crate::syntax::taco;
 use std::path::PathBuf;
@@ -23,6 +25,16 @@ fn stem(source: &Source) -> String {
     }
 }
 
+/// A name that two of the files have, on file systems that ignore letter case, too.
+fn written_twice(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find_map(|(at, name)| {
+        let again = names[at + 1..].iter();
+        again
+            .into_iter()
+            .find(|other| other.eq_ignore_ascii_case(name))
+    })
+}
+
 pub(super) fn compile(args: &CompileCommand) -> u8 {
     let mut reporter = Reporter::of(&args.program);
     if let Some(failure) = no_command(&args.files, &mut reporter.sources) {
@@ -38,6 +50,15 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.out")));
     let names = emit::file_names(&name, request.target);
+    if let Some(name) = written_twice(&names)
+        && !args.stdout
+    {
+        let text = format!("{name}.tc");
+        let span = argument(&mut reporter.sources, "command line", &text);
+        let message = format!("`{name}` is the runtime's header, and would be this program's, too");
+        let error = Diagnostic::error(codes::COMMAND_LINE, span, message, "names the files");
+        return reporter.fail(&error.with_help("give the program another name").into());
+    }
     let outputs: Vec<PathBuf> = names.iter().map(|file| folder.join(file)).collect();
     if args.list_outputs {
         let lines = outputs.iter().map(|path| format!("{}\n", path.display()));

@@ -118,9 +118,10 @@ pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> 
     if !types.is_empty() {
         let _ = write!(out, "\n{types}");
     }
+    let mut functions = String::new();
     for kernel in &unit.kernels {
-        out.push('\n');
-        out.push_str(&comment(kernel));
+        functions.push('\n');
+        functions.push_str(&comment(kernel));
         let results: Vec<&str> = kernel
             .interface
             .args
@@ -132,14 +133,22 @@ pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> 
             .collect();
         if !results.is_empty() {
             let _ = writeln!(
-                out,
+                functions,
                 "/* Checked; makes {} (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */",
                 results.join(", ")
             );
         }
-        let _ = writeln!(out, "{};\n", entry::signature(kernel));
-        out.push_str(&others(kernel));
+        let _ = writeln!(functions, "{};\n", entry::signature(kernel));
+        functions.push_str(&others(kernel));
     }
+    // Index tensors are often called I, which is a macro of <complex.h>.
+    let mut words = functions.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if words.any(|word| word == "I") {
+        out.push_str("\n/* <complex.h> has a macro of this name. */\n");
+        out.push_str("#pragma push_macro(\"I\")\n#undef I\n");
+        functions.push_str("\n#pragma pop_macro(\"I\")\n");
+    }
+    out.push_str(&functions);
     out.push_str("\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     out
 }

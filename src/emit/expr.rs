@@ -181,7 +181,7 @@ impl Printer<'_> {
                 PRIMARY,
             ),
             BinaryOp::Min if ty == ScalarType::Bool => infix("&&", AND),
-            BinaryOp::Max if ty == ScalarType::Bool => infix("||", OR),
+            BinaryOp::Max if ty == ScalarType::Bool => self.either(a, b),
             BinaryOp::Min if ty.is_integer() => helper("min"),
             BinaryOp::Max if ty.is_integer() => helper("max"),
             BinaryOp::Min => math("fmin"),
@@ -192,14 +192,17 @@ impl Printer<'_> {
             BinaryOp::Le => infix("<=", RELATION),
             BinaryOp::Gt => infix(">", RELATION),
             BinaryOp::Ge => infix(">=", RELATION),
-            // gcc asks for parentheses where && and || meet.
             BinaryOp::And => infix("&&", AND),
-            BinaryOp::Or => {
-                let chained = matches!(a.kind, ExprKind::Binary(BinaryOp::Or, ..));
-                let left = self.at(a, if chained { OR } else { EQUALITY });
-                (format!("{left} || {}", self.at(b, EQUALITY)), OR)
-            }
+            BinaryOp::Or => self.either(a, b),
         }
+    }
+
+    /// `a || b`; gcc and clang ask for parentheses where && and || meet.
+    fn either(&self, a: &Expr, b: &Expr) -> (String, u8) {
+        let chained = matches!(a.kind, ExprKind::Binary(BinaryOp::Or, ..))
+            || (a.ty == ScalarType::Bool && matches!(a.kind, ExprKind::Binary(BinaryOp::Max, ..)));
+        let left = self.at(a, if chained { OR } else { EQUALITY });
+        (format!("{left} || {}", self.at(b, EQUALITY)), OR)
     }
 
     fn cast(&self, ty: ScalarType, a: &Expr) -> (String, u8) {

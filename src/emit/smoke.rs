@@ -21,6 +21,9 @@ pub fn text(unit: &Unit, target: Target) -> String {
     out.push_str("\nint main(int argc, char **argv) {\n");
     out.push_str("    int64_t n = argc > 1 ? atoll(argv[1]) : 24;\n");
     out.push_str("    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;\n");
+    if !unit.kernels.iter().any(fills) {
+        out.push_str("    (void)smoke_fill;\n");
+    }
     for kernel in &unit.kernels {
         let _ = writeln!(
             out,
@@ -30,6 +33,14 @@ pub fn text(unit: &Unit, target: Target) -> String {
     }
     out.push_str("    return failed;\n}\n#endif\n");
     out
+}
+
+/// Whether the kernel reads a tensor.
+fn fills(kernel: &Kernel) -> bool {
+    kernel.interface.args.iter().any(|arg| match arg {
+        Arg::Tensor(t) => t.direction != Direction::Out,
+        Arg::Scalar { .. } => false,
+    })
 }
 
 fn one(kernel: &Kernel, target: Target) -> String {
@@ -50,6 +61,7 @@ fn one(kernel: &Kernel, target: Target) -> String {
     let (n, rounds) = (local("n"), local("rounds"));
     let (best, round, start) = (local("best"), local("round"), local("start"));
     let mut reset = String::new();
+    let mut sized = false;
     let mut out = format!("static int smoke_{name}(int64_t {n}, int {rounds}) {{\n");
     for (at, arg) in kernel.interface.args.iter().enumerate() {
         match arg {
@@ -69,6 +81,10 @@ fn one(kernel: &Kernel, target: Target) -> String {
                     continue;
                 }
                 let dims: Vec<String> = t.dims.iter().map(|d| extent(kernel, d, &n)).collect();
+                sized |= t
+                    .dims
+                    .iter()
+                    .any(|d| extent(kernel, d, "") != extent(kernel, d, &n));
                 let dims = if dims.is_empty() {
                     "NULL".to_string()
                 } else {
@@ -86,6 +102,9 @@ fn one(kernel: &Kernel, target: Target) -> String {
                 );
             }
         }
+    }
+    if !sized {
+        let _ = writeln!(out, "    (void){n};");
     }
     let _ = writeln!(out, "    int {error} = 0;\n    double {best} = INFINITY;");
     out.push_str(&reset);

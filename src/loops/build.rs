@@ -124,6 +124,11 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         BinaryOp::Mul if left == Some(1) => b,
         BinaryOp::Mul | BinaryOp::Div | BinaryOp::FloorDiv if right == Some(1) => a,
         BinaryOp::Min | BinaryOp::Max if a == b => a,
+        // Compilers warn of what is always true or false.
+        BinaryOp::Lt if a.ty.is_unsigned() && right == Some(0) => boolean(false),
+        BinaryOp::Ge if a.ty.is_unsigned() && right == Some(0) => boolean(true),
+        BinaryOp::Gt if b.ty.is_unsigned() && left == Some(0) => boolean(false),
+        BinaryOp::Le if b.ty.is_unsigned() && left == Some(0) => boolean(true),
         BinaryOp::And => match (as_bool(&a), as_bool(&b)) {
             (Some(true), _) => b,
             (_, Some(true)) | (Some(false), _) => a,

@@ -156,10 +156,10 @@ impl Lowerer<'_> {
         let extent = size(self.tensor(access.tensor).dims[mode].clone(), subscript);
         let bad = match (subscript.as_var(), dynamic) {
             (Some(var), true) => self.bad_range(var, extent, subscript),
-            _ => Some(or(
-                less(subscript.clone(), zero(subscript)),
-                at_least(subscript.clone(), extent),
-            )),
+            _ => either(
+                below_zero(subscript),
+                (!never_reaches(subscript, &extent)).then(|| at_least(subscript.clone(), extent)),
+            ),
         };
         if let Some(bad) = bad
             && !found.iter().any(|r| equal::same(&r.bad, &bad))
@@ -176,8 +176,8 @@ impl Lowerer<'_> {
             Bound::Dynamic(e) => e.clone(),
         };
         let (lo, hi) = (bound(&range.lo), bound(&range.hi));
-        let outside = or(less(lo.clone(), zero(near)), less(extent, hi.clone()));
-        Some(and(less(lo, hi), outside))
+        let outside = either(below_zero(&lo), Some(less(extent, hi.clone())));
+        outside.map(|outside| and(less(lo, hi), outside))
     }
 
     fn contains_access(&self, e: &Expr) -> bool {
@@ -262,6 +262,54 @@ fn at_least(a: Expr, b: Expr) -> Expr {
 
 fn or(a: Expr, b: Expr) -> Expr {
     compare(BinaryOp::Or, a, b)
+}
+
+fn either(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(or(a, b)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// `e < 0`, unless its type says that it never is: C compilers warn of such a test.
+fn below_zero(e: &Expr) -> Option<Expr> {
+    let never = values(e).is_some_and(|(least, _)| least >= 0);
+    (!never).then(|| less(e.clone(), zero(e)))
+}
+
+/// Whether the type of `e` alone keeps it below `extent`.
+fn never_reaches(e: &Expr, extent: &Expr) -> bool {
+    match (&extent.kind, values(e)) {
+        (ExprKind::Size(SizeExpr::Const(extent)), Some((_, most))) => most < *extent,
+        _ => false,
+    }
+}
+
+/// The values that an element read from data can have, where its type is narrow enough to tell.
+fn values(e: &Expr) -> Option<(i64, i64)> {
+    match &e.kind {
+        ExprKind::Cast(inner) if inner.ty.is_integer() && inner.ty.size() < e.ty.size() => {
+            values(inner)
+        }
+        ExprKind::Access(_) if e.ty.is_integer() && e.ty.size() < 8 => {
+            let bits = 8 * e.ty.size();
+            Some(if e.ty.is_unsigned() {
+                (0, (1 << bits) - 1)
+            } else {
+                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            })
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => None,
+    }
 }
 
 fn and(a: Expr, b: Expr) -> Expr {

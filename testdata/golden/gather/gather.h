@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* <complex.h> has a macro of this name. */
+#pragma push_macro("I")
+#undef I
+
 /* gather
  *   Z(i, j) = X(I(i, j))
  */
@@ -18,6 +22,8 @@ int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z);
 /* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
 int gather_raw(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RESTRICT X_vals,
     const int32_t *SPARSEC_RESTRICT I_vals, float *SPARSEC_RESTRICT Z_vals);
+
+#pragma pop_macro("I")
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* <complex.h> has a macro of this name. */
+#pragma push_macro("I")
+#undef I
+
 /* mttkrp
  *   A(i, j) = B(i, k, l) * C(k, j) * D(l, j)
  *   B: {compressed, compressed, compressed}
@@ -24,6 +28,8 @@ int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSE
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
     double *SPARSEC_RESTRICT A_vals);
+
+#pragma pop_macro("I")
 
 #ifdef __cplusplus
 }

@@ -29,8 +29,10 @@ typedef std::complex<float> sparsec_complex64;
 typedef std::complex<double> sparsec_complex128;
 extern "C" {
 #else
+#ifdef SPARSEC_IMPLEMENTATION
 #include <complex.h>
-#undef I
+#undef I /* the name of many index tensors */
+#endif
 #define SPARSEC_RESTRICT restrict
 #define SPARSEC_THREAD_LOCAL _Thread_local
 typedef float _Complex sparsec_complex64;

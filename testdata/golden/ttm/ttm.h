@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* <complex.h> has a macro of this name. */
+#pragma push_macro("I")
+#undef I
+
 /* ttm
  *   A(i, j, r) +=! B(i, j, k) * C(k, r)
  *   B: {compressed, compressed, compressed}
@@ -22,6 +26,8 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_R
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals);
+
+#pragma pop_macro("I")
 
 #ifdef __cplusplus
 }
