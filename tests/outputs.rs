@@ -411,3 +411,40 @@ def largest(bool(N) a, bool(N) b, bool(N) c) -> (y, z) {
         compile(&["-DBEFORE=<math.h>", "-DAFTER=<complex.h>", "caller.c"]);
     }
 }
+
+/// Results of TACO notation are double, or what `-t` says; comparisons are numbers of the type
+/// that they meet.
+#[test]
+fn types_of_taco_s_results() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.tns"), "1 1.5\n2 3\n3 0.5\n").unwrap();
+    for (expr, types, wanted) in [
+        ("y(i)=gt(A(j),1)", &[][..], "2.0000000000000000e0"),
+        ("y(i)=gt(A(j),1)/2", &[], "1.0000000000000000e0"),
+        ("y(i)=2/4+0*A(i)", &[], "5.0000000000000000e-1"),
+        ("y(i)=2/4", &["-t", "y:int"], "0"),
+        ("y(i)=A(j)", &["-t", "y:float"], "5.00000000e0"),
+        ("y(i)=A(j)", &["-t", "y:int"], "5"),
+        (
+            "y(i)=A(j)",
+            &["-t", "A:float", "-t", "y:double"],
+            "5.0000000000000000e0",
+        ),
+        ("y(i)=A(j)", &["-t", "A:float"], "5.0000000000000000e0"),
+        ("y(i)=not(lt(A(i),1))", &["-t", "y:bool"], "1"),
+    ] {
+        let run = [
+            "run", "-e", expr, "-d", "i:3", "--verify", "--out", "y=y.tns",
+        ];
+        let data: &[&str] = if expr.contains('A') {
+            &["A=a.tns"]
+        } else {
+            &[]
+        };
+        let done = output(folder.path(), &[&run[..], types, data].concat());
+        assert_eq!(done.status.code(), Some(0), "{expr}: {done:?}");
+        let text = std::fs::read_to_string(folder.path().join("y.tns")).unwrap();
+        let first = text.lines().next().unwrap();
+        assert_eq!(first, format!("1 {wanted}"), "{expr} {types:?}");
+    }
+}

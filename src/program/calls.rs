@@ -68,7 +68,10 @@ pub(super) fn flatten<'a>(draft: &mut Draft<'a>, def: &'a ast::Def) -> Vec<Item<
         let id = if let Some(Binding::Tensor(id)) = known {
             *id
         } else {
-            let id = draft.add_tensor(new_tensor(def, name.to_owned(), place));
+            let mut tensor = new_tensor(def, name.to_owned(), place);
+            let given = def.types.iter().find(|(typed, _)| typed.name == name);
+            tensor.ty = given.and_then(|(_, ty)| ScalarType::from_name(&ty.name));
+            let id = draft.add_tensor(tensor);
             scope.tensors.insert(name, Binding::Tensor(id));
             id
         };

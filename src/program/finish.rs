@@ -112,6 +112,9 @@ fn argument_types(draft: &mut Draft) {
     draft.errors.extend(errors);
 }
 
+const NO_BOOL_SUMS: &str =
+    "sums of bool elements are whole numbers: use `||=` or `&&=`, or an int tensor";
+
 /// Operators must be defined for the elements that they reduce into.
 fn reductions(draft: &mut Draft) {
     let mut errors = Vec::new();
@@ -126,7 +129,7 @@ fn reductions(draft: &mut Draft) {
         let help = if logical && ty != ScalarType::Bool {
             "`&&=` and `||=` need bool elements: compare first, as in `x(i) != 0`"
         } else if sums && ty == ScalarType::Bool {
-            "sums of bool elements are whole numbers: use `||=` or `&&=`, or an int tensor"
+            NO_BOOL_SUMS
         } else if !logical && !sums && ty.is_complex() {
             "complex numbers have no order: reduce `abs(...)` instead"
         } else {
@@ -172,6 +175,18 @@ fn statement(
         .tensor(stmt.tensor)
         .ty
         .unwrap_or(ScalarType::F64);
+    if stmt.write == Write::Define && ty == ScalarType::Bool && types::accumulates(&summed) {
+        return Err(Diagnostic::error(
+            codes::OPERAND_TYPE,
+            stmt.span,
+            format!("the sum of this right side is not defined for elements of type {ty}"),
+            format!(
+                "`{}` has elements of type {ty}",
+                typer.draft.tensor(stmt.tensor).name
+            ),
+        )
+        .with_help(NO_BOOL_SUMS));
+    }
     let mut rhs = typer.right_side(&summed, ty);
     expand_sizes(typer.draft, &mut rhs);
     let op = match stmt.write {

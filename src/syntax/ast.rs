@@ -32,6 +32,9 @@ pub struct Def {
     pub name: Ident,
     pub params: Vec<Param>,
     pub returns: Vec<Ident>,
+    /// Types of what is assigned and no parameter declares, where the notation gives them
+    /// (TACO's does).
+    pub types: Vec<(Ident, Ident)>,
     pub stmts: Vec<Stmt>,
     pub span: Span,
 }

@@ -106,6 +106,7 @@ impl Builder {
             name: name.ok_or_else(|| self.broken(all))?,
             params,
             returns,
+            types: Vec::new(),
             stmts,
             span: all,
         })

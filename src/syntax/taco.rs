@@ -9,8 +9,8 @@ mod tensors;
 
 use self::tensors::Tensors;
 use super::ast::{
-    Arg, Assign, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec, FormatUse,
-    Ident, Item, LevelType, Number, Param, RangeClause, Schedule, Stmt,
+    Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
+    FormatUse, Ident, Item, LevelType, Number, Param, RangeClause, ReduceOp, Schedule, Stmt,
 };
 use super::build::Builder;
 use super::parse::{Rule, parse_rule, parse_schedule};
@@ -385,10 +385,26 @@ fn assemble(
     };
     let mut params = Vec::new();
     let mut returns = Vec::new();
+    let mut types = Vec::new();
     for tensor in &tensors.all {
         let span = tensor.name.span;
         if tensor.written || stmts.iter().any(|s| s.tensor.name == tensor.name.name) {
             returns.push(tensor.name.clone());
+        }
+        // What is combined by `&&` or `||` is a bool, unless it is said to be something else.
+        let logical = stmts.iter().any(|s| {
+            s.tensor.name == tensor.name.name
+                && matches!(
+                    s.op,
+                    AssignOp::Reduce {
+                        op: ReduceOp::And | ReduceOp::Or,
+                        ..
+                    }
+                )
+        });
+        if tensor.ty.is_some() || !logical {
+            let ty = tensor.ty.clone().unwrap_or_else(|| ident("double", span));
+            types.push((tensor.name.clone(), ty));
         }
         let computed_first = tensor.written && !tensor.read_first;
         if computed_first {
@@ -431,6 +447,7 @@ fn assemble(
         name: name.clone(),
         params,
         returns,
+        types,
         stmts: stmts.into_iter().map(Stmt::Assign).collect(),
         span,
     })];

@@ -269,7 +269,11 @@ impl Resolver<'_, '_> {
             Builtin::Compare(op) => {
                 let b = args.pop().unwrap_or_else(|| zero(span));
                 let a = args.pop().unwrap_or_else(|| zero(span));
-                node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span)
+                let holds = node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span);
+                // A number in TACO, of the type that it meets.
+                let [one, zero] =
+                    [1, 0].map(|n| Box::new(node(ExprKind::Literal(Literal::Int(n)), span)));
+                node(ExprKind::Select(Box::new(holds), one, zero), span)
             }
         }
     }

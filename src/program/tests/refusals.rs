@@ -183,6 +183,10 @@ const REFUSALS: &[(&str, &str)] = &[
         def f(double(N) x) -> (z) { z = g(x) }",
     ),
     (
+        "E0210_sum",
+        "def f(double(M,N) A) -> (y) { y(i) = A(i,j) > 2 }",
+    ),
+    (
         "E0222_number",
         "def g(uint8(N) x, uint8 k) -> (y) { y(i) = x(i) * k } def f(uint8(N) x) -> (y) { (y) = g(x, 300) }",
     ),

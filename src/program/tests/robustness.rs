@@ -174,6 +174,7 @@ fn any_def(name: &'static str) -> impl Strategy<Value = Item> {
             name: ident(name),
             params,
             returns,
+            types: Vec::new(),
             stmts,
             span: SPAN,
         })

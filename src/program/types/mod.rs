@@ -14,7 +14,7 @@ use super::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, T
 
 pub(super) use literal::{convert_literal, fits};
 pub(super) use tensors::infer_tensors;
-pub(super) use typer::Typer;
+pub(super) use typer::{Typer, accumulates};
 
 /// What is known of an expression's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

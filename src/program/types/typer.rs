@@ -303,7 +303,7 @@ fn is_arithmetic(op: BinaryOp) -> bool {
 }
 
 /// Whether the expression is a reduction, or a sum with one in it.
-fn accumulates(expr: &Expr) -> bool {
+pub(in crate::program) fn accumulates(expr: &Expr) -> bool {
     if let ExprKind::Reduce { op, .. } = &expr.kind {
         !matches!(op, ReduceOp::And | ReduceOp::Or)
     } else if let ExprKind::Unary(UnaryOp::Neg, a) = &expr.kind {
