@@ -1,5 +1,6 @@
 //! Files that are written whole or not at all.
 
+use crate::cleanup::Registered;
 use std::io::Write;
 use std::path::Path;
 
@@ -29,6 +30,7 @@ pub fn whole(
     #[cfg(unix)]
     beside.permissions(everyone);
     let mut file = beside.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let _registered = Registered::new(file.path());
     write(&mut file)?;
     file.flush()?;
     if let Some(old) = old {

@@ -2,6 +2,7 @@
 //! readable C and CUDA kernels. `src/README.md` maps the modules and their
 //! invariants.
 
+pub mod cleanup;
 pub mod cli;
 pub mod data;
 pub mod diagnostic;

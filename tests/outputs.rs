@@ -448,3 +448,102 @@ fn types_of_taco_s_results() {
         assert_eq!(first, format!("1 {wanted}"), "{expr} {types:?}");
     }
 }
+
+/// Waits for what another process does.
+#[cfg(unix)]
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..3000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("waited in vain for {what}");
+}
+
+/// Interrupted while the compiler runs: the compiler ends, too, and nothing is left.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_the_compiler() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("tmp")).unwrap();
+    // It starts another program, as gcc does.
+    let script = format!(
+        "#!/bin/sh\nsleep 1000 &\necho $! >{0}.new\nmv {0}.new {0}\nwait\n",
+        path("pid").display()
+    );
+    std::fs::write(path("slow"), script).unwrap();
+    std::fs::set_permissions(path("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = ["run", "-e", "y(i)=x(i)", "-d", "i:3", "x=ones"];
+    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+        let mut command = sparsec(folder.path(), &run);
+        command.env("TMPDIR", path("tmp")).env("CC", path("slow"));
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        wait_for("the compiler", || path("pid").exists());
+        let inner = std::fs::read_to_string(path("pid")).unwrap();
+        std::fs::remove_file(path("pid")).unwrap();
+        Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status()
+            .unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(number), "{status}");
+        assert_eq!(names(&path("tmp")), [""; 0]);
+        wait_for("the compiler's end", || {
+            let alive = Command::new("kill")
+                .args(["-0", inner.trim()])
+                .output()
+                .unwrap();
+            !alive.status.success()
+        });
+    }
+}
+
+/// Interrupted while the kernel runs: nothing is left, and no result is cut.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_the_kernel() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::write(folder.path().join("y.tns"), "1 7\n").unwrap();
+    let run = [
+        "run",
+        "--no-schedule",
+        "-e",
+        "y(i)=sin(A(i)+B(j)*C(k))",
+        "-d",
+        "i:4",
+        "-d",
+        "j:100000",
+    ];
+    let data = [
+        "-d", "k:100000", "A=ones", "B=ones", "C=ones", "--out", "y=y.tns",
+    ];
+    let mut command = sparsec(folder.path(), &[&run[..], &data].concat());
+    command.env("TMPDIR", &temporary).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_for("the library", || {
+        let mut folders = std::fs::read_dir(&temporary).unwrap().flatten();
+        folders.any(|built| built.path().join("kernels.so").exists())
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(
+        child.try_wait().unwrap(),
+        None,
+        "the kernel has ended by itself"
+    );
+    Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert_eq!(names(folder.path()), ["tmp", "y.tns"]);
+    assert_eq!(names(&temporary), [""; 0]);
+    let kept = std::fs::read_to_string(folder.path().join("y.tns")).unwrap();
+    assert_eq!(kept, "1 7\n");
+}

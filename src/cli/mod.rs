@@ -22,6 +22,7 @@ use std::path::Path;
 /// Runs the command line of this process and returns its exit code.
 #[must_use]
 pub fn main() -> u8 {
+    crate::cleanup::install();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::say(&error),

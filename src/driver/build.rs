@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::tools::{CC, no_room, not_loaded, words};
+use crate::cleanup;
 use crate::diagnostic::Sources;
 use crate::emit::names::function;
 use crate::emit::types::c_type;
@@ -20,7 +21,7 @@ const FLAGS: &str = "-O3 -march=native -ffp-contract=fast";
 pub struct Library {
     // Never unloaded: the threads of an OpenMP runtime that came with it live on.
     library: std::mem::ManuallyDrop<libloading::Library>,
-    _folder: tempfile::TempDir,
+    _folder: cleanup::Folder,
 }
 
 /// Whether entry points check the arrays of their inputs element by element.
@@ -87,7 +88,7 @@ impl Library {
         flags: &str,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
-        let folder = tempfile::tempdir().map_err(|e| no_room(sources, &e))?;
+        let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
         let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
         let mut written = Ok(());
         for file in files {
@@ -268,7 +269,7 @@ fn compile(
             "calls.c",
             "-lm",
         ]);
-        Ok::<_, Failure>(command.output())
+        Ok::<_, Failure>(cleanup::output(&mut command))
     };
     let mut output = run(true, sources)?;
     if output.as_ref().is_ok_and(|first| !first.status.success()) && !has_openmp(folder, sources)? {
@@ -288,5 +289,5 @@ fn has_openmp(folder: &std::path::Path, sources: &mut Sources) -> Result<bool, F
     let mut command = CC.command(sources)?;
     command.current_dir(folder);
     command.args(["-fopenmp", "-shared", "-fPIC", "-o", "probe.so", "probe.c"]);
-    Ok(command.output().is_ok_and(|output| output.status.success()))
+    Ok(cleanup::output(&mut command).is_ok_and(|output| output.status.success()))
 }

@@ -3,9 +3,9 @@
 use super::Failure;
 use super::build::{Backend, Trust};
 use super::tools::{CC, CXX, NVCC, no_room, words};
+use crate::cleanup;
 use crate::diagnostic::Sources;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::OnceLock;
 
 /// Flags of the emulator's kernels: with checks, every access is a call anyway.
@@ -74,12 +74,11 @@ pub(super) fn compile(
         .current_dir(folder)
         .args(["-std=c11", "-O1", "-fPIC", "-c", "calls.c"]);
     // The emulator is the same for all kernels: built once, while they are compiled.
-    kernels.stderr(Stdio::piped()).stdout(Stdio::piped());
-    let kernels = kernels.spawn();
+    let kernels = cleanup::Running::start(&mut kernels);
     let emulator = emulator(sources);
-    let kernels = kernels.and_then(std::process::Child::wait_with_output);
+    let kernels = kernels.and_then(cleanup::Running::output);
     CXX.done(kernels, sources)?;
-    CC.done(calls.output(), sources)?;
+    CC.done(cleanup::output(&mut calls), sources)?;
     std::fs::write(folder.join("emulator.o"), emulator?).map_err(|e| no_room(sources, &e))?;
     let mut link = CXX.command(sources)?;
     link.current_dir(folder);
@@ -93,7 +92,7 @@ pub(super) fn compile(
         "emulator.o",
     ]);
     link.args(["-ldl", "-lpthread", "-lm"]);
-    CXX.done(link.output(), sources)
+    CXX.done(cleanup::output(&mut link), sources)
 }
 
 fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(), Failure> {
@@ -101,7 +100,7 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
     calls
         .current_dir(folder)
         .args(["-std=c11", "-O1", "-fPIC", "-c", "calls.c"]);
-    CC.done(calls.output(), sources)?;
+    CC.done(cleanup::output(&mut calls), sources)?;
     let mut command = NVCC.command(sources)?;
     command.current_dir(folder);
     let flags =
@@ -116,7 +115,7 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
         "kernels.cu",
         "calls.o",
     ]);
-    NVCC.done(command.output(), sources)
+    NVCC.done(cleanup::output(&mut command), sources)
 }
 
 /// The emulator's object file, compiled at the first call of the process. It is kept in memory:
@@ -124,17 +123,16 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
 fn emulator(sources: &mut Sources) -> Result<&'static [u8], Failure> {
     static BUILT: OnceLock<Result<Vec<u8>, Failure>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().map_err(|e| no_room(sources, &e))?;
+        let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
         for (name, text) in crate::emit::cuda::EMULATOR {
             std::fs::write(folder.path().join(name), text).map_err(|e| no_room(sources, &e))?;
         }
         let mut command = CXX.command(sources)?;
-        let output = command
+        command
             .current_dir(folder.path())
             .args(["-std=c++17", "-O2", "-fPIC", "-DSPARSEC_EMULATED", "-I."])
-            .args(["-c", "emulator.cpp", "-o", "emulator.o"])
-            .output();
-        CXX.done(output, sources)?;
+            .args(["-c", "emulator.cpp", "-o", "emulator.o"]);
+        CXX.done(cleanup::output(&mut command), sources)?;
         std::fs::read(folder.path().join("emulator.o")).map_err(|e| no_room(sources, &e))
     });
     match built {
