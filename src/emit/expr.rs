@@ -219,7 +219,10 @@ impl Printer<'_> {
         }
         if a.ty.is_complex() && !ty.is_complex() {
             if self.dialect == Dialect::Device {
-                return (format!("({})({}).re", c_type(ty), self.expr(a)), PREFIX);
+                return (
+                    format!("({})({}).re", c_type(ty), self.as_complex(a)),
+                    PREFIX,
+                );
             }
             let part = if a.ty == ScalarType::C64 {
                 "crealf"
@@ -252,6 +255,27 @@ impl Printer<'_> {
         (format!("({}){by}{text}", c_type(ty)), PREFIX)
     }
 
+    /// A complex number where C++ would not make one of a literal by itself: what an absent
+    /// element left is written as a real number.
+    fn as_complex(&self, e: &Expr) -> String {
+        let text = self.expr(e);
+        let made = |node: &Expr| {
+            let plain = matches!(
+                node.kind,
+                ExprKind::Literal(_)
+                    | ExprKind::Unary(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Select(..)
+            );
+            node.ty.is_complex() && !plain
+        };
+        if e.any(made) {
+            text
+        } else {
+            format!("{}({text})", c_type(e.ty))
+        }
+    }
+
     fn call(&self, func: Func, args: &[Expr], ty: ScalarType) -> (String, u8) {
         let list: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         let of = args.first().map_or(ty, |a| a.ty);
@@ -270,6 +294,7 @@ impl Printer<'_> {
         }
         if of.is_complex() && self.dialect == Dialect::Device {
             let name = complex_name(func);
+            let list: Vec<String> = args.iter().map(|a| self.as_complex(a)).collect();
             return (format!("sparsec_c{name}({})", list.join(", ")), PRIMARY);
         }
         let narrow = of == ScalarType::F32 || of == ScalarType::C64;
