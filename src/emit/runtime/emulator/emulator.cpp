@@ -306,7 +306,8 @@ void emu_narrow(const void *at, size_t bytes) {
 
 void emu_atomic(const void *at, size_t bytes, const void *value, const void *from) {
     if (!checked) return;
-    if (unset(value, bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
+    /* Of a word that a narrow update exchanges, the elements beside are anything. */
+    if (unset(value, narrow_at ? narrow_bytes : bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
     check_aligned(at, bytes, bytes, from);
     check(at, bytes, WRITE | ATOMIC, from);
 }
