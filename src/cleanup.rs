@@ -115,7 +115,9 @@ pub fn install() {
     };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            clean(&mut held());
+            // To the end: whoever waited for a program must not go on and start another.
+            let mut held = held();
+            clean(&mut held);
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });
