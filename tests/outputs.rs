@@ -364,7 +364,7 @@ fn awkward_names_of_programs() {
 #[cfg(unix)]
 fn awkward_programs_compile_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let program = "def bags(uint8(B,L) I, uint32(B) J, uint64(B) K, double(N) x, double(256) t, double(N,M) A) -> (y, z, u, v) {
+    let program = "def bags(uint8(B,L) I, uint32(B) J, uint64(B) K, double(N) x, double(256) t, double(N,B) A) -> (y, z, u, v) {
   y(b) +=! x(I(b,l))
   z(b) = x(J(b)) + x(K(b))
   u(b) = t(I(b,l)) where l in 0:1

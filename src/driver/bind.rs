@@ -132,8 +132,9 @@ pub fn wanted(function: &Function) -> Vec<TensorId> {
 /// A size as the data fixes it.
 struct Fixed {
     value: u64,
-    /// The tensor it comes from.
-    tensor: String,
+    /// The tensor and the dimension that it comes from.
+    tensor: TensorId,
+    mode: usize,
     /// From a file that states its extents (`.tns` does not).
     exact: bool,
 }
@@ -248,8 +249,10 @@ fn sizes(
             (Some(given), Some(found)) => {
                 if found.value > given || (found.exact && found.value != given) {
                     let reason = format!(
-                        "size {} is given as {given}, but {} has {}",
-                        size.name, found.tensor, found.value
+                        "size {} is given as {given}, but `{}` has {}",
+                        size.name,
+                        function.tensor(found.tensor).name,
+                        found.value
                     );
                     return Err(DataError::new(data_codes::SHAPE, reason).into());
                 }
@@ -262,6 +265,26 @@ fn sizes(
         sizes.insert(id, i64::try_from(value).unwrap_or(i64::MAX));
     }
     Ok(sizes)
+}
+
+/// Two files that give one size different values.
+fn two_values(function: &Function, size: SizeId, a: &Fixed, b: &Fixed) -> String {
+    let name = &function.size(size).name;
+    let place = |fixed: &Fixed| {
+        let tensor = &function.tensor(fixed.tensor).name;
+        if a.tensor == b.tensor {
+            format!("dimension {} of `{tensor}`", fixed.mode)
+        } else {
+            format!("`{tensor}`")
+        }
+    };
+    format!(
+        "size {name} is {} in {} but {} in {}",
+        a.value,
+        place(a),
+        b.value,
+        place(b)
+    )
 }
 
 fn constant(n: Number, dims: &[u64], tensor: &ir::Tensor) -> Result<Tensor, Failure> {
@@ -294,7 +317,8 @@ fn size_value(
             let value = tensor.dims()[mode];
             let next = Fixed {
                 value,
-                tensor: format!("`{}`", declared.name),
+                tensor: id,
+                mode,
                 exact: *exact,
             };
             found = Some(match found {
@@ -303,14 +327,7 @@ fn size_value(
                     if before.value != next.value {
                         return Err(DataError::new(
                             data_codes::SHAPE,
-                            format!(
-                                "size {} is {} in {} but {} in {}",
-                                function.size(size).name,
-                                before.value,
-                                before.tensor,
-                                next.value,
-                                next.tensor
-                            ),
+                            two_values(function, size, &before, &next),
                         ));
                     }
                     before

@@ -4,8 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::ir::{Expr, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, TensorId, VarId};
+use super::ir::{
+    Expr, ExprKind, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, Synonym, TensorId, VarId,
+};
 use super::library::Library;
+use super::visit::walk_mut;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::ast;
 
@@ -19,6 +22,8 @@ pub(super) struct Draft<'a> {
     pub(super) name: String,
     pub(super) span: Span,
     pub(super) sizes: Vec<Size>,
+    /// Names that were found to be another size, or a constant.
+    pub(super) synonyms: Vec<Synonym>,
     /// Extents that are named before they are known (`T.0` of a temporary, the sizes
     /// of a called function): `SizeId`s from [`ALIAS`] on.
     pub(super) aliases: Vec<(TensorId, usize)>,
@@ -32,6 +37,8 @@ pub(super) struct Draft<'a> {
     pub(super) stmts: Vec<DraftStmt>,
     pub(super) calls: Vec<ArgumentCheck>,
     pub(super) errors: Vec<Diagnostic>,
+    /// Warnings.
+    pub(super) remarks: Vec<Diagnostic>,
 }
 
 /// The first id of an alias (see [`Draft::aliases`]).
@@ -150,6 +157,7 @@ impl<'a> Draft<'a> {
             name: def.name.name.clone(),
             span: def.name.span,
             sizes: Vec::new(),
+            synonyms: Vec::new(),
             aliases: Vec::new(),
             tensors: Vec::new(),
             names: BTreeMap::new(),
@@ -160,6 +168,7 @@ impl<'a> Draft<'a> {
             stmts: Vec::new(),
             calls: Vec::new(),
             errors: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -204,6 +213,28 @@ impl<'a> Draft<'a> {
             self.sizes.len() - 1
         });
         SizeId(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// Replaces sizes in all that names have been resolved to.
+    pub(super) fn replace_sizes(&mut self, to: &impl Fn(SizeId) -> SizeExpr) {
+        let replace = |extent: &mut SizeExpr| *extent = extent.with_sizes(to);
+        let dims = self.tensors.iter_mut().flat_map(|t| &mut t.dims);
+        dims.flatten().for_each(|(extent, _)| replace(extent));
+        let dims = self.calls.iter_mut().flat_map(|call| &mut call.dims);
+        dims.for_each(replace);
+        let names = self.synonyms.iter_mut();
+        names.for_each(|name| replace(&mut name.means));
+        for stmt in &mut self.stmts {
+            let bounds = stmt.clauses.iter_mut();
+            let bounds = bounds.flat_map(|clause| [&mut clause.lo, &mut clause.hi]);
+            for expr in bounds.chain([&mut stmt.rhs]) {
+                walk_mut(expr, &mut |e| {
+                    if let ExprKind::Size(extent) = &mut e.kind {
+                        replace(extent);
+                    }
+                });
+            }
+        }
     }
 
     /// The extent of one dimension, by an alias if it is not known yet.

@@ -66,6 +66,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         span: draft.span,
         tensors: tensors.collect(),
         sizes: draft.sizes.clone(),
+        synonyms: draft.synonyms.clone(),
         params: draft.params.clone(),
         results: draft.results.clone(),
         vars: variables,
@@ -74,7 +75,8 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     };
     let errors = fill::check(&function, &entries);
     if errors.is_empty() {
-        let remarks = unused::unused(&function);
+        let mut remarks = draft.remarks;
+        remarks.extend(unused::unused(&function));
         Ok((function, remarks))
     } else {
         Err(errors)

@@ -53,6 +53,9 @@ pub struct Function {
     pub span: Span,
     /// Size names in the order of their first appearance.
     pub sizes: Vec<Size>,
+    /// Names that the declarations have and the function does not: each is one size with
+    /// another one, or a constant.
+    pub synonyms: Vec<Synonym>,
     pub tensors: Vec<Tensor>,
     /// The declared parameters in order (an in-out one that is also declared stands here too).
     pub params: Vec<TensorId>,
@@ -108,6 +111,13 @@ pub struct Size {
     pub span: Span,
     /// Fixed by `--size M=1000`.
     pub value: Option<u64>,
+}
+
+/// A size name that stands for another size, or for a constant.
+#[derive(Clone, Debug)]
+pub struct Synonym {
+    pub name: String,
+    pub means: SizeExpr,
 }
 
 /// What a tensor is to the caller.
@@ -192,6 +202,41 @@ impl SizeExpr {
             }),
             Self::Min(a, b) => two(a, b).map(|(a, b)| a.min(b)),
             Self::Max(a, b) => two(a, b).map(|(a, b)| a.max(b)),
+        }
+    }
+
+    /// With every size replaced.
+    #[must_use]
+    pub fn with_sizes(&self, to: &impl Fn(SizeId) -> SizeExpr) -> Self {
+        let two =
+            |a: &SizeExpr, b: &SizeExpr| (Box::new(a.with_sizes(to)), Box::new(b.with_sizes(to)));
+        match self {
+            Self::Const(_) | Self::Param(_) => self.clone(),
+            Self::Size(id) => to(*id),
+            Self::Add(a, b) => {
+                let (a, b) = two(a, b);
+                Self::Add(a, b)
+            }
+            Self::Sub(a, b) => {
+                let (a, b) = two(a, b);
+                Self::Sub(a, b)
+            }
+            Self::Mul(a, b) => {
+                let (a, b) = two(a, b);
+                Self::Mul(a, b)
+            }
+            Self::FloorDiv(a, b) => {
+                let (a, b) = two(a, b);
+                Self::FloorDiv(a, b)
+            }
+            Self::Min(a, b) => {
+                let (a, b) = two(a, b);
+                Self::Min(a, b)
+            }
+            Self::Max(a, b) => {
+                let (a, b) = two(a, b);
+                Self::Max(a, b)
+            }
         }
     }
 

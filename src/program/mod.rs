@@ -164,8 +164,11 @@ fn unknown_sizes(
 ) {
     let Some(def) = defs.first() else { return };
     for (name, _) in &options.sizes {
-        let sizes = program.functions.iter().flat_map(|f| &f.sizes);
-        let mut names = sizes.map(|size| size.name.as_str());
+        let mut names = program.functions.iter().flat_map(|f| {
+            let synonyms = f.synonyms.iter().map(|synonym| synonym.name.as_str());
+            let sizes = f.sizes.iter().map(|size| size.name.as_str());
+            sizes.chain(synonyms)
+        });
         if names.clone().any(|known| known == name) {
             continue;
         }

@@ -30,6 +30,10 @@ impl fmt::Display for Function {
                 None => writeln!(f, "  size {}", size.name)?,
             }
         }
+        for synonym in &self.synonyms {
+            let means = self.size_text(&synonym.means);
+            writeln!(f, "  size {} is {means}", synonym.name)?;
+        }
         for tensor in &self.tensors {
             writeln!(f, "  {}", self.tensor_text(tensor))?;
         }

@@ -1,11 +1,14 @@
 //! TACO notation on the command line (language.md, section 4).
 //!
 //! `-e 'y(i)=A(i,j)*x(j)' -f A:ds` becomes an ordinary file: one function `compute`
-//! whose parameters are the tensors that are read but not computed. Every index variable
-//! stands for one size, named after it.
+//! whose parameters are the tensors that are read but not computed. Their sizes are
+//! named after the index variables that subscript them.
 
+mod extents;
 mod functions;
 mod tensors;
+
+use std::collections::BTreeMap;
 
 use self::tensors::Tensors;
 use super::ast::{
@@ -98,8 +101,9 @@ pub fn parse(sources: &mut Sources, args: &TacoArgs) -> Diagnosed<TacoProgram> {
         )]);
     };
     let commands = with_tensors(commands, &stmts);
+    let dims = extents::extents(&stmts, &tensors).map_err(|error| vec![error])?;
     Ok(TacoProgram {
-        file: assemble(stmts, &tensors, entries, commands, span),
+        file: assemble(stmts, &tensors, &dims, entries, commands, span),
     })
 }
 
@@ -307,7 +311,7 @@ impl Translator<'_> {
             });
         }
         if used {
-            self.tensors.fixed.insert(var.to_string(), extent);
+            self.tensors.fixed.insert(var.to_string(), (extent, span));
         } else {
             self.errors.push(bad(
                 span,
@@ -375,6 +379,7 @@ fn find_access(e: &Expr, tensor: &str) -> Option<Expr> {
 fn assemble(
     stmts: Vec<Assign>,
     tensors: &Tensors,
+    dims: &BTreeMap<String, Vec<Dim>>,
     entries: Vec<FormatEntry>,
     commands: Vec<Command>,
     span: Span,
@@ -415,26 +420,7 @@ fn assemble(
             // Returned and read: its shape and type are inferred.
             continue;
         }
-        let dims = tensor
-            .subscripts
-            .iter()
-            .enumerate()
-            .map(|(mode, s)| match &s.kind {
-                ExprKind::Name(var) => match tensors.fixed.get(var) {
-                    Some(&extent) => Dim::Const(extent, span),
-                    None => Dim::Name(ident(&format!("{var}_size"), s.span)),
-                },
-                ExprKind::Number(_)
-                | ExprKind::Apply { .. }
-                | ExprKind::Extent { .. }
-                | ExprKind::Member { .. }
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Select(..) => {
-                    Dim::Name(ident(&format!("{}{mode}_size", tensor.name.name), s.span))
-                }
-            })
-            .collect();
+        let dims = dims.get(&tensor.name.name).cloned().unwrap_or_default();
         params.push(Param {
             ty: tensor.ty.clone().unwrap_or_else(|| ident("double", span)),
             dims,

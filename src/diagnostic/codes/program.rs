@@ -124,7 +124,15 @@ Write into another tensor: `t(i,j) = a(j,i)`. Pointwise updates such as
     }
 
 Fix one of them: `where k in 0:2`. The other one then gets the largest range that
-reads nothing out of bounds.";
+reads nothing out of bounds.
+
+Or two subscripts bound one variable by extents of which nothing says which is meant:
+
+    def scale(double(M,N) A, double(N) x) -> (y) {
+      y(i,j) = A(i,j) * x(i)           # to M, or to N?
+    }
+
+If they are equal, use one name for both. Otherwise say it: `where i in 0:M`.";
     NO_RANGE = "E0217", "an index variable without a range",
 "Ranges come from the shapes of the tensors that a variable subscripts. This one
 subscripts none by itself:
@@ -227,4 +235,12 @@ either:
     def f(double(N) x, double(N) z) -> (y) { y(i) = x(i) }   # what is z for?
 
 Remove it, or correct the name where it was meant.";
+    ONE_SIZE = "E0232", "two names for one size",
+"A warning. Two size names bound one index variable, and stand nowhere else:
+
+    def f(float(B,M) I, float(O,N) W) -> (y) { y(b,o) +=! I(b,m) * W(o,n) }   # fine
+    def g(float(B,M) I, float(O,N) W) -> (y) { y(b,o) +=! I(b,m) * W(o,m) }   # M is N
+
+They are one size: a call in which they differ is refused. Write one name for both. A name
+beside a constant extent has its value. An error where `--size` gives them different values.";
 }

@@ -12,6 +12,7 @@ mod check;
 mod order;
 mod report;
 mod requirements;
+mod same;
 pub(crate) mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,8 @@ use crate::diagnostic::Span;
 
 pub(super) use order::statement_order;
 pub(super) use requirements::requirements;
+
+use self::same::Sizes;
 
 /// One end of a variable's range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,20 +79,30 @@ struct Subscript {
 /// Finds the ranges of all variables and the shapes of all tensors; what cannot be
 /// found is reported in `draft.errors`.
 pub(super) fn infer(draft: &mut Draft) -> Ranges {
-    let mut solver = Solver::new(draft);
-    loop {
-        if solver.pass(Trust::Known) || solver.pass(Trust::LeftSide) {
-            continue;
-        }
-        // A tensor that is only shaped by reading itself must not hold up its readers.
-        if !solver.pass(Trust::IgnoreUnknown) {
-            break;
-        }
-    }
-    let Solver {
-        subscripts, ranges, ..
-    } = solver;
+    let mut sizes = Sizes::of(draft);
     let before = draft.errors.len();
+    // What a call promises of declared shapes holds before any two names are one size.
+    check::calls(draft);
+    let (ranges, subscripts) = loop {
+        let mut solver = Solver::new(draft);
+        solver.solve();
+        let Solver {
+            subscripts,
+            ranges,
+            candidates,
+            ..
+        } = solver;
+        if draft.errors.len() > before || !sizes.unify(draft, &ranges, &candidates) {
+            break (ranges, subscripts);
+        }
+        // What was inferred of shapes came from ranges that are other ones now.
+        for tensor in draft.tensors.iter_mut().filter(|t| !t.is_declared) {
+            tensor.dims.fill(None);
+        }
+    };
+    if draft.errors.len() > before {
+        return ranges;
+    }
     report::unresolved(draft, &ranges, &subscripts);
     if draft.errors.len() == before {
         check::shapes(draft, &ranges);
@@ -115,6 +128,18 @@ struct Solver<'d, 'a> {
     /// For each statement the subscripts it reads, then those of its left side.
     subscripts: Vec<Vec<Subscript>>,
     ranges: Ranges,
+    /// For each variable what its inferred range is the smallest of.
+    candidates: Vec<Vec<Candidate>>,
+}
+
+/// A bound that one subscript gives to a variable.
+struct Candidate {
+    hi: SizeExpr,
+    /// The variable stands there by itself, so that `hi` is the extent.
+    is_bare: bool,
+    tensor: TensorId,
+    dim: usize,
+    span: Span,
 }
 
 impl<'d, 'a> Solver<'d, 'a> {
@@ -125,6 +150,7 @@ impl<'d, 'a> Solver<'d, 'a> {
             .map(|s| subscripts_of(draft, s))
             .collect();
         let found = draft.vars.iter().map(|_| None).collect();
+        let candidates = draft.vars.iter().map(|_| Vec::new()).collect();
         Solver {
             draft,
             subscripts,
@@ -132,6 +158,19 @@ impl<'d, 'a> Solver<'d, 'a> {
                 found,
                 uses: BTreeMap::new(),
             },
+            candidates,
+        }
+    }
+
+    fn solve(&mut self) {
+        loop {
+            if self.pass(Trust::Known) || self.pass(Trust::LeftSide) {
+                continue;
+            }
+            // A tensor that is only shaped by reading itself must not hold up its readers.
+            if !self.pass(Trust::IgnoreUnknown) {
+                return;
+            }
         }
     }
 
@@ -188,7 +227,7 @@ impl<'d, 'a> Solver<'d, 'a> {
 
     /// One round over the accesses of one statement.
     fn round(&mut self, at: usize, trust: Trust) -> bool {
-        let mut bounds: BTreeMap<VarId, SizeExpr> = BTreeMap::new();
+        let mut bounds: BTreeMap<VarId, Vec<Candidate>> = BTreeMap::new();
         let mut blocked: BTreeSet<VarId> = BTreeSet::new();
         let written = self.draft.stmts[at].tensor;
         let left = self.draft.stmts[at].lhs.len();
@@ -217,18 +256,27 @@ impl<'d, 'a> Solver<'d, 'a> {
                 continue;
             };
             if let Some(hi) = largest(*var, &form, &extent, &self.ranges) {
-                let hi = match bounds.remove(var) {
-                    Some(other) => size::min(other, hi),
-                    None => hi,
-                };
-                bounds.insert(*var, hi);
+                bounds.entry(*var).or_default().push(Candidate {
+                    is_bare: form.terms.len() == 1
+                        && form.rest == SizeExpr::Const(0)
+                        && hi == extent,
+                    hi,
+                    tensor: subscript.tensor,
+                    dim: subscript.dim,
+                    span: subscript.span,
+                });
             }
         }
         if trust != Trust::IgnoreUnknown {
             bounds.retain(|var, _| !blocked.contains(var));
         }
         let progress = !bounds.is_empty();
-        for (var, hi) in bounds {
+        for (var, candidates) in bounds {
+            let extents = candidates.iter().map(|candidate| candidate.hi.clone());
+            let Some(hi) = extents.reduce(size::min) else {
+                continue;
+            };
+            self.candidates[var.index()] = candidates;
             self.ranges.found[var.index()] = Some(Found {
                 lo: End::Static(SizeExpr::Const(0)),
                 hi: End::Static(hi),

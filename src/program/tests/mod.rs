@@ -1,6 +1,7 @@
 mod programs;
 mod refusals;
 mod robustness;
+mod sizes;
 mod verify;
 
 use super::{Options, resolve};

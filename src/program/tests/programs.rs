@@ -189,7 +189,7 @@ const PROGRAMS: &[(&str, &str)] = &[
         "def f(float(H,W) I, float(W) W) -> (O) { O(h) = I(h,w) * W(w) / W }",
     ),
     (
-        "intersection_of_two_sizes",
+        "two_names_of_one_size",
         "def f(double(M) A, double(N) B) -> (C) { C(i) = A(i) * B(i) }",
     ),
     (
@@ -251,7 +251,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ),
     (
         "formats",
-        "def f(double(M,N) A, double(M,N) B, double(M,N) C, double(I,J,K) T, double(N) v,
+        "def f(double(M,N) A, double(M,N) B, double(M,N) C, double(M,N,K) T, double(N) v,
                int(M,N) D) -> (y) {
            y(i) = A(i,j) * B(i,j) * C(i,j) * v(j) * T(i,j,k) * min(D(i,j), 7)
          }

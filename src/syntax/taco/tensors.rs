@@ -1,6 +1,7 @@
 //! The tensors that TACO's expressions mention: nothing declares them.
 
 use super::functions::is_function;
+use crate::diagnostic::Span;
 use crate::syntax::ast::{Assign, AssignOp, Expr, ExprKind, Ident};
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ pub(super) struct Mentioned {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tensors {
     pub(super) all: Vec<Mentioned>,
-    /// Variables with a fixed extent.
-    pub(super) fixed: BTreeMap<String, u64>,
+    /// Variables with a fixed extent, and where it was given.
+    pub(super) fixed: BTreeMap<String, (u64, Span)>,
 }
 
 impl Tensors {
