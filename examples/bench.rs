@@ -3,7 +3,7 @@
 
 use sparsec::data::{self, LevelData, Packed, Tensor};
 use sparsec::diagnostic::Sources;
-use sparsec::driver::{self, Request, Source};
+use sparsec::driver::{self, Request, ScheduleChoice, Source};
 use sparsec::emit::{Unit, c};
 use sparsec::format::{Level, TensorFormat};
 use sparsec::scalar::{Literal, ScalarType};
@@ -168,10 +168,12 @@ fn reading(folder: &Path) {
 /// Compiles both sides with a harness that times them in turn.
 fn build(contest: &Contest) -> libloading::Library {
     let mut sources = Sources::default();
-    let request = Request::new(Source::Text {
+    let mut request = Request::new(Source::Text {
         name: "bench".to_string(),
         text: contest.program.to_string(),
     });
+    // Loops against loops, both in one thread.
+    request.schedule = ScheduleChoice::None;
     let compiled = match driver::compile(&request, &mut sources) {
         Ok(compiled) => compiled,
         Err(failure) => panic!("{failure:?}"),

@@ -64,7 +64,7 @@ pub enum Source {
 /// Which schedule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleChoice {
-    /// The program's unnamed one for the target, if it has one.
+    /// The program's unnamed one for the target; an automatic one if it has none.
     Default,
     /// Plain loops.
     None,
@@ -84,6 +84,8 @@ pub struct Compiled {
     pub remarks: Vec<Diagnostic>,
     /// How many commands the longest schedule has, whether all of them applied or not.
     pub commands: usize,
+    /// Some function has no schedule of its own, and got commands all the same.
+    pub is_automatic: bool,
     /// Files that were read, for `--depfile`.
     pub inputs: Vec<PathBuf>,
 }
@@ -114,13 +116,15 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut errors = Vec::new();
     let mut declared: Vec<String> = Vec::new();
     let mut most = 0;
+    let mut is_automatic = false;
     for function in &resolved.program.functions {
         let chosen = match schedules.commands(function) {
             Some(commands) => commands.to_vec(),
-            None if request.target == Target::Cuda => {
-                super::auto::schedule(function, sources, &mut remarks)
+            None => {
+                let found = super::auto::schedule(function, request.target, sources, &mut remarks);
+                is_automatic |= !found.is_empty();
+                found
             }
-            None => Vec::new(),
         };
         let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
         most = most.max(chosen.iter().filter(calls).count());
@@ -180,6 +184,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         lattices,
         remarks,
         commands: most,
+        is_automatic,
         inputs,
     })
 }

@@ -1,5 +1,5 @@
-//! Schedules for GPUs where a program has none: for each statement scripts to try, the best
-//! first. They are scripts like any other: whoever tries them keeps the first that is
+//! Schedules where a program has none. For CPUs, the outermost loop of each statement is
+//! shared out. For GPUs, there are scripts to try for each statement, the best first. They are scripts like any other: whoever tries them keeps the first that is
 //! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
 //!
 //! The rules, after 000, 8.3: a warp shares the row of a sparse matrix; where the result
@@ -33,6 +33,17 @@ pub fn candidates(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
     writer.elements(&mut all);
     writer.outermost(&mut all);
     all
+}
+
+/// The command that shares the outermost loop of a nest out to the threads of a CPU;
+/// `None` if it has no loops. `NoRaces` is only accepted where iterations write different
+/// elements, so that results do not depend on the number of threads.
+#[must_use]
+pub fn threads(graph: &Graph, nest: &Nest) -> Option<String> {
+    let writer = Writer { graph, nest };
+    let outermost = nest.loops.first()?.var;
+    let name = writer.name(outermost);
+    Some(format!("parallelize({name}, CPUThread(static), NoRaces)"))
 }
 
 struct Writer<'g> {

@@ -238,6 +238,7 @@ fn draw(maker: &mut Maker, rates: &mut Rates) -> File {
     let mut file = maker.file();
     for at in 0..file.functions.len() {
         file.functions[at].schedule = maker.schedule(&file, at, rates);
+        file.functions[at].automatic = file.cuda || maker.chance(50);
     }
     file
 }

@@ -140,6 +140,7 @@ impl Maker {
             formats,
             returned,
             schedule: Vec::new(),
+            automatic: true,
         };
         program.prune();
         program

@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 pub struct File {
     pub functions: Vec<Program>,
     pub sizes: Vec<(String, u64)>,
-    /// For a GPU; without commands sparsec schedules by itself.
+    /// For a GPU.
     pub cuda: bool,
 }
 
@@ -25,6 +25,8 @@ pub struct Program {
     /// Names of `stmts` that are returned.
     pub returned: Vec<String>,
     pub schedule: Vec<String>,
+    /// Without commands, as sparsec schedules by itself; otherwise plain loops.
+    pub automatic: bool,
 }
 
 /// `(c0, c1) = g(X0, X1)`
@@ -285,7 +287,7 @@ impl Program {
         if !formats.is_empty() {
             let _ = writeln!(out, "format {} {{\n{}\n}}", self.name, formats.join(",\n"));
         }
-        if !self.schedule.is_empty() {
+        if !self.schedule.is_empty() || !self.automatic {
             let commands = self.schedule.join("  ");
             let name = &self.name;
             let _ = writeln!(out, "schedule {name} for {target} {{ {commands} }}");

@@ -65,6 +65,7 @@ fn smaller(program: &Program) -> Vec<Program> {
         out.push(next);
     };
     push(&|p| p.schedule.clear());
+    push(&|p| p.automatic = false);
     for at in 0..program.schedule.len() {
         push(&|p| {
             p.schedule.remove(at);

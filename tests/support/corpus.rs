@@ -49,6 +49,20 @@ pub fn case(
     args: &[String],
     target: &[&str],
     runs: impl Fn(Vec<String>) -> Vec<Vec<String>>,
+) -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.extend(one(args, target, &runs));
+    // Where sparsec has chosen the schedule, the plain loops are another kernel.
+    if cases.iter().any(|case| case.compiled.is_automatic) && target.is_empty() {
+        cases.extend(one(args, &["--no-schedule"], &runs));
+    }
+    cases
+}
+
+fn one(
+    args: &[String],
+    target: &[&str],
+    runs: &impl Fn(Vec<String>) -> Vec<Vec<String>>,
 ) -> Option<Case> {
     let all: Vec<String> = args
         .iter()

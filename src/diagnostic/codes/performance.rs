@@ -11,10 +11,13 @@ of the loops. Or `starts(v, before)` finds rows that nothing needs: leave it out
 "The loops of a sum cannot stand inside the loops of the result (a sparse operand
 must be walked in another order), so the sum is computed into a dense temporary of
 the result's size first. Store the operand with its levels in the order of the result.";
-    SERIAL = "P0803", "a loop stays as it is although the schedule says otherwise",
+    SERIAL = "P0803", "a loop that stays as it is",
 "`unroll` has no effect on a loop that is shared out to threads or vector lanes, nor on one
 that merges several sparse operands and so does not count. Split the loop and unroll the
-inner part.";
+inner part.
+
+Where a program has no schedule, sparsec shares out the outermost loop of each statement if
+its iterations write different elements, and says where they do not.";
     GROWS = "P0804", "a result that grows step by step",
 "The number of stored elements of a sparse result is not known before they are
 computed, so its arrays are enlarged as they fill (doubling each time).";
