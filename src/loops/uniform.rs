@@ -4,7 +4,12 @@
 //! loop over units, through what is computed from one, or because only some units come to
 //! where it is assigned. The answer for what is not known is that it varies.
 
-use super::ir::{ArrayId, Expr, ExprKind, GpuLevel, GpuUnit, Kernel, Place, Stmt, Storage, VarId};
+#[cfg(test)]
+mod lockstep;
+#[cfg(test)]
+mod tests;
+
+use super::ir::{ArrayId, Expr, ExprKind, GpuLevel, GpuUnit, Place, Stmt, VarId};
 use super::visit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,35 +73,35 @@ impl Uniform {
     /// Of what `body` declares, where each thread has its `own` of some arrays; variables of
     /// outside are the same for all units.
     #[must_use]
-    pub fn of(kernel: &Kernel, own: &BTreeSet<ArrayId>, body: &[Stmt]) -> Uniform {
+    pub fn of(own: &BTreeSet<ArrayId>, body: &[Stmt]) -> Uniform {
         let mut found = Uniform::default();
         for array in own {
-            found.arrays.insert(*array, Units::THREADS);
+            found.arrays.insert(*array, Units::ALL);
         }
-        found.learn(kernel, body)
+        found.learn(body)
     }
 
     /// As [`Uniform::of`], where a variable of outside is [`Units::ITERATION`].
     #[must_use]
-    pub fn with(kernel: &Kernel, body: &[Stmt], var: VarId) -> Uniform {
+    pub fn with(body: &[Stmt], var: VarId) -> Uniform {
         let mut found = Uniform::default();
         let varies = found.vars.entry(var).or_default();
         varies.everywhere = Units::ITERATION;
-        found.learn(kernel, body)
+        found.learn(body)
     }
 
-    fn learn(mut self, kernel: &Kernel, body: &[Stmt]) -> Uniform {
+    fn learn(mut self, body: &[Stmt]) -> Uniform {
         let found = &mut self;
         // What iterations hand on to the next ones comes round again.
         loop {
             let before = found.vars.clone();
             let mut walk = Walk {
-                kernel,
                 found: &mut *found,
+                some: Vec::new(),
                 declared: BTreeMap::new(),
                 reduced: Vec::new(),
             };
-            walk.list(body, Context::default());
+            walk.list(body, Units::NONE);
             if found.vars == before {
                 return self;
             }
@@ -134,28 +139,21 @@ impl Uniform {
     }
 }
 
-/// What decides whether a statement runs.
-#[derive(Clone, Copy, Default)]
-struct Context {
-    /// Loops over these are around.
-    entered: Units,
-    /// Only some of these come here.
-    some: Units,
-}
-
 struct Walk<'a> {
-    kernel: &'a Kernel,
     found: &'a mut Uniform,
-    /// The context that variables are declared in.
-    declared: BTreeMap<VarId, Context>,
-    /// What loops over units around reduce.
+    /// What decides whether the statements at hand run: of each statement around, outer ones
+    /// first, which units it lets in only some of.
+    some: Vec<Units>,
+    /// Inside how many of them a variable is declared.
+    declared: BTreeMap<VarId, usize>,
+    /// What loops over units around reduce, for all units of which.
     reduced: Vec<(VarId, Units)>,
 }
 
 impl Walk<'_> {
-    fn list(&mut self, body: &[Stmt], at: Context) {
+    fn list(&mut self, body: &[Stmt], entered: Units) {
         for stmt in body {
-            self.stmt(stmt, at);
+            self.stmt(stmt, entered);
         }
     }
 
@@ -164,52 +162,54 @@ impl Walk<'_> {
         varies.everywhere = varies.everywhere.and(units);
     }
 
-    fn stmt(&mut self, stmt: &Stmt, at: Context) {
+    /// Only some of these units come from `depth` statements further outside to the one at hand.
+    fn some(&self, depth: usize) -> Units {
+        let inside = self.some[depth..].iter();
+        inside.fold(Units::NONE, |all, units| all.and(*units))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, entered: Units) {
         let mut own = Units::NONE;
-        visit::own_exprs(stmt, &mut |e| {
-            own = own.and(self.found.units(e, at.entered))
-        });
-        let mut inside = at;
+        visit::own_exprs(stmt, &mut |e| own = own.and(self.found.units(e, entered)));
+        let mut unit = Units::NONE;
         if let Stmt::Let { var, .. } = stmt {
-            self.declared.insert(*var, at);
+            self.declared.insert(*var, self.some.len());
             self.add(*var, own);
         } else if let Stmt::Search { var, array, .. } = stmt {
             let array = self.found.arrays.get(array).copied().unwrap_or_default();
             self.add(*var, own.and(array));
         } else if let Stmt::Assign { var, .. } = stmt {
-            self.assign(*var, own, at);
+            self.assign(*var, own);
         } else if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {
-            let shared = self.kernel.array(*array).storage == Storage::Shared;
-            let units = if shared { Units::BLOCKS } else { at.entered };
-            // What is a thread's own may be declared as if it were the block's.
+            // Units of loops around have their own, as blocks have; what is a thread's own may
+            // be declared as if it were the block's.
             let known = self.found.arrays.entry(*array).or_default();
-            *known = known.and(units);
+            *known = known.and(entered).and(Units::BLOCKS);
         } else if let Stmt::For { var, lo, tag, .. } = stmt {
-            let lo = self.found.units(lo, at.entered);
-            let unit = tag.gpu().map(Units::of).unwrap_or_default();
+            let lo = self.found.units(lo, entered);
+            unit = tag.gpu().map(Units::of).unwrap_or_default();
             self.add(*var, lo.and(unit));
-            inside.entered = at.entered.and(unit);
-            inside.some = at.some.and(own).and(unit);
+            // Where only some come to the loop, the others do not learn what it reduces.
+            let all = unit.without(self.some(0));
             for (_, var) in tag.reductions() {
-                self.reduced.push((*var, unit));
+                self.reduced.push((*var, all));
             }
-        } else {
-            // Only what contains statements decides who comes to them.
-            inside.some = at.some.and(own);
         }
         let outer = self.reduced.len();
+        self.some.push(own.and(unit));
         for inner in visit::bodies(stmt) {
-            self.list(inner, inside);
+            self.list(inner, entered.and(unit));
         }
+        self.some.pop();
         if let Stmt::For { tag, .. } = stmt {
             self.reduced.truncate(outer - tag.reductions().len());
         }
     }
 
     /// Units that come to the assignment get the value, others keep what they have.
-    fn assign(&mut self, var: VarId, value: Units, at: Context) {
-        let before = self.declared.get(&var).copied().unwrap_or_default();
-        let units = value.and(at.some.without(before.some));
+    fn assign(&mut self, var: VarId, value: Units) {
+        let depth = self.declared.get(&var).copied().unwrap_or_default();
+        let units = value.and(self.some(depth));
         let summed = self.reduced.iter().filter(|(v, _)| *v == var);
         let summed = summed.fold(Units::NONE, |all, (_, units)| all.and(*units));
         let varies = self.found.vars.entry(var).or_default();

@@ -26,7 +26,7 @@ pub(super) fn check(kernel: &Kernel, known: &Definitions, body: &[Stmt]) -> Resu
     let launch = Launch {
         kernel,
         known,
-        uniform: Uniform::of(kernel, &BTreeSet::new(), body),
+        uniform: Uniform::of(&BTreeSet::new(), body),
     };
     launch.exchange(body, &mut Vec::new(), &mut Homes::default())
 }

@@ -5,7 +5,7 @@ use super::barriers::Pending;
 use super::ir::Device;
 use super::spmd::{Site, Spmd};
 use crate::loops::build as b;
-use crate::loops::ir::{Axis, Expr, Kernel, LoopTag, ScalarType, Stmt, VarId};
+use crate::loops::ir::{Axis, Expr, LoopTag, ScalarType, Stmt, VarId};
 use crate::loops::trips::Bounds;
 use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
@@ -22,7 +22,7 @@ impl Spmd<'_> {
         pending: &mut Pending,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        refuse_divergence(self.kernel, &body, var)?;
+        refuse_divergence(&body, var)?;
         let mut inside = inside.clone();
         let name = self.kernel.var(var).name.clone();
         let raw = self
@@ -90,7 +90,7 @@ impl Spmd<'_> {
             return Ok(());
         }
         if exact {
-            return refuse_divergence(self.kernel, body, var);
+            return refuse_divergence(body, var);
         }
         Err(Refusal::new(
             "threads of a segment group would not all come to where it reduces",
@@ -121,8 +121,8 @@ fn segment_size(body: &[Stmt]) -> Option<u32> {
 
 /// Refuses stores by segments that not all threads of a group would come to, because whether
 /// they do depends on `var`.
-fn refuse_divergence(kernel: &Kernel, body: &[Stmt], var: VarId) -> Result<(), Refusal> {
-    let uniform = Uniform::with(kernel, body, var);
+fn refuse_divergence(body: &[Stmt], var: VarId) -> Result<(), Refusal> {
+    let uniform = Uniform::with(body, var);
     let mut diverges = false;
     visit::stmts(body, &mut |stmt| {
         if visit::bodies(stmt).into_iter().any(has_segments) {

@@ -86,7 +86,7 @@ impl Spmd<'_> {
         let mut body = self.spread(body, [self.shape.total() == 1; 2]);
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         super::blocks::check(self.kernel, &self.known, &body)?;
-        self.uniform = Uniform::of(self.kernel, &self.own, &body);
+        self.uniform = Uniform::of(&self.own, &body);
         let mut pending = Pending::default();
         let mut placed = self.list(body, &Site::default(), &mut pending)?;
         let mut out = Vec::new();
