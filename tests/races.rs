@@ -455,6 +455,23 @@ fn what_an_iteration_owns() {
     );
 }
 
+/// A loop over a row runs into the next one, which is another iteration's.
+#[test]
+fn a_row_that_is_too_long() {
+    finds(
+        NESTED,
+        &["iterations of i race for C(1,0), 1 times", "writes it"],
+        |kernel| {
+            let mut ends = vec![b::int(2), b::int(8)].into_iter();
+            each(&mut kernel.body, &mut |stmt| {
+                if let Stmt::For { hi, .. } = stmt {
+                    *hi = ends.next().expect("two loops");
+                }
+            });
+        },
+    );
+}
+
 /// Of many accesses, those of some elements are watched: all of theirs.
 #[test]
 fn elements_are_left_out_and_races_found() {

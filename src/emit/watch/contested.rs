@@ -110,7 +110,7 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    fn of(body: &[Stmt]) -> Self {
+    pub(super) fn of(body: &[Stmt]) -> Self {
         let mut inside = Inside::default();
         visit::stmts(body, &mut |stmt| inside.one(stmt));
         inside
