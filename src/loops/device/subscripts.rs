@@ -33,31 +33,13 @@ pub(super) struct Around {
 pub(super) fn of_block(body: &[Stmt]) -> Vec<ArrayId> {
     let mut found = Vec::new();
     for stmt in body {
-        match stmt {
-            Stmt::Declare { array, .. } => found.push(*array),
-            Stmt::For { tag, .. }
-                if tag.gpu().is_some_and(|unit| unit.level != GpuLevel::Block) => {}
-            Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Append { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {
-                for inner in visit::bodies(stmt) {
-                    found.extend(of_block(inner));
-                }
+        let of_threads = matches!(stmt, Stmt::For { tag, .. }
+            if tag.gpu().is_some_and(|unit| unit.level != GpuLevel::Block));
+        if let Stmt::Declare { array, .. } = stmt {
+            found.push(*array);
+        } else if !of_threads {
+            for inner in visit::bodies(stmt) {
+                found.extend(of_block(inner));
             }
         }
     }
@@ -75,41 +57,27 @@ pub(super) fn start(body: &[Stmt], array: ArrayId) -> Option<(usize, Expr)> {
 /// The literal, where a nest of loops does nothing but set elements of the array to it.
 fn literal_set(stmt: &Stmt, array: ArrayId) -> Option<Expr> {
     let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_)).then(|| e.clone());
-    match stmt {
-        Stmt::For { tag, body, .. } if tag.gpu().is_none() => match body.as_slice() {
-            [inner] => literal_set(inner, array),
-            _ => None,
-        },
-        Stmt::Store {
-            array: a,
-            op: None,
-            value,
-            atomic: false,
-            ..
-        }
-        | Stmt::Fill {
-            array: a, value, ..
-        } if *a == array => literal(value),
-        Stmt::For { .. }
-        | Stmt::Store { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Assign { .. }
-        | Stmt::Let { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Append { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Search { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Device(_)
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => None,
+    if let Stmt::For { tag, body, .. } = stmt
+        && tag.gpu().is_none()
+        && let [inner] = body.as_slice()
+    {
+        return literal_set(inner, array);
     }
+    if let Stmt::Store {
+        array: set,
+        op: None,
+        value,
+        atomic: false,
+        ..
+    }
+    | Stmt::Fill {
+        array: set, value, ..
+    } = stmt
+        && *set == array
+    {
+        return literal(value);
+    }
+    None
 }
 
 /// The accesses of an array in a launch but for its [`start`], each as its loops by ascending

@@ -28,31 +28,14 @@ impl Spmd<'_> {
     /// Whether the statement is a loop that waits, in each iteration, before the first
     /// statement that would have to wait for what came before the loop.
     pub(super) fn waits_inside(&self, stmt: &Stmt, place: &Site, pending: &Pending) -> bool {
-        let body = match stmt {
-            Stmt::For { tag, body, .. }
-                if tag.gpu().is_none_or(|unit| unit.level == GpuLevel::Block) =>
-            {
-                body
-            }
-            Stmt::While { body, .. } => body,
-            Stmt::For { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::If { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Append { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Declare { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Assume { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Device(_)
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => return false,
+        let (body, var) = if let Stmt::For { var, tag, body, .. } = stmt
+            && tag.gpu().is_none_or(|unit| unit.level == GpuLevel::Block)
+        {
+            (body, Some(*var))
+        } else if let Stmt::While { body, .. } = stmt {
+            (body, None)
+        } else {
+            return false;
         };
         let accesses = |s: &Stmt| pending.accesses(self.launch(), &place.around, s);
         // Where it begins and ends is read before anything inside waits.
@@ -69,11 +52,6 @@ impl Spmd<'_> {
             return false;
         }
         let mut earlier = pending.empty();
-        let var = if let Stmt::For { var, .. } = stmt {
-            Some(*var)
-        } else {
-            None
-        };
         earlier.add_earlier(body.iter().flat_map(accesses).collect(), &inside(body, var));
         for inner in body {
             let own = accesses(inner);

@@ -11,38 +11,12 @@ impl Writer<'_> {
         for stmt in body {
             let text = self.stmt(stmt);
             self.line(depth, &text);
-            match stmt {
-                Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Append { body, .. } => {
-                    self.stmts(body, depth + 1);
+            let bodies = visit::bodies(stmt);
+            for (at, body) in bodies.into_iter().enumerate() {
+                if matches!(stmt, Stmt::If { .. }) && at == 1 && !body.is_empty() {
+                    self.line(depth, "else");
                 }
-                Stmt::If {
-                    then, otherwise, ..
-                } => {
-                    self.stmts(then, depth + 1);
-                    if !otherwise.is_empty() {
-                        self.line(depth, "else");
-                        self.stmts(otherwise, depth + 1);
-                    }
-                }
-                Stmt::Device(_) => {
-                    for body in visit::bodies(stmt) {
-                        self.stmts(body, depth + 1);
-                    }
-                }
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::Store { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Grow { .. }
-                | Stmt::Declare { .. }
-                | Stmt::Slice { .. }
-                | Stmt::Assume { .. }
-                | Stmt::Free { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Search { .. }
-                | Stmt::FailIf { .. }
-                | Stmt::Prefetch { .. }
-                | Stmt::Comment(_) => {}
+                self.stmts(body, depth + 1);
             }
         }
     }
