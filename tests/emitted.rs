@@ -105,7 +105,8 @@ int main() {
     run(&mut Command::new(&program));
 }
 
-/// A debug build stops where a `bound` is not as promised, and runs where it is.
+/// A debug build fails where a `bound` is not as promised, with both numbers, and runs where it
+/// is; so does a checked run, timed or not.
 #[test]
 fn a_debug_build_checks_promises() {
     let out = tempfile::tempdir().unwrap();
@@ -113,7 +114,7 @@ fn a_debug_build_checks_promises() {
   y(i) = x(i)
   z(k) = x(j) where k in 0:M, j in 0:len(k)
 }
-schedule f for c { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
+schedule f { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
 ";
     let file = out.path().join("promise.tc");
     std::fs::write(&file, text).unwrap();
@@ -130,10 +131,11 @@ schedule f for c { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
     run(Command::new(&program).arg("24"));
     let broken = Command::new(&program).arg("23").output().unwrap();
     assert!(!broken.status.success());
-    let reason = String::from_utf8_lossy(&broken.stderr).into_owned();
-    assert!(reason.contains("bound(i, ib, 24, MaxExact)"), "{reason}");
+    let reason = String::from_utf8_lossy(&broken.stdout).into_owned();
+    let said = "error 6: bound(i, ib, 24, MaxExact), but i ends at 23";
+    assert!(reason.contains(said), "{reason}");
     // 4 values, not 5, for the data-dependent range.
-    let data = |extent: usize, value: usize| {
+    let data = |extent: usize, value: usize, more: &[&str]| {
         let list = format!("{value}\n").repeat(extent);
         let text = format!("%%MatrixMarket matrix array integer general\n{extent} 1\n{list}");
         std::fs::write(out.path().join("len.mtx"), text).unwrap();
@@ -141,16 +143,75 @@ schedule f for c { bound(i, ib, 24, MaxExact)  bound(j, jb, 4, MaxConstraint) }
             .current_dir(out.path())
             .args(["run", "promise.tc", "x=ones", "--size", "N=24", "--verify"])
             .arg("len=len.mtx")
-            .env("SPARSEC_CFLAGS", "-O1 -DSPARSEC_DEBUG")
+            .args(more)
             .output()
             .unwrap()
     };
-    assert!(data(3, 4).status.success());
-    let broken = String::from_utf8_lossy(&data(3, 5).stderr).into_owned();
-    assert!(
-        broken.contains("bound(j, jb, 4, MaxConstraint)"),
-        "{broken}"
-    );
+    let kinds: [&[&str]; 3] = [&[], &["--time", "2"], &["--target", "cuda"]];
+    for more in kinds {
+        assert!(data(3, 4, more).status.success(), "{more:?}");
+        let broken = data(3, 5, more);
+        assert_eq!(broken.status.code(), Some(1), "{more:?}");
+        let broken = String::from_utf8_lossy(&broken.stderr).into_owned();
+        let said = "bound(j, jb, 4, MaxConstraint), but j has this many values: 5";
+        assert!(broken.contains(said), "{more:?}: {broken}");
+    }
+}
+
+/// What a schedule promises of positions, of parts of them and of fused ones is checked, too.
+#[test]
+fn promises_about_positions_are_checked() {
+    let run = |schedule: &str, target: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+        command.args([
+            "run",
+            "-e",
+            "y(i)=A(i,j)*x(j)",
+            "-f",
+            "A:ds",
+            "-s",
+            schedule,
+        ]);
+        command.args(["A=ones", "x=ones", "-d", "i:3", "-d", "j:5", "--verify"]);
+        command.args(["--target", target]).output().unwrap()
+    };
+    let cases = [
+        ("pos(j,p,A(i,j)),bound(p,b,5,MaxExact)", None),
+        (
+            "pos(j,p,A(i,j)),bound(p,b,4,MaxExact)",
+            Some("p has this many values: 5"),
+        ),
+        (
+            "pos(j,p,A(i,j)),bound(p,b,2,Multiple)",
+            Some("p has this many values: 5"),
+        ),
+        // A row has no more than what is promised: as many as there are are walked.
+        ("pos(j,p,A(i,j)),bound(p,b,500000,MaxExact)", None),
+        (
+            "fuse(i,j,f),pos(f,p,A(i,j)),bound(p,b,14,MaxConstraint)",
+            Some("p has this many values: 15"),
+        ),
+        (
+            "pos(j,p,A(i,j)),split(p,p0,p1,2),bound(p0,b,2,MaxExact)",
+            Some("p0 has this many values: 3"),
+        ),
+    ];
+    for target in ["c", "cuda"] {
+        for (schedule, said) in cases {
+            let output = run(schedule, target);
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            let code = i32::from(said.is_some());
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{schedule} {target}: {text}"
+            );
+            assert!(
+                text.contains(said.unwrap_or_default()),
+                "{schedule}: {text}"
+            );
+        }
+    }
 }
 
 /// Tensors called as functions are, or as the smoke test's own variables.

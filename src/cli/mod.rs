@@ -128,7 +128,7 @@ impl Reporter {
     fn fail(&mut self, failure: &Failure) -> u8 {
         match failure {
             Failure::Program(diagnostics) => diagnostics.iter().for_each(|d| self.say(d)),
-            Failure::Environment(diagnostic) => self.say(diagnostic),
+            Failure::Environment(diagnostic) | Failure::Check(diagnostic) => self.say(diagnostic),
             Failure::Data(error) => match self.format {
                 MessageFormat::Human => {
                     let _ = writeln!(std::io::stderr(), "error[{}]: {error}", error.code.id);

@@ -168,12 +168,19 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         eprintln!("sparsec: no GPU with nvcc found: running on the emulator");
     }
     let library = {
-        let trust = if args.time.is_some() {
-            Trust::Inputs
-        } else {
-            Trust::Nothing
+        let checked = args.verify || matches!(backend, Backend::Emulator { checked: true });
+        let trust = match (args.time, checked) {
+            (Some(_), _) => Trust::Inputs,
+            (None, true) => Trust::Nothing,
+            (None, false) => Trust::Promises,
         };
         let kernels = std::slice::from_ref(kernel);
+        if args.verify && trust == Trust::Inputs && kernel.promises() {
+            // Timed runs check nothing: once without the clock.
+            let sources = &mut reporter.sources;
+            let library = Library::build(kernels, backend, Trust::Nothing, sources)?;
+            run::run(&library, 0, kernel, function, &bound, None)?;
+        }
         Library::build(kernels, backend, trust, &mut reporter.sources)?
     };
     if let Some(threads) = args.threads {

@@ -24,12 +24,26 @@ pub struct Library {
     _folder: cleanup::Folder,
 }
 
-/// Whether entry points check the arrays of their inputs element by element.
+/// What is checked while kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
+    /// The arrays of inputs, element by element, and what schedules promise.
     Nothing,
+    /// Promises are believed.
+    Promises,
     /// Timed runs: the inputs were packed, and so checked, by us.
     Inputs,
+}
+
+impl Trust {
+    /// What the runtime header is told.
+    pub(super) fn flags(self) -> &'static [&'static str] {
+        match self {
+            Trust::Nothing => &["-DSPARSEC_DEBUG"],
+            Trust::Promises => &[],
+            Trust::Inputs => &["-DSPARSEC_TRUST_INPUT"],
+        }
+    }
 }
 
 /// What runs the kernels.
@@ -257,9 +271,7 @@ fn compile(
         if openmp {
             command.arg("-fopenmp");
         }
-        if trust == Trust::Inputs {
-            command.arg("-DSPARSEC_TRUST_INPUT");
-        }
+        command.args(trust.flags());
         command.args([
             "-shared",
             "-fPIC",

@@ -51,10 +51,7 @@ pub(super) fn compile(
     trust: Trust,
     sources: &mut Sources,
 ) -> Result<(), Failure> {
-    let trusted: &[&str] = match trust {
-        Trust::Nothing => &[],
-        Trust::Inputs => &["-DSPARSEC_TRUST_INPUT"],
-    };
+    let trusted = trust.flags();
     let checked = match backend {
         Backend::Emulator { checked } => checked,
         Backend::C => false,

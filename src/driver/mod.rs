@@ -31,6 +31,8 @@ pub enum Failure {
     Data(DataError),
     /// The environment lacks something: exit 4.
     Environment(Diagnostic),
+    /// A check does not hold: exit 1.
+    Check(Diagnostic),
 }
 
 impl Failure {
@@ -40,6 +42,7 @@ impl Failure {
             Failure::Program(_) => 2,
             Failure::Data(_) => 3,
             Failure::Environment(_) => 4,
+            Failure::Check(_) => 1,
         }
     }
 }

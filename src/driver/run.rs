@@ -112,6 +112,17 @@ pub fn run(
                     ),
                 ));
             }
+            if status == PROMISE_BROKEN {
+                return Err(Failure::Check(
+                    Diagnostic::error(
+                        environment::PROMISE_BROKEN,
+                        function.span,
+                        format!("a promise is broken: {reason}"),
+                        "of a loop of this function",
+                    )
+                    .with_help("promise what all data keep, or leave the command out"),
+                ));
+            }
             let code = if status == 2 {
                 data_codes::BAD_SUBSCRIPT
             } else if status == 1 || status == 3 {
@@ -141,6 +152,8 @@ pub fn run(
 
 /// `SPARSEC_DEVICE_FAILED` of the runtime header.
 const DEVICE_FAILED: i32 = 5;
+/// `SPARSEC_PROMISE_BROKEN` of the runtime header.
+const PROMISE_BROKEN: i32 = 6;
 
 fn first(tensor: &Tensor) -> Number {
     match tensor {

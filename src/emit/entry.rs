@@ -8,7 +8,9 @@ use super::names::{function, identifier};
 use super::types::{c_type, type_code};
 use crate::format::{Level, LevelKind};
 use crate::loops::interface::{Arg, Direction, TensorArg};
-use crate::loops::ir::{Expr, ExprKind, Kernel, Literal, Storage};
+use crate::loops::ir::{Expr, ExprKind, Kernel, Literal, Stmt, Storage, VarId};
+use crate::loops::visit;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The prototype of the checked function, without a semicolon.
@@ -160,6 +162,7 @@ impl Entry<'_> {
         }
         self.sizes();
         self.requirements();
+        self.promises();
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::Out {
                 self.make_result(tensor);
@@ -185,10 +188,15 @@ impl Entry<'_> {
     }
 
     pub(super) fn call_raw(&mut self, function: &str, args: &[String]) {
+        self.call(function, args);
+        self.line("if (error) return sparsec_fail_code(error);");
+    }
+
+    /// Calls a function that gives a status.
+    pub(super) fn call(&mut self, function: &str, args: &[String]) {
         let list: Vec<&str> = args.iter().map(String::as_str).collect();
         let call = wrap_call(&format!("error = {function}("), &list, ");").replace('\n', "\n    ");
         self.line(&call);
-        self.line("if (error) return sparsec_fail_code(error);");
     }
 
     /// Reads each size where it stands first and compares it everywhere else.
@@ -264,6 +272,30 @@ impl Entry<'_> {
             self.line(&format!(
                 "if ({cond}) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, \"{text}\");"
             ));
+        }
+    }
+
+    /// What a schedule promises of sizes alone is known before anything is done.
+    fn promises(&mut self) {
+        let kernel = self.kernel;
+        let mut given: BTreeSet<VarId> = kernel.interface.sizes.iter().map(|s| s.var).collect();
+        given.extend(kernel.interface.args.iter().filter_map(|arg| match arg {
+            Arg::Scalar { var, .. } => Some(*var),
+            Arg::Tensor(_) => None,
+        }));
+        let mut some = false;
+        for stmt in &kernel.body {
+            if let Stmt::Assume { cond, text, found } = stmt
+                && visit::arrays(stmt).is_empty()
+                && visit::read_vars(std::slice::from_ref(stmt)).is_subset(&given)
+            {
+                let (cond, found) = (self.dim_text(cond), self.dim_text(found));
+                self.line(&format!("SPARSEC_ASSUME({cond}, \"{text}\", {found});"));
+                some = true;
+            }
+        }
+        if some {
+            self.try_call("SPARSEC_KEPT(SPARSEC_OK)");
         }
     }
 

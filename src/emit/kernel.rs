@@ -149,7 +149,14 @@ impl<'k> Printer<'k> {
                 }
             }
         }
-        self.line("return SPARSEC_OK;");
+        let kept = |status: &str| {
+            if promises(body) {
+                format!("return SPARSEC_KEPT({status});")
+            } else {
+                format!("return {status};")
+            }
+        };
+        self.line(&kept("SPARSEC_OK"));
         if frees {
             self.indent = 0;
             self.out.push_str("fail:\n");
@@ -158,7 +165,7 @@ impl<'k> Printer<'k> {
                 let name = self.array(id).to_string();
                 self.line(&format!("sparsec_release({name});"));
             }
-            self.line("return error;");
+            self.line(&kept("error"));
         }
         self.out.push_str("}\n");
         self.out
@@ -248,6 +255,11 @@ impl<'k> Printer<'k> {
             },
         }
     }
+}
+
+/// Whether a schedule promises something of what the statements find.
+pub(super) fn promises(body: &[Stmt]) -> bool {
+    visit::any(body, &|stmt| matches!(stmt, Stmt::Assume { .. }))
 }
 
 /// The variables and arrays that statements mention.

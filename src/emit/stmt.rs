@@ -178,9 +178,9 @@ impl Printer<'_> {
                 );
                 self.line(&text);
             }
-            Stmt::Assume { cond, text } => {
-                let text = format!("SPARSEC_ASSUME({}, \"{text}\");", self.expr(cond));
-                self.line(&text);
+            Stmt::Assume { cond, text, found } => {
+                let (cond, found) = (self.expr(cond), self.expr(found));
+                self.line(&format!("SPARSEC_ASSUME({cond}, \"{text}\", {found});"));
             }
             Stmt::Free { array } => {
                 let name = self.array(*array).to_string();

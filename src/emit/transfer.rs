@@ -139,7 +139,11 @@ impl Entry<'_> {
         all.push("0".to_string());
         self.line(&format!("if ({memory}.error) return {memory}.error;"));
         let function = if grown.is_empty() { "device" } else { "run" };
-        self.call_raw(&format!("{}_{function}", self.name), &all);
+        self.call(&format!("{}_{function}", self.name), &all);
+        if kernel.promises() {
+            self.line("error = SPARSEC_KEPT(error);");
+        }
+        self.line("if (error) return sparsec_fail_code(error);");
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::In {
                 continue;

@@ -79,6 +79,12 @@ impl Kernel {
     pub fn array(&self, id: ArrayId) -> &Array {
         &self.arrays[id.0 as usize]
     }
+
+    /// Whether its schedule promises something of the data or sizes.
+    #[must_use]
+    pub fn promises(&self) -> bool {
+        super::visit::any(&self.body, &|stmt| matches!(stmt, Stmt::Assume { .. }))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -237,10 +243,12 @@ pub enum Stmt {
         of: ArrayId,
         offset: Expr,
     },
-    /// What the user promised; checked in a debug build.
+    /// What the user promised; checked in a debug build, which says the text and then the number
+    /// that is found instead.
     Assume {
         cond: Expr,
         text: String,
+        found: Expr,
     },
     /// Frees a `Local` array.
     Free {

@@ -148,9 +148,15 @@ macro_rules! operands {
                 $f($operand::Array(of, ArrayUse::Part));
                 $f($operand::Array(array, ArrayUse::Alias));
             }
-            Stmt::Assume { cond, text: _ } | Stmt::FailIf { cond, code: _ } => {
+            Stmt::Assume {
+                cond,
+                text: _,
+                found,
+            } => {
                 $f($operand::Expr(cond));
+                $f($operand::Expr(found));
             }
+            Stmt::FailIf { cond, code: _ } => $f($operand::Expr(cond)),
             Stmt::Free { array } => $f($operand::Array(array, ArrayUse::Free)),
             Stmt::Fill {
                 array,

@@ -242,7 +242,10 @@ impl Verifier<'_> {
                 self.check(serial, || "a failure in a parallel loop".to_string());
             }
             Stmt::Slice { offset: e, .. } | Stmt::Prefetch { index: e, .. } => self.index(e),
-            Stmt::Assume { cond, .. } => self.condition(cond),
+            Stmt::Assume { cond, found, .. } => {
+                self.condition(cond);
+                self.index(found);
+            }
             Stmt::Device(device) => {
                 super::visit::own_exprs(stmt, &mut |e| self.expr(e));
                 if let Device::Reduce { var, .. } = device {

@@ -71,6 +71,30 @@ impl Lowerer<'_> {
         roots.iter().any(dynamic) || self.graph.provenance.is_cut(var)
     }
 
+    /// Whether the number of values of a variable follows from data, not from sizes alone: a
+    /// data-dependent range, positions, and parts of them of no constant size.
+    pub(super) fn data_decides(&self, var: VarId) -> bool {
+        let derived = self.graph.provenance.producer(var).is_some();
+        self.has_dynamic_range(var) || (derived && self.graph.extent(var).is_none())
+    }
+
+    /// Whether the loops outside determine how many values a variable has.
+    pub(super) fn extent_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
+        match self.graph.provenance.producer(var).cloned() {
+            None => self.range_is_known(var, scope),
+            Some(Relation::Pos { .. }) => scope.segments.contains_key(&var),
+            Some(Relation::Coord { parent, .. }) => {
+                scope.cuts.contains_key(&var)
+                    || (!self.graph.provenance.is_cut(var)
+                        && self.extent_is_known(self.stored_parent(parent), scope))
+            }
+            Some(relation) => relation
+                .parents()
+                .into_iter()
+                .all(|parent| self.extent_is_known(parent, scope)),
+        }
+    }
+
     /// The variable whose positions `pos` counts, or counts a part of.
     pub(super) fn stored_parent(&self, pos: VarId) -> VarId {
         self.graph.provenance.stored_parent(pos).unwrap_or(pos)

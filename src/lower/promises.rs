@@ -15,9 +15,7 @@ impl Lowerer<'_> {
             let Relation::Bound { parent, .. } = relation else {
                 continue;
             };
-            let dynamic = self.has_dynamic_range(parent);
-            let derived = self.graph.provenance.producer(parent).is_some();
-            if dynamic || (derived && self.graph.extent(parent).is_none()) {
+            if self.data_decides(parent) {
                 continue;
             }
             self.promise(&relation, &Scope::default(), &mut out)?;
@@ -35,14 +33,16 @@ impl Lowerer<'_> {
             let Relation::Bound { parent, child, .. } = relation else {
                 continue;
             };
-            let stmt = self.graph.var(parent).stmt;
-            let ours = self.nests.iter().any(|nest| nest.stmt == stmt);
-            let root = self.graph.provenance.producer(parent).is_none();
-            if !ours || !root || !self.has_dynamic_range(parent) || scope.promised.contains(&child)
-            {
+            let roots = self.graph.provenance.roots(parent);
+            let stmts = roots.iter().map(|&root| self.graph.var(root).stmt);
+            let ours = self
+                .nests
+                .iter()
+                .any(|nest| stmts.clone().any(|s| s == nest.stmt));
+            if !ours || !self.data_decides(parent) || scope.promised.contains(&child) {
                 continue;
             }
-            if self.range_is_known(parent, scope) {
+            if self.extent_is_known(parent, scope) {
                 scope.promised.insert(child);
                 self.promise(&relation, scope, out)?;
             }
@@ -67,7 +67,16 @@ impl Lowerer<'_> {
             return Ok(());
         };
         let (lo, hi) = self.promised_range(*parent, scope)?;
-        let data = self.has_dynamic_range(*parent);
+        let data = self.data_decides(*parent);
+        let name = self.graph.var(*parent).name.clone();
+        // What is found instead, and what to say before that number.
+        let (what, found) = match kind {
+            BoundKind::MinExact | BoundKind::MinConstraint => ("begins at", lo.clone()),
+            BoundKind::MaxExact | BoundKind::MaxConstraint if !data => ("ends at", hi.clone()),
+            BoundKind::MaxExact | BoundKind::MaxConstraint | BoundKind::Multiple => {
+                ("has this many values:", b::sub(hi.clone(), lo.clone()))
+            }
+        };
         let cond = match kind {
             BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, b::int(*value)),
             BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, b::int(*value)),
@@ -84,7 +93,13 @@ impl Lowerer<'_> {
         };
         // Sizes that are numbers keep or break it here and now.
         if cond != b::boolean(true) {
-            out.push(self.assume(cond, *parent, *child, *value, *kind));
+            let child = &self.graph.var(*child).name;
+            let kind = kind.name();
+            out.push(ir::Stmt::Assume {
+                cond,
+                text: format!("bound({name}, {child}, {value}, {kind}), but {name} {what}"),
+                found,
+            });
         }
         Ok(())
     }
@@ -95,29 +110,9 @@ impl Lowerer<'_> {
             return self.range(var, scope);
         }
         let extent = match self.graph.extent(var) {
-            Some(extent) => self.size_expr(&extent),
-            None => self.own_extent(var, scope)?,
+            Some(extent) if !self.data_decides(var) => self.size_expr(&extent),
+            Some(_) | None => self.own_extent(var, scope)?,
         };
         Ok((b::int(0), extent))
-    }
-
-    fn assume(
-        &self,
-        cond: ir::Expr,
-        parent: VarId,
-        child: VarId,
-        value: i64,
-        kind: BoundKind,
-    ) -> ir::Stmt {
-        let name = |var| &self.graph.var(var).name;
-        ir::Stmt::Assume {
-            cond,
-            text: format!(
-                "bound({}, {}, {value}, {})",
-                name(parent),
-                name(child),
-                kind.name()
-            ),
-        }
     }
 }

@@ -169,7 +169,7 @@ impl Lowerer<'_> {
                     parent
                 }
                 Relation::Bound { parent, kind, .. } => {
-                    let data = self.has_dynamic_range(parent);
+                    let data = self.data_decides(parent);
                     let cut = match kind {
                         BoundKind::MaxExact | BoundKind::MaxConstraint => true,
                         BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {

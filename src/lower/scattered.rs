@@ -262,7 +262,7 @@ impl Lowerer<'_> {
                     }
                     Relation::Bound { kind, .. } => match kind {
                         BoundKind::MaxConstraint => true,
-                        BoundKind::MaxExact => self.has_dynamic_range(parent),
+                        BoundKind::MaxExact => self.data_decides(parent),
                         BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
                             false
                         }

@@ -5,9 +5,9 @@
 //!
 //! Kinds: `MinExact`, `MinConstraint` (lo = v, lo >= v), `MaxExact`, `MaxConstraint` (hi = v,
 //! hi <= v), `Multiple` (hi - lo is divisible by v). Taken on the user's word; a debug
-//! build of the kernel checks it. A data-dependent range gets a static upper bound by
-//! `MaxExact` or `MaxConstraint`, and the loop leaves where the data say. Refused: v
-//! contradicts what is known.
+//! build of the kernel and a checked run compare it with the data. A range that data decide gets
+//! a static upper bound by `MaxExact` or `MaxConstraint`, and the loop leaves where the data say.
+//! Refused: v contradicts what is known.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;

@@ -104,7 +104,7 @@ pub fn describe(failure: &Failure, sources: &Sources) -> String {
             .map(|d| render::text(d, sources, false))
             .collect::<Vec<_>>()
             .join("\n"),
-        Failure::Environment(d) => render::text(d, sources, false),
+        Failure::Environment(d) | Failure::Check(d) => render::text(d, sources, false),
         Failure::Data(e) => e.to_string(),
     }
 }
@@ -115,7 +115,7 @@ pub fn brief(failure: &Failure) -> String {
     let line = |d: &Diagnostic| format!("[{}] {}", d.code.id, d.message);
     match failure {
         Failure::Program(list) => list.iter().map(line).collect::<Vec<_>>().join("\n"),
-        Failure::Environment(d) => line(d),
+        Failure::Environment(d) | Failure::Check(d) => line(d),
         Failure::Data(e) => format!("[{}] {e}", e.code.id),
     }
 }

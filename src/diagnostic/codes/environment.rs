@@ -52,4 +52,11 @@ report it with the program. Under IgnoreRaces the schedule answers for it, and t
 "A file, a folder or standard output cannot be written: the folder does not exist, belongs to
 somebody else, or its disk is full. Files are written beside their place and moved there once
 they are complete, so what was there before is still whole.";
+    PROMISE_BROKEN = "E0712", "a promise that the data break",
+"`bound` is taken on the user's word. A checked run (`--verify`, the emulator, a build with
+-DSPARSEC_DEBUG) compares it with the data, and names the loop and both numbers:
+
+    bound(i, ib, 24, MaxExact)        # y has 24 elements: not 23
+
+Without the check the loop would run as promised, and the result would be wrong.";
 }

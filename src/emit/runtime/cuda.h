@@ -2,6 +2,47 @@
 
 #ifdef SPARSEC_CUDA
 
+#ifdef SPARSEC_DEBUG
+/* The first promise that was found broken: by the host, by a thread of the device. */
+struct sparsec_broken_promise {
+    int broken;
+    long long found;
+    char text[200];
+};
+static sparsec_broken_promise sparsec_broken;
+#ifdef SPARSEC_EMULATED
+/* The emulator does not watch it: it is the host's memory. */
+__attribute__((no_sanitize("thread")))
+#else
+static __device__ sparsec_broken_promise sparsec_device_broken;
+#endif
+static SPARSEC_DEVICE inline void sparsec_note_broken(const char *text, int64_t found) {
+#ifdef __CUDA_ARCH__
+    sparsec_broken_promise *note = &sparsec_device_broken;
+    if (atomicCAS(&note->broken, 0, 1) != 0) return;
+#else
+    sparsec_broken_promise *note = &sparsec_broken;
+    if (note->broken) return;
+    note->broken = 1;
+#endif
+    note->found = (long long)found;
+    for (int k = 0; k < 199 && text[k]; k++) note->text[k] = text[k];
+}
+
+/* The status of a call, or that it broke a promise; waits for the device. */
+static inline int sparsec_kept(int status) {
+    sparsec_broken_promise note = sparsec_broken;
+    memset(&sparsec_broken, 0, sizeof sparsec_broken);
+#ifndef SPARSEC_EMULATED
+    const sparsec_broken_promise none = {};
+    if (!note.broken && cudaMemcpyFromSymbol(&note, sparsec_device_broken, sizeof note) != cudaSuccess) return status;
+    if (cudaMemcpyToSymbol(sparsec_device_broken, &none, sizeof none) != cudaSuccess) return status;
+#endif
+    if (!note.broken) return status;
+    return SPARSEC_FAIL(SPARSEC_PROMISE_BROKEN, "%s %lld", note.text, note.found);
+}
+#endif
+
 /* Reductions' operators. */
 struct sparsec_add { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a + b); } };
 struct sparsec_mul { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a * b); } };

@@ -150,7 +150,8 @@ impl Cutter<'_> {
             }));
         } else if matches!(stmt, Stmt::Free { .. }) {
             // Memory of the device is given back by whoever gave it.
-        } else if matches!(&stmt, Stmt::Assume { cond, .. } if self.known(cond)) {
+        } else if matches!(&stmt, Stmt::Assume { cond, found, .. } if self.known(cond) && self.known(found))
+        {
             self.segments.push(Segment::Host(stmt));
         } else {
             return Ok(Some(stmt));

@@ -85,7 +85,9 @@ impl Writer<'_> {
                 self.array(*of),
                 e(offset)
             ),
-            Stmt::Assume { cond, text } => format!("assume {}, {}", e(cond), quote(text)),
+            Stmt::Assume { cond, text, found } => {
+                format!("assume {}, {} {}", e(cond), quote(text), e(found))
+            }
             Stmt::Free { array } => format!("free {}", self.array(*array)),
             Stmt::Fill {
                 array,
@@ -191,7 +193,8 @@ impl Reader {
                 let cond = self.expr()?;
                 self.expect_mark(",")?;
                 let text = self.text()?;
-                Stmt::Assume { cond, text }
+                let found = self.expr()?;
+                Stmt::Assume { cond, text, found }
             }
             "fail" => {
                 let name = self.name()?;

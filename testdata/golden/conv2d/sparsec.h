@@ -97,14 +97,14 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 #undef SPARSEC_VECTOR
 #endif
 
-/* What a schedule promises of its input; a debug build checks it. */
-#if defined(SPARSEC_DEBUG) && defined(__CUDA_ARCH__)
-#define SPARSEC_ASSUME(cond, text) assert((cond) && text)
-#elif defined(SPARSEC_DEBUG)
-#define SPARSEC_ASSUME(cond, text) \
-    do { if (!(cond)) { fprintf(stderr, "sparsec: promised but not so: %s\n", text); abort(); } } while (0)
+/* What a schedule promises of its input, what a broken promise says, and the number found instead.
+ * A debug build notes the first one that is broken; SPARSEC_KEPT turns it into a status. */
+#ifdef SPARSEC_DEBUG
+#define SPARSEC_ASSUME(cond, text, found) ((cond) ? (void)0 : sparsec_note_broken(text, (int64_t)(found)))
+#define SPARSEC_KEPT(status) sparsec_kept(status)
 #else
-#define SPARSEC_ASSUME(cond, text) ((void)sizeof(cond))
+#define SPARSEC_ASSUME(cond, text, found) ((void)sizeof(cond))
+#define SPARSEC_KEPT(status) (status)
 #endif
 
 /* Says that an element is read soon. It may lie outside of the array. */
@@ -133,7 +133,8 @@ enum sparsec_status {
     SPARSEC_INDEX_OUT_OF_RANGE = 2, /* a data-dependent subscript or bound */
     SPARSEC_INDEX_OVERFLOW = 3,     /* a count does not fit the index width */
     SPARSEC_BAD_ARGUMENT = 4,       /* an argument is not as the kernel expects it */
-    SPARSEC_DEVICE_FAILED = 5       /* a GPU is missing or refuses */
+    SPARSEC_DEVICE_FAILED = 5,      /* a GPU is missing or refuses */
+    SPARSEC_PROMISE_BROKEN = 6      /* the data are not as the schedule promises (debug builds) */
 };
 
 enum sparsec_type {
@@ -227,6 +228,29 @@ static inline int sparsec_fail_code(int status) {
     default: return status;
     }
 }
+
+#if defined(SPARSEC_DEBUG) && defined(SPARSEC_IMPLEMENTATION) && !defined(SPARSEC_CUDA)
+/* The first promise that was found broken, by any thread of the call. */
+static struct { const char *text; int64_t found; } sparsec_broken;
+
+static inline void sparsec_note_broken(const char *text, int64_t found) {
+#ifdef _OPENMP
+#pragma omp critical(sparsec_promises)
+#endif
+    if (!sparsec_broken.text) {
+        sparsec_broken.text = text;
+        sparsec_broken.found = found;
+    }
+}
+
+/* The status of a call, or that it broke a promise. */
+static inline int sparsec_kept(int status) {
+    const char *text = sparsec_broken.text;
+    sparsec_broken.text = NULL;
+    if (!text) return status;
+    return SPARSEC_FAIL(SPARSEC_PROMISE_BROKEN, "%s %lld", text, (long long)sparsec_broken.found);
+}
+#endif
 
 /* ---- memory -------------------------------------------------------------- */
 
