@@ -94,6 +94,12 @@ impl Affine {
     }
 }
 
+/// How many iterations of a part of a range may be empty: no more than a block of a GPU has
+/// threads, so that numbers of units stay what the schedule says. A loop over more of them (the
+/// parts that `divide` makes, the places in the parts of `split` outside of these) ends at the
+/// number of values, which none of them reaches.
+const FEW_PARTS: i64 = 1024;
+
 impl Lowerer<'_> {
     /// What the loop over `var` determines, given the loops outside.
     pub(super) fn step(&mut self, var: VarId, scope: &Scope) -> Lower<Step> {
@@ -155,6 +161,17 @@ impl Lowerer<'_> {
                 } => {
                     let other = if known == outer { inner } else { outer };
                     let Some(rest) = self.offset_down(other, scope) else {
+                        let many = if let Relation::Divide { parts, .. } = relation {
+                            known == outer && parts > FEW_PARTS
+                        } else if let Relation::Split { factor, .. } = relation {
+                            known == inner && factor > FEW_PARTS
+                        } else {
+                            false
+                        };
+                        if many && self.extent_is_known(parent, scope) {
+                            let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
+                            ends.push(ceil_div(left, &affine.stride));
+                        }
                         return Ok(step(ends, Top::Nothing));
                     };
                     let size = self.part_size(&relation, scope)?;
