@@ -214,7 +214,6 @@ fn promises_about_positions_are_checked() {
     }
 }
 
-/// Tensors called as functions are, or as the smoke test's own variables.
 /// Calls a kernel of `assemble(C, once)` on one pattern, again with other values, then on
 /// another pattern of as many elements.
 const ONCE: &str = r#"
@@ -326,4 +325,112 @@ fn kernels_are_built_without_openmp_only_where_there_is_none() {
     assert!(message.contains("not with OpenMP"), "{message}");
     let serial = spmv("CC", &compiler);
     assert!(serial.status.success(), "{serial:?}");
+}
+
+/// Names that the text gives of itself, as names of parameters, sizes, variables and results.
+#[test]
+fn names_of_the_text_are_free_for_programs() {
+    const NAMES: &[&str] = &[
+        "y_dims",
+        "y_vals",
+        "y2_pos",
+        "y2_crd",
+        "y_positions",
+        "y_vals_out",
+        "y2_crd_out",
+        "f_raw",
+        "f_check",
+        "f_A_spec",
+        "f_y_spec",
+        "f_A_levels",
+        "f_device",
+        "f_workspace",
+        "f_kernel",
+        "f_run",
+        "workspace",
+        "stream",
+        "memory",
+        "room",
+        "needed",
+        "bytes",
+        "error",
+        "A_vals",
+        "A2_pos",
+        "f",
+        "n",
+        "best",
+        "round",
+        "memset",
+        "fmaxf",
+    ];
+    let out = tempfile::tempdir().unwrap();
+    let path = |name: &str| out.path().join(name);
+    let mut units = Vec::new();
+    for name in NAMES {
+        let given = format!(
+            "def f(double(M,N) A, double(N) {name}, double s) -> (y) {{ y(i,j) = A(i,j) * {name}(j) * s }}
+format f {{ A: csr, y: csr }}
+"
+        );
+        let scalar = format!(
+            "def f(double(M,N) A, double {name}) -> (y) {{ y(i) +=! max(A(i,j), {name}) }}
+format f {{ A: csr }}
+"
+        );
+        let size = format!(
+            "def f(double(M,{name}) A) -> (y) {{ y(i,j) = A(i,j) * 2 }}
+format f {{ A: csr, y: csr }}
+"
+        );
+        let variable = format!(
+            "def f(double(M,N) A, double(N) x) -> (y) {{ y({name}) +=! A({name},j) * max(x(j), 1) }}
+format f {{ A: csr }}
+"
+        );
+        let result = format!(
+            "def f(double(M,N) A, double(M,N) B) -> ({name}, y) {{ {name}(i,j) = A(i,j) + B(i,j)  y(i,j) = A(i,j) }}
+format f {{ A: csr, B: csr, {name}: csr, y: csr }}
+"
+        );
+        for text in [given, scalar, size, variable, result] {
+            let stem = format!("unit{}", units.len());
+            std::fs::write(path(&format!("{stem}.tc")), &text).unwrap();
+            for target in ["c", "cuda"] {
+                let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+                sparsec.args(["-W", "no-performance", "--target", target, "-o"]);
+                let folder = path(target);
+                run(sparsec.arg(&folder).arg(path(&format!("{stem}.tc"))));
+            }
+            units.push(stem);
+        }
+    }
+    // All of them in two runs of the compilers: each file is what it would be by itself.
+    let file = |unit: &String, ending: &str| format!("{unit}.{ending}");
+    let mut cc = Command::new("cc");
+    cc.args([
+        "-std=c11",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-DSPARSEC_MAIN",
+    ]);
+    run(cc
+        .current_dir(path("c"))
+        .args(units.iter().map(|unit| file(unit, "c"))));
+    let mut cxx = Command::new("c++");
+    let emulator = std::env::current_dir()
+        .unwrap()
+        .join("src/emit/runtime/emulator");
+    cxx.args([
+        "-std=c++17",
+        "-fsyntax-only",
+        "-w",
+        "-DSPARSEC_MAIN",
+        "-DSPARSEC_EMULATED",
+    ]);
+    cxx.arg("-I").arg(emulator).args(["-x", "c++"]);
+    run(cxx
+        .current_dir(path("cuda"))
+        .args(units.iter().map(|unit| file(unit, "cu"))));
 }

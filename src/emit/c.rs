@@ -67,7 +67,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
             ));
         }
         out.push('\n');
-        out.push_str(&entry::specs(kernel));
+        out.push_str(&super::specs::specs(kernel));
         out.push('\n');
         out.push_str(&entry::definition(kernel));
     }

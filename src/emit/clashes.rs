@@ -1,16 +1,26 @@
 //! Names that two functions of a file would both give to what is written: each brings more
 //! functions and tables along, named after it.
 
-use super::names::{function, identifier};
+use super::names::{Scopes, function};
 use crate::loops::interface::Arg;
 use crate::loops::ir::Kernel;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
-const PARTS: [&str; 5] = ["raw", "check", "device", "workspace", "kernel"];
+const PARTS: [&str; 6] = ["raw", "check", "device", "workspace", "run", "kernel"];
 
-/// The names that a kernel gives.
-fn given(kernel: &Kernel) -> Vec<String> {
+/// What the tables of each argument are named after.
+#[must_use]
+pub fn tables(kernel: &Kernel) -> Vec<String> {
+    let mut scopes = Scopes::default();
+    scopes.open();
+    let args = kernel.interface.args.iter();
+    args.map(|arg| scopes.fresh(arg.name())).collect()
+}
+
+/// The names that a kernel gives to functions and tables.
+#[must_use]
+pub fn given(kernel: &Kernel) -> Vec<String> {
     let name = function(&kernel.name);
     // Kernels of a GPU are numbered: however many there are.
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -21,9 +31,8 @@ fn given(kernel: &Kernel) -> Vec<String> {
     };
     let mut names = vec![own.to_string()];
     names.extend(PARTS.iter().map(|part| format!("{name}_{part}")));
-    for arg in &kernel.interface.args {
-        if let Arg::Tensor(tensor) = arg {
-            let own = identifier(&tensor.name);
+    for (arg, own) in kernel.interface.args.iter().zip(tables(kernel)) {
+        if let Arg::Tensor(_) = arg {
             names.push(format!("{name}_{own}_spec"));
             names.push(format!("{name}_{own}_levels"));
         }
@@ -67,6 +76,7 @@ mod tests {
     fn what_comes_with_a_function_has_names_too() {
         assert_eq!(name_of_both("f", "f_raw").unwrap(), "f_raw");
         assert_eq!(name_of_both("f_device", "f").unwrap(), "f_device");
+        assert_eq!(name_of_both("f_run", "f").unwrap(), "f_run");
         assert_eq!(name_of_both("f", "f_kernel12").unwrap(), "f_kernel");
         assert_eq!(name_of_both("exp", "exp_").unwrap(), "exp_");
         assert_eq!(name_of_both("f", "f_rows"), None);

@@ -1,7 +1,6 @@
 //! The CUDA target: kernels with the host functions that launch them, in CUDA C++17.
 
 use super::c::{comment, header_with};
-use super::entry;
 use super::host::Host;
 use super::kernel::{Part, Printer};
 use super::names::function;
@@ -95,7 +94,7 @@ pub fn kernel_text(unit: &Unit) -> String {
             ));
         }
         out.push('\n');
-        out.push_str(&entry::specs(kernel));
+        out.push_str(&super::specs::specs(kernel));
         out.push('\n');
         out.push_str(&transfer::cuda_definition(kernel));
     }

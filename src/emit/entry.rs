@@ -3,70 +3,20 @@
 //! It checks what it is given against what the kernel was compiled for, reads the
 //! sizes, makes the results, calls the raw function and hands over what that built.
 
+use super::clashes::{self, tables};
 use super::kernel::{Part, Printer, wrap_call};
-use super::names::{function, identifier};
-use super::types::{c_type, type_code};
-use crate::format::{Level, LevelKind};
+use super::names::{Scopes, function};
+use super::types::c_type;
 use crate::loops::interface::{Arg, Direction, TensorArg};
-use crate::loops::ir::{Expr, ExprKind, Kernel, Literal, Stmt, Storage, VarId};
+use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The prototype of the checked function, without a semicolon.
 #[must_use]
 pub fn signature(kernel: &Kernel) -> String {
-    let params: Vec<String> = kernel
-        .interface
-        .args
-        .iter()
-        .map(|arg| match arg {
-            Arg::Scalar { name, ty, .. } => {
-                format!("{} {}", c_type(ty.compute()), identifier(name))
-            }
-            Arg::Tensor(t) if t.direction == Direction::In => {
-                format!("const sparsec_tensor *{}", identifier(&t.name))
-            }
-            Arg::Tensor(t) => format!("sparsec_tensor *{}", identifier(&t.name)),
-        })
-        .collect();
-    let list: Vec<&str> = params.iter().map(String::as_str).collect();
-    wrap_call(&format!("int {}(", function(&kernel.name)), &list, ")")
-}
-
-/// The static descriptions of a kernel's tensors.
-#[must_use]
-pub fn specs(kernel: &Kernel) -> String {
-    let name = function(&kernel.name);
-    let mut out = String::new();
-    for tensor in tensors(kernel) {
-        let own = identifier(&tensor.name);
-        let levels = if tensor.levels.is_empty() {
-            "NULL".to_string()
-        } else {
-            let list: Vec<String> = tensor
-                .levels
-                .iter()
-                .map(|l| format!("{{{}, {}, {}}}", kind(l.level), flags(l.level), l.mode))
-                .collect();
-            let _ = writeln!(
-                out,
-                "static const sparsec_level_spec {name}_{own}_levels[] = {{{}}};",
-                list.join(", ")
-            );
-            format!("{name}_{own}_levels")
-        };
-        let _ = writeln!(
-            out,
-            "static const sparsec_spec {name}_{own}_spec = {{\"{}\", {}, {}, {}, {levels}, {}}};",
-            tensor.name,
-            type_code(tensor.ty),
-            tensor.levels.len(),
-            tensor.format.index_bits,
-            fill(tensor.fill)
-        );
-    }
-    out
+    Entry::new(kernel).signature()
 }
 
 pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
@@ -76,55 +26,105 @@ pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
     })
 }
 
-fn kind(level: Level) -> &'static str {
-    match level.kind {
-        LevelKind::Dense => "SPARSEC_DENSE",
-        LevelKind::Compressed => "SPARSEC_COMPRESSED",
-        LevelKind::Singleton => "SPARSEC_SINGLETON",
-        LevelKind::Hashed => "SPARSEC_HASHED",
-        LevelKind::Bitmap => "SPARSEC_BITMAP",
-        LevelKind::Range => "SPARSEC_RANGE",
-    }
-}
-
-fn flags(level: Level) -> &'static str {
-    match (level.unique, level.ordered) {
-        (true, true) => "0",
-        (false, true) => "SPARSEC_NONUNIQUE",
-        (true, false) => "SPARSEC_UNORDERED",
-        (false, false) => "SPARSEC_NONUNIQUE | SPARSEC_UNORDERED",
-    }
-}
-
-fn fill(value: Literal) -> String {
-    let value = value.as_f64();
-    if value.is_nan() {
-        "NAN".to_string()
-    } else if value.is_infinite() {
-        if value > 0.0 { "INFINITY" } else { "-INFINITY" }.to_string()
-    } else {
-        format!("{value:?}")
-    }
-}
-
 /// The definition of the checked function.
 #[must_use]
 pub fn definition(kernel: &Kernel) -> String {
-    Entry {
-        kernel,
-        name: function(&kernel.name),
-        out: String::new(),
-    }
-    .run()
+    Entry::new(kernel).run()
 }
 
 pub(super) struct Entry<'k> {
     pub(super) kernel: &'k Kernel,
     pub(super) name: String,
     pub(super) out: String,
+    /// What each argument is called, and what its tables are named after.
+    args: Vec<(String, String)>,
+    /// The names of sizes and counts.
+    sizes: BTreeMap<VarId, String>,
+    /// Those of other variables, by what they are meant to be called.
+    locals: BTreeMap<String, String>,
+    scopes: Scopes,
 }
 
-impl Entry<'_> {
+impl<'k> Entry<'k> {
+    pub(super) fn new(kernel: &'k Kernel) -> Self {
+        let mut scopes = Scopes::default();
+        scopes.open();
+        // What it calls and names may not be hidden; it does not call itself.
+        let name = function(&kernel.name);
+        for given in clashes::given(kernel) {
+            if given != name {
+                scopes.reserve(&given);
+            }
+        }
+        let args = kernel.interface.args.iter();
+        let args = args
+            .map(|arg| scopes.fresh(arg.name()))
+            .zip(tables(kernel))
+            .collect();
+        let interface = &kernel.interface;
+        let sizes = interface.sizes.iter().map(|s| (s.var, &s.name));
+        let counts = interface.counts.iter().map(|c| (c.var, &c.name));
+        let sizes = sizes.chain(counts);
+        let sizes = sizes.map(|(var, name)| (var, scopes.fresh(name))).collect();
+        Entry {
+            kernel,
+            name,
+            out: String::new(),
+            args,
+            sizes,
+            locals: BTreeMap::new(),
+            scopes,
+        }
+    }
+
+    /// The prototype, without a semicolon.
+    fn signature(&self) -> String {
+        let args = self.kernel.interface.args.iter().zip(&self.args);
+        let params: Vec<String> = args
+            .map(|(arg, (own, _))| match arg {
+                Arg::Scalar { ty, .. } => format!("{} {own}", c_type(ty.compute())),
+                Arg::Tensor(t) if t.direction == Direction::In => {
+                    format!("const sparsec_tensor *{own}")
+                }
+                Arg::Tensor(_) => format!("sparsec_tensor *{own}"),
+            })
+            .collect();
+        let list: Vec<&str> = params.iter().map(String::as_str).collect();
+        wrap_call(&format!("int {}(", self.name), &list, ")")
+    }
+
+    /// What the argument of this name is called, and what its tables are named after.
+    fn arg(&self, name: &str) -> (&str, &str) {
+        let args = self.kernel.interface.args.iter();
+        let at = args.zip(&self.args).find(|(arg, _)| arg.name() == name);
+        at.map_or(("", ""), |(_, (own, table))| (own, table))
+    }
+
+    /// What the argument of this name is called.
+    pub(super) fn own(&self, name: &str) -> String {
+        self.arg(name).0.to_string()
+    }
+
+    /// The table that describes a tensor.
+    pub(super) fn spec(&self, name: &str) -> String {
+        format!("&{}_{}_spec", self.name, self.arg(name).1)
+    }
+
+    /// The variable that is meant to be called so.
+    pub(super) fn local(&mut self, want: &str) -> String {
+        if let Some(name) = self.locals.get(want) {
+            return name.clone();
+        }
+        let name = self.scopes.fresh(want);
+        self.locals.insert(want.to_string(), name.clone());
+        name
+    }
+
+    /// The variable that holds a size or a count.
+    pub(super) fn size(&self, var: VarId) -> String {
+        self.sizes.get(&var).cloned().unwrap_or_default()
+    }
+
     pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "    {text}");
     }
@@ -145,18 +145,18 @@ impl Entry<'_> {
     /// Checks and sizes, up to the results' shapes.
     pub(super) fn begin(&mut self) {
         let kernel = self.kernel;
-        let head = signature(kernel);
+        let head = self.signature();
         let _ = writeln!(self.out, "{head} {{");
         self.line("int error;");
         for tensor in tensors(kernel) {
-            let own = identifier(&tensor.name);
+            let own = self.own(&tensor.name);
             if tensor.direction == Direction::Out {
                 self.line(&format!(
                     "if (!{own}) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, \"{}: no tensor given\");",
                     tensor.name
                 ));
             } else {
-                let call = format!("sparsec_check({own}, &{}_{own}_spec)", self.name);
+                let call = format!("sparsec_check({own}, {})", self.spec(&tensor.name));
                 self.try_call(&call);
             }
         }
@@ -217,8 +217,8 @@ impl Entry<'_> {
                 if known.iter().any(|(v, _, _)| *v == var) {
                     continue;
                 }
-                let own = identifier(&tensor.name);
-                let local = self.size_name(&size.name);
+                let own = self.own(&tensor.name);
+                let local = self.size(size.var);
                 self.line(&format!("int64_t {local} = {own}->dims[{mode}];"));
                 known.push((var, local, tensor.name.clone()));
             }
@@ -227,7 +227,7 @@ impl Entry<'_> {
             if tensor.direction == Direction::Out {
                 continue;
             }
-            let own = identifier(&tensor.name);
+            let own = self.own(&tensor.name);
             for (mode, dim) in tensor.dims.iter().enumerate() {
                 let (what, want, first) = if let ExprKind::Var(var) = dim.kind {
                     let Some((_, local, first)) = known.iter().find(|(v, _, _)| *v == var) else {
@@ -299,31 +299,18 @@ impl Entry<'_> {
         }
     }
 
-    /// A size's local name: it may not hide an argument.
-    pub(super) fn size_name(&self, name: &str) -> String {
-        let name = identifier(name);
-        let taken = self.kernel.interface.args.iter().any(|arg| match arg {
-            Arg::Scalar { name: other, .. } => identifier(other) == name,
-            Arg::Tensor(t) => identifier(&t.name) == name,
-        });
-        if taken { format!("size_{name}") } else { name }
-    }
-
     /// An extent over the sizes read so far.
     pub(super) fn dim_text(&self, dim: &Expr) -> String {
         let mut printer = Printer::new(self.kernel);
-        for size in &self.kernel.interface.sizes {
-            printer.set_name(size.var, self.size_name(&size.name));
-        }
-        for count in &self.kernel.interface.counts {
-            printer.set_name(count.var, self.size_name(&count.name));
+        for (&var, name) in &self.sizes {
+            printer.set_name(var, name.clone());
         }
         for arg in &self.kernel.interface.args {
             match arg {
-                Arg::Scalar { name, var, .. } => printer.set_name(*var, identifier(name)),
+                Arg::Scalar { name, var, .. } => printer.set_name(*var, self.own(name)),
                 Arg::Tensor(t) => printer.set_array(
                     t.values,
-                    format!("((const {} *){}->vals)", c_type(t.ty), identifier(&t.name)),
+                    format!("((const {} *){}->vals)", c_type(t.ty), self.own(&t.name)),
                 ),
             }
         }
@@ -331,7 +318,7 @@ impl Entry<'_> {
     }
 
     fn make_result(&mut self, tensor: &TensorArg) {
-        let own = identifier(&tensor.name);
+        let own = self.own(&tensor.name);
         let dims: Vec<String> = tensor.dims.iter().map(|d| self.dim_text(d)).collect();
         let shape = if returned(self.kernel, tensor) {
             "sparsec_shape"
@@ -341,16 +328,17 @@ impl Entry<'_> {
         let dims_name = if dims.is_empty() {
             "NULL".to_string()
         } else {
-            self.line(&format!("int64_t {own}_dims[] = {{{}}};", dims.join(", ")));
-            format!("{own}_dims")
+            let name = self.local(&format!("{own}_dims"));
+            self.line(&format!("int64_t {name}[] = {{{}}};", dims.join(", ")));
+            name
         };
         let call = match &tensor.like {
             Some((operand, levels)) => format!(
-                "sparsec_shape_like({own}, &{}_{own}_spec, {dims_name}, {}, {levels})",
-                self.name,
-                identifier(operand)
+                "sparsec_shape_like({own}, {}, {dims_name}, {}, {levels})",
+                self.spec(&tensor.name),
+                self.own(operand)
             ),
-            None => format!("{shape}({own}, &{}_{own}_spec, {dims_name})", self.name),
+            None => format!("{shape}({own}, {}, {dims_name})", self.spec(&tensor.name)),
         };
         self.try_call(&call);
     }
@@ -361,13 +349,13 @@ impl Entry<'_> {
         let mut args = Vec::new();
         for size in &kernel.interface.sizes {
             if size.fixed.is_none() {
-                args.push(self.size_name(&size.name));
+                args.push(self.size(size.var));
             }
         }
         for arg in &kernel.interface.args {
             let tensor = match arg {
                 Arg::Scalar { name, .. } => {
-                    args.push(identifier(name));
+                    args.push(self.own(name));
                     continue;
                 }
                 Arg::Tensor(t) => t,
@@ -375,7 +363,7 @@ impl Entry<'_> {
             if part == Part::Checks && tensor.direction != Direction::In {
                 continue;
             }
-            let own = identifier(&tensor.name);
+            let own = self.own(&tensor.name);
             let is_const = if tensor.direction == Direction::In {
                 "const "
             } else {
@@ -387,8 +375,9 @@ impl Entry<'_> {
                     let Some(id) = id else { continue };
                     let ty = c_type(kernel.array(id).elem);
                     if given_back {
-                        self.line(&format!("{ty} *{own}{}_{what} = NULL;", l + 1));
-                        args.push(format!("&{own}{}_{what}", l + 1));
+                        let name = self.local(&format!("{own}{}_{what}", l + 1));
+                        self.line(&format!("{ty} *{name} = NULL;"));
+                        args.push(format!("&{name}"));
                     } else {
                         args.push(format!("({is_const}{ty} *){own}->levels[{l}].{what}"));
                     }
@@ -396,8 +385,9 @@ impl Entry<'_> {
             }
             let ty = c_type(tensor.ty);
             if given_back {
-                self.line(&format!("{ty} *{own}_vals = NULL;"));
-                args.push(format!("&{own}_vals"));
+                let name = self.local(&format!("{own}_vals"));
+                self.line(&format!("{ty} *{name} = NULL;"));
+                args.push(format!("&{name}"));
             } else {
                 args.push(format!("({is_const}{ty} *){own}->vals"));
             }
@@ -406,27 +396,27 @@ impl Entry<'_> {
     }
 
     fn hand_over(&mut self, tensor: &TensorArg) {
-        let own = identifier(&tensor.name);
-        self.line(&format!("int64_t {own}_positions = 1;"));
+        let own = self.own(&tensor.name);
+        let positions = self.local(&format!("{own}_positions"));
+        self.line(&format!("int64_t {positions} = 1;"));
         for (l, level) in tensor.levels.iter().enumerate() {
-            let name = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
-                Some(_) => format!("{own}{}_{what}", l + 1),
-                None => "NULL".to_string(),
-            };
             if level.crd.is_some() {
+                let mut name = |what: &str, id: Option<ArrayId>| match id {
+                    Some(_) => self.local(&format!("{own}{}_{what}", l + 1)),
+                    None => "NULL".to_string(),
+                };
                 let (pos, crd) = (name("pos", level.pos), name("crd", level.crd));
                 self.line(&format!(
-                    "sparsec_set_level({own}, {l}, {pos}, {crd}, {own}_positions);"
+                    "sparsec_set_level({own}, {l}, {pos}, {crd}, {positions});"
                 ));
             }
             self.line(&format!(
-                "{own}_positions = sparsec_positions({own}, {l}, {own}_positions);"
+                "{positions} = sparsec_positions({own}, {l}, {positions});"
             ));
         }
-        self.line(&format!("{own}->vals = {own}_vals;"));
-        self.line(&format!(
-            "{own}->vals_len = {own}->vals_cap = {own}_positions;"
-        ));
+        let values = self.local(&format!("{own}_vals"));
+        self.line(&format!("{own}->vals = {values};"));
+        self.line(&format!("{own}->vals_len = {own}->vals_cap = {positions};"));
     }
 }
 

@@ -94,6 +94,14 @@ impl<'k> Host<'k> {
     fn params(&mut self, with_arrays: bool) -> Vec<String> {
         let kernel = self.kernel;
         self.printer.scopes.open();
+        // What the text has and calls besides.
+        for name in ["workspace", "stream", "memory", "room", "needed", "bytes"] {
+            self.printer.scopes.reserve(name);
+        }
+        for launch in &self.launches {
+            self.printer.scopes.reserve(&launch.name);
+        }
+        self.printer.reserve_outs();
         let mut params = Vec::new();
         for size in &kernel.interface.sizes {
             let name = self.printer.scopes.fresh(&size.name);

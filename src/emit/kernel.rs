@@ -60,7 +60,7 @@ impl<'k> Printer<'k> {
             kernel,
             names: vec![String::new(); kernel.vars.len()],
             arrays: vec![String::new(); kernel.arrays.len()],
-            scopes: Scopes::default(),
+            scopes: Scopes::of_kernel(),
             out: String::new(),
             indent: 0,
             dialect: Dialect::C,
@@ -189,6 +189,7 @@ impl<'k> Printer<'k> {
             Part::Body => &kernel.body,
             Part::Checks => &kernel.checks,
         });
+        self.reserve_outs();
         let mut params = Vec::new();
         for size in &kernel.interface.sizes {
             let name = self.scopes.fresh(&size.name);
@@ -230,6 +231,16 @@ impl<'k> Printer<'k> {
             }
         }
         params
+    }
+
+    /// Where arrays that the kernel makes are handed over.
+    pub(super) fn reserve_outs(&mut self) {
+        for array in &self.kernel.arrays {
+            if array.storage == Storage::Returned {
+                let name = super::names::identifier(&array.name);
+                self.scopes.reserve(&format!("{name}_out"));
+            }
+        }
     }
 
     pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {

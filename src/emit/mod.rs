@@ -16,6 +16,7 @@ pub mod makefile;
 mod memory;
 pub mod names;
 pub mod smoke;
+pub mod specs;
 mod stmt;
 mod transfer;
 pub mod types;

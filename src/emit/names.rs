@@ -256,6 +256,22 @@ const LIBRARY: &[&str] = &[
     "pause",
 ];
 
+/// Functions of the C library that kernels call, in their real double form.
+const CALLED: &[&str] = &[
+    "abs", "fabs", "sqrt", "cbrt", "exp", "expm1", "log", "log1p", "log10", "sin", "cos", "tan",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "pow",
+    "floor", "ceil", "round", "fmod", "fmin", "fmax", "fma", "real", "imag", "memset", "memcpy",
+];
+
+/// Whether kernels call a function of this name, which a variable would hide.
+fn is_called(name: &str) -> bool {
+    let real = name.strip_suffix('f').unwrap_or(name);
+    [name, real].into_iter().any(|name| {
+        let complex = name.strip_prefix('c').unwrap_or(name);
+        CALLED.contains(&name) || CALLED.contains(&complex)
+    })
+}
+
 /// A name as a C identifier, the same or as near as can be.
 #[must_use]
 pub fn identifier(name: &str) -> String {
@@ -298,9 +314,20 @@ pub fn function(name: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Scopes {
     scopes: Vec<BTreeSet<String>>,
+    /// The text calls functions of the C library.
+    calls: bool,
 }
 
 impl Scopes {
+    /// Of a kernel, which calls functions of the C library.
+    #[must_use]
+    pub fn of_kernel() -> Self {
+        Scopes {
+            scopes: Vec::new(),
+            calls: true,
+        }
+    }
+
     pub fn open(&mut self) {
         self.scopes.push(BTreeSet::new());
     }
@@ -309,12 +336,21 @@ impl Scopes {
         self.scopes.pop();
     }
 
+    /// Takes a name that the text has of itself.
+    pub fn reserve(&mut self, name: &str) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_string());
+        }
+    }
+
     /// A name like `hint` that nothing visible has.
     pub fn fresh(&mut self, hint: &str) -> String {
         let base = identifier(hint);
         let mut name = base.clone();
         let mut n = 2;
-        while self.scopes.iter().any(|scope| scope.contains(&name)) {
+        while (self.calls && is_called(&name))
+            || self.scopes.iter().any(|scope| scope.contains(&name))
+        {
             name = if base.ends_with(|c: char| c.is_ascii_digit()) {
                 format!("{base}_{n}")
             } else {
@@ -343,6 +379,18 @@ mod tests {
         assert_eq!(function("exp"), "exp_");
         assert_eq!(function("smoke_f"), "smoke_f_");
         assert_eq!(function("spmv"), "spmv");
+    }
+
+    #[test]
+    fn what_the_text_calls_is_not_hidden() {
+        let mut scopes = Scopes::of_kernel();
+        scopes.open();
+        scopes.reserve("f_raw");
+        assert_eq!(scopes.fresh("f_raw"), "f_raw2");
+        assert_eq!(scopes.fresh("exp"), "exp2");
+        assert_eq!(scopes.fresh("csqrtf"), "csqrtf2");
+        assert_eq!(scopes.fresh("log"), "log2");
+        assert_eq!(scopes.fresh("j0"), "j0");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The smoke test at the end of `NAME.c`, compiled with `-DSPARSEC_MAIN`: every function
 //! runs on small generated data through its checked entry point.
 
-use super::Unit;
-use super::names::{Scopes, function, identifier};
+use super::names::{Scopes, function};
 use super::types::c_type;
+use super::{Unit, clashes};
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{Expr, ExprKind, Kernel, Literal};
 use crate::target::Target;
@@ -54,7 +54,9 @@ fn one(kernel: &Kernel, target: Target) -> String {
     // A tensor may be called as the function is, or as a variable here.
     let mut scopes = Scopes::default();
     scopes.open();
-    scopes.fresh(&name);
+    for own in clashes::given(kernel) {
+        scopes.reserve(&own);
+    }
     let mut local = |hint| scopes.fresh(hint);
     // No identifier of a program is `error`.
     let error = "error";
@@ -63,6 +65,7 @@ fn one(kernel: &Kernel, target: Target) -> String {
     let mut reset = String::new();
     let mut sized = false;
     let mut out = format!("static int smoke_{name}(int64_t {n}, int {rounds}) {{\n");
+    let tables = clashes::tables(kernel);
     for (at, arg) in kernel.interface.args.iter().enumerate() {
         match arg {
             Arg::Scalar { name, ty, .. } => {
@@ -73,7 +76,7 @@ fn one(kernel: &Kernel, target: Target) -> String {
             }
             Arg::Tensor(t) => {
                 let own = scopes.fresh(&t.name);
-                let spec = identifier(&t.name);
+                let spec = &tables[at];
                 let _ = writeln!(out, "    sparsec_tensor {own} = {zero};");
                 let _ = writeln!(free, "    sparsec_free_tensor(&{own});");
                 call.push(format!("&{own}"));
@@ -88,12 +91,10 @@ fn one(kernel: &Kernel, target: Target) -> String {
                 let dims = if dims.is_empty() {
                     "NULL".to_string()
                 } else {
-                    let _ = writeln!(
-                        out,
-                        "    const int64_t {own}_dims[] = {{{}}};",
-                        dims.join(", ")
-                    );
-                    format!("{own}_dims")
+                    let name = scopes.fresh(&format!("{own}_dims"));
+                    let dims = dims.join(", ");
+                    let _ = writeln!(out, "    const int64_t {name}[] = {{{dims}}};");
+                    name
                 };
                 let _ = writeln!(
                     reset,

@@ -2,7 +2,6 @@
 //! results back.
 
 use super::entry::{Entry, returned, tensors};
-use super::names::{function, identifier};
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
@@ -10,11 +9,7 @@ use crate::loops::ir::Kernel;
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.
 #[must_use]
 pub fn cuda_definition(kernel: &Kernel) -> String {
-    let mut entry = Entry {
-        kernel,
-        name: function(&kernel.name),
-        out: String::new(),
-    };
+    let mut entry = Entry::new(kernel);
     entry.begin();
     entry.device_call();
     entry.line("return SPARSEC_OK;");
@@ -23,22 +18,6 @@ pub fn cuda_definition(kernel: &Kernel) -> String {
 }
 
 impl Entry<'_> {
-    /// A name for a variable of the function that no parameter has.
-    fn local(&self, want: &str) -> String {
-        let interface = &self.kernel.interface;
-        let taken = |name: &str| {
-            interface.args.iter().any(|arg| match arg {
-                Arg::Scalar { name: own, .. } => identifier(own) == name,
-                Arg::Tensor(t) => identifier(&t.name) == name,
-            })
-        };
-        let mut name = want.to_string();
-        while taken(&name) {
-            name.push('_');
-        }
-        name
-    }
-
     /// Copies what the device needs, launches, and fetches the results.
     fn device_call(&mut self) {
         let kernel = self.kernel;
@@ -49,13 +28,13 @@ impl Entry<'_> {
         let mut scalars = Vec::new();
         for size in &kernel.interface.sizes {
             if size.fixed.is_none() {
-                scalars.push(self.size_name(&size.name));
+                scalars.push(self.size(size.var));
             }
         }
         for count in &kernel.interface.counts {
             if let Some(Arg::Tensor(t)) = kernel.interface.args.get(count.arg) {
-                let own = identifier(&t.name);
-                let name = self.size_name(&count.name);
+                let own = self.own(&t.name);
+                let name = self.size(count.var);
                 self.line(&format!(
                     "int64_t {name} = sparsec_parents({own}, {});",
                     count.level + 1
@@ -69,13 +48,13 @@ impl Entry<'_> {
         for arg in &kernel.interface.args {
             let tensor = match arg {
                 Arg::Scalar { name, .. } => {
-                    args.push(identifier(name));
-                    scalars.push(identifier(name));
+                    args.push(self.own(name));
+                    scalars.push(self.own(name));
                     continue;
                 }
                 Arg::Tensor(t) => t,
             };
-            let own = identifier(&tensor.name);
+            let own = self.own(&tensor.name);
             let given_back = returned(kernel, tensor);
             let constant = if tensor.direction == Direction::In {
                 "const "
@@ -148,14 +127,14 @@ impl Entry<'_> {
             if tensor.direction == Direction::In {
                 continue;
             }
-            let own = identifier(&tensor.name);
+            let own = self.own(&tensor.name);
             let values = self.local(&format!("{own}_vals"));
             if !returned(kernel, tensor) {
                 self.try_call(&format!("sparsec_download_vals({own}, {values})"));
                 continue;
             }
             for (l, level) in tensor.levels.iter().enumerate() {
-                let array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
+                let mut array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
                     Some(_) => self.local(&format!("{own}{}_{what}", l + 1)),
                     None => "NULL".to_string(),
                 };

@@ -62,6 +62,17 @@ pub enum Arg {
     Tensor(TensorArg),
 }
 
+impl Arg {
+    /// What the program calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Arg::Scalar { name, .. } => name,
+            Arg::Tensor(tensor) => &tensor.name,
+        }
+    }
+}
+
 /// Which way a tensor's content goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
