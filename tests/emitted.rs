@@ -434,3 +434,91 @@ format f {{ A: csr, B: csr, {name}: csr, y: csr }}
         .current_dir(path("cuda"))
         .args(units.iter().map(|unit| file(unit, "cu"))));
 }
+
+/// Calls kernels with tensors that share memory, have another fill value or extents that
+/// cannot be counted.
+const HOSTILE: &str = r#"
+#define SPARSEC_IMPLEMENTATION
+#include "hostile.h"
+static int refused(int status, const char *reason) {
+    if (status == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), reason)) return 0;
+    fprintf(stderr, "%d, %s: not \"%s\"\n", status, sparsec_error(), reason);
+    return 1;
+}
+int main(void) {
+    int32_t pos[] = {0, 2}, crd[] = {0, 2};
+    int64_t three[] = {3}, most[] = {INT64_MAX}, wide[] = {1, INT64_MAX}, tall[] = {INT64_MAX / 4, 8};
+    double v[] = {1, 2, 3, 4, 5}, s[] = {1, 2};
+    sparsec_level dense = {.kind = SPARSEC_DENSE}, other = {.kind = SPARSEC_DENSE, .mode = 1};
+    sparsec_level stored = {.kind = SPARSEC_COMPRESSED, .pos = pos, .pos_len = 2, .crd = crd, .crd_len = 2};
+    sparsec_level both[] = {dense, other};
+    sparsec_tensor x = {.type = SPARSEC_FLOAT64, .order = 1, .dims = three, .levels = &dense, .vals = v, .vals_len = 3};
+    sparsec_tensor shifted = x, y = {0}, z = {0};
+    sparsec_tensor S = {.type = SPARSEC_FLOAT64, .order = 1, .index_bits = 32, .dims = three, .levels = &stored,
+        .vals = s, .vals_len = 2};
+    sparsec_tensor T = {.type = SPARSEC_FLOAT64, .order = 2, .dims = wide, .levels = both, .vals = v, .vals_len = 5};
+    int wrong = 0;
+    shifted.vals = v + 2;
+    /* The result of an earlier call is used again; as an operand it is refused. */
+    if (twice(&x, &y) || twice(&x, &y) || ((double *)y.vals)[2] != 6) return 2;
+    wrong |= refused(twice(&y, &y), "y: shares memory");
+    if (((double *)y.vals)[2] != 6) return 3;
+    wrong |= refused(twice(&x, &x), "y: shares memory");
+    wrong |= refused(twice(&x, &shifted), "y: shares memory");
+    wrong |= refused(two(&x, &z, &z), "shares memory");
+    /* What is read and written is one argument. */
+    wrong |= refused(more(&x, &x), "y: shares memory");
+    wrong |= refused(more(&x, &shifted), "y: shares memory");
+    if (more(&x, &y) || ((double *)y.vals)[2] != 9) return 4;
+    /* Fill values, where something is not stored. */
+    S.fill = INFINITY;
+    if (least(&S, &z) || ((double *)z.vals)[0] != 1) return 5;
+    sparsec_free_tensor(&z);
+    S.fill = 0;
+    wrong |= refused(least(&S, &z), "A: its fill value is 0, not inf");
+    S.fill = NAN;
+    wrong |= refused(stored_twice(&S, &z), "A: its fill value is");
+    S.fill = 0;
+    x.fill = 7;
+    if (stored_twice(&S, &z) || twice(&x, &y)) return 6;
+    S.dims = most;
+    wrong |= refused(stored_twice(&S, &z), "A: the extent of dimension 0 is too large");
+    wrong |= refused(rows(&T, &z), "A: the extent of dimension 1 is too large");
+    T.dims = tall;
+    wrong |= refused(rows(&T, &z), "A: its extents overflow");
+    sparsec_free_tensor(&y);
+    sparsec_free_tensor(&z);
+    return wrong;
+}
+"#;
+
+#[test]
+fn arguments_that_would_corrupt_memory_are_refused() {
+    let out = tempfile::tempdir().unwrap();
+    let path = |name: &str| out.path().join(name);
+    let program = "def twice(double(N) x) -> (y) { y(i) = x(i) * 2 }
+def two(double(N) x) -> (y, z) { y(i) = x(i) * 2  z(i) = x(i) }
+def more(double(N) x, double(N) y) -> (y) { y(i) += x(i) }
+def least(double(N) A) -> (y) { y min=! A(i) }
+def stored_twice(double(N) A) -> (y) { y(i) = A(i) * 2 }
+def rows(double(M,N) A) -> (y) { y +=! A(i,j) }
+format least { A: sparse_vector fill inf }
+format stored_twice { A: sparse_vector, y: sparse_vector }
+";
+    std::fs::write(path("hostile.tc"), program).unwrap();
+    std::fs::write(path("main.c"), HOSTILE).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    run(sparsec.arg(path("hostile.tc")).arg("-o").arg(out.path()));
+    let mut cc = Command::new("cc");
+    cc.args([
+        "-std=c11",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=address,undefined",
+    ]);
+    cc.args(["main.c", "hostile.c", "-o", "main", "-lm"]);
+    run(cc.current_dir(out.path()));
+    run(&mut Command::new(path("main")));
+}

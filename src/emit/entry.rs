@@ -163,6 +163,7 @@ impl<'k> Entry<'k> {
         self.sizes();
         self.requirements();
         self.promises();
+        self.apart();
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::Out {
                 self.make_result(tensor);
@@ -254,6 +255,26 @@ impl<'k> Entry<'k> {
                 );
                 self.try_call(&call);
             }
+        }
+    }
+
+    /// Refuses tensors to be written that are, or share memory with, another one.
+    fn apart(&mut self) {
+        let kernel = self.kernel;
+        let all: Vec<String> = tensors(kernel).map(|t| self.own(&t.name)).collect();
+        let mut written = tensors(kernel)
+            .filter(|t| t.direction != Direction::In)
+            .peekable();
+        if all.len() < 2 || written.peek().is_none() {
+            return;
+        }
+        let list = self.local("tensors");
+        let of = all.join(", ");
+        self.line(&format!("const sparsec_tensor *const {list}[] = {{{of}}};"));
+        for tensor in written {
+            let own = self.own(&tensor.name);
+            let (name, n) = (&tensor.name, all.len());
+            self.try_call(&format!("sparsec_apart({own}, \"{name}\", {list}, {n})"));
         }
     }
 

@@ -135,6 +135,9 @@ int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     if (error) return error;
     error = sparsec_same_size("N", "B", B->dims[1], "A", N);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &add_C_spec, C_dims);
     if (error) return error;

@@ -77,6 +77,9 @@ int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tenso
     if (error) return error;
     if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 2 of `out` would be negative");
     if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `out` would be negative");
+    const sparsec_tensor *const tensors[] = {in, weight, out};
+    error = sparsec_apart(out, "out", tensors, 3);
+    if (error) return error;
     int64_t out_dims[] = {B, OP, H - KH + 1, W - KW + 1};
     error = sparsec_shape_dense(out, &conv2d_out_spec, out_dims);
     if (error) return error;

@@ -83,6 +83,9 @@ int mttkrp(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tenso
     if (error) return error;
     error = sparsec_same_size("J", "D", D->dims[1], "C", J);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {B, C, D, A};
+    error = sparsec_apart(A, "A", tensors, 4);
+    if (error) return error;
     int64_t A_dims[] = {I, J};
     error = sparsec_shape_dense(A, &mttkrp_A_spec, A_dims);
     if (error) return error;

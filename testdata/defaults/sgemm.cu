@@ -85,6 +85,9 @@ int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sp
     if (error) return error;
     error = sparsec_same_size("K", "C", C->dims[1], "B", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
     sparsec_memory memory;
     const float *A_vals = (const float *)sparsec_upload_vals(&memory, A);
     const float *B_vals = (const float *)sparsec_upload_vals(&memory, B);

@@ -88,6 +88,9 @@ int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec
     error = sparsec_same_size("Z", "val", val->dims[0], "crd", Z);
     if (error) return error;
     if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `y` would be negative");
+    const sparsec_tensor *const tensors[] = {pos, crd, val, x, y};
+    error = sparsec_apart(y, "y", tensors, 5);
+    if (error) return error;
     int64_t y_dims[] = {R - 1};
     error = sparsec_shape_dense(y, &spmv_csr_y_spec, y_dims);
     if (error) return error;

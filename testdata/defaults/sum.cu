@@ -56,6 +56,9 @@ int sum(const sparsec_tensor *A, sparsec_tensor *s) {
     if (!s) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "s: no tensor given");
     int64_t M = A->dims[0];
     int64_t N = A->dims[1];
+    const sparsec_tensor *const tensors[] = {A, s};
+    error = sparsec_apart(s, "s", tensors, 2);
+    if (error) return error;
     error = sparsec_shape_dense(s, &sum_s_spec, NULL);
     if (error) return error;
     int64_t A2_count = sparsec_parents(A, 2);

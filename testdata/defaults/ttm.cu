@@ -73,6 +73,9 @@ int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {
     int64_t R = C->dims[1];
     error = sparsec_same_size("K", "C", C->dims[0], "B", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {B, C, A};
+    error = sparsec_apart(A, "A", tensors, 3);
+    if (error) return error;
     int64_t A_dims[] = {I, J, R};
     error = sparsec_shape_dense(A, &ttm_A_spec, A_dims);
     if (error) return error;

@@ -195,6 +195,9 @@ int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor 
     if (error) return error;
     error = sparsec_same_size("N", "H", H->dims[1], "A", N);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C, D, E, F, G, H, S};
+    error = sparsec_apart(S, "S", tensors, 9);
+    if (error) return error;
     int64_t S_dims[] = {M, N};
     error = sparsec_shape(S, &add8_S_spec, S_dims);
     if (error) return error;

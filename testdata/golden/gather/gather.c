@@ -47,6 +47,9 @@ int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z) 
     int64_t N = X->dims[0];
     int64_t A = I->dims[0];
     int64_t B = I->dims[1];
+    const sparsec_tensor *const tensors[] = {X, I, Z};
+    error = sparsec_apart(Z, "Z", tensors, 3);
+    if (error) return error;
     int64_t Z_dims[] = {A, B};
     error = sparsec_shape_dense(Z, &gather_Z_spec, Z_dims);
     if (error) return error;

@@ -73,6 +73,9 @@ int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor
     if (error) return error;
     error = sparsec_same_size("N", "C", C->dims[1], "A", N);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C, D};
+    error = sparsec_apart(D, "D", tensors, 4);
+    if (error) return error;
     int64_t D_dims[] = {M, N};
     error = sparsec_shape(D, &sddmm_D_spec, D_dims);
     if (error) return error;

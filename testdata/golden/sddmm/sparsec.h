@@ -482,6 +482,20 @@ static inline int64_t sparsec_index_at(const sparsec_tensor *t, const void *arra
     return t->index_bits == 64 ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
 }
 
+/* Extents and counts of positions are no larger, so that kernels can add to them. */
+#define SPARSEC_LARGEST (INT64_MAX / 4)
+
+/* Whether two fill values are one in an element type. */
+static inline bool sparsec_same_fill(int32_t type, double a, double b) {
+    if (a == b || (a != a && b != b)) return true;
+    switch (type) {
+    case SPARSEC_HALF: return sparsec_float_to_half((float)a) == sparsec_float_to_half((float)b);
+    case SPARSEC_BFLOAT16: return sparsec_float_to_bfloat16((float)a) == sparsec_float_to_bfloat16((float)b);
+    case SPARSEC_FLOAT32: case SPARSEC_COMPLEX64: return (float)a == (float)b;
+    default: return false;
+    }
+}
+
 /* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
  * dimension, are sorted as said, and are as many as the positions announce. With
  * SPARSEC_TRUST_INPUT only lengths are checked. Returns the level's positions. */
@@ -490,7 +504,7 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
     const sparsec_level *level = &t->levels[l];
     int64_t extent = t->dims[level->mode];
     if (level->kind == SPARSEC_DENSE) {
-        if (extent > 0 && parents > INT64_MAX / extent)
+        if (extent > 0 && parents > SPARSEC_LARGEST / extent)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", name);
         *positions = parents * extent;
         return SPARSEC_OK;
@@ -546,12 +560,16 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
     for (int32_t m = 0; m < t->order; m++)
         if (t->dims[m] < 0)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d has a negative extent", spec->name, (int)m);
+        else if (t->dims[m] > SPARSEC_LARGEST)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: the extent of dimension %d is too large", spec->name, (int)m);
     for (int32_t l = 0; l < t->order; l++) {
         const sparsec_level_spec *want = &spec->levels[l];
         int error;
         if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode ||
             ((t->levels[l].flags & ~want->flags) != 0))
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: level %d is not stored as the kernel expects", spec->name, (int)l);
+        if (want->kind != SPARSEC_DENSE && !sparsec_same_fill(spec->type, t->fill, spec->fill))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its fill value is %g, not %g", spec->name, t->fill, spec->fill);
         if (want->kind != SPARSEC_DENSE && t->index_bits != spec->index_bits)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %d-bit coordinates, not %d", spec->name,
                                 (int)t->index_bits, (int)spec->index_bits);
@@ -561,6 +579,41 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
     if (t->vals_len < positions || (positions > 0 && !t->vals))
         return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %lld values, not %lld", spec->name,
                             (long long)t->vals_len, (long long)positions);
+    return SPARSEC_OK;
+}
+
+/* Array k of a tensor, and its bytes: the values, then pos and crd of each level. */
+static inline uintptr_t sparsec_array_of(const sparsec_tensor *t, int32_t k, size_t *bytes) {
+    const sparsec_level *level = k ? &t->levels[(k - 1) / 2] : NULL;
+    const void *array = !level ? t->vals : k % 2 ? level->pos : level->crd;
+    int64_t length = !level ? t->vals_len : k % 2 ? level->pos_len : level->crd_len;
+    int64_t room = !level ? t->vals_cap : k % 2 ? level->pos_cap : level->crd_cap;
+    size_t size = !level ? sparsec_type_size(t->type) : t->index_bits == 64 ? 8 : 4;
+    if (room > length) length = room;
+    *bytes = array && length > 0 ? (size_t)length * size : 0;
+    return (uintptr_t)array;
+}
+
+/* What is written shares no memory with another of the n tensors of the call. */
+static inline int sparsec_apart(const sparsec_tensor *t, const char *name,
+                                const sparsec_tensor *const *tensors, int n) {
+    for (int at = 0, itself = 0; at < n; at++) {
+        const sparsec_tensor *other = tensors[at];
+        int32_t own = t->levels ? 2 * t->order : 0, others;
+        bool meets = false;
+        if (other == t && !itself++) continue;
+        others = other->levels ? 2 * other->order : 0;
+        for (int32_t k = 0; k <= own; k++) {
+            size_t bytes, more;
+            const uintptr_t a = sparsec_array_of(t, k, &bytes);
+            for (int32_t l = 0; bytes && l <= others; l++) {
+                const uintptr_t b = sparsec_array_of(other, l, &more);
+                meets = meets || (more && a < b + more && b < a + bytes);
+            }
+        }
+        if (meets || other == t)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: shares memory with another argument", name);
+    }
     return SPARSEC_OK;
 }
 

@@ -128,6 +128,9 @@ int C3(const sparsec_tensor *I3, const sparsec_tensor *W, sparsec_tensor *C3) {
     int64_t WY = W->dims[0];
     error = sparsec_same_size("WX", "W", W->dims[1], "I3", WX);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {I3, W, C3};
+    error = sparsec_apart(C3, "C3", tensors, 3);
+    if (error) return error;
     int64_t C3_dims[] = {B, WY};
     error = sparsec_shape_dense(C3, &C3_C3_spec, C3_dims);
     if (error) return error;

@@ -86,6 +86,9 @@ int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec
     error = sparsec_same_size("of dimension 1", "v", v->dims[1], "the program", 3);
     if (error) return error;
     if (N - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `w` would be negative");
+    const sparsec_tensor *const tensors[] = {first, col, K, v, w};
+    error = sparsec_apart(w, "w", tensors, 5);
+    if (error) return error;
     int64_t w_dims[] = {N - 1, 3};
     error = sparsec_shape_dense(w, &equake_w_spec, w_dims);
     if (error) return error;

@@ -135,6 +135,11 @@ int fusedmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tens
     if (error) return error;
     error = sparsec_same_size("K", "D", D->dims[1], "B", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, D, C, E};
+    error = sparsec_apart(C, "C", tensors, 5);
+    if (error) return error;
+    error = sparsec_apart(E, "E", tensors, 5);
+    if (error) return error;
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &fusedmm_C_spec, C_dims);
     if (error) return error;

@@ -174,6 +174,9 @@ int gconv(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tenso
     if (error) return error;
     if (H - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `O` would be negative");
     if (W - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 4 of `O` would be negative");
+    const sparsec_tensor *const tensors[] = {I, W1, M, O};
+    error = sparsec_apart(O, "O", tensors, 4);
+    if (error) return error;
     int64_t O_dims[] = {N, G, F, H - 2, W - 2};
     error = sparsec_shape_dense(O, &gconv_O_spec, O_dims);
     if (error) return error;

@@ -103,6 +103,9 @@ int hog(const sparsec_tensor *rows, const sparsec_tensor *cols, const sparsec_te
     if (error) return error;
     error = sparsec_same_size("BY", "cols", cols->dims[1], "rows", BY);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {rows, cols, g, sum};
+    error = sparsec_apart(sum, "sum", tensors, 4);
+    if (error) return error;
     int64_t sum_dims[] = {BX, BY};
     error = sparsec_shape_dense(sum, &hog_sum_spec, sum_dims);
     if (error) return error;

@@ -164,6 +164,11 @@ int k2LUT(const sparsec_tensor *LUT1, const sparsec_tensor *I1, const sparsec_te
     if (error) return error;
     error = sparsec_same_size("B", "I2", I2->dims[0], "I1", B);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {LUT1, I1, LUT2, I2, O1, O2};
+    error = sparsec_apart(O1, "O1", tensors, 6);
+    if (error) return error;
+    error = sparsec_apart(O2, "O2", tensors, 6);
+    if (error) return error;
     int64_t O1_dims[] = {B, D};
     error = sparsec_shape_dense(O1, &k2LUT_O1_spec, O1_dims);
     if (error) return error;

@@ -91,6 +91,9 @@ int lut(const sparsec_tensor *LUT, const sparsec_tensor *I, sparsec_tensor *O) {
     int64_t D = LUT->dims[1];
     int64_t B = I->dims[0];
     int64_t R = I->dims[1];
+    const sparsec_tensor *const tensors[] = {LUT, I, O};
+    error = sparsec_apart(O, "O", tensors, 3);
+    if (error) return error;
     int64_t O_dims[] = {B, D};
     error = sparsec_shape_dense(O, &lut_O_spec, O_dims);
     if (error) return error;

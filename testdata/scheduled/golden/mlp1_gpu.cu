@@ -135,6 +135,9 @@ int MLP1(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor
     if (error) return error;
     error = sparsec_same_size("O", "B1", B1->dims[0], "W1", O);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {I, W1, B1, O1};
+    error = sparsec_apart(O1, "O1", tensors, 4);
+    if (error) return error;
     int64_t O1_dims[] = {B, O};
     error = sparsec_shape_dense(O1, &MLP1_O1_spec, O1_dims);
     if (error) return error;

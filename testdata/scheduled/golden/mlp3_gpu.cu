@@ -153,6 +153,13 @@ int MLP3(const sparsec_tensor *O1, const sparsec_tensor *W2, const sparsec_tenso
     if (error) return error;
     error = sparsec_same_size("Q", "B4", B4->dims[0], "W4", Q);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {O1, W2, B2, W3, B3, W4, B4, O2, O3, O4};
+    error = sparsec_apart(O2, "O2", tensors, 10);
+    if (error) return error;
+    error = sparsec_apart(O3, "O3", tensors, 10);
+    if (error) return error;
+    error = sparsec_apart(O4, "O4", tensors, 10);
+    if (error) return error;
     int64_t O2_dims[] = {B, O};
     error = sparsec_shape_dense(O2, &MLP3_O2_spec, O2_dims);
     if (error) return error;

@@ -185,6 +185,9 @@ int mttkrp4(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tens
     if (error) return error;
     error = sparsec_same_size("J", "E", E->dims[1], "C", J);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {B, C, D, E, A};
+    error = sparsec_apart(A, "A", tensors, 5);
+    if (error) return error;
     int64_t A_dims[] = {I, J};
     error = sparsec_shape_dense(A, &mttkrp4_A_spec, A_dims);
     if (error) return error;

@@ -131,6 +131,9 @@ int mttkrp_32(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_te
     if (error) return error;
     error = sparsec_same_size("of dimension 1", "D", D->dims[1], "the program", 32);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {B, C, D, A};
+    error = sparsec_apart(A, "A", tensors, 4);
+    if (error) return error;
     int64_t A_dims[] = {I, 32};
     error = sparsec_shape_dense(A, &mttkrp_32_A_spec, A_dims);
     if (error) return error;

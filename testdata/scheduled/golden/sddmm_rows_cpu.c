@@ -124,6 +124,9 @@ int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor
     if (error) return error;
     error = sparsec_same_size("K", "D", D->dims[1], "B", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, D, C};
+    error = sparsec_apart(C, "C", tensors, 4);
+    if (error) return error;
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &sddmm_C_spec, C_dims);
     if (error) return error;

@@ -85,6 +85,9 @@ int spmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int64_t K = B->dims[1];
     error = sparsec_same_size("N", "B", B->dims[0], "A", N);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
     int64_t C_dims[] = {M, K};
     error = sparsec_shape_dense(C, &spmm_C_spec, C_dims);
     if (error) return error;

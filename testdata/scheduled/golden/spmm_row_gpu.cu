@@ -69,6 +69,9 @@ int spmm_4(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) 
     if (error) return error;
     error = sparsec_same_size("of dimension 1", "B", B->dims[1], "the program", 4);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
     int64_t C_dims[] = {M, 4};
     error = sparsec_shape_dense(C, &spmm_4_C_spec, C_dims);
     if (error) return error;

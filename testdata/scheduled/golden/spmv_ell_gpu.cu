@@ -111,6 +111,9 @@ int spmv_ell(const sparsec_tensor *len, const sparsec_tensor *crd, const sparsec
     if (error) return error;
     error = sparsec_same_size("K", "val", val->dims[1], "crd", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {len, crd, val, x, y};
+    error = sparsec_apart(y, "y", tensors, 5);
+    if (error) return error;
     int64_t y_dims[] = {R};
     error = sparsec_shape_dense(y, &spmv_ell_y_spec, y_dims);
     if (error) return error;

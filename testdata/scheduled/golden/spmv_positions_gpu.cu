@@ -98,6 +98,9 @@ int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
     int64_t N = A->dims[1];
     error = sparsec_same_size("N", "x", x->dims[0], "A", N);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, x, y};
+    error = sparsec_apart(y, "y", tensors, 3);
+    if (error) return error;
     int64_t y_dims[] = {M};
     error = sparsec_shape_dense(y, &spmv_y_spec, y_dims);
     if (error) return error;

@@ -136,6 +136,9 @@ int tbmm(const sparsec_tensor *X, const sparsec_tensor *Y, sparsec_tensor *Z) {
     if (error) return error;
     error = sparsec_same_size("M", "Y", Y->dims[2], "X", M);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {X, Y, Z};
+    error = sparsec_apart(Z, "Z", tensors, 3);
+    if (error) return error;
     int64_t Z_dims[] = {B, N, K};
     error = sparsec_shape_dense(Z, &tbmm_Z_spec, Z_dims);
     if (error) return error;

@@ -133,6 +133,9 @@ int tmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int64_t N = B->dims[0];
     error = sparsec_same_size("K", "B", B->dims[1], "A", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
     int64_t C_dims[] = {M, N};
     error = sparsec_shape_dense(C, &tmm_C_spec, C_dims);
     if (error) return error;

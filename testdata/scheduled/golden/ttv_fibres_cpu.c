@@ -91,6 +91,9 @@ int ttv(const sparsec_tensor *B, const sparsec_tensor *c, sparsec_tensor *A) {
     int64_t K = B->dims[2];
     error = sparsec_same_size("K", "c", c->dims[0], "B", K);
     if (error) return error;
+    const sparsec_tensor *const tensors[] = {B, c, A};
+    error = sparsec_apart(A, "A", tensors, 3);
+    if (error) return error;
     int64_t A_dims[] = {I, J};
     error = sparsec_shape(A, &ttv_A_spec, A_dims);
     if (error) return error;
