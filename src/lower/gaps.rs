@@ -3,7 +3,8 @@
 
 use super::assemble::{Assembly, ResultCursor};
 use super::{Lower, Lowerer, Scope};
-use crate::diagnostic::codes::lower as codes;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::{lower as codes, performance};
 use crate::graph::Stmt;
 use crate::program::ir::{ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -151,6 +152,52 @@ impl Lowerer<'_> {
                         "store `{operand}` with its levels in the order of `{result}`, or `{result}` dense"
                     )))
             }
+        }
+    }
+
+    /// Says where a loop over all of `root` is owed to an operand that stores few of its
+    /// coordinates, at a level that the order of the loops does not reach yet. A result with a
+    /// place for each coordinate needs the loop anyway.
+    pub(super) fn note_every_coordinate(&mut self, stmt: &Stmt, root: VarId, scope: &Scope) {
+        let has_places = self.nests.iter().any(|nest| {
+            let format = &self.tensor(nest.tensor).format;
+            let modes = format.levels.iter().zip(&format.modes);
+            modes
+                .filter(|(level, _)| level.is_full())
+                .any(|(_, &mode)| nest.lhs.get(mode) == Some(&root))
+        });
+        if has_places {
+            return;
+        }
+        let found = self
+            .table
+            .in_stmt(self.graph, stmt, false)
+            .into_iter()
+            .find(|&id| {
+                let access = &self.table.get(id).access;
+                let format = &self.tensor(access.tensor).format;
+                let first = self.cursor(scope, id).level;
+                (first + 1..format.order()).any(|level| {
+                    let subscript = &access.subscripts[format.modes[level]];
+                    !format.levels[level].is_full() && subscript.as_var() == Some(root)
+                })
+            });
+        let Some(id) = found else {
+            return;
+        };
+        let operand = &self.tensor(self.table.get(id).access.tensor).name;
+        let name = &self.graph.var(root).name;
+        let remark = Diagnostic::performance(
+            performance::EVERY,
+            self.span,
+            format!("the loop over `{name}` tries every coordinate there is"),
+            format!("`{operand}` cannot be walked in the order of the loops"),
+        )
+        .with_help(format!(
+            "store `{operand}`, or a copy of it, with `{name}` in an outer level"
+        ));
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
         }
     }
 

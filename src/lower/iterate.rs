@@ -64,6 +64,7 @@ impl Lowerer<'_> {
         };
         if iterators.is_empty() {
             self.refuse_dense_blowup(body, root.var, scope)?;
+            self.note_every_coordinate(body, root.var, scope);
             return self.range_loop(var, &step, tag, body, scope);
         }
         iterators.sort_unstable();
@@ -104,8 +105,9 @@ impl Lowerer<'_> {
                 }
             }
             Shape::Full { points, rest } => {
-                self.refuse_dense_blowup(rest, root.var, scope)?;
                 let (points, rest) = (points.clone(), rest.clone());
+                self.refuse_dense_blowup(&rest, root.var, scope)?;
+                self.note_every_coordinate(&rest, root.var, scope);
                 let stmts: Vec<&Stmt> = points.iter().map(|p| &p.stmt).chain([&rest]).collect();
                 self.note_missing(root.var, &stmts);
                 self.full_loop(&points, &rest, &root, &window, scope)?

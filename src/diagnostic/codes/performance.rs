@@ -21,4 +21,12 @@ its iterations write different elements, and says where they do not.";
     GROWS = "P0804", "a result that grows step by step",
 "The number of stored elements of a sparse result is not known before they are
 computed, so its arrays are enlarged as they fill (doubling each time).";
+    EVERY = "P0805", "a loop that tries every coordinate",
+"No order of loops walks all sparse operands, so one of them is searched at every coordinate of
+a dimension, stored or not. With A compressed in both levels, `C(i,j) = A(i,j) + A(j,i)` tries
+every i there is, and in each one every stored row for A(j,i): hopeless where the dimension is
+large. Give the operand a second time, stored with its levels in the order of the loops:
+
+    def f(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(j,i) }   # B as A
+    format f { A: dcsr, B: dcsc, C: dcsr }";
 }
