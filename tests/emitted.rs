@@ -214,58 +214,6 @@ fn promises_about_positions_are_checked() {
     }
 }
 
-/// Calls a kernel of `assemble(C, once)` on one pattern, again with other values, then on
-/// another pattern of as many elements.
-const ONCE: &str = r#"
-#define SPARSEC_IMPLEMENTATION
-#include "scale.h"
-int main(void) {
-    int32_t pos[] = {0, 2, 3}, first[] = {0, 2, 1}, other[] = {0, 1, 2};
-    int64_t dims[] = {2, 3}, three[] = {3};
-    double a[] = {1, 2, 3}, x[] = {10, 20, 30};
-    sparsec_level rows[] = {{.kind = SPARSEC_DENSE, .mode = 0},
-        {.kind = SPARSEC_COMPRESSED, .mode = 1, .pos = pos, .pos_len = 3, .crd = first, .crd_len = 3}};
-    sparsec_level all[] = {{.kind = SPARSEC_DENSE, .mode = 0}};
-    sparsec_tensor A = {.type = SPARSEC_FLOAT64, .order = 2, .index_bits = 32, .dims = dims,
-        .levels = rows, .vals = a, .vals_len = 3};
-    sparsec_tensor X = {.type = SPARSEC_FLOAT64, .order = 1, .index_bits = 32, .dims = three,
-        .levels = all, .vals = x, .vals_len = 3};
-    sparsec_tensor C = {0};
-    if (scale(&A, &X, &C)) return fprintf(stderr, "%s\n", sparsec_error()), 1;
-    const double *vals = C.vals;
-    if (vals[0] != 10 || vals[1] != 60 || vals[2] != 60) return 2;
-    a[0] = 5;
-    if (scale(&A, &X, &C) || C.vals != (void *)vals || vals[0] != 50) return 3;
-    rows[1].crd = other;
-    if (scale(&A, &X, &C)) return 4;
-    vals = C.vals;
-    const int32_t *crd = C.levels[1].crd;
-    if (crd[1] != 1 || crd[2] != 2 || vals[1] != 40 || vals[2] != 90) return 5;
-    sparsec_free_tensor(&C);
-    return 0;
-}
-"#;
-
-#[test]
-fn coordinates_are_made_once_for_each_pattern() {
-    let out = tempfile::tempdir().unwrap();
-    let path = |name: &str| out.path().join(name);
-    let program = "def scale(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }
-format scale { A: csr, C: csr }
-schedule scale for c { assemble(C, once) }
-";
-    std::fs::write(path("scale.tc"), program).unwrap();
-    std::fs::write(path("main.c"), ONCE).unwrap();
-    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
-    run(sparsec.arg(path("scale.tc")).arg("-o").arg(out.path()));
-    let mut cc = Command::new("cc");
-    cc.args(["-std=c11", "-g", "-Wall", "-Wextra", "-Werror"]);
-    cc.args(["-fsanitize=address,undefined", "-o"])
-        .arg(path("once"));
-    run(cc.arg(path("main.c")).arg(path("scale.c")).arg("-lm"));
-    run(&mut Command::new(path("once")));
-}
-
 #[test]
 fn names_of_the_program_do_not_clash_with_the_smoke_test() {
     let out = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use super::kernel::{Part, Printer};
 use super::names::function;
-use super::{File, RUNTIME_HEADER, Unit, entry, makefile, smoke};
+use super::{File, RUNTIME_HEADER, Unit, entry, makefile, memory, smoke};
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
@@ -91,9 +91,16 @@ pub fn header(unit: &Unit) -> String {
     header_with(unit, "", |kernel| {
         let name = function(&kernel.name);
         let raw = Printer::new(kernel).signature(&format!("{name}_raw"), Part::Body);
-        format!(
-            "/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */\n{raw};\n"
-        )
+        let given = memory::given_rooms(kernel);
+        let rooms = match given.as_slice() {
+            [] => "",
+            _ => {
+                " Arrays passed as T ** are the results': NULL,\n \
+                 * or from sparsec's allocator and with room for so many elements as the last arguments say; they\n \
+                 * are made larger where needed, and freed on failure."
+            }
+        };
+        format!("/* Unchecked, on plain arrays.{rooms} */\n{raw};\n")
     })
 }
 
@@ -134,7 +141,9 @@ pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> 
         if !results.is_empty() {
             let _ = writeln!(
                 functions,
-                "/* Checked; makes {} (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */",
+                "/* Checked; makes {}: give a zeroed sparsec_tensor, or that of a call before, whose memory\n \
+                 * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place\n \
+                 * if they fit the result, and refused if not. */",
                 results.join(", ")
             );
         }

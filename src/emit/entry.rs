@@ -5,6 +5,7 @@
 
 use super::clashes::{self, tables};
 use super::kernel::{Part, Printer, wrap_call};
+use super::memory;
 use super::names::{Scopes, function};
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction, TensorArg};
@@ -397,7 +398,9 @@ impl<'k> Entry<'k> {
                     let ty = c_type(kernel.array(id).elem);
                     if given_back {
                         let name = self.local(&format!("{own}{}_{what}", l + 1));
-                        self.line(&format!("{ty} *{name} = NULL;"));
+                        self.line(&format!(
+                            "{ty} *{name} = ({ty} *)sparsec_take(&{own}->levels[{l}].{what});"
+                        ));
                         args.push(format!("&{name}"));
                     } else {
                         args.push(format!("({is_const}{ty} *){own}->levels[{l}].{what}"));
@@ -407,13 +410,40 @@ impl<'k> Entry<'k> {
             let ty = c_type(tensor.ty);
             if given_back {
                 let name = self.local(&format!("{own}_vals"));
-                self.line(&format!("{ty} *{name} = NULL;"));
+                self.line(&format!(
+                    "{ty} *{name} = ({ty} *)sparsec_take(&{own}->vals);"
+                ));
                 args.push(format!("&{name}"));
             } else {
                 args.push(format!("({is_const}{ty} *){own}->vals"));
             }
         }
+        if part == Part::Body {
+            for room in memory::given_rooms(kernel) {
+                let rooms = room.arrays.iter().filter_map(|array| self.room_of(*array));
+                let least = rooms.reduce(|a, b| format!("sparsec_min_int64({a}, {b})"));
+                args.push(least.unwrap_or_else(|| "0".to_string()));
+            }
+        }
         args
+    }
+
+    /// How many elements there is room for in an array of a result.
+    fn room_of(&self, array: ArrayId) -> Option<String> {
+        for tensor in tensors(self.kernel) {
+            let own = self.own(&tensor.name);
+            for (l, level) in tensor.levels.iter().enumerate() {
+                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
+                    if id == Some(array) {
+                        return Some(format!("{own}->levels[{l}].{what}_cap"));
+                    }
+                }
+            }
+            if tensor.values == array {
+                return Some(format!("{own}->vals_cap"));
+            }
+        }
+        None
     }
 
     fn hand_over(&mut self, tensor: &TensorArg) {

@@ -1,5 +1,6 @@
 //! The text of one kernel: the raw function on plain arrays.
 
+use super::memory;
 use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
@@ -132,7 +133,13 @@ impl<'k> Printer<'k> {
             owned = self.owned_arrays();
             for &id in &owned {
                 let array = self.kernel.array(id);
-                let text = format!("{} *{} = NULL;", c_type(array.elem), self.array(id));
+                let from = match array.storage {
+                    Storage::Returned => format!("*{}_out", self.array(id)),
+                    Storage::Input | Storage::Output | Storage::Local | Storage::Shared => {
+                        "NULL".to_string()
+                    }
+                };
+                let text = format!("{} *{} = {from};", c_type(array.elem), self.array(id));
                 self.line(&text);
             }
         }
@@ -228,6 +235,18 @@ impl<'k> Printer<'k> {
         for (at, array) in kernel.arrays.iter().enumerate() {
             if self.arrays[at].is_empty() {
                 self.arrays[at] = self.scopes.fresh(&array.name);
+            }
+        }
+        if part == Part::Body {
+            for room in memory::given_rooms(kernel) {
+                let var = kernel.var(room.capacity);
+                let name = self.scopes.fresh(&var.name);
+                self.names[room.capacity.0 as usize].clone_from(&name);
+                params.push(Param {
+                    text: format!("int64_t {name}"),
+                    used: true,
+                    name,
+                });
             }
         }
         params

@@ -2,15 +2,44 @@
 
 use super::kernel::Printer;
 use crate::loops::build as b;
-use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, Room, ScalarType, VarId};
+use crate::loops::ir::{
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, ScalarType, Stmt, Storage, VarId,
+};
+use crate::loops::visit;
 
 /// Elements that growing arrays have room for at first. They are never NULL, also where
 /// nothing is ever appended.
 const FIRST_ROOM: u32 = 16;
 
+/// The rooms of a kernel whose arrays are a result's: the caller says how large they are.
+pub(super) fn given_rooms(kernel: &Kernel) -> Vec<Room> {
+    let mut found = Vec::new();
+    visit::stmts(&kernel.body, &mut |stmt| {
+        if let Stmt::Append { rooms, .. } = stmt {
+            found.extend(rooms.iter().filter(|room| is_given(kernel, room)).cloned());
+        }
+    });
+    found
+}
+
+fn is_given(kernel: &Kernel, room: &Room) -> bool {
+    let returned = |array: &ArrayId| kernel.array(*array).storage == Storage::Returned;
+    !room.arrays.is_empty() && room.arrays.iter().all(returned)
+}
+
 impl Printer<'_> {
     pub(super) fn alloc(&mut self, array: ArrayId, count: &str, zeroed: bool) {
         let name = self.array(array).to_string();
+        if self.kernel.array(array).storage == Storage::Returned {
+            // The caller may have brought memory along.
+            self.line(&format!("SPARSEC_RESIZE({name}, {count});"));
+            if zeroed {
+                self.line(&format!(
+                    "memset({name}, 0, (size_t)({count}) * sizeof *{name});"
+                ));
+            }
+            return;
+        }
         let call = if zeroed {
             format!("sparsec_zeroed({count}, sizeof *{name})")
         } else {
@@ -23,6 +52,16 @@ impl Printer<'_> {
     /// The room that there is before anything is appended.
     pub(super) fn first_rooms(&mut self, rooms: &[Room]) {
         for room in rooms {
+            if is_given(self.kernel, room) {
+                let capacity = self.var(room.capacity).to_string();
+                self.line(&format!(
+                    "{capacity} = sparsec_max_int64({capacity}, {FIRST_ROOM});"
+                ));
+                for &array in &room.arrays {
+                    self.alloc(array, &capacity, false);
+                }
+                continue;
+            }
             let capacity = self.declare(room.capacity);
             let born = self.born_var(room.capacity);
             self.line(&format!("int64_t {capacity} = {FIRST_ROOM};{born}"));

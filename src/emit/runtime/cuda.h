@@ -407,16 +407,16 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
     sparsec_level *level = &t->levels[l];
     int64_t positions = parents;
     if (pos) {
-        level->pos = sparsec_resize(NULL, parents + 1, size);
-        if (!level->pos) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
-        level->pos_len = level->pos_cap = parents + 1;
+        if (!sparsec_have_room(&level->pos, &level->pos_cap, parents + 1, size))
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        level->pos_len = parents + 1;
         SPARSEC_TRY(sparsec_fetch(level->pos, pos, parents + 1, size, 0));
         positions = sparsec_index_at(t, level->pos, parents);
     }
     if (crd) {
-        level->crd = sparsec_resize(NULL, positions, size);
-        if (!level->crd) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
-        level->crd_len = level->crd_cap = positions;
+        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, size))
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        level->crd_len = positions;
         SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, size, 0));
     }
     return SPARSEC_OK;
@@ -424,9 +424,7 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
 
 /* Fetches the values that the device built. */
 static inline int sparsec_download_result(sparsec_tensor *t, const void *vals) {
-    t->vals_len = t->vals_cap = sparsec_parents(t, t->order);
-    t->vals = sparsec_resize(NULL, t->vals_len, sparsec_type_size(t->type));
-    if (!t->vals) return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    SPARSEC_TRY(sparsec_have_values(t, sparsec_parents(t, t->order)));
     return sparsec_download_vals(t, vals);
 }
 
