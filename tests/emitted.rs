@@ -470,3 +470,28 @@ format stored_twice { A: sparse_vector, y: sparse_vector }
     run(cc.current_dir(out.path()));
     run(&mut Command::new(path("main")));
 }
+
+/// The text of a union of three tensors grows with their order as its loops do.
+#[test]
+fn unions_of_three_are_linear_in_the_order() {
+    let lines = |order: usize| {
+        let subscripts = &"i,j,k,l,m,n"[..2 * order - 1];
+        let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+        sparsec.args(["--no-schedule", "-W", "no-performance", "--stdout", "-e"]);
+        sparsec.arg("D(_)=A(_)+B(_)+C(_)".replace('_', subscripts));
+        for tensor in ["A", "B", "C", "D"] {
+            sparsec
+                .arg("-f")
+                .arg(format!("{tensor}:{}", "s".repeat(order)));
+        }
+        let output = sparsec.output().unwrap();
+        assert!(output.status.success());
+        output.stdout.iter().filter(|&&c| c == b'\n').count()
+    };
+    let (four, five, six) = (lines(4), lines(5), lines(6));
+    assert!(six < 2000, "{six}");
+    assert!(
+        six - five < 100 && five - four < 100,
+        "{four}, {five}, {six}"
+    );
+}

@@ -68,7 +68,7 @@ impl Lowerer<'_> {
             return self.range_loop(var, &step, tag, body, scope);
         }
         iterators.sort_unstable();
-        let mut lattice = self.lattice(body, iterators);
+        let mut lattice = self.lattice(body, iterators, scope);
         self.report(root.var, &lattice);
         self.prefill.append(&mut lattice.dropped);
         let Some(window) = root.window.clone() else {

@@ -18,6 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// the operands, where cases would double with each one.
 pub const MAX_POINTS: usize = 7;
 
+/// Above this many levels that are merged, too, a lattice of more than `MAX_NESTED_POINTS` points
+/// is walked so: all of what is below would be written once for each case of each point, and
+/// so again at the next level.
+const MAX_BELOW: usize = 1;
+
+/// The points of a union of two operands: below each but one there is nothing to be merged.
+const MAX_NESTED_POINTS: usize = 3;
+
 /// Operands of a loop beyond which subsets are not enumerated any more.
 const MAX_ENUMERATED: usize = 6;
 
@@ -72,6 +80,20 @@ pub(super) struct Point {
 }
 
 impl Lowerer<'_> {
+    /// How many sparse levels at least two of the accesses have below the ones at hand.
+    fn levels_below(&self, ids: &[AccessId], scope: &Scope) -> usize {
+        let mut left: Vec<usize> = ids
+            .iter()
+            .map(|&id| {
+                let format = &self.tensor(self.table.get(id).access.tensor).format;
+                let below = &format.levels[self.cursor(scope, id).level + 1..];
+                below.iter().filter(|level| !level.is_full()).count()
+            })
+            .collect();
+        left.sort_unstable();
+        left.iter().rev().nth(1).copied().unwrap_or(0)
+    }
+
     /// The sparse levels that a loop which determines `root` can walk: those whose
     /// outer levels are resolved and whose subscript is the variable itself.
     pub(super) fn iterators(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Vec<AccessId> {
@@ -131,7 +153,7 @@ impl Lowerer<'_> {
     }
 
     /// The lattice of the loop body `stmt` over `iterators`.
-    pub(super) fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>) -> Lattice {
+    pub(super) fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>, scope: &Scope) -> Lattice {
         let all: BTreeSet<AccessId> = iterators.iter().copied().collect();
         let mut dropped = BTreeSet::new();
         let rest = self.simplify(stmt, &all, &mut dropped);
@@ -140,6 +162,8 @@ impl Lowerer<'_> {
         } else {
             None
         };
+        let nested = self.levels_below(&iterators, scope) > MAX_BELOW;
+        let points = points.filter(|points| !nested || points.len() <= MAX_NESTED_POINTS);
         let shape = match (points, rest) {
             (Some(points), None) if points.is_empty() => Shape::Nothing,
             (Some(points), None) => Shape::Sparse(points),
