@@ -39,7 +39,13 @@ impl Lowerer<'_> {
                 .nests
                 .iter()
                 .any(|nest| stmts.clone().any(|s| s == nest.stmt));
-            if !ours || !self.data_decides(parent) || scope.promised.contains(&child) {
+            // A check of data runs over the variables as they were before any command: it
+            // needs no promise, and comes before what the promise may read.
+            let bounded = self.nests.iter().all(|nest| {
+                let mut vars = nest.loops.iter().map(|l| l.var);
+                vars.all(|var| !roots.contains(&var))
+            });
+            if !ours || !bounded || !self.data_decides(parent) || scope.promised.contains(&child) {
                 continue;
             }
             if self.extent_is_known(parent, scope) {
