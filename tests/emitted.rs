@@ -32,6 +32,9 @@ fn source(folder: &Path) -> PathBuf {
     folder.join(format!("{name}.c"))
 }
 
+/// What users may ask of their compilers.
+const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wshadow"];
+
 #[test]
 fn golden_kernels_compile_without_warnings_and_run() {
     let out = tempfile::tempdir().unwrap();
@@ -39,14 +42,7 @@ fn golden_kernels_compile_without_warnings_and_run() {
         for openmp in [true, false] {
             let program = out.path().join("test");
             let mut cc = Command::new("cc");
-            cc.args([
-                "-std=c11",
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Wpedantic",
-                "-Werror",
-            ]);
+            cc.args(["-std=c11", "-O1", "-Werror"]).args(WARNINGS);
             cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
             if openmp {
                 cc.arg("-fopenmp");
@@ -56,6 +52,67 @@ fn golden_kernels_compile_without_warnings_and_run() {
             run(&mut Command::new(&program));
         }
     }
+}
+
+/// Every kernel of `testdata` with every C compiler of this machine, its header with every
+/// C++ compiler, before and behind the headers that define `I`.
+#[test]
+fn no_compiler_warns() {
+    let out = tempfile::tempdir().unwrap();
+    let mut folders = golden();
+    for scheduled in support::scheduled::all() {
+        if !scheduled.gpu {
+            let folder = out.path().join(&scheduled.schedule);
+            let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+            sparsec.args(scheduled.args()).arg("-o").arg(&folder);
+            run(sparsec.args(["-W", "no-performance"]));
+            folders.push(folder);
+        }
+    }
+    let found = |name: &String| {
+        let version = Command::new(name).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    let versions = |names: [&str; 2]| -> Vec<String> {
+        let numbered = (11..=20).flat_map(|n| names.map(|name| format!("{name}-{n}")));
+        let plain = names.map(str::to_string).into_iter();
+        plain.chain(numbered).filter(found).collect()
+    };
+    let (c, cpp) = (versions(["cc", "clang"]), versions(["c++", "clang++"]));
+    let mut headers = String::new();
+    for folder in &folders {
+        let kernel = std::fs::read_dir(folder).unwrap();
+        let mut kernel = kernel.map(|entry| entry.unwrap().path());
+        let kernel = kernel.find(|path| path.extension().is_some_and(|e| e == "c"));
+        let kernel = kernel.unwrap();
+        for compiler in &c {
+            let mut cc = Command::new(compiler);
+            cc.args(["-std=c11", "-Werror", "-DSPARSEC_MAIN", "-fsyntax-only"]);
+            run(cc.args(WARNINGS).arg(&kernel));
+        }
+        // Several schedules are of functions of one name.
+        let header = kernel.with_extension("h");
+        if folder.starts_with(out.path()) {
+            continue;
+        }
+        headers += &format!("#include \"{}\"\n", header.display());
+    }
+    for (before, after) in [("", "<complex.h>"), ("<complex.h>", "<complex>")] {
+        let before = if before.is_empty() {
+            String::new()
+        } else {
+            format!("#include {before}\n")
+        };
+        let caller = out.path().join("caller.cpp");
+        let text = format!("{before}{headers}#include {after}\nint main() {{ return 0; }}\n");
+        std::fs::write(&caller, text).unwrap();
+        for compiler in &cpp {
+            let mut cc = Command::new(compiler);
+            cc.args(["-std=c++11", "-Werror", "-fsyntax-only"]);
+            run(cc.args(WARNINGS).arg(&caller));
+        }
+    }
+    println!("{} kernels with {c:?}, headers with {cpp:?}", folders.len());
 }
 
 #[test]
