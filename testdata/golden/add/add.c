@@ -12,19 +12,17 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
     const double *SPARSEC_RESTRICT B_vals, int32_t **C2_pos_out, int32_t **C2_crd_out,
-    double **C_vals_out) {
+    double **C_vals_out, int64_t C2_capacity) {
     (void)N;
-    int32_t *C2_pos = NULL;
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    int32_t *C2_pos = *C2_pos_out;
+    int32_t *C2_crd = *C2_crd_out;
+    double *C_vals = *C_vals_out;
     int error;
-    C2_pos = sparsec_zeroed(M + 1, sizeof *C2_pos);
-    SPARSEC_NEED(C2_pos);
-    int64_t C2_capacity = 16;
-    C2_crd = sparsec_resize(NULL, C2_capacity, sizeof *C2_crd);
-    SPARSEC_NEED(C2_crd);
-    C_vals = sparsec_resize(NULL, C2_capacity, sizeof *C_vals);
-    SPARSEC_NEED(C_vals);
+    SPARSEC_RESIZE(C2_pos, M + 1);
+    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    SPARSEC_RESIZE(C2_crd, C2_capacity);
+    SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
@@ -133,12 +131,13 @@ int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &add_C_spec, C_dims);
     if (error) return error;
-    int32_t *C2_pos = NULL;
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    int32_t *C2_pos = (int32_t *)sparsec_take(&C->levels[1].pos);
+    int32_t *C2_crd = (int32_t *)sparsec_take(&C->levels[1].crd);
+    double *C_vals = (double *)sparsec_take(&C->vals);
     error = add_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
         (const double *)A->vals, (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
-        (const double *)B->vals, &C2_pos, &C2_crd, &C_vals);
+        (const double *)B->vals, &C2_pos, &C2_crd, &C_vals,
+        sparsec_min_int64(C->levels[1].crd_cap, C->vals_cap));
     if (error) return sparsec_fail_code(error);
     int64_t C_positions = 1;
     C_positions = sparsec_positions(C, 0, C_positions);

@@ -27,18 +27,16 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
     const double *SPARSEC_RESTRICT H_vals, int32_t **S2_pos_out, int32_t **S2_crd_out,
-    double **S_vals_out) {
-    int32_t *S2_pos = NULL;
-    int32_t *S2_crd = NULL;
-    double *S_vals = NULL;
+    double **S_vals_out, int64_t S2_capacity) {
+    int32_t *S2_pos = *S2_pos_out;
+    int32_t *S2_crd = *S2_crd_out;
+    double *S_vals = *S_vals_out;
     int error;
-    S2_pos = sparsec_zeroed(M + 1, sizeof *S2_pos);
-    SPARSEC_NEED(S2_pos);
-    int64_t S2_capacity = 16;
-    S2_crd = sparsec_resize(NULL, S2_capacity, sizeof *S2_crd);
-    SPARSEC_NEED(S2_crd);
-    S_vals = sparsec_resize(NULL, S2_capacity, sizeof *S_vals);
-    SPARSEC_NEED(S_vals);
+    SPARSEC_RESIZE(S2_pos, M + 1);
+    memset(S2_pos, 0, (size_t)(M + 1) * sizeof *S2_pos);
+    S2_capacity = sparsec_max_int64(S2_capacity, 16);
+    SPARSEC_RESIZE(S2_crd, S2_capacity);
+    SPARSEC_RESIZE(S_vals, S2_capacity);
     int64_t pS2 = 0;
     for (int64_t i = 0; i < M; i++) {
         int64_t pA2 = A2_pos[i];
@@ -201,9 +199,9 @@ int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor 
     int64_t S_dims[] = {M, N};
     error = sparsec_shape(S, &add8_S_spec, S_dims);
     if (error) return error;
-    int32_t *S2_pos = NULL;
-    int32_t *S2_crd = NULL;
-    double *S_vals = NULL;
+    int32_t *S2_pos = (int32_t *)sparsec_take(&S->levels[1].pos);
+    int32_t *S2_crd = (int32_t *)sparsec_take(&S->levels[1].crd);
+    double *S_vals = (double *)sparsec_take(&S->vals);
     error = add8_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
         (const double *)A->vals, (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
         (const double *)B->vals, (const int32_t *)C->levels[1].pos, (const int32_t *)C->levels[1].crd,
@@ -212,7 +210,8 @@ int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor 
         (const double *)E->vals, (const int32_t *)F->levels[1].pos, (const int32_t *)F->levels[1].crd,
         (const double *)F->vals, (const int32_t *)G->levels[1].pos, (const int32_t *)G->levels[1].crd,
         (const double *)G->vals, (const int32_t *)H->levels[1].pos, (const int32_t *)H->levels[1].crd,
-        (const double *)H->vals, &S2_pos, &S2_crd, &S_vals);
+        (const double *)H->vals, &S2_pos, &S2_crd, &S_vals,
+        sparsec_min_int64(S->levels[1].crd_cap, S->vals_cap));
     if (error) return sparsec_fail_code(error);
     int64_t S_positions = 1;
     S_positions = sparsec_positions(S, 0, S_positions);

@@ -21,12 +21,16 @@ extern "C" {
  *   H: {dense, compressed}
  *   S: {dense, compressed}
  */
-/* Checked; makes S (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes S: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
     const sparsec_tensor *D, const sparsec_tensor *E, const sparsec_tensor *F,
     const sparsec_tensor *G, const sparsec_tensor *H, sparsec_tensor *S);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,
+ * or from sparsec's allocator and with room for so many elements as the last arguments say; they
+ * are made larger where needed, and freed on failure. */
 int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
@@ -40,7 +44,7 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
     const double *SPARSEC_RESTRICT H_vals, int32_t **S2_pos_out, int32_t **S2_crd_out,
-    double **S_vals_out);
+    double **S_vals_out, int64_t S2_capacity);
 
 #ifdef __cplusplus
 }

@@ -12,10 +12,12 @@ extern "C" {
 /* conv2d
  *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
  */
-/* Checked; makes out (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes out: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH, int64_t KW,
     const float *SPARSEC_RESTRICT in_vals, const float *SPARSEC_RESTRICT weight_vals,
     float *SPARSEC_RESTRICT out_vals);

@@ -16,10 +16,12 @@ extern "C" {
 /* gather
  *   Z(i, j) = X(I(i, j))
  */
-/* Checked; makes Z (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes Z: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int gather_raw(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RESTRICT X_vals,
     const int32_t *SPARSEC_RESTRICT I_vals, float *SPARSEC_RESTRICT Z_vals);
 

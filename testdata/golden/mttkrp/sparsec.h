@@ -627,31 +627,73 @@ static inline int sparsec_same_size(const char *what, const char *tensor, int64_
 
 /* ---- results --------------------------------------------------------------- */
 
-/* Makes t an empty tensor of this kind; values and arrays of levels stay NULL. */
+/* Room for count elements, not NULL; what the array held may be lost. New memory is zeroed, and in
+ * a debug build no number, so that what a kernel forgets shows. */
+static inline bool sparsec_have_room(void **array, int64_t *room, int64_t count, size_t size) {
+    if (*array && *room >= count) return true;
+    sparsec_release(*array);
+    *array = sparsec_zeroed(count, size);
+    *room = *array ? count : 0;
+#ifdef SPARSEC_DEBUG
+    if (*array) memset(*array, 0xff, (size_t)count * size);
+#endif
+    return *array != NULL;
+}
+
+/* Takes an array out of a tensor. */
+static inline void *sparsec_take(void **array) {
+    void *taken = *array;
+    *array = NULL;
+    return taken;
+}
+
+/* Whether t is a tensor of this kind: types and levels. */
+static inline bool sparsec_is_kind(const sparsec_tensor *t, const sparsec_spec *spec) {
+    bool same = t->type == spec->type && t->order == spec->order && (!t->order || (t->dims && t->levels));
+    for (int32_t l = 0; same && l < spec->order; l++)
+        same = t->levels[l].kind == spec->levels[l].kind && t->levels[l].mode == spec->levels[l].mode &&
+               (spec->levels[l].kind == SPARSEC_DENSE || t->index_bits == spec->index_bits);
+    return same;
+}
+
+/* Whether its arrays are the caller's: they are written in place, never replaced or freed. */
+static inline bool sparsec_is_lent(const sparsec_tensor *t) {
+    return !(t->flags & 1u) && (t->dims || t->levels || t->vals);
+}
+
+static inline int sparsec_does_not_fit(const sparsec_spec *spec) {
+    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+                        "%s: its arrays are the caller's and do not fit the result; give a zeroed tensor", spec->name);
+}
+
+/* Makes t a tensor of this kind and shape. It keeps its arrays, with the room they have, where it
+ * was one before; otherwise they are NULL. */
 static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    size_t order = (size_t)spec->order;
-    sparsec_free_tensor(t);
+    const size_t order = (size_t)spec->order;
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
+    for (size_t m = 0; m < order; m++)
+        if (dims[m] < 0)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d would have the extent %lld",
+                                spec->name, (int)m, (long long)dims[m]);
+    if (!(t->flags & 1u) || !sparsec_is_kind(t, spec)) {
+        sparsec_free_tensor(t);
+        t->flags = 1;
+        t->dims = (int64_t *)sparsec_zeroed((int64_t)order, sizeof *t->dims);
+        t->levels = (sparsec_level *)sparsec_zeroed((int64_t)order, sizeof *t->levels);
+        if (!t->dims || !t->levels) {
+            sparsec_free_tensor(t);
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        }
+    }
     t->type = spec->type;
     t->order = spec->order;
     t->index_bits = spec->index_bits;
-    t->flags = 1;
     t->fill = spec->fill;
-    t->dims = (int64_t *)sparsec_zeroed((int64_t)order, sizeof *t->dims);
-    t->levels = (sparsec_level *)sparsec_zeroed((int64_t)order, sizeof *t->levels);
-    if (!t->dims || !t->levels) {
-        sparsec_free_tensor(t);
-        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
-    }
     for (size_t l = 0; l < order; l++) {
         t->levels[l].kind = spec->levels[l].kind;
         t->levels[l].flags = spec->levels[l].flags;
         t->levels[l].mode = spec->levels[l].mode;
         t->dims[l] = dims[l];
-        if (dims[l] < 0) {
-            sparsec_free_tensor(t);
-            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d would have the extent %lld",
-                                spec->name, (int)l, (long long)dims[l]);
-        }
     }
     return SPARSEC_OK;
 }
@@ -666,30 +708,30 @@ static inline int64_t sparsec_element_count(int32_t order, const int64_t *dims) 
     return count;
 }
 
-/* Whether t is a tensor of this kind and shape that sparsec made. */
+/* Whether t is a tensor of this kind and shape. */
 static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    bool same = (t->flags & 1u) && t->type == spec->type && t->order == spec->order && t->vals;
-    for (int32_t l = 0; same && l < spec->order; l++)
-        same = t->dims[l] == dims[l] && t->levels[l].kind == spec->levels[l].kind &&
-               t->levels[l].mode == spec->levels[l].mode;
+    bool same = sparsec_is_kind(t, spec) && t->vals;
+    for (int32_t m = 0; same && m < spec->order; m++) same = t->dims[m] == dims[m];
     return same;
 }
 
-/* Makes t a dense tensor; the result of a call before is used again. */
+/* Room for this many values. */
+static inline int sparsec_have_values(sparsec_tensor *t, int64_t count) {
+    if (count < 0 || !sparsec_have_room(&t->vals, &t->vals_cap, count, sparsec_type_size(t->type))) {
+        sparsec_free_tensor(t);
+        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    }
+    t->vals_len = count;
+    return SPARSEC_OK;
+}
+
+/* Makes t a dense tensor, in the memory that it has if that is enough. */
 static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    int64_t count = sparsec_element_count(spec->order, dims);
     int error;
-    if (sparsec_is_shape(t, spec, dims)) return SPARSEC_OK;
+    if (sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count) return SPARSEC_OK;
     error = sparsec_shape(t, spec, dims);
-    if (error) return error;
-    t->vals_len = t->vals_cap = sparsec_element_count(t->order, dims);
-    t->vals = sparsec_zeroed(t->vals_len, sparsec_type_size(t->type));
-#ifdef SPARSEC_DEBUG
-    /* What a kernel forgets is not a number. */
-    if (t->vals) memset(t->vals, 0xff, (size_t)t->vals_len * sparsec_type_size(t->type));
-#endif
-    if (t->vals_len >= 0 && t->vals) return SPARSEC_OK;
-    sparsec_free_tensor(t);
-    return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    return error ? error : sparsec_have_values(t, count);
 }
 
 /* The number of positions of level l below this many parents. */
@@ -699,58 +741,48 @@ static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int6
     return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
 }
 
-/* A copy of an array of indices, never NULL but on failure. */
-static inline void *sparsec_copy_indices(const sparsec_tensor *t, const void *from, int64_t count) {
-    size_t size = t->index_bits == 64 ? 8 : 4;
-    void *to = sparsec_zeroed(count, size);
-    if (to) sparsec_copy(to, from, count, size);
-    return to;
-}
-
 /* Makes t a tensor that stores what the first levels of another store, and all below; the
-   result of a call before is used again where it stores the same. */
+   coordinates of a call before stay where they are the same. */
 static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
                                      const sparsec_tensor *like, int32_t levels) {
-    size_t size = like->index_bits == 64 ? 8 : 4;
+    const size_t size = like->index_bits == 64 ? 8 : 4;
     bool same = sparsec_is_shape(t, spec, dims) && t->index_bits == like->index_bits;
     int error;
     int64_t parents = 1, count = 1;
-    for (int32_t l = 0; l < levels && same; l++) {
-        const sparsec_level *own = &t->levels[l], *other = &like->levels[l];
+    for (int32_t l = 0; l < levels; l++) {
+        const sparsec_level *other = &like->levels[l];
         count = sparsec_positions(like, l, parents);
-        if (other->pos) same = own->pos_len == parents + 1 && !memcmp(own->pos, other->pos, (size_t)own->pos_len * size);
-        if (same && other->crd) same = own->crd_len == count && (!count || !memcmp(own->crd, other->crd, (size_t)count * size));
+        if (same && other->pos)
+            same = t->levels[l].pos_len == parents + 1 && !memcmp(t->levels[l].pos, other->pos, (size_t)(parents + 1) * size);
+        if (same && other->crd)
+            same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * size));
         parents = count;
     }
-    if (same) return SPARSEC_OK;
+    for (int32_t l = levels; l < spec->order; l++) count *= dims[spec->levels[l].mode];
+    if (same && t->vals_len == count) return SPARSEC_OK;
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
-    count = 1;
+    parents = 1;
     for (int32_t l = 0; l < levels; l++) {
         sparsec_level *own = &t->levels[l];
         const sparsec_level *other = &like->levels[l];
-        parents = count;
-        count = sparsec_positions(like, l, parents);
+        int64_t below = sparsec_positions(like, l, parents);
+        if ((other->pos && !sparsec_have_room(&own->pos, &own->pos_cap, parents + 1, size)) ||
+            (other->crd && !sparsec_have_room(&own->crd, &own->crd_cap, below, size))) {
+            sparsec_free_tensor(t);
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        }
         if (other->pos) {
-            own->pos = sparsec_copy_indices(like, other->pos, parents + 1);
-            own->pos_len = own->pos_cap = parents + 1;
+            sparsec_copy(own->pos, other->pos, parents + 1, size);
+            own->pos_len = parents + 1;
         }
         if (other->crd) {
-            own->crd = sparsec_copy_indices(like, other->crd, count);
-            own->crd_len = own->crd_cap = count;
+            sparsec_copy(own->crd, other->crd, below, size);
+            own->crd_len = below;
         }
-        if ((other->pos && !own->pos) || (other->crd && !own->crd)) goto fail;
+        parents = below;
     }
-    for (int32_t l = levels; l < t->order; l++) count *= dims[t->levels[l].mode];
-    t->vals = sparsec_zeroed(count, sparsec_type_size(t->type));
-    t->vals_len = t->vals_cap = count;
-#ifdef SPARSEC_DEBUG
-    if (t->vals) memset(t->vals, 0xff, (size_t)count * sparsec_type_size(t->type));
-#endif
-    if (t->vals) return SPARSEC_OK;
-fail:
-    sparsec_free_tensor(t);
-    return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    return sparsec_have_values(t, count);
 }
 
 /* Hands the arrays of a level that a kernel built to the tensor. */

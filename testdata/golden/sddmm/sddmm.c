@@ -11,19 +11,16 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
     int32_t **D2_pos_out, int32_t **D2_crd_out, double **D_vals_out) {
-    int32_t *D2_pos = NULL;
-    int32_t *D2_crd = NULL;
-    double *D_vals = NULL;
+    int32_t *D2_pos = *D2_pos_out;
+    int32_t *D2_crd = *D2_crd_out;
+    double *D_vals = *D_vals_out;
     int error;
-    D2_pos = sparsec_resize(NULL, M + 1, sizeof *D2_pos);
-    SPARSEC_NEED(D2_pos);
+    SPARSEC_RESIZE(D2_pos, M + 1);
     sparsec_copy(D2_pos, A2_pos, M + 1, sizeof *D2_pos);
     int64_t D_stored = A2_pos[M];
-    D2_crd = sparsec_resize(NULL, D_stored, sizeof *D2_crd);
-    SPARSEC_NEED(D2_crd);
+    SPARSEC_RESIZE(D2_crd, D_stored);
     sparsec_copy(D2_crd, A2_crd, D_stored, sizeof *D2_crd);
-    D_vals = sparsec_resize(NULL, D_stored, sizeof *D_vals);
-    SPARSEC_NEED(D_vals);
+    SPARSEC_RESIZE(D_vals, D_stored);
     for (int64_t i = 0; i < M; i++) {
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
@@ -79,9 +76,9 @@ int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor
     int64_t D_dims[] = {M, N};
     error = sparsec_shape(D, &sddmm_D_spec, D_dims);
     if (error) return error;
-    int32_t *D2_pos = NULL;
-    int32_t *D2_crd = NULL;
-    double *D_vals = NULL;
+    int32_t *D2_pos = (int32_t *)sparsec_take(&D->levels[1].pos);
+    int32_t *D2_crd = (int32_t *)sparsec_take(&D->levels[1].crd);
+    double *D_vals = (double *)sparsec_take(&D->vals);
     error = sddmm_raw(M, N, K, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
         (const double *)A->vals, (const double *)B->vals, (const double *)C->vals, &D2_pos, &D2_crd,
         &D_vals);

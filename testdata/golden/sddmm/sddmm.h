@@ -14,11 +14,13 @@ extern "C" {
  *   A: {dense, compressed}
  *   D: {dense, compressed}
  */
-/* Checked; makes D (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes D: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
     sparsec_tensor *D);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,

@@ -15,7 +15,7 @@ extern "C" {
  */
 int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int sgemm_raw(int64_t N, int64_t M, int64_t K, float a, float b,
     const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
     float *SPARSEC_RESTRICT C_vals);

@@ -15,10 +15,12 @@ extern "C" {
  *   split(i, i0, i1, 32)
  *   parallelize(i0, CPUThread, NoRaces)
  */
-/* Checked; makes y (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes y: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals);

@@ -13,10 +13,12 @@ extern "C" {
  *   s = A(i, j) * A(i, j)
  *   A: {dense, compressed}
  */
-/* Checked; makes s (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes s: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int sum(const sparsec_tensor *A, sparsec_tensor *s);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int sum_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     double *SPARSEC_RESTRICT s_vals);

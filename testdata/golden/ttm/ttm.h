@@ -17,10 +17,12 @@ extern "C" {
  *   A(i, j, r) +=! B(i, j, k) * C(k, r)
  *   B: {compressed, compressed, compressed}
  */
-/* Checked; makes A (pass a zeroed sparsec_tensor, free it with sparsec_free_tensor). */
+/* Checked; makes A: give a zeroed sparsec_tensor, or that of a call before, whose memory
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
+ * if they fit the result, and refused if not. */
 int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A);
 
-/* Unchecked, on plain arrays; arrays passed as T ** are allocated for the caller. */
+/* Unchecked, on plain arrays. */
 int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,

@@ -17,19 +17,16 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT D_vals,
     int32_t **C2_pos_out, int32_t **C2_crd_out, double **C_vals_out) {
     (void)N;
-    int32_t *C2_pos = NULL;
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    int32_t *C2_pos = *C2_pos_out;
+    int32_t *C2_crd = *C2_crd_out;
+    double *C_vals = *C_vals_out;
     int error;
-    C2_pos = sparsec_resize(NULL, M + 1, sizeof *C2_pos);
-    SPARSEC_NEED(C2_pos);
+    SPARSEC_RESIZE(C2_pos, M + 1);
     sparsec_copy(C2_pos, A2_pos, M + 1, sizeof *C2_pos);
     int64_t C_stored = A2_pos[M];
-    C2_crd = sparsec_resize(NULL, C_stored, sizeof *C2_crd);
-    SPARSEC_NEED(C2_crd);
+    SPARSEC_RESIZE(C2_crd, C_stored);
     sparsec_copy(C2_crd, A2_crd, C_stored, sizeof *C2_crd);
-    C_vals = sparsec_resize(NULL, C_stored, sizeof *C_vals);
-    SPARSEC_NEED(C_vals);
+    SPARSEC_RESIZE(C_vals, C_stored);
     int64_t p_begin = A2_pos[0];
     int64_t p_end = A2_pos[M];
 #ifdef _OPENMP
@@ -101,9 +98,9 @@ int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &sddmm_C_spec, C_dims);
     if (error) return error;
-    int32_t *C2_pos = NULL;
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    int32_t *C2_pos = (int32_t *)sparsec_take(&C->levels[1].pos);
+    int32_t *C2_crd = (int32_t *)sparsec_take(&C->levels[1].crd);
+    double *C_vals = (double *)sparsec_take(&C->vals);
     error = sddmm_raw(M, N, K, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
         (const double *)A->vals, (const double *)B->vals, (const double *)D->vals, &C2_pos, &C2_crd,
         &C_vals);

@@ -22,28 +22,23 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     const double *SPARSEC_RESTRICT C_vals, int32_t **A1_pos_out, int32_t **A1_crd_out,
     int32_t **A2_pos_out, int32_t **A2_crd_out, double **A_vals_out) {
     (void)I; (void)J; (void)K;
-    int32_t *A1_pos = NULL;
-    int32_t *A1_crd = NULL;
-    int32_t *A2_pos = NULL;
-    int32_t *A2_crd = NULL;
-    double *A_vals = NULL;
+    int32_t *A1_pos = *A1_pos_out;
+    int32_t *A1_crd = *A1_crd_out;
+    int32_t *A2_pos = *A2_pos_out;
+    int32_t *A2_crd = *A2_crd_out;
+    double *A_vals = *A_vals_out;
     int error;
-    A1_pos = sparsec_resize(NULL, 2, sizeof *A1_pos);
-    SPARSEC_NEED(A1_pos);
+    SPARSEC_RESIZE(A1_pos, 2);
     sparsec_copy(A1_pos, B1_pos, 2, sizeof *A1_pos);
     int64_t A_stored = B1_pos[1];
-    A1_crd = sparsec_resize(NULL, A_stored, sizeof *A1_crd);
-    SPARSEC_NEED(A1_crd);
+    SPARSEC_RESIZE(A1_crd, A_stored);
     sparsec_copy(A1_crd, B1_crd, A_stored, sizeof *A1_crd);
-    A2_pos = sparsec_resize(NULL, A_stored + 1, sizeof *A2_pos);
-    SPARSEC_NEED(A2_pos);
+    SPARSEC_RESIZE(A2_pos, A_stored + 1);
     sparsec_copy(A2_pos, B2_pos, A_stored + 1, sizeof *A2_pos);
     int64_t A_stored2 = B2_pos[A_stored];
-    A2_crd = sparsec_resize(NULL, A_stored2, sizeof *A2_crd);
-    SPARSEC_NEED(A2_crd);
+    SPARSEC_RESIZE(A2_crd, A_stored2);
     sparsec_copy(A2_crd, B2_crd, A_stored2, sizeof *A2_crd);
-    A_vals = sparsec_resize(NULL, A_stored2 * L, sizeof *A_vals);
-    SPARSEC_NEED(A_vals);
+    SPARSEC_RESIZE(A_vals, A_stored2 * L);
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
@@ -143,11 +138,11 @@ int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {
     int64_t A_dims[] = {I, J, L};
     error = sparsec_shape(A, &ttm_A_spec, A_dims);
     if (error) return error;
-    int32_t *A1_pos = NULL;
-    int32_t *A1_crd = NULL;
-    int32_t *A2_pos = NULL;
-    int32_t *A2_crd = NULL;
-    double *A_vals = NULL;
+    int32_t *A1_pos = (int32_t *)sparsec_take(&A->levels[0].pos);
+    int32_t *A1_crd = (int32_t *)sparsec_take(&A->levels[0].crd);
+    int32_t *A2_pos = (int32_t *)sparsec_take(&A->levels[1].pos);
+    int32_t *A2_crd = (int32_t *)sparsec_take(&A->levels[1].crd);
+    double *A_vals = (double *)sparsec_take(&A->vals);
     error = ttm_raw(I, J, K, L, (const int32_t *)B->levels[0].pos, (const int32_t *)B->levels[0].crd,
         (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
         (const int32_t *)B->levels[2].pos, (const int32_t *)B->levels[2].crd, (const double *)B->vals,
