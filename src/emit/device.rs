@@ -58,7 +58,10 @@ pub(super) fn kernel_function(
         printer.arrays[array.0 as usize] = own;
     }
     let list: Vec<&str> = params.iter().map(String::as_str).collect();
-    let head = format!("static __global__ void __launch_bounds__({threads}) {name}(");
+    // With so many blocks that a multiprocessor has 1024 threads: ptxas, told of the threads
+    // alone, holds most kernels at 32 registers for the sake of 2048, and spills.
+    let blocks = (1024 / threads.max(1)).max(1);
+    let head = format!("static __global__ void __launch_bounds__({threads}, {blocks}) {name}(");
     printer.out = wrap_call(&head, &list, ") {");
     printer.out.push('\n');
     printer.indent = 1;

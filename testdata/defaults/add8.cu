@@ -14,21 +14,22 @@
  *   H: {dense, compressed}
  *   S: {dense, compressed}
  */
-static __global__ void __launch_bounds__(1) add8_kernel(int64_t M, int64_t N, int64_t S2_capacity,
-    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,
-    const int32_t *SPARSEC_RESTRICT C2_pos, const int32_t *SPARSEC_RESTRICT C2_crd,
-    const double *SPARSEC_RESTRICT C_vals, const int32_t *SPARSEC_RESTRICT D2_pos,
-    const int32_t *SPARSEC_RESTRICT D2_crd, const double *SPARSEC_RESTRICT D_vals,
-    const int32_t *SPARSEC_RESTRICT E2_pos, const int32_t *SPARSEC_RESTRICT E2_crd,
-    const double *SPARSEC_RESTRICT E_vals, const int32_t *SPARSEC_RESTRICT F2_pos,
-    const int32_t *SPARSEC_RESTRICT F2_crd, const double *SPARSEC_RESTRICT F_vals,
-    const int32_t *SPARSEC_RESTRICT G2_pos, const int32_t *SPARSEC_RESTRICT G2_crd,
-    const double *SPARSEC_RESTRICT G_vals, const int32_t *SPARSEC_RESTRICT H2_pos,
-    const int32_t *SPARSEC_RESTRICT H2_crd, const double *SPARSEC_RESTRICT H_vals,
-    int32_t *SPARSEC_RESTRICT S2_pos, int32_t *SPARSEC_RESTRICT S2_crd,
-    double *SPARSEC_RESTRICT S_vals, int64_t *SPARSEC_RESTRICT needs) {
+static __global__ void __launch_bounds__(1, 1024) add8_kernel(int64_t M, int64_t N,
+    int64_t S2_capacity, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
+    const double *SPARSEC_RESTRICT B_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
+    const int32_t *SPARSEC_RESTRICT C2_crd, const double *SPARSEC_RESTRICT C_vals,
+    const int32_t *SPARSEC_RESTRICT D2_pos, const int32_t *SPARSEC_RESTRICT D2_crd,
+    const double *SPARSEC_RESTRICT D_vals, const int32_t *SPARSEC_RESTRICT E2_pos,
+    const int32_t *SPARSEC_RESTRICT E2_crd, const double *SPARSEC_RESTRICT E_vals,
+    const int32_t *SPARSEC_RESTRICT F2_pos, const int32_t *SPARSEC_RESTRICT F2_crd,
+    const double *SPARSEC_RESTRICT F_vals, const int32_t *SPARSEC_RESTRICT G2_pos,
+    const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
+    const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
+    const double *SPARSEC_RESTRICT H_vals, int32_t *SPARSEC_RESTRICT S2_pos,
+    int32_t *SPARSEC_RESTRICT S2_crd, double *SPARSEC_RESTRICT S_vals,
+    int64_t *SPARSEC_RESTRICT needs) {
     needs[0] = 0;
     needs[1] = 0;
     int64_t pS2 = 0;

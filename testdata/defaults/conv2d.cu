@@ -10,7 +10,7 @@
  *   parallelize(s0_tile, GPUBlockY, NoRaces)
  *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
+static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
     int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
     const float *SPARSEC_RESTRICT weight_vals, float *SPARSEC_RESTRICT out_vals) {
     int64_t b = blockIdx.x;

@@ -10,7 +10,7 @@
  *   parallelize(s0_tile, GPUBlockY, NoRaces)
  *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64) gather_kernel(int64_t B,
+static __global__ void __launch_bounds__(64, 16) gather_kernel(int64_t B,
     const float *SPARSEC_RESTRICT X_vals, const int32_t *SPARSEC_RESTRICT I_vals,
     float *SPARSEC_RESTRICT Z_vals) {
     int64_t i = blockIdx.x;

@@ -11,7 +11,7 @@
  *   parallelize(s0_tile, GPUBlockY, NoRaces)
  *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64) mttkrp_kernel(int64_t J,
+static __global__ void __launch_bounds__(64, 16) mttkrp_kernel(int64_t J,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,

@@ -15,7 +15,7 @@
  *   parallelize(s0_own, GPUWarp, NoRaces)
  *   parallelize(s0_k1, GPUThread, Temporary)
  */
-static __global__ void __launch_bounds__(256) sddmm_kernel1(int64_t M,
+static __global__ void __launch_bounds__(256, 4) sddmm_kernel1(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT D2_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(256) sddmm_kernel1(int64_t M,
     }
 }
 
-static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
+static __global__ void __launch_bounds__(256, 4) sddmm_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *SPARSEC_RESTRICT D2_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(256) sddmm_kernel2(int64_t A2_count,
     }
 }
 
-static __global__ void __launch_bounds__(256) sddmm_kernel3(int64_t M, int64_t N, int64_t K,
+static __global__ void __launch_bounds__(256, 4) sddmm_kernel3(int64_t M, int64_t N, int64_t K,
     int64_t A2_count, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,

@@ -16,7 +16,7 @@
  *   parallelize(s1_tile, GPUBlockY, NoRaces)
  *   parallelize(s1_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64) sgemm_kernel1(int64_t K, float b,
+static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float b,
     float *SPARSEC_RESTRICT C_vals) {
     int64_t i = blockIdx.x;
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(K + 63, 64); s0_tile += 65535) {
@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(64) sgemm_kernel1(int64_t K, float b,
     }
 }
 
-static __global__ void __launch_bounds__(64) sgemm_kernel2(int64_t M, int64_t K, float a,
+static __global__ void __launch_bounds__(64, 16) sgemm_kernel2(int64_t M, int64_t K, float a,
     const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
     float *SPARSEC_RESTRICT C_vals) {
     int64_t i = blockIdx.x;

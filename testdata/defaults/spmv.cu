@@ -13,7 +13,7 @@
  *   parallelize(s0_warp, GPUWarp, NoRaces)
  *   parallelize(s0_thread, GPUThread, Temporary)
  */
-static __global__ void __launch_bounds__(256) spmv_kernel(int64_t M,
+static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals) {

@@ -8,7 +8,7 @@
  *   parallelize(s0_block, GPUBlock, NoRaces)
  *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(256) spmv_csr_kernel(int64_t R,
+static __global__ void __launch_bounds__(256, 4) spmv_csr_kernel(int64_t R,
     const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals) {

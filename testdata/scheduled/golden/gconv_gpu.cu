@@ -24,7 +24,7 @@
  *   parallelize(h2, GPUThreadY, NoRaces)
  *   parallelize(w2, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(256) gconv_kernel(int64_t N, int64_t G, int64_t C,
+static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t G, int64_t C,
     int64_t H, int64_t W, int64_t F, const float *SPARSEC_RESTRICT I_vals,
     const float *SPARSEC_RESTRICT W1_vals, const float *SPARSEC_RESTRICT M_vals,
     float *SPARSEC_RESTRICT O_vals) {

@@ -28,7 +28,7 @@
  *   parallelize(p1, GPUThread, NoRaces)
  *   parallelize(q1, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(128) MLP3_kernel(int64_t N, int64_t O, int64_t P,
+static __global__ void __launch_bounds__(128, 8) MLP3_kernel(int64_t N, int64_t O, int64_t P,
     int64_t Q, const float *SPARSEC_RESTRICT O1_vals, const float *SPARSEC_RESTRICT W2_vals,
     const float *SPARSEC_RESTRICT B2_vals, const float *SPARSEC_RESTRICT W3_vals,
     const float *SPARSEC_RESTRICT B3_vals, const float *SPARSEC_RESTRICT W4_vals,

@@ -18,7 +18,7 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(fpos1, GPUGroup(16), Segment)
  */
-static __global__ void __launch_bounds__(256) mttkrp_32_kernel1(int64_t block_count,
+static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel1(int64_t block_count,
     int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int64_t *SPARSEC_RESTRICT B2_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(256) mttkrp_32_kernel1(int64_t block_co
     }
 }
 
-static __global__ void __launch_bounds__(256) mttkrp_32_kernel2(int64_t block_count,
+static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel2(int64_t block_count,
     int64_t B1_count, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int64_t *SPARSEC_RESTRICT B2_starts, int64_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(256) mttkrp_32_kernel2(int64_t block_co
     }
 }
 
-static __global__ void __launch_bounds__(256) mttkrp_32_kernel3(int64_t B3_count,
+static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel3(int64_t B3_count,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,

@@ -17,7 +17,7 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(fpos1, GPUGroup(32), Segment)
  */
-static __global__ void __launch_bounds__(256) spmm_4_kernel1(int64_t M, int64_t block_count,
+static __global__ void __launch_bounds__(256, 4) spmm_4_kernel1(int64_t M, int64_t block_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(256) spmm_4_kernel1(int64_t M, int64_t 
     }
 }
 
-static __global__ void __launch_bounds__(256) spmm_4_kernel2(int64_t A2_count,
+static __global__ void __launch_bounds__(256, 4) spmm_4_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
     float *SPARSEC_RESTRICT C_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {

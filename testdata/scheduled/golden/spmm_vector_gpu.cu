@@ -13,7 +13,7 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(256) spmm_4_kernel(int64_t M,
+static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
     float *SPARSEC_RESTRICT C_vals) {

@@ -8,7 +8,7 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(128) spmv_csr_kernel(int64_t R,
+static __global__ void __launch_bounds__(128, 8) spmv_csr_kernel(int64_t R,
     const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals) {

@@ -11,7 +11,7 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1) spmv_ell_kernel1(int64_t R,
+static __global__ void __launch_bounds__(1, 1024) spmv_ell_kernel1(int64_t R,
     const int32_t *SPARSEC_RESTRICT len_vals, int64_t *SPARSEC_RESTRICT u) {
     u[0] = 0;
     int64_t most = INT64_MIN;
@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(1) spmv_ell_kernel1(int64_t R,
     u[0] = sparsec_max_int64(most, 0);
 }
 
-static __global__ void __launch_bounds__(128) spmv_ell_kernel2(int64_t R, int64_t K,
+static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel2(int64_t R, int64_t K,
     const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT u) {

@@ -18,7 +18,7 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(thread, GPUThread, Atomics)
  */
-static __global__ void __launch_bounds__(256) spmv_kernel1(int64_t M, int64_t block_count,
+static __global__ void __launch_bounds__(256, 4) spmv_kernel1(int64_t M, int64_t block_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(256) spmv_kernel1(int64_t M, int64_t bl
     }
 }
 
-static __global__ void __launch_bounds__(512) spmv_kernel2(int64_t A2_count,
+static __global__ void __launch_bounds__(512, 2) spmv_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {

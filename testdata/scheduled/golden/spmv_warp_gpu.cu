@@ -14,7 +14,7 @@
  *   parallelize(warp, GPUWarp, IgnoreRaces)
  *   parallelize(thread, GPUThread, Temporary)
  */
-static __global__ void __launch_bounds__(512) spmv_kernel(int64_t M,
+static __global__ void __launch_bounds__(512, 2) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
     double *SPARSEC_RESTRICT y_vals) {

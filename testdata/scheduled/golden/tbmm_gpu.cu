@@ -23,7 +23,7 @@
  *   parallelize(ty2, GPUThreadY, NoRaces)
  *   parallelize(k2, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(256) tbmm_kernel(int64_t B, int64_t N, int64_t M,
+static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t N, int64_t M,
     int64_t K, const float *SPARSEC_RESTRICT X_vals, const float *SPARSEC_RESTRICT Y_vals,
     float *SPARSEC_RESTRICT Z_vals) {
     for (int64_t b = blockIdx.z; b < B; b += 65535) {

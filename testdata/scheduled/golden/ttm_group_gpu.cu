@@ -15,7 +15,7 @@
  *   parallelize(warp, GPUWarp, NoRaces)
  *   parallelize(k1, GPUGroup(8), ParallelReduction)
  */
-static __global__ void __launch_bounds__(256) ttm_kernel1(const int32_t *SPARSEC_RESTRICT B1_pos,
+static __global__ void __launch_bounds__(256, 4) ttm_kernel1(const int32_t *SPARSEC_RESTRICT B1_pos,
     int32_t *SPARSEC_RESTRICT A1_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(256) ttm_kernel1(const int32_t *SPARSEC
     }
 }
 
-static __global__ void __launch_bounds__(256) ttm_kernel2(int64_t B1_count,
+static __global__ void __launch_bounds__(256, 4) ttm_kernel2(int64_t B1_count,
     const int32_t *SPARSEC_RESTRICT B1_crd, int32_t *SPARSEC_RESTRICT A1_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(256) ttm_kernel2(int64_t B1_count,
     }
 }
 
-static __global__ void __launch_bounds__(256) ttm_kernel3(int64_t B1_count,
+static __global__ void __launch_bounds__(256, 4) ttm_kernel3(int64_t B1_count,
     const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *SPARSEC_RESTRICT A2_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(256) ttm_kernel3(int64_t B1_count,
     }
 }
 
-static __global__ void __launch_bounds__(256) ttm_kernel4(int64_t B2_count,
+static __global__ void __launch_bounds__(256, 4) ttm_kernel4(int64_t B2_count,
     const int32_t *SPARSEC_RESTRICT B2_crd, int32_t *SPARSEC_RESTRICT A2_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(256) ttm_kernel4(int64_t B2_count,
     }
 }
 
-static __global__ void __launch_bounds__(128) ttm_kernel5(int64_t L,
+static __global__ void __launch_bounds__(128, 8) ttm_kernel5(int64_t L,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals) {
