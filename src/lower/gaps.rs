@@ -1,6 +1,7 @@
 //! Coordinates at which a sparse result may have no element: which loops try them all, and
 //! what that costs.
 
+use super::access::AccessId;
 use super::assemble::{Assembly, ResultCursor};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
@@ -67,14 +68,21 @@ impl Lowerer<'_> {
     /// Whether the element may have been reached without any operand: its sums run
     /// over sparse levels that may be empty, and without them nothing is stored.
     pub(super) fn may_be_vacuous(&self, stmt: &Stmt, scope: &Scope) -> bool {
-        let may_be_empty = |producer: &Stmt| self.walks_sparse(producer, scope);
+        let absent = |producer: &Stmt| self.walked_sparse(producer, scope);
         let mut any = false;
-        note_where(stmt, &mut |producer| any |= may_be_empty(producer));
-        any && self.without_reductions(stmt, &may_be_empty).is_none()
+        note_where(stmt, &mut |producer| {
+            any |= self.walks_sparse(producer, scope)
+        });
+        any && self.without_reductions(stmt, &absent).is_none()
     }
 
     /// Whether a loop of `stmt` walks a sparse level.
     pub(super) fn walks_sparse(&self, stmt: &Stmt, scope: &Scope) -> bool {
+        !self.walked_sparse(stmt, scope).is_empty()
+    }
+
+    /// The accesses of which loops of `stmt` walk a sparse level.
+    fn walked_sparse(&self, stmt: &Stmt, scope: &Scope) -> BTreeSet<AccessId> {
         let mut roots = Vec::new();
         collect_loops(stmt, &mut roots);
         let roots: Vec<VarId> = roots
@@ -84,7 +92,7 @@ impl Lowerer<'_> {
         self.table
             .in_stmt(self.graph, stmt, false)
             .into_iter()
-            .any(|id| {
+            .filter(|&id| {
                 let entry = self.table.get(id);
                 let format = &self.tensor(entry.access.tensor).format;
                 (self.cursor(scope, id).level..format.order()).any(|level| {
@@ -104,6 +112,7 @@ impl Lowerer<'_> {
                     !format.levels[level].is_full() && on_loop
                 })
             })
+            .collect()
     }
 
     /// A level that appends is visited at every coordinate only because an operand

@@ -129,28 +129,29 @@ impl Lowerer<'_> {
         }))
     }
 
-    /// The statement as it is when every reduction that may be empty is.
+    /// The statement as it is when every reduction that may be empty is: `absent` gives the
+    /// operands that a producer may be without.
     pub(super) fn without_reductions(
         &self,
         stmt: &Stmt,
-        may_be_empty: &dyn Fn(&Stmt) -> bool,
+        absent: &dyn Fn(&Stmt) -> BTreeSet<AccessId>,
     ) -> Option<Stmt> {
         match stmt {
             Stmt::Assign(_) => Some(stmt.clone()),
             Stmt::Forall { var, tag, body } => Some(Stmt::Forall {
                 var: *var,
                 tag: tag.clone(),
-                body: Box::new(self.without_reductions(body, may_be_empty)?),
+                body: Box::new(self.without_reductions(body, absent)?),
             }),
             Stmt::Within { var, skipped, body } => Some(Stmt::Within {
                 var: *var,
                 skipped: *skipped,
-                body: Box::new(self.without_reductions(body, may_be_empty)?),
+                body: Box::new(self.without_reductions(body, absent)?),
             }),
             Stmt::Sequence(stmts) => {
                 let left: Vec<Stmt> = stmts
                     .iter()
-                    .filter_map(|s| self.without_reductions(s, may_be_empty))
+                    .filter_map(|s| self.without_reductions(s, absent))
                     .collect();
                 (!left.is_empty()).then_some(Stmt::Sequence(left))
             }
@@ -160,8 +161,15 @@ impl Lowerer<'_> {
                 temp,
                 init,
             } => {
-                let consumer = self.without_reductions(consumer, may_be_empty)?;
-                if !may_be_empty(producer) {
+                let consumer = self.without_reductions(consumer, absent)?;
+                let absent = absent(producer);
+                // Without its operands it may still set the workspace: to a fill value.
+                let left = match absent.is_empty() {
+                    true => Some((**producer).clone()),
+                    false => self.simplify(producer, &absent, &mut BTreeSet::new()),
+                };
+                let constant = left.as_ref().and_then(|left| constant_of(left, *temp));
+                if left.is_some() && constant.is_none() {
                     return Some(Stmt::Where {
                         consumer: Box::new(consumer),
                         producer: producer.clone(),
@@ -169,9 +177,10 @@ impl Lowerer<'_> {
                         init: *init,
                     });
                 }
-                let neutral = match init {
-                    Some(op) => op.neutral(self.tensor(*temp).ty),
-                    None => self.tensor(*temp).fill,
+                let neutral = match (constant, init) {
+                    (Some(value), _) => value,
+                    (None, Some(op)) => op.neutral(self.tensor(*temp).ty),
+                    (None, None) => self.tensor(*temp).fill,
                 };
                 let fill = |access: &Access| (access.tensor == *temp).then_some(neutral);
                 self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
