@@ -189,6 +189,7 @@ fn table(effect: &Effect, folder: &Path) {
         single: false,
         sized: false,
         ours,
+        unscheduled: "",
         operands: effect.operands,
         result: effect.result,
         target: 0.0,

@@ -25,7 +25,8 @@ const ROUNDS: usize = 15;
 type Ours = unsafe extern "C" fn(*const i64, *const *mut c_void, *mut *mut c_void);
 type Measure = unsafe extern "C" fn(
     *const c_char,
-    Ours,
+    *const Ours,
+    i32,
     *const i64,
     *const *mut c_void,
     *mut c_void,
@@ -77,6 +78,8 @@ impl Peers {
             "-std=c++17",
             "-O3",
             "-march=native",
+            // gcc 12 makes gathers of what this does to a plain loop over rows of a matrix.
+            "-fno-loop-unroll-and-jam",
             "-fopenmp",
             "-shared",
             "-fPIC",
@@ -123,22 +126,23 @@ impl Peers {
     }
 }
 
-/// The fastest peer's time over ours.
-fn ratio(times: &[f64]) -> f64 {
-    let best = times[1..].iter().copied().fold(f64::INFINITY, f64::min);
+/// The fastest peer's time over ours, the first of so many.
+fn ratio(times: &[f64], mine: usize) -> f64 {
+    let best = times[mine..].iter().copied().fold(f64::INFINITY, f64::min);
     best / times[0]
 }
 
 fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
     let names = peers.names(operation.key);
     println!(
-        "| {} | stored | sparsec ms | {} ms | best peer / sparsec | bound / sparsec |",
+        "| {} | stored | sparsec ms | no schedule ms | {} ms | best peer / sparsec | bound / sparsec |",
         operation.name,
         names.join(" ms | ")
     );
-    println!("|---|{}", "---:|".repeat(names.len() + 4));
+    println!("|---|{}", "---:|".repeat(names.len() + 5));
+    // The last is what one gets without asking for anything.
     let compile_all = |shape: Option<&Shape>| -> Vec<libloading::Library> {
-        let schedules = operation.schedules.iter();
+        let schedules = operation.schedules.iter().chain(&["default"]);
         schedules.map(|s| compile(operation, s, shape)).collect()
     };
     let shared = if operation.sized {
@@ -155,21 +159,23 @@ fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
         let shape = bench.shape.clone();
         let own = operation.sized.then(|| compile_all(Some(&shape)));
         let kernels = own.as_ref().unwrap_or(&shared);
-        let mut measure =
-            |kernel| bench.measure(operation, kernel, peers, names.len() + 1, threads);
+        let (default, scheduled) = kernels.split_last().unwrap();
+        let mut measure = |ours: &[&libloading::Library]| {
+            bench.measure(operation, ours, peers, names.len() + ours.len(), threads)
+        };
         let chosen = match operation.choose {
             Choice::First => 0,
             Choice::Rule(rule) => rule(&shape),
             Choice::Fastest => {
                 // Against the peers of the same run: times of different runs do not compare.
-                let before: Vec<f64> = kernels.iter().map(|k| ratio(&measure(k))).collect();
+                let before: Vec<f64> = scheduled.iter().map(|k| ratio(&measure(&[k]), 1)).collect();
                 let order = |&a: &usize, &b: &usize| before[a].total_cmp(&before[b]);
                 eprintln!("{input}: {before:.2?}");
-                (0..kernels.len()).max_by(order).unwrap()
+                (0..scheduled.len()).max_by(order).unwrap()
             }
         };
-        let times = measure(&kernels[chosen]);
-        let ratio_here = ratio(&times);
+        let times = measure(&[&scheduled[chosen], default]);
+        let ratio_here = ratio(&times, 2);
         let bound = bench.bytes as f64 / peers.bandwidth(bench.bytes, threads);
         product *= ratio_here;
         count += 1;
@@ -189,7 +195,7 @@ fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
     println!(
         "| **geometric mean** (target {}) | {}| **{:.2}** | |\n",
         operation.target,
-        "| ".repeat(names.len() + 2),
+        "| ".repeat(names.len() + 3),
         product.powf(1.0 / f64::from(count))
     );
     if !operation.rule.is_empty() {
@@ -216,10 +222,13 @@ fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libl
     let mut sources = Sources::default();
     let mut request = Request::new(Source::File(program));
     request.schedule = match schedule {
+        "default" => ScheduleChoice::Default,
         "none" => ScheduleChoice::None,
         _ => ScheduleChoice::Named(format!("schedules/{schedule}.sched")),
     };
-    request.defines.clone_from(&operation.defines);
+    if !matches!(schedule, "default" | "none") {
+        request.defines.clone_from(&operation.defines);
+    }
     let compiled = match driver::compile(&request, &mut sources) {
         Ok(compiled) => compiled,
         Err(failure) => panic!("{failure:?}"),
@@ -233,7 +242,11 @@ fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libl
     }
     let wrapper = format!(
         "#include \"ours.h\"\nvoid ours(const int64_t *d, void *const *a, void **out) {{\n    {};\n}}\n",
-        operation.ours
+        if schedule == "default" && !operation.unscheduled.is_empty() {
+            operation.unscheduled
+        } else {
+            operation.ours
+        }
     );
     std::fs::write(folder.join("wrapper.c"), wrapper).unwrap();
     let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w";
@@ -359,7 +372,7 @@ impl Bench {
     fn measure(
         &mut self,
         operation: &Operation,
-        ours: &libloading::Library,
+        ours: &[&libloading::Library],
         peers: &Peers,
         contestants: usize,
         threads: i32,
@@ -371,10 +384,13 @@ impl Bench {
         // SAFETY: the signatures of our own text.
         let worst = unsafe {
             let measure = peers.library.get::<Measure>(b"measure").unwrap();
-            let kernel = ours.get::<Ours>(b"ours").unwrap();
+            let kernels: Vec<Ours> = (ours.iter())
+                .map(|library| *library.get::<Ours>(b"ours").unwrap())
+                .collect();
             measure(
                 key.as_ptr(),
-                *kernel,
+                kernels.as_ptr(),
+                i32::try_from(kernels.len()).unwrap(),
                 self.extents.as_ptr(),
                 args.as_ptr(),
                 aligned(&mut self.result),

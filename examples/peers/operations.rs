@@ -75,6 +75,8 @@ pub struct Operation {
     /// a library that generates code for each shape has them.
     pub sized: bool,
     pub ours: &'static str,
+    /// How the kernel without a schedule is called, where its parameters are others.
+    pub unscheduled: &'static str,
     /// How many elements the dense operands and the result have.
     pub operands: fn(&Shape) -> Vec<i64>,
     pub result: fn(&Shape) -> i64,
@@ -105,6 +107,7 @@ pub fn operations() -> Vec<Operation> {
         single: false,
         sized: false,
         ours: "spmm_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], *out)",
+        unscheduled: "",
         operands: |s| vec![s.extents[1] * s.extents[2]],
         result: |s| s.extents[0] * s.extents[2],
         target,
@@ -126,6 +129,7 @@ pub fn operations() -> Vec<Operation> {
     sparsec_release(pos); sparsec_release(crd); sparsec_release(v);
     sddmm_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], &pos, &crd, &v);
     *out = v",
+        unscheduled: "",
         operands: |s| vec![s.extents[0] * s.extents[2], s.extents[1] * s.extents[2]],
         result: |s| s.stored,
         target: 1.15,
@@ -145,6 +149,7 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "spmv_raw(d[0], d[1], a[0], a[1], a[2], a[3], *out)",
+            unscheduled: "",
             operands: |s| vec![s.extents[1]],
             result: |s| s.extents[0],
             target: 0.95,
@@ -168,6 +173,7 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "mttkrp3_raw(d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], *out)",
+            unscheduled: "",
             operands: |s| vec![s.extents[1] * s.extents[3], s.extents[2] * s.extents[3]],
             result: |s| s.extents[0] * s.extents[3],
             target: 1.5,
@@ -186,6 +192,7 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "mttkrp4_raw(d[0], d[1], d[2], d[3], d[4], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], *out)",
+            unscheduled: "",
             operands: |s| (1..4).map(|k| s.extents[k] * s.extents[4]).collect(),
             result: |s| s.extents[0] * s.extents[4],
             target: 1.5,
@@ -204,6 +211,10 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0, 0, 0, 0, *out)",
+            unscheduled: "static int32_t *p1, *c1, *p2, *c2; static double *v;
+    sparsec_release(p1); sparsec_release(c1); sparsec_release(p2); sparsec_release(c2); sparsec_release(v);
+    ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
+    *out = v",
             operands: |s| vec![s.extents[2]],
             result: |s| s.positions[1],
             target: 0.9,
@@ -225,6 +236,7 @@ pub fn operations() -> Vec<Operation> {
     sparsec_release(p1); sparsec_release(c1); sparsec_release(p2); sparsec_release(c2); sparsec_release(v);
     ttm_raw(d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
     *out = v",
+            unscheduled: "",
             operands: |s| vec![s.extents[2] * s.extents[3]],
             result: |s| s.positions[1] * s.extents[3],
             target: 1.15,
@@ -243,6 +255,7 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "gemm_raw(d[0], d[1], d[2], a[0], a[1], *out)",
+            unscheduled: "",
             operands: |s| vec![s.extents[0] * s.extents[1], s.extents[1] * s.extents[2]],
             result: |s| s.extents[0] * s.extents[2],
             target: 0.7,
@@ -262,6 +275,7 @@ pub fn operations() -> Vec<Operation> {
             single: true,
             sized: true,
             ours: "conv2d_raw(a[0], a[1], *out)",
+            unscheduled: "",
             operands: |s| {
                 let e = &s.extents;
                 vec![

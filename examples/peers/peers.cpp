@@ -341,12 +341,14 @@ extern "C" const char *peer_name(const char *op, int k) {
     return k < (int)list.size() ? list[k]->name : "";
 }
 
+using Ours = void(const int64_t *, void *const *, void **);
+
 // Runs `ours` and every peer in turn, `rounds` times after two for warming up; times are
 // written contestant by contestant. Returns the largest relative difference of results in
 // double precision (of conv2d, in another layout, none is compared).
-extern "C" double measure(const char *op, void (*ours)(const int64_t *, void *const *, void **),
-                          const int64_t *d, void *const *a, void *out, int64_t n, int rounds,
-                          int threads, double *times) {
+extern "C" double measure(const char *op, Ours *const *ours, int mine, const int64_t *d,
+                          void *const *a, void *out, int64_t n, int rounds, int threads,
+                          double *times) {
     // Results of a kernel's own stay in memory that is mapped already, as those of peers do.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -358,13 +360,13 @@ extern "C" double measure(const char *op, void (*ours)(const int64_t *, void *co
     std::vector<double> want(n);
     for (const Peer *peer : list) peer->prepare(c);
     for (int r = -2; r < rounds; r++)
-        for (size_t turn = 0; turn <= list.size(); turn++) {
+        for (size_t turn = 0; turn < mine + list.size(); turn++) {
             // Each follows another in turn: what ran before leaves the caches warm or cold.
-            size_t k = r < 0 ? turn : (turn + r) % (list.size() + 1);
+            size_t k = r < 0 ? turn : (turn + r) % (mine + list.size());
             void *made = out;
             double t = now();
-            if (k == 0) ours(d, a, &made);
-            else list[k - 1]->run(c);
+            if (k < (size_t)mine) ours[k](d, a, &made);
+            else list[k - mine]->run(c);
             t = now() - t;
             if (r >= 0) times[k * rounds + r] = t;
             if (r != -2 || !compared) continue;

@@ -52,10 +52,15 @@ impl Printer<'_> {
             let head = self.enter(tag, *var, (&lo, &hi, &next));
             self.line(&head);
         }
-        if tag.reversed {
-            self.indent += 1;
-            self.line("SPARSEC_IN_ORDER();");
-            self.indent -= 1;
+        for (marked, mark) in [
+            (tag.reversed, "SPARSEC_IN_ORDER();"),
+            (tag.no_jam, "SPARSEC_NO_JAM();"),
+        ] {
+            if marked {
+                self.indent += 1;
+                self.line(mark);
+                self.indent -= 1;
+            }
         }
         self.block(body);
         self.lanes = before;

@@ -325,6 +325,8 @@ pub struct LoopTag {
     pub unroll: Option<u32>,
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
+    /// A compiler that runs several iterations at once spoils it; see [`super::jammed`].
+    pub no_jam: bool,
     /// The user answers for races of its iterations (`IgnoreRaces`).
     pub races_ignored: bool,
 }

@@ -7,6 +7,7 @@ pub mod device;
 pub mod effects;
 pub mod interface;
 pub mod ir;
+pub mod jammed;
 pub mod lanes;
 pub mod linear;
 pub mod operands;
@@ -21,6 +22,7 @@ pub mod verify;
 pub mod visit;
 pub mod widen;
 
+pub use jammed::mark_jammed;
 pub use reversed::mark_reversed;
 pub use simplify::{divide_plainly, simplify};
 pub use tiles::split_full_tiles;

@@ -29,6 +29,11 @@ const REVERSED: Pass = Pass {
     name: "reversed",
     run: |kernel| Ok(super::mark_reversed(kernel)),
 };
+/// Behind `widen`, too: what it unrolls is out of reach.
+const JAMMED: Pass = Pass {
+    name: "jammed",
+    run: |kernel| Ok(super::mark_jammed(kernel)),
+};
 const DEVICE: Pass = Pass {
     name: "device",
     run: device::place,
@@ -40,13 +45,13 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 6] = [SIMPLIFY, TILES, WIDEN, REVERSED, DEVICE, DIVIDE];
+pub const ALL: [Pass; 7] = [SIMPLIFY, TILES, WIDEN, REVERSED, JAMMED, DEVICE, DIVIDE];
 
 /// The passes between lowering and emitting.
 #[must_use]
 pub fn of(target: Target) -> &'static [Pass] {
     match target {
-        Target::C => &[TILES, WIDEN, REVERSED, DIVIDE],
+        Target::C => &[TILES, WIDEN, REVERSED, JAMMED, DIVIDE],
         Target::Cuda => &[TILES, DEVICE, DIVIDE],
     }
 }

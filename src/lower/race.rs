@@ -251,6 +251,7 @@ impl Lowerer<'_> {
             run,
             unroll: tag.unroll,
             reversed: false,
+            no_jam: false,
             races_ignored: (tag.parallel.as_ref()).is_some_and(|p| p.race == Race::IgnoreRaces),
         }
     }

@@ -29,6 +29,9 @@ impl Writer<'_> {
         if tag.reversed {
             text += " reversed";
         }
+        if tag.no_jam {
+            text += " no_jam";
+        }
         for (op, var) in tag.reductions() {
             let op = words::word(&words::REDUCTIONS, op);
             text += &format!(" reduce({op} {})", self.var(*var));
@@ -59,6 +62,7 @@ impl Reader {
         }
         tag.races_ignored = self.word("races_ignored");
         tag.reversed = self.word("reversed");
+        tag.no_jam = self.word("no_jam");
         while self.word("reduce") {
             self.expect_mark("(")?;
             let reduction = (self.reduction()?, self.var()?);

@@ -64,6 +64,14 @@ typedef double _Complex sparsec_complex128;
 #define SPARSEC_IN_ORDER() ((void)0)
 #endif
 
+/* Begins the body of a loop whose iterations gcc's unroll-and-jam would run two at a time, moving
+ * the loads of coordinates into the loop inside, which becomes gathers. It costs nothing. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define SPARSEC_NO_JAM() __asm__ volatile("")
+#else
+#define SPARSEC_NO_JAM() ((void)0)
+#endif
+
 /* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define SPARSEC_VECTOR(T, n) \

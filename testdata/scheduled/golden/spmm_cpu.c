@@ -50,6 +50,7 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
                     tile_vals3[k1] = 0.0;
                 }
                 for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    SPARSEC_NO_JAM();
                     int64_t j = A2_crd[pA2];
                     for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
                         int64_t k = k0 * 32 + k1;

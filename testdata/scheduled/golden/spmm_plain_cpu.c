@@ -16,6 +16,7 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
             C_vals[i * K + k] = 0.0;
         }
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            SPARSEC_NO_JAM();
             int64_t j = A2_crd[pA2];
             for (int64_t k = 0; k < K; k++) {
                 C_vals[i * K + k] += A_vals[pA2] * B_vals[j * K + k];

@@ -83,6 +83,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                         tile_vals3[l1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
+                        SPARSEC_NO_JAM();
                         int64_t k = B3_crd[pB3];
                         for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                             int64_t l = l0 * 32 + l1;

@@ -1,0 +1,95 @@
+//! Loops around loops that gcc's unroll-and-jam spoils.
+//!
+//! In `for p: j = crd[p]; for k: C[i * K + k] += A[p] * B[j * K + k]` every p comes to the same
+//! elements of C, so gcc (11 to 14, at `-O3`) runs several p at once to load and store them once.
+//! It moves what stood before the inner loop into it, `crd[p + 1]` too, and no longer knows that
+//! this is the same for all k: rows of B that were vectors become gathers, twice as slow as the
+//! loop as it stands. Such loops are marked: the runtime header keeps gcc from doing so. Where
+//! arithmetic says which row it is, as in a product of dense matrices, gcc is left to it.
+
+use super::device::{Definitions, definitions, inlined};
+use super::ir::{Expr, ExprKind, Kernel, Stmt, VarId};
+use super::visit;
+use std::collections::BTreeSet;
+
+/// Marks serial and shared loops whose only inner loop comes back to the same elements in each
+/// iteration and reads others where data say.
+#[must_use]
+pub fn mark_jammed(mut kernel: Kernel) -> Kernel {
+    let known = definitions(&kernel.body, &|v| kernel.var(v).mutable);
+    let mut body = std::mem::take(&mut kernel.body);
+    list(&known, &mut body);
+    kernel.body = body;
+    kernel
+}
+
+fn list(known: &Definitions, body: &mut [Stmt]) {
+    for stmt in body {
+        if let Stmt::For { var, tag, body, .. } = stmt {
+            tag.no_jam = !tag.is_vector() && is_spoiled(*var, body, known);
+        }
+        for inner in visit::bodies_mut(stmt) {
+            list(known, inner);
+        }
+    }
+}
+
+/// Whether a loop over `outer` with this body is spoiled.
+fn is_spoiled(outer: VarId, body: &[Stmt], known: &Definitions) -> bool {
+    let Some((inner, [lo, hi], statements)) = only_loop(body) else {
+        return false;
+    };
+    // What differs from one iteration to the next.
+    let mut own = visit::changed(body);
+    own.insert(outer);
+    let fixed = |e: &Expr| !names(&inlined(e, known), &own);
+    let returns = |s: &Stmt| matches!(s, Stmt::Store { index, atomic: false, .. } if fixed(index));
+    if !(fixed(lo) && fixed(hi) && statements.iter().any(returns)) {
+        return false;
+    }
+    let mut found = false;
+    visit::stmts(statements, &mut |stmt| {
+        visit::own_exprs(stmt, &mut |e| {
+            found |= inlined(e, known).any(|node| is_told(node, inner, &own));
+        });
+    });
+    found
+}
+
+/// Variable, ends and body of the loop that stands in `body`, if it is the only one there, at any
+/// depth.
+fn only_loop(body: &[Stmt]) -> Option<(VarId, [&Expr; 2], &[Stmt])> {
+    let mut loops = 0;
+    visit::stmts(body, &mut |s| {
+        loops += usize::from(matches!(s, Stmt::For { .. } | Stmt::While { .. }));
+    });
+    let mut at_hand = body.iter().filter_map(|s| match s {
+        // What is unrolled is no loop by then.
+        Stmt::For {
+            var,
+            lo,
+            hi,
+            tag,
+            body,
+            ..
+        } if tag.unroll.is_none() => Some((*var, [lo, hi], body.as_slice())),
+        _ => None,
+    });
+    at_hand.next().filter(|_| loops == 1)
+}
+
+/// Whether it loads an element of which the subscript depends on what the loop around, whose
+/// variables are `own`, loads before it comes to the inner one.
+fn is_told(node: &Expr, inner: VarId, own: &BTreeSet<VarId>) -> bool {
+    let ExprKind::Load { index, .. } = &node.kind else {
+        return false;
+    };
+    index.any(|part| match &part.kind {
+        ExprKind::Load { index: at, .. } => names(at, own) && !names(at, &BTreeSet::from([inner])),
+        _ => false,
+    })
+}
+
+fn names(e: &Expr, vars: &BTreeSet<VarId>) -> bool {
+    e.any(|node| matches!(node.kind, ExprKind::Var(v) if vars.contains(&v)))
+}
