@@ -313,6 +313,7 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
     let room = usize::try_from(stored).unwrap_or(0);
     let mut values = Column::new(banner.field, room);
     let (mut is, mut js) = (Vec::with_capacity(room), Vec::with_capacity(room));
+    scan.skip_lines(b'%');
     // Columns without rows hold nothing, however many are announced.
     for j in 0..if rows == 0 { 0 } else { cols } {
         let first = match banner.symmetry {
@@ -323,6 +324,7 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
         for i in first..rows {
             while scan.line_done() && !scan.at_end() {
                 scan.next_line();
+                scan.skip_lines(b'%');
             }
             if scan.at_end() {
                 return Err(scan.error(format!("{stored} values announced, {} present", is.len())));

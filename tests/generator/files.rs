@@ -2,6 +2,8 @@
 
 use crate::maker::Maker;
 use crate::program::{Call, File, Param, Program};
+use sparsec::diagnostic::{Diagnostic, Sources};
+use sparsec::{program, syntax};
 
 const VARIABLES: [&str; 5] = ["i", "j", "k", "l", "m"];
 
@@ -10,7 +12,7 @@ impl Maker {
     pub fn file(&mut self) -> File {
         let count = 1 + self.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4]);
         self.variables = VARIABLES[..count].iter().map(ToString::to_string).collect();
-        let sizes = self.sizes();
+        self.sizes = self.sizes();
         let mut names = vec!["f"];
         if self.chance(15) {
             let more = 1 + self.below(2);
@@ -25,10 +27,51 @@ impl Maker {
             let function = self.program(name, &functions);
             functions.push(function);
         }
-        File {
+        let mut file = File {
             functions,
-            sizes,
+            sizes: self.sizes.clone(),
             cuda: self.cuda,
+        };
+        if self.chance(10) {
+            self.rename(&mut file);
+        }
+        if self.chance(60) {
+            self.fill_results(&mut file);
+        }
+        file
+    }
+
+    /// Gives sparse results the fill values that the compiler says they need.
+    fn fill_results(&mut self, file: &mut File) {
+        // Of a function, one result after another.
+        for _ in 0..2 * file.functions.len() {
+            let mut sources = Sources::default();
+            let text = file.text();
+            let id = sources.add("case.tc", &text);
+            let Ok(ast) = syntax::parse(id, &text) else {
+                return;
+            };
+            let resolved = program::resolve(&[ast], &program::Options::default());
+            let Err(errors) = resolved else {
+                return;
+            };
+            let wanted = |d: &Diagnostic| {
+                let rest = (d.code.id == "E0311").then_some(d.message.as_str())?;
+                let name = rest.split('`').nth(1)?.to_string();
+                let value = rest.split("have to be ").nth(1)?.split(',').next()?;
+                Some((name, value.to_string()))
+            };
+            let found: Vec<(String, String)> = errors.iter().filter_map(wanted).collect();
+            let functions = file.functions.iter_mut();
+            let mut formats = functions.flat_map(|f| &mut f.formats);
+            let Some((format, value)) = formats.find_map(|(name, format)| {
+                let (_, value) = found.iter().find(|(of, _)| of == name)?;
+                (format.fill.as_ref() != Some(value)).then_some((format, value))
+            }) else {
+                return;
+            };
+            format.fill = Some(value.clone());
+            self.note("filled result");
         }
     }
 

@@ -7,8 +7,14 @@
 //! batch. A failure is shrunk and written to `target/generator/`, ready for
 //! `testdata/corpus`.
 
+mod datafile;
+mod drawn_files;
+mod expressions;
 mod files;
 mod maker;
+mod names;
+mod numpy;
+mod operands;
 mod program;
 mod scheduler;
 mod shrink;
@@ -48,25 +54,29 @@ enum Outcome {
     Ready(Vec<Case>),
     /// The code of the refusal.
     Refused(String),
-    /// The compiler panicked.
-    Broken,
+    /// The compiler panicked, or data are not read as they were written.
+    Broken(String),
 }
 
-fn prepare(file: &File, path: &Path) -> Outcome {
+fn prepare(file: &File, path: &Path, prefix: &str) -> Outcome {
     std::fs::write(path, file.text()).unwrap();
+    if let Err(reason) = file.write_data(prefix) {
+        return Outcome::Broken(reason);
+    }
     let run = parse(&file.args(&path.display().to_string()));
     let compiled = std::panic::catch_unwind(|| compile(&run));
     let Ok(compiled) = compiled else {
-        return Outcome::Broken;
+        return Outcome::Broken("the compiler panics".to_string());
     };
     match compiled {
         Ok(compiled) => {
-            let cases = file.functions.iter().enumerate();
+            let cases = 0..file.functions.len();
             Outcome::Ready(
                 cases
-                    .map(|(at, function)| Case {
+                    .map(|at| Case {
                         function: at,
-                        runs: vec![function.bindings()],
+                        own_name: file.functions[at].name != "f",
+                        runs: vec![file.bindings(at, prefix)],
                         ..Case::new(file.text(), compiled.clone())
                     })
                     .collect(),
@@ -93,16 +103,17 @@ fn real_failure(reason: &str) -> bool {
 
 /// Compiles a file and runs its functions, in processes of their own, which may crash.
 fn fails(file: &File, path: &Path) -> Option<String> {
-    match prepare(file, path) {
+    let prefix = path.with_extension("data").display().to_string();
+    match prepare(file, path, &prefix) {
         Outcome::Ready(_) => {}
         Outcome::Refused(_) => return None,
-        Outcome::Broken => return Some("the compiler panics".to_string()),
+        Outcome::Broken(reason) => return Some(reason),
     }
     let sparsec = || Command::new(env!("CARGO_BIN_EXE_sparsec"));
     for at in 0..file.functions.len() {
         let output = sparsec()
             .arg("run")
-            .args(file.run_args(at, &path.display().to_string()))
+            .args(file.run_args(at, &path.display().to_string(), &prefix))
             .arg("--verify")
             .env("SPARSEC_CFLAGS", flags(0))
             .env("MALLOC_PERTURB_", "165")
@@ -148,12 +159,14 @@ fn report(seed: u64, drawn: &File, folder: &Path, batch: &str) -> ! {
     let shrunk = shrink::shrink(drawn, |f| fails(f, &folder.join("shrink.tc")));
     let (small, reason) =
         shrunk.unwrap_or_else(|| (drawn.clone(), format!("only in its batch: {batch}")));
-    let text = small.corpus_file();
+    let prefix = format!("target/generator/failure{seed}_");
+    let text = small.corpus_file(&prefix);
+    let _ = small.write_data(&root().join(&prefix).display().to_string());
     std::fs::write(&file, &text).unwrap();
     panic!(
         "seed {seed}: {reason}\n\n{text}\nwritten to {}; drawn as\n{}",
         file.display(),
-        drawn.corpus_file()
+        drawn.corpus_file("drawn")
     );
 }
 
@@ -252,7 +265,10 @@ fn write_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     for n in 0..cases {
         let mut file = draw(&mut maker, &mut rates);
         let write = |name: String, file: &File| {
-            std::fs::write(folder.join(name), file.corpus_file()).unwrap();
+            let prefix = format!("{}_", folder.join(&name).with_extension("").display());
+            let written = file.write_data(&prefix);
+            assert_eq!(written, Ok(()), "{name}");
+            std::fs::write(folder.join(name), file.corpus_file(&prefix)).unwrap();
         };
         write(format!("case{n:05}.tc"), &file);
         if let Some((at, schedule)) = maker.refused.take() {
@@ -268,6 +284,7 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     let mut maker = Maker::new(seed, cuda);
     let mut rates = Rates::default();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let data = folder.join("data");
     let (mut ran, mut several, mut bad_data, mut done) = (0, 0, 0, 0);
     let cycle = [0, 1, 2].map(flags);
     for flags in cycle.iter().cycle() {
@@ -281,16 +298,20 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
         let mut files = Vec::new();
         let mut batch = Vec::new();
         std::fs::write(folder.join("batch"), done.to_string()).unwrap();
+        // Files of the last batch go.
+        let _ = std::fs::remove_dir_all(&data);
+        std::fs::create_dir_all(&data).unwrap();
         while batch.len() + MOST_FUNCTIONS <= BATCH && done < cases {
             done += 1;
             let file = draw(&mut maker, &mut rates);
-            match prepare(&file, &folder.join("case.tc")) {
+            let prefix = format!("{}/{done}_", data.display());
+            match prepare(&file, &folder.join("case.tc"), &prefix) {
                 Outcome::Ready(cases) => {
                     several += usize::from(cases.len() > 1);
                     batch.extend(cases);
                     files.push(file);
                 }
-                Outcome::Broken => report(seed, &file, folder, "the compiler panics"),
+                Outcome::Broken(reason) => report(seed, &file, folder, &reason),
                 Outcome::Refused(code) => *refused.entry(code).or_default() += 1,
             }
         }
@@ -298,9 +319,9 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
         if done <= from {
             continue;
         }
-        let (wrong, data): (Vec<_>, Vec<_>) =
+        let (wrong, refused_data): (Vec<_>, Vec<_>) =
             run_all(&batch).into_iter().partition(|r| real_failure(r));
-        bad_data += data.len();
+        bad_data += refused_data.len();
         if wrong.is_empty() {
             continue;
         }
@@ -326,6 +347,7 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     );
     let (tried, taken) = rates.total();
     println!("{taken} of {tried} commands taken: {}", rates.text());
+    println!("of the rarer kinds: {:?}", maker.drawn);
     assert!(
         good * 2 > usize::try_from(cases).unwrap(),
         "most programs are refused"

@@ -1,16 +1,40 @@
 //! Draws random functions.
 
+use crate::operands::MIXED;
 use crate::program::{Call, Expr, Format, Param, Program, Stmt};
 use sparsec::data::generate::Random;
+use std::collections::BTreeMap;
 
-/// Extents of dimensions that an affine or gathered subscript reads: large enough for
-/// whole numbers of `uint8` data (0 to 9) and for `2 * i + j + 2` with i, j below 8.
-const WIDE: u64 = 24;
+/// The type of most parameters of a program, the more frequent the more often it stands here.
+const TYPES: [&str; 17] = [
+    "double",
+    "double",
+    "double",
+    "double",
+    "double",
+    "float",
+    "float",
+    "int",
+    "int",
+    "int64",
+    "uint8",
+    "int16",
+    "complex128",
+    "complex64",
+    "half",
+    "bfloat16",
+    "bool",
+];
 
 pub struct Maker {
     random: Random,
     /// The element type of most parameters of the program at hand.
-    ty: &'static str,
+    pub(crate) ty: &'static str,
+    /// Most parameters have types of their own.
+    pub(crate) mixed: bool,
+    /// The fill value of a statement over the tropical semiring.
+    pub(crate) tropical: Option<&'static str>,
+    pub(crate) sizes: Vec<(String, u64)>,
     pub(crate) variables: Vec<String>,
     pub(crate) params: Vec<Param>,
     /// Targets so far: name, subscripts.
@@ -19,6 +43,8 @@ pub struct Maker {
     pub(crate) cuda: bool,
     /// The last schedule that was refused, of which function of its file.
     pub refused: Option<(usize, Vec<String>)>,
+    /// How often each of the rarer kinds was drawn.
+    pub drawn: BTreeMap<&'static str, usize>,
 }
 
 impl Maker {
@@ -26,12 +52,20 @@ impl Maker {
         Maker {
             random: Random::new(seed),
             ty: "double",
+            mixed: false,
+            tropical: None,
+            sizes: Vec::new(),
             variables: Vec::new(),
             params: Vec::new(),
             computed: Vec::new(),
             cuda,
             refused: None,
+            drawn: BTreeMap::new(),
         }
+    }
+
+    pub(crate) fn note(&mut self, kind: &'static str) {
+        *self.drawn.entry(kind).or_default() += 1;
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
@@ -57,7 +91,7 @@ impl Maker {
     }
 
     /// Whether two expressions are of whole numbers for sure.
-    fn whole(&self, a: &Expr, b: &Expr) -> bool {
+    pub(crate) fn whole(&self, a: &Expr, b: &Expr) -> bool {
         let whole = |ty: &str| ty.contains("int");
         let cast = |e: &Expr| e.to_string().contains("double");
         whole(self.ty)
@@ -67,31 +101,17 @@ impl Maker {
             && !cast(b)
     }
 
-    fn float(&self) -> bool {
+    pub(crate) fn float(&self) -> bool {
         matches!(self.ty, "double" | "float" | "half" | "bfloat16")
     }
 
     /// A function, which may call `others`.
     pub(crate) fn program(&mut self, name: &str, others: &[Program]) -> Program {
-        self.ty = self.pick(&[
-            "double",
-            "double",
-            "double",
-            "double",
-            "double",
-            "float",
-            "float",
-            "int",
-            "int",
-            "int64",
-            "uint8",
-            "int16",
-            "complex128",
-            "complex64",
-            "half",
-            "bfloat16",
-            "bool",
-        ]);
+        self.ty = self.pick(&TYPES);
+        self.mixed = self.chance(6);
+        if self.mixed {
+            self.note("mixed types");
+        }
         self.params.clear();
         self.computed.clear();
         let mut calls: Vec<Call> = Vec::new();
@@ -118,12 +138,12 @@ impl Maker {
             {
                 formats.push((name.clone(), format));
             } else if self.chance(40)
-                && stmt.op != "+="
+                && !is_update(stmt.op)
                 && let Some(format) = self.format(stmt.left.len())
             {
                 formats.push((name.clone(), format));
             }
-            if n + 1 == statements || stmt.op == "+=" || self.chance(40) {
+            if n + 1 == statements || is_update(stmt.op) || self.chance(40) {
                 returned.push(name.clone());
             }
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
@@ -147,6 +167,11 @@ impl Maker {
     }
 
     fn statement(&mut self, name: &str, most: usize) -> Stmt {
+        self.tropical = None;
+        if self.float() && self.chance(4) {
+            self.tropical = Some(self.pick(&["inf", "-inf"]));
+            self.note("tropical");
+        }
         let operands = 1 + self.below(most);
         let mut terms: Vec<Expr> = Vec::new();
         for _ in 0..operands {
@@ -155,7 +180,8 @@ impl Maker {
                 let (name, left) = self.computed[at].clone();
                 Expr::Access(name, left)
             } else {
-                self.operand()
+                let operand = self.operand();
+                self.leaf(operand)
             };
             terms.push(term);
         }
@@ -169,20 +195,21 @@ impl Maker {
             .collect();
         let most = self.below(used.len() + 1);
         let left = self.subset(&used, most);
-        let op = match self.below(20) {
-            0..=11 => "=",
-            12 | 13 => "+=!",
-            14 | 15 => "+=",
-            16 => "max=!",
-            17 => "min=!",
-            18 => "*=!",
-            _ => self.pick(&["||=!", "&&=!"]),
+        let op = match self.tropical {
+            Some("inf") => self.pick(&["min=!", "min=!", "min=", "="]),
+            Some(_) => self.pick(&["max=!", "max=!", "max=", "="]),
+            None => self.reduction(),
         };
-        if op == "+=" {
-            let dims = left.iter().map(|v| v.to_uppercase()).collect();
-            let data = self.data(left.len());
+        if is_update(op) {
+            let dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
+            let ty = if self.mixed {
+                self.pick(&MIXED)
+            } else {
+                self.ty
+            };
+            let data = self.data(ty, &dims);
             self.params.push(Param {
-                ty: self.ty,
+                ty,
                 name: name.to_string(),
                 dims,
                 format: None,
@@ -205,6 +232,26 @@ impl Maker {
         }
     }
 
+    fn reduction(&mut self) -> &'static str {
+        match self.below(40) {
+            0..=23 => "=",
+            24..=27 => "+=!",
+            28..=30 => "+=",
+            31 => {
+                self.note("in-out");
+                if self.ty == "bool" {
+                    self.pick(&["||=", "&&="])
+                } else {
+                    self.pick(&["max=", "min=", "*="])
+                }
+            }
+            32 | 33 => "max=!",
+            34 | 35 => "min=!",
+            36 | 37 => "*=!",
+            _ => self.pick(&["||=!", "&&=!"]),
+        }
+    }
+
     /// Makes the result store what one operand stores, in its format.
     fn following(&mut self, stmt: &mut Stmt) -> Option<Format> {
         let mut accesses = Vec::new();
@@ -221,13 +268,16 @@ impl Maker {
                 plain.then(|| (Expr::Access(name, subscripts.clone()), subscripts, format))
             })
             .collect();
-        if candidates.is_empty() || stmt.op == "+=" {
+        if candidates.is_empty() || is_update(stmt.op) {
             return None;
         }
         let at = self.below(candidates.len());
         let (access, subscripts, format) = candidates[at].clone();
-        let right = Box::new(stmt.right.clone());
-        stmt.right = Expr::Binary("*", Box::new(access), right);
+        let mut right = stmt.right.clone();
+        if self.chance(15) {
+            right = self.folding(right);
+        }
+        stmt.right = Expr::Binary("*", Box::new(access), Box::new(right));
         stmt.ranges.retain(|(v, _)| !subscripts.contains(v));
         stmt.left = subscripts;
         stmt.op = "=";
@@ -246,169 +296,9 @@ impl Maker {
         }
         format!("{}:{}", self.below(2), 1 + self.below(2))
     }
+}
 
-    fn operand(&mut self) -> Expr {
-        let order = self.below(self.variables.len().min(5) + 1);
-        let variables = self.variables.clone();
-        let mut subscripts = self.subset(&variables, order);
-        if order > 1 && self.chance(8) {
-            subscripts[1] = subscripts[0].clone();
-        }
-        let mut dims: Vec<String> = subscripts.iter().map(|s| s.to_uppercase()).collect();
-        if order > 0 && self.chance(12) {
-            let at = self.below(order);
-            subscripts[at] = self.subscript(&subscripts[at].clone());
-            dims[at] = WIDE.to_string();
-        }
-        let name = format!("T{}", self.params.len());
-        let ty = if self.chance(10) {
-            self.pick(&["double", "float", "int", "int8", "uint32"])
-        } else {
-            self.ty
-        };
-        let format = self.format(order);
-        let data = self.data(order);
-        self.params.push(Param {
-            ty,
-            name: name.clone(),
-            dims,
-            format,
-            data,
-        });
-        Expr::Access(name, subscripts)
-    }
-
-    /// A subscript other than a variable: affine, or read from an index tensor.
-    fn subscript(&mut self, variable: &str) -> String {
-        let at = self.below(self.variables.len());
-        let other = self.variables[at].clone();
-        match self.below(6) {
-            0 => format!("{variable} + {}", self.below(4)),
-            1 => format!("2 * {variable} + 1"),
-            2 => format!("{variable} + {other}"),
-            3 => format!("2 * {variable} + {other} + 2"),
-            4 => format!("{} - {variable}", 6 + self.below(3)),
-            _ => {
-                let name = self.index_tensor("uint8", &other);
-                format!("{name}({other})")
-            }
-        }
-    }
-
-    /// A full tensor over one variable, with whole numbers.
-    fn index_tensor(&mut self, ty: &'static str, variable: &str) -> String {
-        let name = format!("G{}", self.params.len());
-        let data = format!("random:{}:1", self.below(1000));
-        self.params.push(Param {
-            ty,
-            name: name.clone(),
-            dims: vec![variable.to_uppercase()],
-            format: None,
-            data,
-        });
-        name
-    }
-
-    pub(crate) fn format(&mut self, order: usize) -> Option<Format> {
-        if order == 0 || self.chance(35) {
-            return None;
-        }
-        let mut levels: Vec<&'static str> = (0..order)
-            .map(|_| self.pick(&["compressed", "compressed", "compressed", "dense", "dense"]))
-            .collect();
-        if order > 1 && self.chance(25) {
-            // Coordinates from some level on: all of COO, or its inner part.
-            let first = if self.chance(75) {
-                0
-            } else {
-                self.below(order - 1)
-            };
-            levels[first] = "compressed(nonunique)";
-            for level in &mut levels[first + 1..order - 1] {
-                *level = "singleton(nonunique)";
-            }
-            levels[order - 1] = "singleton";
-        }
-        let modes = if order > 1 && self.chance(30) {
-            let modes: Vec<usize> = (0..order).collect();
-            self.subset(&modes, order)
-        } else {
-            Vec::new()
-        };
-        // No infinities: whether an absent zero meets one as a number depends on the way it
-        // is found. Min-plus programs stand in the corpus.
-        let fill = if self.chance(7) {
-            Some(match (self.ty, self.float()) {
-                ("bool", _) => "1",
-                (_, true) => self.pick(&["1", "0.5", "-2"]),
-                (_, false) => self.pick(&["1", "2"]),
-            })
-        } else {
-            None
-        };
-        Some(Format {
-            levels,
-            modes,
-            fill,
-            wide: self.chance(10),
-        })
-    }
-
-    fn data(&mut self, order: usize) -> String {
-        if order == 0 {
-            return self.pick(&["2", "1", "0", "3"]).to_string();
-        }
-        let density = self.pick(&["0", "0.1", "0.3", "0.3", "0.6", "1"]);
-        format!("random:{}:{density}", self.below(1000))
-    }
-
-    /// Joins the terms in random pairs until one expression is left.
-    fn expression(&mut self, mut terms: Vec<Expr>) -> Expr {
-        let condition = terms[0].clone();
-        while terms.len() > 1 {
-            let at = self.below(terms.len());
-            let b = Box::new(terms.remove(at));
-            let at = self.below(terms.len());
-            let a = Box::new(terms.remove(at));
-            terms.push(self.join(a, b, &condition));
-        }
-        let e = terms.remove(0);
-        let unary = |op: &'static str, e: Expr| Expr::Unary(op, Box::new(e));
-        match self.below(20) {
-            0 if self.float() => unary("abs", e),
-            1 if self.float() => unary("sqrt", unary("abs", e)),
-            2 if self.float() => unary("exp", e),
-            3 if self.float() => unary("tanh", e),
-            4 | 5 => unary("-", e),
-            6 | 7 => Expr::Binary("*", Box::new(Expr::Number("2")), Box::new(e)),
-            8 => Expr::Binary("+", Box::new(e), Box::new(Expr::Number("1"))),
-            9 => unary("double", e),
-            10 if self.ty == "bool" => unary("!", e),
-            _ => e,
-        }
-    }
-
-    fn join(&mut self, a: Box<Expr>, b: Box<Expr>, condition: &Expr) -> Expr {
-        if self.ty == "bool" && self.chance(70) {
-            return Expr::Binary(self.pick(&["&&", "||"]), a, b);
-        }
-        match self.below(24) {
-            0..=7 => Expr::Binary("*", a, b),
-            8..=12 => Expr::Binary("+", a, b),
-            13..=15 => Expr::Binary("-", a, b),
-            16 => Expr::Call("max", a, b),
-            17 => Expr::Call("min", a, b),
-            18 => Expr::Choice(Box::new(condition.clone()), a, b),
-            19 => {
-                let positive = Expr::Unary("abs", b);
-                let two = Box::new(Expr::Number("2"));
-                Expr::Binary("/", a, Box::new(Expr::Binary("+", two, Box::new(positive))))
-            }
-            20 => Expr::Binary(self.pick(&["<", ">", "<=", ">=", "==", "!="]), a, b),
-            21 => Expr::Binary(self.pick(&["&&", "||"]), a, b),
-            // Integers have a quotient by zero; of floats it depends on what is skipped.
-            22 if self.whole(&a, &b) => Expr::Binary(self.pick(&["%", "/"]), a, b),
-            _ => Expr::Binary("*", a, b),
-        }
-    }
+/// Whether the left side's content comes from outside.
+pub fn is_update(op: &str) -> bool {
+    op != "=" && op.ends_with('=')
 }

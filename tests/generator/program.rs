@@ -1,7 +1,9 @@
 //! A random program as data: what the maker draws, the shrinker takes apart, and the
 //! compiler reads as text.
 
+use crate::datafile::DataFile;
 use std::fmt::{self, Write as _};
+use std::path::PathBuf;
 
 /// One file: functions, the called ones first, and the sizes that all have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,8 +49,16 @@ pub struct Param {
     /// Size names or constants.
     pub dims: Vec<String>,
     pub format: Option<Format>,
+    pub data: Data,
+}
+
+/// What a parameter runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
     /// What stands behind `NAME=` on the command line.
-    pub data: String,
+    Text(String),
+    /// A file that the generator writes.
+    File(Box<DataFile>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +66,7 @@ pub struct Format {
     pub levels: Vec<&'static str>,
     /// Mode order, where it is not the identity.
     pub modes: Vec<usize>,
-    pub fill: Option<&'static str>,
+    pub fill: Option<String>,
     pub wide: bool,
 }
 
@@ -116,12 +126,23 @@ impl Expr {
 
     /// The names in it: tensors, variables, and tensors inside subscripts.
     pub fn names(&self) -> Vec<String> {
-        self.to_string()
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| word.starts_with(|c: char| c.is_alphabetic()))
-            .map(str::to_string)
-            .collect()
+        words(&self.to_string()).map(str::to_string).collect()
     }
+}
+
+/// The names in a text, numbers left out.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.contains(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// Extents that are given by name or number.
+pub fn extents(dims: &[String], sizes: &[(String, u64)]) -> Vec<u64> {
+    let extent = |dim: &String| {
+        let known = sizes.iter().find(|(name, _)| name == dim);
+        known.map_or_else(|| dim.parse().unwrap(), |(_, value)| *value)
+    };
+    dims.iter().map(extent).collect()
 }
 
 impl fmt::Display for Expr {
@@ -148,7 +169,7 @@ impl fmt::Display for Format {
         if self.wide {
             f.write_str(" index 64")?;
         }
-        if let Some(fill) = self.fill {
+        if let Some(fill) = &self.fill {
             write!(f, " fill {fill}")?;
         }
         Ok(())
@@ -175,7 +196,10 @@ impl Stmt {
     pub fn mentions(&self, name: &str) -> bool {
         self.target == name
             || self.right.names().iter().any(|n| n == name)
-            || self.ranges.iter().any(|(_, range)| range.contains(name))
+            || self
+                .ranges
+                .iter()
+                .any(|(_, range)| words(range).any(|n| n == name))
     }
 }
 
@@ -215,14 +239,41 @@ impl File {
         args
     }
 
+    /// Writes the files of its parameters, whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// One is not read as it was written.
+    pub fn write_data(&self, prefix: &str) -> Result<(), String> {
+        for (at, function) in self.functions.iter().enumerate() {
+            for (n, param) in function.params.iter().enumerate() {
+                if let Data::File(file) = &param.data {
+                    let path = PathBuf::from(file_name(prefix, at, n, file));
+                    file.write(&path, &extents(&param.dims, &self.sizes))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The data of a function's parameters, as the command line has them.
+    pub fn bindings(&self, at: usize, prefix: &str) -> Vec<String> {
+        let params = self.functions[at].params.iter().enumerate();
+        params
+            .map(|(n, p)| match &p.data {
+                Data::Text(text) => format!("{}={text}", p.name),
+                Data::File(file) => format!("{}={}", p.name, file_name(prefix, at, n, file)),
+            })
+            .collect()
+    }
+
     /// The arguments that run one of its functions.
-    pub fn run_args(&self, at: usize, file: &str) -> Vec<String> {
+    pub fn run_args(&self, at: usize, file: &str, prefix: &str) -> Vec<String> {
         let function = &self.functions[at];
         let mut args = vec![file.to_string()];
         if self.functions.len() > 1 {
             args.splice(0..0, ["--def".to_string(), function.name.clone()]);
         }
-        args.extend(function.bindings());
+        args.extend(self.bindings(at, prefix));
         let mut common = self.args(file).into_iter().skip(1);
         while let (Some(name), Some(value)) = (common.next(), common.next()) {
             let size = value.split('=').next().unwrap_or_default();
@@ -233,11 +284,11 @@ impl File {
         args
     }
 
-    /// The file as one of the corpus.
-    pub fn corpus_file(&self) -> String {
+    /// The file as one of the corpus, its data written with names that begin with `prefix`.
+    pub fn corpus_file(&self, prefix: &str) -> String {
         let mut out = String::new();
         for at in 0..self.functions.len() {
-            let mut args = self.run_args(at, "");
+            let mut args = self.run_args(at, "", prefix);
             args.retain(|arg| !arg.is_empty());
             let _ = writeln!(out, "# run: {}", args.join(" "));
         }
@@ -301,12 +352,6 @@ impl Program {
         self.params.iter().filter(formal)
     }
 
-    /// The data of its parameters, as the command line has them.
-    pub fn bindings(&self) -> Vec<String> {
-        let binding = |p: &Param| format!("{}={}", p.name, p.data);
-        self.params.iter().map(binding).collect()
-    }
-
     /// The variables of a result, made here or by what it calls.
     pub fn left_of(&self, result: &str) -> Vec<String> {
         let made = self.stmts.iter().map(|s| (&s.target, &s.left));
@@ -340,4 +385,8 @@ impl Program {
         };
         self.returned.retain(made);
     }
+}
+
+fn file_name(prefix: &str, function: usize, param: usize, file: &DataFile) -> String {
+    format!("{prefix}{function}_{param}.{}", file.ending())
 }

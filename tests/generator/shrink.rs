@@ -1,6 +1,7 @@
 //! Smaller programs that fail in the same way.
 
-use crate::program::{Expr, File, Program};
+use crate::maker::is_update;
+use crate::program::{Data, Expr, File, Program};
 
 /// Kernels compiled at most while one failure is shrunk.
 const TRIES: usize = 400;
@@ -46,6 +47,7 @@ fn smaller_files(file: &File) -> Vec<File> {
             out.push(next);
         }
     }
+    out.extend(file.with_plainer_names());
     for at in 0..file.sizes.len() {
         for extent in [file.sizes[at].1.min(1), file.sizes[at].1.saturating_sub(1)] {
             let mut next = file.clone();
@@ -88,9 +90,8 @@ fn smaller(program: &Program) -> Vec<Program> {
         });
         push(&|p| {
             // An update needs its content; a definition must not have any.
-            if p.stmts[at].op != "+=" {
-                p.stmts[at].op = "=";
-            }
+            let op = if is_update(p.stmts[at].op) { "+=" } else { "=" };
+            p.stmts[at].op = op;
         });
         push(&|p| p.stmts[at].ranges.clear());
         for right in smaller_expressions(&program.stmts[at].right) {
@@ -123,6 +124,13 @@ fn smaller(program: &Program) -> Vec<Program> {
             }
         });
         push(&|p| p.params[at].ty = "double");
+        if let Data::File(file) = &program.params[at].data {
+            push(&|p| p.params[at].data = Data::Text("random:1:0.5".to_string()));
+            push(&|p| p.params[at].data = Data::Text("random:1:1".to_string()));
+            for small in file.smaller() {
+                push(&|p| p.params[at].data = Data::File(Box::new(small.clone())));
+            }
+        }
     }
     push(&|p| p.formats.clear());
     for at in 0..program.formats.len() {

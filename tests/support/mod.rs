@@ -15,10 +15,12 @@ use sparsec::driver::{
     run,
     watch::{Checker, Findings, Race},
 };
+use sparsec::emit::clashes;
 use sparsec::emit::watch::Watching;
 use sparsec::loops::ir::Kernel;
 use sparsec::program::ir::Function;
 use sparsec::target::Target;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The repository.
@@ -126,6 +128,8 @@ pub struct Case {
     pub compiled: Compiled,
     /// Which function: where there are several, each has a case, one after another.
     pub function: usize,
+    /// A function by itself keeps its name if no other one of the batch needs it.
+    pub own_name: bool,
     /// One list of bindings for each run.
     pub runs: Vec<Vec<String>>,
 }
@@ -137,6 +141,7 @@ impl Case {
             text,
             compiled,
             function: 0,
+            own_name: false,
             runs: Vec::new(),
         }
     }
@@ -228,15 +233,22 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
 /// The kernel of each case, under a name of its own; those of one program keep their names
 /// behind one of the program, so that they clash as they would by themselves.
 pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
-    let named = |(at, case): (usize, &Case)| {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut named = |(at, case): (usize, &Case)| {
         let kernel = case.compiled.kernels[case.function].clone();
-        let name = match case.compiled.kernels.len() {
-            1 => format!("case{at}"),
-            _ => format!("case{}_{}", at - case.function, kernel.name),
+        let alone = case.compiled.kernels.len() == 1;
+        if case.own_name && alone && clashes::given(&kernel).iter().all(|n| !taken.contains(n)) {
+            taken.extend(clashes::given(&kernel));
+            return kernel;
+        }
+        let name = if alone {
+            format!("case{at}")
+        } else {
+            format!("case{}_{}", at - case.function, kernel.name)
         };
         Kernel { name, ..kernel }
     };
-    cases.iter().enumerate().map(named).collect()
+    cases.iter().enumerate().map(&mut named).collect()
 }
 
 /// What the race checker finds on this data, watching all elements.

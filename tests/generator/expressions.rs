@@ -1,0 +1,195 @@
+//! Draws expressions: terms joined by operators, functions of terms, and constants that fold.
+
+use crate::maker::Maker;
+use crate::program::Expr;
+
+/// Functions of one argument of whole numbers, too.
+const WHOLE: [&str; 4] = ["square", "cube", "abs", "not"];
+
+/// Of real numbers, finite wherever they are; those that jump stand on elements alone, whose values are
+/// exact.
+const REAL: [&str; 19] = [
+    "square", "cube", "cbrt", "sin", "cos", "atan", "tanh", "asinh", "sigmoid", "expm1", "floor",
+    "ceil", "round", "not", "fabs", "sinhf", "expf", "cosh", "tanf",
+];
+
+/// Of two real numbers.
+const REAL_OF_TWO: [&str; 12] = [
+    "heaviside",
+    "gt",
+    "lt",
+    "gte",
+    "lte",
+    "eq",
+    "neq",
+    "atan2",
+    "fmax",
+    "fmin",
+    "mod",
+    "pow",
+];
+
+impl Maker {
+    /// An element, perhaps converted, under a function or in something that folds.
+    pub(crate) fn leaf(&mut self, e: Expr) -> Expr {
+        let casts = if self.mixed { 25 } else { 2 };
+        if self.chance(casts) && !self.ty.starts_with("complex") {
+            self.note("cast");
+            let ty = self.pick(&[
+                "float", "double", "half", "int", "int8", "uint8", "int64", "bool",
+            ]);
+            return Expr::Unary(ty, Box::new(e));
+        }
+        match self.below(100) {
+            0..=3 => self.folding(e),
+            4..=8 => self.function(e),
+            _ => e,
+        }
+    }
+
+    /// What the compiler can work out before it knows the data, wholly or in part.
+    pub(crate) fn folding(&mut self, e: Expr) -> Expr {
+        self.note("folding");
+        fn number(n: &'static str) -> Box<Expr> {
+            Box::new(Expr::Number(n))
+        }
+        fn two(op: &'static str, a: Box<Expr>, b: Box<Expr>) -> Box<Expr> {
+            Box::new(Expr::Binary(op, a, b))
+        }
+        let whole = self.whole(&e, &e);
+        let e = Box::new(e);
+        let again = e.clone();
+        *match self.below(22) {
+            0 | 1 => two("*", number("0"), e),
+            2 => two("*", e, number("0")),
+            3 => two("*", e, two("-", number("1"), number("1"))),
+            4 => two("/", number("0"), e),
+            5 => Box::new(Expr::Call("max", two("*", number("0"), e), number("0"))),
+            6 => two("*", e, two(">", number("1"), number("2"))),
+            7 => two("*", e, Box::new(Expr::Call("gt", number("2"), number("1")))),
+            8 | 9 if whole => two("%", e, number("1")),
+            8 => two("-", e, again),
+            9 => two("+", two("*", e, number("0")), number("1")),
+            10 => two("+", e, number("0")),
+            11 => two("/", two("*", number("1"), e), number("1")),
+            12 => Box::new(Expr::Choice(number("0"), e, two("*", number("2"), again))),
+            13 => Box::new(Expr::Choice(number("1"), e, two("+", number("2"), again))),
+            14 => {
+                let least = Box::new(Expr::Call("max", e, number("5")));
+                two(
+                    "+",
+                    two("*", two("*", least, again), number("0")),
+                    number("5"),
+                )
+            }
+            15 => two("&&", two("==", number("1"), number("2")), e),
+            16 => two("||", e, two("!=", number("3"), number("2"))),
+            17 => Box::new(Expr::Unary("-", two("*", number("0"), e))),
+            18 => Box::new(Expr::Call("min", two("*", e, number("0")), number("2"))),
+            19 => Box::new(Expr::Call("pow", e, number("0"))),
+            20 => two("*", e, Box::new(Expr::Unary("!", number("1")))),
+            _ => two("==", e, again),
+        }
+    }
+
+    /// A function of an element: C's names and TACO's.
+    fn function(&mut self, e: Expr) -> Expr {
+        self.note("function");
+        if !self.float() || self.chance(20) {
+            return Expr::Unary(self.pick(&WHOLE), Box::new(e));
+        }
+        let one = |name, e| Expr::Unary(name, Box::new(e));
+        if self.chance(35) {
+            let name = self.pick(&REAL_OF_TWO);
+            let number = Expr::Number(self.pick(&["1", "0.5", "2", "0"]));
+            return match self.below(3) {
+                // No division by what may be zero, no root of what may be negative.
+                _ if matches!(name, "mod" | "pow") => {
+                    Expr::Call(name, Box::new(e), Box::new(Expr::Number("2")))
+                }
+                0 => Expr::Call(name, Box::new(number), Box::new(e)),
+                _ => Expr::Call(name, Box::new(e), Box::new(number)),
+            };
+        }
+        // Where arguments must lie within bounds.
+        match self.below(12) {
+            0 => one("asin", one("tanh", e)),
+            1 => one("acos", one("tanh", e)),
+            2 => one(
+                "log10",
+                Expr::Binary("+", Box::new(Expr::Number("1")), Box::new(one("square", e))),
+            ),
+            3 => one(
+                "acosh",
+                Expr::Binary("+", Box::new(Expr::Number("1")), Box::new(one("abs", e))),
+            ),
+            4 => one("log1p", one("abs", e)),
+            5 => one(
+                "atanh",
+                Expr::Binary("/", Box::new(one("sin", e)), Box::new(Expr::Number("2"))),
+            ),
+            _ => one(self.pick(&REAL), e),
+        }
+    }
+
+    /// Joins the terms in random pairs until one expression is left.
+    pub(crate) fn expression(&mut self, mut terms: Vec<Expr>) -> Expr {
+        let condition = terms[0].clone();
+        while terms.len() > 1 {
+            let at = self.below(terms.len());
+            let b = Box::new(terms.remove(at));
+            let at = self.below(terms.len());
+            let a = Box::new(terms.remove(at));
+            terms.push(self.join(a, b, &condition));
+        }
+        let e = terms.remove(0);
+        let unary = |op: &'static str, e: Expr| Expr::Unary(op, Box::new(e));
+        match self.below(20) {
+            0 if self.float() => unary("abs", e),
+            1 if self.float() => unary("sqrt", unary("abs", e)),
+            2 if self.float() => unary("exp", e),
+            3 if self.float() => unary("tanh", e),
+            4 | 5 => unary("-", e),
+            6 | 7 => Expr::Binary("*", Box::new(Expr::Number("2")), Box::new(e)),
+            8 => Expr::Binary("+", Box::new(e), Box::new(Expr::Number("1"))),
+            9 => unary("double", e),
+            10 if self.ty == "bool" => unary("!", e),
+            _ => e,
+        }
+    }
+
+    fn join(&mut self, a: Box<Expr>, b: Box<Expr>, condition: &Expr) -> Expr {
+        if self.tropical.is_some() && self.chance(90) {
+            let choose = if self.tropical == Some("inf") {
+                "min"
+            } else {
+                "max"
+            };
+            return match self.below(4) {
+                0 => Expr::Call(choose, a, b),
+                _ => Expr::Binary("+", a, b),
+            };
+        }
+        if self.ty == "bool" && self.chance(70) {
+            return Expr::Binary(self.pick(&["&&", "||"]), a, b);
+        }
+        match self.below(24) {
+            0..=7 => Expr::Binary("*", a, b),
+            8..=12 => Expr::Binary("+", a, b),
+            13..=15 => Expr::Binary("-", a, b),
+            16 => Expr::Call("max", a, b),
+            17 => Expr::Call("min", a, b),
+            18 => Expr::Choice(Box::new(condition.clone()), a, b),
+            19 => {
+                let positive = Expr::Unary("abs", b);
+                let two = Box::new(Expr::Number("2"));
+                Expr::Binary("/", a, Box::new(Expr::Binary("+", two, Box::new(positive))))
+            }
+            20 => Expr::Binary(self.pick(&["<", ">", "<=", ">=", "==", "!="]), a, b),
+            21 => Expr::Binary(self.pick(&["&&", "||"]), a, b),
+            // Integers have a quotient by zero; of floats it depends on what is skipped.
+            22 if self.whole(&a, &b) => Expr::Binary(self.pick(&["%", "/"]), a, b),
+            _ => Expr::Binary("*", a, b),
+        }
+    }
+}
