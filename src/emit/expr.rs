@@ -299,7 +299,11 @@ impl Printer<'_> {
         }
         let narrow = of == ScalarType::F32 || of == ScalarType::C64;
         let suffix = if narrow { "f" } else { "" };
-        let prefix = if of.is_complex() { "c" } else { "" };
+        let prefix = match func {
+            _ if !of.is_complex() => "",
+            Func::Pow => "sparsec_c",
+            _ => "c",
+        };
         let name = if of.is_complex() {
             complex_name(func)
         } else {

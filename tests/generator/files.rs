@@ -22,6 +22,7 @@ impl Maker {
                 names[more] = "f_raw";
             }
         }
+        self.alone = names.len() == 1;
         let mut functions: Vec<Program> = Vec::new();
         for name in names {
             let function = self.program(name, &functions);

@@ -1,7 +1,7 @@
 //! Draws random functions.
 
 use crate::operands::MIXED;
-use crate::program::{Call, Expr, Format, Param, Program, Stmt};
+use crate::program::{Call, Data, Expr, Format, Param, Program, Stmt};
 use sparsec::data::generate::Random;
 use std::collections::BTreeMap;
 
@@ -32,6 +32,8 @@ pub struct Maker {
     pub(crate) ty: &'static str,
     /// Most parameters have types of their own.
     pub(crate) mixed: bool,
+    /// Its file holds no other function.
+    pub(crate) alone: bool,
     /// The fill value of a statement over the tropical semiring.
     pub(crate) tropical: Option<&'static str>,
     pub(crate) sizes: Vec<(String, u64)>,
@@ -53,6 +55,7 @@ impl Maker {
             random: Random::new(seed),
             ty: "double",
             mixed: false,
+            alone: true,
             tropical: None,
             sizes: Vec::new(),
             variables: Vec::new(),
@@ -201,20 +204,7 @@ impl Maker {
             None => self.reduction(),
         };
         if is_update(op) {
-            let dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
-            let ty = if self.mixed {
-                self.pick(&MIXED)
-            } else {
-                self.ty
-            };
-            let data = self.data(ty, &dims);
-            self.params.push(Param {
-                ty,
-                name: name.to_string(),
-                dims,
-                format: None,
-                data,
-            });
+            self.content(name, &left);
         }
         let mut ranges = Vec::new();
         for variable in used.iter().filter(|v| !left.contains(v)) {
@@ -232,19 +222,48 @@ impl Maker {
         }
     }
 
+    /// What the left side of an update holds before.
+    fn content(&mut self, name: &str, left: &[String]) {
+        let dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
+        // A function that others call has no such parameter.
+        let declared = self.alone && self.chance(50);
+        let ty = if declared && self.mixed {
+            self.pick(&MIXED)
+        } else {
+            self.ty
+        };
+        let mut data = self.data(ty, &dims);
+        if !declared && matches!(data, Data::File(_)) {
+            // Its type is not known here.
+            data = Data::Text("random:1".to_string());
+        }
+        self.params.push(Param {
+            ty,
+            name: name.to_string(),
+            dims,
+            format: None,
+            data,
+            declared,
+        });
+    }
+
     fn reduction(&mut self) -> &'static str {
         match self.below(40) {
             0..=23 => "=",
+            24..=30 if self.ty == "bool" => self.pick(&["||=!", "&&=!"]),
             24..=27 => "+=!",
             28..=30 => "+=",
             31 => {
                 self.note("in-out");
                 if self.ty == "bool" {
                     self.pick(&["||=", "&&="])
+                } else if self.ty.starts_with("complex") {
+                    "*="
                 } else {
                     self.pick(&["max=", "min=", "*="])
                 }
             }
+            32..=35 if self.ty.starts_with("complex") => "+=!",
             32 | 33 => "max=!",
             34 | 35 => "min=!",
             36 | 37 => "*=!",

@@ -47,6 +47,7 @@ impl Maker {
             dims,
             format,
             data,
+            declared: false,
         });
         Expr::Access(name, subscripts)
     }
@@ -83,6 +84,7 @@ impl Maker {
             dims,
             format: None,
             data,
+            declared: false,
         });
         name
     }

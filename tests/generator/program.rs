@@ -50,6 +50,8 @@ pub struct Param {
     pub dims: Vec<String>,
     pub format: Option<Format>,
     pub data: Data,
+    /// An in-out one whose type is said; otherwise it follows from the statements.
+    pub declared: bool,
 }
 
 /// What a parameter runs on.
@@ -348,7 +350,7 @@ impl Program {
 
     /// The parameters that a call of it names.
     pub fn formals(&self) -> impl Iterator<Item = &Param> {
-        let formal = |p: &&Param| !self.returned.contains(&p.name);
+        let formal = |p: &&Param| p.declared || !self.returned.contains(&p.name);
         self.params.iter().filter(formal)
     }
 

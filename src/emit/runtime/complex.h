@@ -44,6 +44,9 @@ template <class T> static SPARSEC_DEVICE inline sparsec_complex<T> sparsec_csqrt
     return z.re >= 0 ? sparsec_complex<T>((T)a, (T)b) : sparsec_complex<T>((T)fabs(b), (T)copysign(a, (double)z.im));
 }
 template <class T> static SPARSEC_DEVICE inline sparsec_complex<T> sparsec_cpow(sparsec_complex<T> a, sparsec_complex<T> b) {
+    if (b == sparsec_complex<T>(0)) return sparsec_complex<T>(1);
+    /* The logarithm of zero is infinite in one part only. */
+    if (a == sparsec_complex<T>(0) && b.re > 0) return sparsec_complex<T>(0);
     return sparsec_cexp(b * sparsec_clog(a));
 }
 template <class T> static SPARSEC_DEVICE inline sparsec_complex<T> sparsec_csinh(sparsec_complex<T> z) {
