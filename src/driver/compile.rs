@@ -126,6 +126,11 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
                 found
             }
         };
+        let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
+        if unscheduled && request.target == Target::C {
+            let shared = !chosen.is_empty();
+            remarks.append(&mut super::strides::notes(function, shared, sources));
+        }
         let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
         most = most.max(chosen.iter().filter(calls).count());
         let commands = &first(&chosen, request.first_commands);

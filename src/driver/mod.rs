@@ -13,6 +13,7 @@ pub mod memory;
 pub mod number;
 pub mod run;
 mod schedules;
+mod strides;
 mod tools;
 pub mod watch;
 pub mod write;

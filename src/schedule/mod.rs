@@ -24,6 +24,7 @@ pub mod promote;
 pub mod reorder;
 pub mod split;
 pub mod starts;
+pub mod strides;
 #[cfg(test)]
 mod tests;
 pub mod tile;
