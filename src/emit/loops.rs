@@ -4,7 +4,7 @@ use super::kernel::{Dialect, Printer};
 use super::types::lane_type;
 use crate::loops::build as b;
 use crate::loops::ir::{
-    Expr, ExprKind, LoopTag, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, is_atomic,
+    Expr, ExprKind, Jam, LoopTag, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, is_atomic,
 };
 use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
@@ -52,16 +52,16 @@ impl Printer<'_> {
             let head = self.enter(tag, *var, (&lo, &hi, &next));
             self.line(&head);
         }
-        for (marked, mark) in [
-            (tag.reversed, "SPARSEC_IN_ORDER();"),
-            (tag.no_jam, "SPARSEC_NO_JAM();"),
-        ] {
-            if marked {
-                self.indent += 1;
-                self.line(mark);
-                self.indent -= 1;
-            }
+        self.indent += 1;
+        if tag.reversed {
+            self.line("SPARSEC_IN_ORDER();");
         }
+        match tag.jam {
+            Jam::Free => {}
+            Jam::Never => self.line("SPARSEC_NO_JAM();"),
+            Jam::Threads => self.line("SPARSEC_NO_JAM_SERIAL();"),
+        }
+        self.indent -= 1;
         self.block(body);
         self.lanes = before;
         self.scopes.close();

@@ -318,6 +318,18 @@ impl ErrorCode {
     }
 }
 
+/// Whether a compiler may run several iterations of a loop at once and their inner loops as one;
+/// see [`super::jammed`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Jam {
+    #[default]
+    Free,
+    /// It would spoil the loop.
+    Never,
+    /// It would, but cannot where threads run the loop around.
+    Threads,
+}
+
 /// How a loop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopTag {
@@ -325,8 +337,7 @@ pub struct LoopTag {
     pub unroll: Option<u32>,
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
-    /// A compiler that runs several iterations at once spoils it; see [`super::jammed`].
-    pub no_jam: bool,
+    pub jam: Jam,
     /// The user answers for races of its iterations (`IgnoreRaces`).
     pub races_ignored: bool,
 }

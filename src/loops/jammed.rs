@@ -5,10 +5,14 @@
 //! It moves what stood before the inner loop into it, `crd[p + 1]` too, and no longer knows that
 //! this is the same for all k: rows of B that were vectors become gathers, twice as slow as the
 //! loop as it stands. Such loops are marked: the runtime header keeps gcc from doing so. Where
-//! arithmetic says which row it is, as in a product of dense matrices, gcc is left to it.
+//! arithmetic says which row it is, as in a product of dense matrices, gcc is left to it. Nor are
+//! loops marked that gcc leaves alone, since the mark keeps it from testing once, before the loop,
+//! whether C and B are apart: where the row of C is itself loaded, and, with OpenMP, where threads
+//! share a loop around. There gcc forgets which parameters are apart, and jams only what adds into
+//! an array that the loop declares.
 
 use super::device::{Definitions, definitions, inlined};
-use super::ir::{Expr, ExprKind, Kernel, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Jam, Kernel, Stmt, VarId};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -18,42 +22,68 @@ use std::collections::BTreeSet;
 pub fn mark_jammed(mut kernel: Kernel) -> Kernel {
     let known = definitions(&kernel.body, &|v| kernel.var(v).mutable);
     let mut body = std::mem::take(&mut kernel.body);
-    list(&known, &mut body);
+    list(&known, None, &mut body);
     kernel.body = body;
     kernel
 }
 
-fn list(known: &Definitions, body: &mut [Stmt]) {
+/// `shared`: of the loop around that threads share, the arrays that it declares.
+fn list(known: &Definitions, shared: Option<&BTreeSet<ArrayId>>, body: &mut [Stmt]) {
     for stmt in body {
+        let mut own = None;
         if let Stmt::For { var, tag, body, .. } = stmt {
-            tag.no_jam = !tag.is_vector() && is_spoiled(*var, body, known);
+            if shared.is_none() && tag.is_shared() {
+                own = Some(declared(body));
+            }
+            if let Some(to) = spoiled(*var, body, known).filter(|_| !tag.is_vector()) {
+                let is_known = own.as_ref().or(shared).is_none_or(|own| own.contains(&to));
+                tag.jam = if is_known { Jam::Never } else { Jam::Threads };
+            }
         }
+        let shared = own.as_ref().or(shared);
         for inner in visit::bodies_mut(stmt) {
-            list(known, inner);
+            list(known, shared, inner);
         }
     }
 }
 
-/// Whether a loop over `outer` with this body is spoiled.
-fn is_spoiled(outer: VarId, body: &[Stmt], known: &Definitions) -> bool {
-    let Some((inner, [lo, hi], statements)) = only_loop(body) else {
-        return false;
-    };
+/// The arrays of constant size that `body` declares.
+fn declared(body: &[Stmt]) -> BTreeSet<ArrayId> {
+    let mut found = BTreeSet::new();
+    visit::stmts(body, &mut |s| {
+        if let Stmt::Declare { array, .. } = s {
+            found.insert(*array);
+        }
+    });
+    found
+}
+
+/// The array that a loop over `outer` with this body adds into, if it is spoiled.
+fn spoiled(outer: VarId, body: &[Stmt], known: &Definitions) -> Option<ArrayId> {
+    let (inner, [lo, hi], statements) = only_loop(body)?;
     // What differs from one iteration to the next.
     let mut own = visit::changed(body);
     own.insert(outer);
     let fixed = |e: &Expr| !names(&inlined(e, known), &own);
-    let returns = |s: &Stmt| matches!(s, Stmt::Store { index, atomic: false, .. } if fixed(index));
-    if !(fixed(lo) && fixed(hi) && statements.iter().any(returns)) {
-        return false;
+    if !(fixed(lo) && fixed(hi)) {
+        return None;
     }
+    let to = statements.iter().find_map(|s| match s {
+        Stmt::Store {
+            array,
+            index,
+            atomic: false,
+            ..
+        } if fixed(index) && !inlined(index, known).loads() => Some(*array),
+        _ => None,
+    })?;
     let mut found = false;
     visit::stmts(statements, &mut |stmt| {
         visit::own_exprs(stmt, &mut |e| {
             found |= inlined(e, known).any(|node| is_told(node, inner, &own));
         });
     });
-    found
+    found.then_some(to)
 }
 
 /// Variable, ends and body of the loop that stands in `body`, if it is the only one there, at any

@@ -11,7 +11,7 @@ use crate::diagnostic::codes::{performance, schedule as codes};
 use crate::graph::race::races;
 use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, Run, Strategy};
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, Jam, LoopTag, Run, Strategy};
 use crate::loops::visit;
 use crate::program::ir::{ReduceOp, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -251,7 +251,7 @@ impl Lowerer<'_> {
             run,
             unroll: tag.unroll,
             reversed: false,
-            no_jam: false,
+            jam: Jam::Free,
             races_ignored: (tag.parallel.as_ref()).is_some_and(|p| p.race == Race::IgnoreRaces),
         }
     }

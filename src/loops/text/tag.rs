@@ -2,7 +2,7 @@
 
 use super::lex::Token;
 use super::{Read, Reader, Writer, words};
-use crate::loops::ir::{GpuUnit, Group, LoopTag, OmpSchedule, Run};
+use crate::loops::ir::{GpuUnit, Group, Jam, LoopTag, OmpSchedule, Run};
 
 impl Writer<'_> {
     pub(super) fn tag(&self, tag: &LoopTag) -> String {
@@ -29,9 +29,11 @@ impl Writer<'_> {
         if tag.reversed {
             text += " reversed";
         }
-        if tag.no_jam {
-            text += " no_jam";
-        }
+        text += match tag.jam {
+            Jam::Free => "",
+            Jam::Never => " no_jam",
+            Jam::Threads => " no_jam(threads)",
+        };
         for (op, var) in tag.reductions() {
             let op = words::word(&words::REDUCTIONS, op);
             text += &format!(" reduce({op} {})", self.var(*var));
@@ -62,7 +64,16 @@ impl Reader {
         }
         tag.races_ignored = self.word("races_ignored");
         tag.reversed = self.word("reversed");
-        tag.no_jam = self.word("no_jam");
+        if self.word("no_jam") {
+            tag.jam = Jam::Never;
+            if self.mark("(") {
+                if !self.word("threads") {
+                    return Err(self.wrong("`threads` is expected"));
+                }
+                self.expect_mark(")")?;
+                tag.jam = Jam::Threads;
+            }
+        }
         while self.word("reduce") {
             self.expect_mark("(")?;
             let reduction = (self.reduction()?, self.var()?);

@@ -18,7 +18,6 @@ int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSE
         for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
             int64_t k = B2_crd[pB2];
             for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                SPARSEC_NO_JAM();
                 int64_t l = B3_crd[pB3];
                 for (int64_t j = 0; j < J; j++) {
                     A_vals[B1_crd[pB1] * J + j] += B_vals[pB3] * C_vals[k * J + j] * D_vals[l * J + j];

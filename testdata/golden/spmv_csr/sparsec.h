@@ -65,11 +65,17 @@ typedef double _Complex sparsec_complex128;
 #endif
 
 /* Begins the body of a loop whose iterations gcc's unroll-and-jam would run two at a time, moving
- * the loads of coordinates into the loop inside, which becomes gathers. It costs nothing. */
+ * the loads of coordinates into the loop inside, which becomes gathers. In loops that OpenMP shares
+ * out gcc does so only to arrays declared there, and the statement would cost some tests: _SERIAL. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define SPARSEC_NO_JAM() __asm__ volatile("")
 #else
 #define SPARSEC_NO_JAM() ((void)0)
+#endif
+#ifdef _OPENMP
+#define SPARSEC_NO_JAM_SERIAL() ((void)0)
+#else
+#define SPARSEC_NO_JAM_SERIAL() SPARSEC_NO_JAM()
 #endif
 
 /* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */

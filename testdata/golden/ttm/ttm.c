@@ -16,7 +16,6 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_R
     for (int64_t pB1 = B1_pos[0]; pB1 < B1_pos[1]; pB1++) {
         for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
             for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                SPARSEC_NO_JAM();
                 int64_t k = B3_crd[pB3];
                 for (int64_t r = 0; r < R; r++) {
                     A_vals[(B1_crd[pB1] * J + B2_crd[pB2]) * R + r] += B_vals[pB3] * C_vals[k * R + r];

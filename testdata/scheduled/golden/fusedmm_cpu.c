@@ -80,7 +80,7 @@ int fusedmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT
                 E_vals[i * K + l] = 0.0;
             }
             for (int64_t pC2 = C2_pos[i]; pC2 < C2_pos[i + 1]; pC2++) {
-                SPARSEC_NO_JAM();
+                SPARSEC_NO_JAM_SERIAL();
                 int64_t j = C2_crd[pC2];
 #ifdef _OPENMP
                 #pragma omp simd

@@ -42,7 +42,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
                         BD_vals[j] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        SPARSEC_NO_JAM();
+                        SPARSEC_NO_JAM_SERIAL();
                         int64_t l = B3_crd[pB3];
                         for (int64_t j = 0; j < J; j++) {
                             BD_vals[j] += B_vals[pB3] * D_vals[l * J + j];

@@ -54,7 +54,7 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
                             BE_vals[j] = 0.0;
                         }
                         for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
-                            SPARSEC_NO_JAM();
+                            SPARSEC_NO_JAM_SERIAL();
                             int64_t m = B4_crd[pB4];
                             for (int64_t j = 0; j < J; j++) {
                                 BE_vals[j] += B_vals[pB4] * E_vals[m * J + j];

@@ -65,7 +65,7 @@ int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J
                                 BF_vals[j] = 0.0;
                             }
                             for (int64_t pB5 = B5_pos[pB4]; pB5 < B5_pos[pB4 + 1]; pB5++) {
-                                SPARSEC_NO_JAM();
+                                SPARSEC_NO_JAM_SERIAL();
                                 int64_t n = B5_crd[pB5];
                                 for (int64_t j = 0; j < J; j++) {
                                     BF_vals[j] += B_vals[pB5] * F_vals[n * J + j];
