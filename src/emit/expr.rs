@@ -151,6 +151,11 @@ impl Printer<'_> {
             let right = self.at(b, level + 1);
             (format!("{left} {symbol} {right}"), level)
         };
+        // Compilers ask for parentheses where one comparison is compared by another.
+        let comparison = |symbol: &str, level: u8| {
+            let text = format!("{} {symbol} {}", self.compared(a), self.compared(b));
+            (text, level)
+        };
         let helper = |name: &str| {
             let text = format!(
                 "sparsec_{name}_{}({}, {})",
@@ -186,12 +191,12 @@ impl Printer<'_> {
             BinaryOp::Max if ty.is_integer() => helper("max"),
             BinaryOp::Min => math("fmin"),
             BinaryOp::Max => math("fmax"),
-            BinaryOp::Eq => infix("==", EQUALITY),
-            BinaryOp::Ne => infix("!=", EQUALITY),
-            BinaryOp::Lt => infix("<", RELATION),
-            BinaryOp::Le => infix("<=", RELATION),
-            BinaryOp::Gt => infix(">", RELATION),
-            BinaryOp::Ge => infix(">=", RELATION),
+            BinaryOp::Eq => comparison("==", EQUALITY),
+            BinaryOp::Ne => comparison("!=", EQUALITY),
+            BinaryOp::Lt => comparison("<", RELATION),
+            BinaryOp::Le => comparison("<=", RELATION),
+            BinaryOp::Gt => comparison(">", RELATION),
+            BinaryOp::Ge => comparison(">=", RELATION),
             BinaryOp::And => infix("&&", AND),
             BinaryOp::Or => self.either(a, b),
         }
@@ -215,7 +220,7 @@ impl Printer<'_> {
         }
         if ty == ScalarType::Bool {
             let zero = literal(Literal::Int(0), a.ty).0;
-            return (format!("{} != {zero}", self.at(a, EQUALITY + 1)), EQUALITY);
+            return (format!("{} != {zero}", self.compared(a)), EQUALITY);
         }
         if a.ty.is_complex() && !ty.is_complex() {
             if self.dialect == Dialect::Device {

@@ -18,6 +18,7 @@ pub mod names;
 pub mod smoke;
 pub mod specs;
 mod stmt;
+pub mod taken;
 mod transfer;
 pub mod types;
 pub mod watch;

@@ -1,5 +1,6 @@
 //! One place that makes names: C identifiers, free of keywords and clashes.
 
+use super::taken;
 use std::collections::BTreeSet;
 
 /// Words that C, C++, their headers or ours have taken.
@@ -132,130 +133,6 @@ const RESERVED: &[&str] = &[
     "SIZE_MAX",
 ];
 
-/// Functions of the C library that a function of the user must not replace.
-const LIBRARY: &[&str] = &[
-    "main",
-    "fopen",
-    "fclose",
-    "fread",
-    "fwrite",
-    "fprintf",
-    "fputs",
-    "getenv",
-    "clock",
-    "omp_get_max_threads",
-    "omp_get_thread_num",
-    "omp_get_num_threads",
-    "omp_set_num_threads",
-    "abs",
-    "labs",
-    "llabs",
-    "exit",
-    "abort",
-    "malloc",
-    "calloc",
-    "realloc",
-    "free",
-    "memset",
-    "memcpy",
-    "memcmp",
-    "memmove",
-    "printf",
-    "snprintf",
-    "puts",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "sqrt",
-    "cbrt",
-    "pow",
-    "floor",
-    "ceil",
-    "round",
-    "fabs",
-    "fmin",
-    "fmax",
-    "fma",
-    "fmod",
-    "expf",
-    "logf",
-    "sinf",
-    "cosf",
-    "tanf",
-    "sqrtf",
-    "powf",
-    "tanh",
-    "sinh",
-    "cosh",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "log10",
-    "log1p",
-    "expm1",
-    "j0",
-    "j1",
-    "jn",
-    "y0",
-    "y1",
-    "yn",
-    "gamma",
-    "lgamma",
-    "tgamma",
-    "erf",
-    "erfc",
-    "rand",
-    "srand",
-    "qsort",
-    "div",
-    "time",
-    "index",
-    "read",
-    "write",
-    "open",
-    "close",
-    "select",
-    "signal",
-    "system",
-    "remove",
-    "rename",
-    "scalb",
-    "significand",
-    "drem",
-    "conj",
-    "creal",
-    "cimag",
-    "cabs",
-    "csqrt",
-    "cexp",
-    "clog",
-    "cpow",
-    "carg",
-    "trunc",
-    "rint",
-    "nan",
-    "hypot",
-    "ldexp",
-    "frexp",
-    "modf",
-    "atoi",
-    "strlen",
-    "strcmp",
-    "strcpy",
-    "link",
-    "pipe",
-    "sleep",
-    "wait",
-    "kill",
-    "access",
-    "dup",
-    "fork",
-    "pause",
-];
-
 /// Functions of the C library that kernels call, in their real double form.
 const CALLED: &[&str] = &[
     "abs", "fabs", "sqrt", "cbrt", "exp", "expm1", "log", "log1p", "log10", "sin", "cos", "tan",
@@ -285,7 +162,8 @@ pub fn identifier(name: &str) -> String {
     let reserved = text.starts_with('_')
         || text.starts_with("sparsec_")
         || text.starts_with("SPARSEC_")
-        || RESERVED.contains(&text.as_str());
+        || RESERVED.contains(&text.as_str())
+        || taken::is_macro(&text);
     if reserved {
         text = format!("{}_", text.trim_start_matches('_'));
         if text == "_" || text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -303,7 +181,7 @@ pub fn identifier(name: &str) -> String {
 pub fn function(name: &str) -> String {
     let name = identifier(name);
     // `smoke_...` are the functions of the built-in smoke test.
-    if LIBRARY.contains(&name.as_str()) || name.starts_with("smoke_") {
+    if taken::is_of_library(&name) || name.starts_with("smoke_") {
         name + "_"
     } else {
         name
@@ -377,6 +255,9 @@ mod tests {
         assert_eq!(identifier("_1"), "k1_");
         assert_eq!(identifier("sparsec_a"), "user_sparsec_a_");
         assert_eq!(function("exp"), "exp_");
+        assert_eq!(function("random"), "random_");
+        assert_eq!(identifier("M_PI"), "M_PI_");
+        assert_eq!(identifier("M_rows"), "M_rows");
         assert_eq!(function("smoke_f"), "smoke_f_");
         assert_eq!(function("spmv"), "spmv");
     }

@@ -140,8 +140,13 @@ pub(super) fn cut(text: &str) -> Vec<(usize, &str)> {
                     !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
                 })
             });
-            // A definition that was never closed ends where the next one begins.
-            let unclosed = depth > 0 && text[at..].starts_with("def ");
+            // A definition that was never closed ends where the next one begins; a tensor may
+            // be called `def`, too.
+            let named = |rest: &str| {
+                let next = rest.trim_start().chars().next();
+                next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            };
+            let unclosed = depth > 0 && text[at..].strip_prefix("def ").is_some_and(named);
             if begins && (depth <= 0 || unclosed) {
                 if seen_item {
                     starts.push(at);

@@ -36,7 +36,7 @@ impl Maker {
         if self.chance(10) {
             self.rename(&mut file);
         }
-        if self.chance(60) {
+        if self.chance(85) {
             self.fill_results(&mut file);
         }
         file
@@ -109,7 +109,7 @@ impl Maker {
             let mut own = param.clone();
             own.name = format!("X{}", self.params.len());
             if self.chance(30) && !own.dims.is_empty() {
-                own.format = self.format(own.dims.len());
+                own.format = self.format(own.dims.len(), own.ty);
             }
             args.push(own.name.clone());
             self.params.push(own);

@@ -9,6 +9,7 @@
 
 mod datafile;
 mod drawn_files;
+mod emitted;
 mod expressions;
 mod files;
 mod maker;
@@ -18,6 +19,7 @@ mod operands;
 mod program;
 mod scheduler;
 mod shrink;
+mod spelling;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -128,26 +130,7 @@ fn fails(file: &File, path: &Path) -> Option<String> {
             None => return Some(format!("the kernel crashes: {}", output.status)),
         }
     }
-    if file.functions.len() == 1 || file.cuda {
-        return None;
-    }
-    // Together they may not even compile.
-    let out = path.with_extension("out");
-    let written = sparsec()
-        .args(file.args(&path.display().to_string()))
-        .arg("-o")
-        .arg(&out)
-        .output()
-        .unwrap();
-    assert!(written.status.success(), "it was compiled before");
-    let name = path.with_extension("c");
-    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
-        .args(["-fsyntax-only", "-w", "-fopenmp"])
-        .arg(out.join(name.file_name().unwrap()))
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    (!output.status.success()).then_some(text)
+    emitted::compile(file, path).err()
 }
 
 /// Shrinks a failure, writes it down and stops the test. `batch` says what went wrong where
@@ -307,6 +290,12 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
             let prefix = format!("{}/{done}_", data.display());
             match prepare(&file, &folder.join("case.tc"), &prefix) {
                 Outcome::Ready(cases) => {
+                    if done % 3 == 0
+                        && file.is_awkward()
+                        && let Err(reason) = emitted::compile(&file, &folder.join("case.tc"))
+                    {
+                        report(seed, &file, folder, &reason);
+                    }
                     several += usize::from(cases.len() > 1);
                     batch.extend(cases);
                     files.push(file);

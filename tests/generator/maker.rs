@@ -142,7 +142,7 @@ impl Maker {
                 formats.push((name.clone(), format));
             } else if self.chance(40)
                 && !is_update(stmt.op)
-                && let Some(format) = self.format(stmt.left.len())
+                && let Some(format) = self.format(stmt.left.len(), self.ty)
             {
                 formats.push((name.clone(), format));
             }

@@ -7,162 +7,36 @@ use crate::program::{Expr, File, Program, Stmt, words};
 use std::collections::BTreeMap;
 
 /// Words that somebody has taken. Names of types are no names here: `float(e)` converts.
-const TAKEN: [&str; 108] = [
-    "register",
-    "restrict",
-    "main",
-    "errno",
-    "I",
-    "auto",
-    "static",
-    "const",
-    "volatile",
-    "inline",
-    "signed",
-    "unsigned",
-    "typeof",
-    "asm",
-    "linux",
-    "unix",
-    "NULL",
-    "INFINITY",
-    "NAN",
-    "stdin",
-    "malloc",
-    "free",
-    "exp",
-    "fmax",
-    "sqrt",
-    "abs",
-    "pow",
-    "j0",
-    "y1",
-    "gamma",
-    "index",
-    "time",
-    "int32_t",
-    "size_t",
-    "complex",
-    "class",
-    "template",
-    "this",
-    "new",
-    "delete",
-    "nullptr",
-    "M_PI",
-    "EOF",
-    "min",
-    "max",
-    "omp_get_thread_num",
-    "threadIdx",
-    "blockIdx",
-    "warpSize",
-    "dim3",
-    "in",
-    "where",
-    "def",
-    "format",
-    "schedule",
-    "fill",
-    "order",
-    "let",
-    "param",
-    "named",
-    "for",
-    "if",
-    "else",
-    "while",
-    "return",
-    "break",
-    "struct",
-    "union",
-    "goto",
-    "switch",
-    "case",
-    "default",
-    "sizeof",
-    "void",
-    "char",
-    "short",
-    "sum",
-    "error",
-    "fail",
-    "status",
-    "block",
-    "thread",
-    "count",
-    "pos",
-    "crd",
-    "vals",
-    "dims",
-    "tensors",
-    "tensor",
-    "op",
-    "csr",
-    "dense",
-    "S0",
-    "S1",
-    "a0",
-    "b1",
-    "p2",
-    "x3",
-    "v4",
-    "sparsec_tensor",
-    "SPARSEC_OK",
-    "sparsec_check",
-    "_x",
-    "x_",
-    "2LUT",
-    "k2LUT",
-    "_1",
-    "int32",
-];
+const TAKEN: &str = "
+    register restrict main errno I auto static const volatile inline signed unsigned typeof
+    asm linux unix NULL INFINITY NAN stdin malloc free exp fmax sqrt abs pow j0 y1 gamma
+    index time int32_t size_t complex class template this new delete nullptr M_PI EOF min
+    max omp_get_thread_num threadIdx blockIdx warpSize dim3 in where def format schedule
+    fill order let param named for if else while return break struct union goto switch case
+    default sizeof void char short sum error fail status block thread count pos crd vals
+    dims tensors tensor op csr dense S0 S1 a0 b1 p2 x3 v4 sparsec_tensor SPARSEC_OK
+    sparsec_check _x x_ 2LUT k2LUT _1 int32 EIO INT8_MAX BUFSIZ random isnan exp2 union
+";
 
 /// Names of functions beside the words above.
-const FUNCTIONS: [&str; 12] = [
-    "printf",
-    "memcpy",
-    "exit",
-    "smoke_f",
-    "f_kernel",
-    "sparsec_f",
-    "f_raw1",
-    "F",
-    "T0",
-    "i",
-    "y",
-    "t_spec",
-];
+const FUNCTIONS: &str = "
+    printf memcpy exit smoke_f f_kernel sparsec_f f_raw1 F T0 i y t_spec random isnan exp2
+    remainder acosh signbit
+";
 
 /// What the emitter makes of a name, or an eye of two.
-const LIKE: [&str; 24] = [
-    "{}_vals",
-    "{}_pos",
-    "{}_crd",
-    "{}2_pos",
-    "{}2_crd",
-    "{}1_pos",
-    "{}_dims",
-    "{}_size",
-    "{}_spec",
-    "{}_levels",
-    "{}_stored",
-    "{}_positions",
-    "p{}",
-    "p{}2",
-    "p{}2_end",
-    "{}_raw",
-    "{}2",
-    "{}_2",
-    "{}_",
-    "{}_o",
-    "{}_i",
-    "{}_end",
-    "{}_out",
-    "{}_capacity",
-];
+const LIKE: &str = "
+    {}_vals {}_pos {}_crd {}2_pos {}2_crd {}1_pos {}_dims {}_size {}_spec {}_levels
+    {}_stored {}_positions p{} p{}2 p{}2_end {}_raw {}2 {}_2 {}_ {}_o {}_i {}_end {}_out
+    {}_capacity
+";
 
 impl Maker {
+    fn word(&mut self, list: &'static str) -> &'static str {
+        let words: Vec<&str> = list.split_whitespace().collect();
+        self.pick(&words)
+    }
+
     /// Gives some of a file's names to others.
     pub fn rename(&mut self, file: &mut File) {
         self.note("awkward names");
@@ -174,8 +48,8 @@ impl Maker {
             }
             let other = known[self.below(known.len())].clone();
             let awkward = match self.below(6) {
-                0..=2 => self.pick(&TAKEN).to_string(),
-                3 | 4 => self.pick(&LIKE).replace("{}", &other),
+                0..=2 => self.word(TAKEN).to_string(),
+                3 | 4 => self.word(LIKE).replace("{}", &other),
                 _ if name.chars().any(char::is_uppercase) => other.to_lowercase(),
                 _ => other.to_uppercase(),
             };
@@ -189,8 +63,8 @@ impl Maker {
         let mut functions: BTreeMap<String, String> = BTreeMap::new();
         for function in &file.functions {
             let name = match self.below(4) {
-                0 | 1 => self.pick(&TAKEN),
-                2 => self.pick(&FUNCTIONS),
+                0 | 1 => self.word(TAKEN),
+                2 => self.word(FUNCTIONS),
                 _ => continue,
             };
             let taken = file.functions.iter().any(|f| f.name == name);
@@ -231,6 +105,10 @@ impl File {
         names.sort();
         names.dedup();
         names
+    }
+
+    pub fn is_awkward(&self) -> bool {
+        self.functions.iter().any(|f| f.name.len() > 1) || self.names().iter().any(|n| !plain(n))
     }
 
     /// Smaller by an awkward name.

@@ -36,10 +36,7 @@ impl Maker {
         } else {
             self.ty
         };
-        let mut format = self.format(order);
-        if let Some(format) = &mut format {
-            format.fill = self.fill(ty);
-        }
+        let format = self.format(order, ty);
         let data = self.data(ty, &dims);
         self.params.push(Param {
             ty,
@@ -89,7 +86,7 @@ impl Maker {
         name
     }
 
-    pub(crate) fn format(&mut self, order: usize) -> Option<Format> {
+    pub(crate) fn format(&mut self, order: usize, ty: &str) -> Option<Format> {
         if order == 0 || self.chance(35) {
             return None;
         }
@@ -115,7 +112,7 @@ impl Maker {
         } else {
             Vec::new()
         };
-        let fill = self.fill(self.ty);
+        let fill = self.fill(ty);
         Some(Format {
             levels,
             modes,

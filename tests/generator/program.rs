@@ -367,7 +367,7 @@ impl Program {
     }
 
     fn has_size(&self, name: &str) -> bool {
-        let mut dims = self.params.iter().flat_map(|p| &p.dims);
+        let mut dims = self.formals().flat_map(|p| &p.dims);
         dims.any(|dim| dim == name)
     }
 

@@ -1,0 +1,52 @@
+//! The files that a user gets, compiled as they are: all functions together, under their own
+//! names, with warnings, and the header as C++.
+
+use crate::program::File;
+use std::path::Path;
+use std::process::Command;
+
+/// Compiles what sparsec writes for a file that it accepts.
+///
+/// # Errors
+/// What the compiler says.
+pub fn compile(file: &File, path: &Path) -> Result<(), String> {
+    if file.cuda {
+        return Ok(());
+    }
+    std::fs::write(path, file.text()).unwrap();
+    let out = path.with_extension("out");
+    let written = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+        .args(file.args(&path.display().to_string()))
+        .arg("-o")
+        .arg(&out)
+        .output()
+        .unwrap();
+    assert!(written.status.success(), "it was compiled before");
+    // Folded statements leave names that nobody reads; a test of a bool's range is always true.
+    let allowed = [
+        "-Wno-unused-variable",
+        "-Wno-unused-parameter",
+        "-Wno-type-limits",
+        "-Wno-bool-compare",
+    ];
+    let compiler = |name: &str, usual: &str| {
+        let mut command = Command::new(std::env::var_os(name).unwrap_or_else(|| usual.into()));
+        command.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
+        command.args(allowed);
+        command
+    };
+    let name = Path::new(path.file_name().unwrap());
+    let mut c = compiler("CC", "cc");
+    c.args(["-std=c11", "-fopenmp"]);
+    c.arg(out.join(name.with_extension("c")));
+    let mut cpp = compiler("CXX", "c++");
+    cpp.args(["-std=c++11", "-x", "c++"]);
+    cpp.arg(out.join(name.with_extension("h")));
+    for mut command in [c, cpp] {
+        let output = command.output().unwrap();
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+    }
+    Ok(())
+}
