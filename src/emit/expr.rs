@@ -290,12 +290,12 @@ impl Printer<'_> {
                 PRIMARY,
             );
         }
+        if func == Func::Abs && (of.is_unsigned() || of == ScalarType::Bool) {
+            return (list.join(", "), TERNARY);
+        }
         if func == Func::Abs && of.is_integer() {
             let text = format!("sparsec_abs_int64({})", list.join(", "));
             return (format!("({}){text}", c_type(ty)), PREFIX);
-        }
-        if func == Func::Abs && of == ScalarType::Bool {
-            return (list.join(", "), TERNARY);
         }
         if of.is_complex() && self.dialect == Dialect::Device {
             let name = complex_name(func);
