@@ -62,6 +62,8 @@ fn main() {
             }
         }
     }
+    // Threads of its OpenMP still wait for work: their code stays where it is.
+    std::mem::forget(peers);
 }
 
 /// The library of peers.
