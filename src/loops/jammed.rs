@@ -68,14 +68,18 @@ fn spoiled(outer: VarId, body: &[Stmt], known: &Definitions) -> Option<ArrayId> 
     if !(fixed(lo) && fixed(hi)) {
         return None;
     }
-    let to = statements.iter().find_map(|s| match s {
-        Stmt::Store {
+    let to = statements.iter().find_map(|s| {
+        if let Stmt::Store {
             array,
             index,
             atomic: false,
             ..
-        } if fixed(index) && !inlined(index, known).loads() => Some(*array),
-        _ => None,
+        } = s
+        {
+            (fixed(index) && !inlined(index, known).loads()).then_some(*array)
+        } else {
+            None
+        }
     })?;
     let mut found = false;
     visit::stmts(statements, &mut |stmt| {
@@ -93,17 +97,22 @@ fn only_loop(body: &[Stmt]) -> Option<(VarId, [&Expr; 2], &[Stmt])> {
     visit::stmts(body, &mut |s| {
         loops += usize::from(matches!(s, Stmt::For { .. } | Stmt::While { .. }));
     });
-    let mut at_hand = body.iter().filter_map(|s| match s {
-        // What is unrolled is no loop by then.
-        Stmt::For {
+    let mut at_hand = body.iter().filter_map(|s| {
+        if let Stmt::For {
             var,
             lo,
             hi,
             tag,
             body,
             ..
-        } if tag.unroll.is_none() => Some((*var, [lo, hi], body.as_slice())),
-        _ => None,
+        } = s
+        {
+            // What is unrolled is no loop by then.
+            let is_loop = tag.unroll.is_none();
+            is_loop.then_some((*var, [lo, hi], body.as_slice()))
+        } else {
+            None
+        }
     });
     at_hand.next().filter(|_| loops == 1)
 }
@@ -114,9 +123,12 @@ fn is_told(node: &Expr, inner: VarId, own: &BTreeSet<VarId>) -> bool {
     let ExprKind::Load { index, .. } = &node.kind else {
         return false;
     };
-    index.any(|part| match &part.kind {
-        ExprKind::Load { index: at, .. } => names(at, own) && !names(at, &BTreeSet::from([inner])),
-        _ => false,
+    index.any(|part| {
+        if let ExprKind::Load { index: at, .. } = &part.kind {
+            names(at, own) && !names(at, &BTreeSet::from([inner]))
+        } else {
+            false
+        }
     })
 }
 
