@@ -304,10 +304,10 @@ impl Printer<'_> {
         }
         let narrow = of == ScalarType::F32 || of == ScalarType::C64;
         let suffix = if narrow { "f" } else { "" };
-        let prefix = match func {
-            _ if !of.is_complex() => "",
-            Func::Pow => "sparsec_c",
-            _ => "c",
+        let prefix = match (of.is_complex(), func == Func::Pow) {
+            (false, _) => "",
+            (true, true) => "sparsec_c",
+            (true, false) => "c",
         };
         let name = if of.is_complex() {
             complex_name(func)
