@@ -113,10 +113,12 @@ impl DataFile {
             let (mut at, mut value) = (at.clone(), *value);
             if symmetry != Symmetry::General {
                 at.sort_unstable_by(|a, b| b.cmp(a));
-                match symmetry {
-                    Symmetry::Skew if at[0] == at[1] => continue,
-                    Symmetry::Hermitian if at[0] == at[1] => value.1 = 0,
-                    _ => {}
+                let diagonal = at[0] == at[1];
+                if diagonal && symmetry == Symmetry::Skew {
+                    continue;
+                }
+                if diagonal && symmetry == Symmetry::Hermitian {
+                    value.1 = 0;
                 }
             }
             if let Kind::Matrix { field, .. } = self.kind {

@@ -94,7 +94,16 @@ impl Layout {
             ScalarType::F64 | ScalarType::C128 => x.to_le_bytes().to_vec(),
             ScalarType::F32 | ScalarType::C64 => (x as f32).to_le_bytes().to_vec(),
             ScalarType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
-            _ => whole[..self.ty.size()].to_vec(),
+            ScalarType::Bool
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::BF16 => whole[..self.ty.size()].to_vec(),
         };
         if self.big_endian {
             bytes.reverse();
