@@ -388,7 +388,7 @@ SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 SPARSEC_FN float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
 SPARSEC_FN double sparsec_heaviside(double x, double at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
 SPARSEC_FN float sparsec_heavisidef(float x, float at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
-#ifndef __cplusplus
+#if defined(SPARSEC_IMPLEMENTATION) && !defined(__cplusplus)
 /* To the power of zero all numbers are one, where C's functions have none for zero. */
 SPARSEC_FN double _Complex sparsec_cpow(double _Complex a, double _Complex b) { return b == 0 ? 1 : cpow(a, b); }
 SPARSEC_FN float _Complex sparsec_cpowf(float _Complex a, float _Complex b) { return b == 0 ? 1 : cpowf(a, b); }
