@@ -60,7 +60,8 @@ pub(super) fn kernel_function(
     let list: Vec<&str> = params.iter().map(String::as_str).collect();
     // With so many blocks that a multiprocessor has 1024 threads: ptxas, told of the threads
     // alone, holds most kernels at 32 registers for the sake of 2048, and spills.
-    let blocks = (1024 / threads.max(1)).max(1);
+    // No architecture since sm_75 runs fewer than 16 blocks at once; beyond that ptxas refuses.
+    let blocks = (1024 / threads.max(1)).clamp(1, 16);
     let head = format!("static __global__ void __launch_bounds__({threads}, {blocks}) {name}(");
     printer.out = wrap_call(&head, &list, ") {");
     printer.out.push('\n');

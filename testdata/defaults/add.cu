@@ -8,7 +8,7 @@
  *   B: {dense, compressed}
  *   C: {dense, compressed}
  */
-static __global__ void __launch_bounds__(1, 1024) add_kernel(int64_t M, int64_t C2_capacity,
+static __global__ void __launch_bounds__(1, 16) add_kernel(int64_t M, int64_t C2_capacity,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,

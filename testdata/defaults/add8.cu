@@ -14,7 +14,7 @@
  *   H: {dense, compressed}
  *   S: {dense, compressed}
  */
-static __global__ void __launch_bounds__(1, 1024) add8_kernel(int64_t M, int64_t N,
+static __global__ void __launch_bounds__(1, 16) add8_kernel(int64_t M, int64_t N,
     int64_t S2_capacity, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,

@@ -27,7 +27,7 @@
  *   parallelize(j4, GPUThread, NoRaces)
  *   parallelize(j5, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(32, 32) k2LUT_kernel(int64_t D, int64_t B, int64_t L1,
+static __global__ void __launch_bounds__(32, 16) k2LUT_kernel(int64_t D, int64_t B, int64_t L1,
     int64_t L2, const float *SPARSEC_RESTRICT LUT1_vals, const int32_t *SPARSEC_RESTRICT I1_vals,
     const float *SPARSEC_RESTRICT LUT2_vals, const int32_t *SPARSEC_RESTRICT I2_vals,
     float *SPARSEC_RESTRICT O1_vals, float *SPARSEC_RESTRICT O2_vals) {

@@ -12,7 +12,7 @@
  *   parallelize(b, GPUBlock, NoRaces)
  *   parallelize(d1, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(32, 32) lut_kernel(int64_t D, int64_t R,
+static __global__ void __launch_bounds__(32, 16) lut_kernel(int64_t D, int64_t R,
     const float *SPARSEC_RESTRICT LUT_vals, const int32_t *SPARSEC_RESTRICT I_vals,
     float *SPARSEC_RESTRICT O_vals) {
     int64_t b = blockIdx.x;

@@ -11,7 +11,7 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1, 1024) spmv_ell_kernel1(int64_t R,
+static __global__ void __launch_bounds__(1, 16) spmv_ell_kernel1(int64_t R,
     const int32_t *SPARSEC_RESTRICT len_vals, int64_t *SPARSEC_RESTRICT u) {
     u[0] = 0;
     int64_t most = INT64_MIN;

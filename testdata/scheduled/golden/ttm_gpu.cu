@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(256, 4) ttm_kernel4(int64_t B2_count,
     }
 }
 
-static __global__ void __launch_bounds__(32, 32) ttm_kernel5(int64_t L,
+static __global__ void __launch_bounds__(32, 16) ttm_kernel5(int64_t L,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals) {
