@@ -55,7 +55,9 @@ pub(super) fn check(function: &Function, entries: &[Option<Span>]) -> Vec<Diagno
 fn shown(value: Literal) -> String {
     match value {
         Literal::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.0}"),
-        Literal::Bool(_) | Literal::Int(_) | Literal::Float(_) => value.to_string(),
+        // As fill values are written.
+        Literal::Bool(truth) => u8::from(truth).to_string(),
+        Literal::Int(_) | Literal::Float(_) => value.to_string(),
     }
 }
 

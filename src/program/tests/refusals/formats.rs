@@ -102,6 +102,11 @@ pub(super) const REFUSALS: &[(&str, &str)] = &[
         format f { A: csr  B: csr }",
     ),
     (
+        "E0311_bool",
+        "def f(double(M,N) A) -> (B) { B(i,j) = A(i,j) == 0 }
+        format f { A: csr  B: csr }",
+    ),
+    (
         "E0311_add",
         "def f(double(M,N) A) -> (B) { B(i,j) = A(i,j) + 3 }
         format f { A: csr  B: csr fill 1 }",
