@@ -208,35 +208,18 @@ impl SizeExpr {
     /// With every size replaced.
     #[must_use]
     pub fn with_sizes(&self, to: &impl Fn(SizeId) -> SizeExpr) -> Self {
-        let two =
-            |a: &SizeExpr, b: &SizeExpr| (Box::new(a.with_sizes(to)), Box::new(b.with_sizes(to)));
+        let two = |make: fn(Box<Self>, Box<Self>) -> Self, a: &Self, b: &Self| {
+            make(Box::new(a.with_sizes(to)), Box::new(b.with_sizes(to)))
+        };
         match self {
             Self::Const(_) | Self::Param(_) => self.clone(),
             Self::Size(id) => to(*id),
-            Self::Add(a, b) => {
-                let (a, b) = two(a, b);
-                Self::Add(a, b)
-            }
-            Self::Sub(a, b) => {
-                let (a, b) = two(a, b);
-                Self::Sub(a, b)
-            }
-            Self::Mul(a, b) => {
-                let (a, b) = two(a, b);
-                Self::Mul(a, b)
-            }
-            Self::FloorDiv(a, b) => {
-                let (a, b) = two(a, b);
-                Self::FloorDiv(a, b)
-            }
-            Self::Min(a, b) => {
-                let (a, b) = two(a, b);
-                Self::Min(a, b)
-            }
-            Self::Max(a, b) => {
-                let (a, b) = two(a, b);
-                Self::Max(a, b)
-            }
+            Self::Add(a, b) => two(Self::Add, a, b),
+            Self::Sub(a, b) => two(Self::Sub, a, b),
+            Self::Mul(a, b) => two(Self::Mul, a, b),
+            Self::FloorDiv(a, b) => two(Self::FloorDiv, a, b),
+            Self::Min(a, b) => two(Self::Min, a, b),
+            Self::Max(a, b) => two(Self::Max, a, b),
         }
     }
 
