@@ -6,11 +6,43 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <numeric>
-#include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
+
+static int threads() { return std::max(1, (int)std::thread::hardware_concurrency()); }
+
+/* Calls work(from, to) for pieces of 0:count on all cores. */
+static void in_parallel(int64_t count, const std::function<void(int64_t, int64_t)> &work) {
+    const int64_t pieces = count < 4096 ? 1 : threads();
+    std::vector<std::thread> all;
+    for (int64_t n = 1; n < pieces; n++) all.emplace_back(work, count * n / pieces, count * (n + 1) / pieces);
+    work(0, count / pieces);
+    for (std::thread &thread : all) thread.join();
+}
+
+/* A number for a number: what is drawn depends on where it stands, not on who draws it. */
+static uint64_t drawn(uint64_t seed, uint64_t at) { /* splitmix64 */
+    uint64_t z = (seed << 40) + (at + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* From 0 to 1. */
+static double unit(uint64_t seed, uint64_t at) { return (double)(drawn(seed, at) >> 11) / 9007199254740992.0; }
+
+/* `count` numbers between -1 and 1. */
+template <class T = double> static std::vector<T> numbers(size_t count, uint64_t seed) {
+    std::vector<T> out(count);
+    in_parallel((int64_t)count, [&](int64_t from, int64_t to) {
+        for (int64_t n = from; n < to; n++) out[(size_t)n] = (T)(2 * unit(seed, (uint64_t)n) - 1);
+    });
+    return out;
+}
 
 struct Matrix {
     std::string name;
@@ -36,7 +68,7 @@ struct Element {
     }
 };
 
-/* The lines of a file, unpacked if its name ends in .gz. */
+/* The lines of a file, unpacked if its name ends in .gz, or of what a command prints. */
 class Lines {
     FILE *file;
     bool packed;
@@ -44,9 +76,12 @@ class Lines {
     size_t room = 0;
 
   public:
-    explicit Lines(const std::string &path) {
-        packed = path.size() > 3 && path.compare(path.size() - 3, 3, ".gz") == 0;
-        file = packed ? popen(("gzip -dc '" + path + "'").c_str(), "r") : fopen(path.c_str(), "r");
+    enum Source { FILE_OF_LINES, COMMAND };
+    explicit Lines(const std::string &path, Source source = FILE_OF_LINES) {
+        const bool zipped = path.size() > 3 && path.compare(path.size() - 3, 3, ".gz") == 0;
+        packed = zipped || source == COMMAND;
+        const std::string command = source == COMMAND ? path : "gzip -dc '" + path + "'";
+        file = packed ? popen(command.c_str(), "r") : fopen(path.c_str(), "r");
         if (!file) throw std::runtime_error("cannot read " + path);
     }
     Lines(const Lines &) = delete;
@@ -103,6 +138,22 @@ static Matrix read_matrix(const std::string &path) {
     return to_csr(base_name(path), rows, columns, all);
 }
 
+static void to_csf(Tensor &t, std::vector<Element> &all) {
+    std::sort(all.begin(), all.end());
+    for (size_t e = 0; e < all.size(); e++) {
+        int same = 0;
+        while (e && same < 3 && all[e - 1].at[same] == all[e].at[same]) same++;
+        if (same == 3) continue;
+        for (int n = same; n < 3; n++) {
+            if (n < 2) t.pos[n + 1].push_back((int32_t)t.crd[n + 1].size());
+            t.crd[n].push_back(all[e].at[n]);
+        }
+        t.vals.push_back(all[e].value);
+    }
+    t.pos[0] = {0, (int32_t)t.crd[0].size()};
+    for (int n = 1; n < 3; n++) t.pos[n].push_back((int32_t)t.crd[n].size());
+}
+
 /* A FROSTT file of three modes. */
 static Tensor read_tensor(const std::string &path) {
     Lines lines(path);
@@ -122,19 +173,7 @@ static Tensor read_tensor(const std::string &path) {
         all.push_back(e);
     }
     if (all.empty()) throw std::runtime_error(path + ": no tensor of three modes");
-    std::sort(all.begin(), all.end());
-    for (size_t e = 0; e < all.size(); e++) {
-        int same = 0;
-        while (e && same < 3 && all[e - 1].at[same] == all[e].at[same]) same++;
-        if (same == 3) continue;
-        for (int n = same; n < 3; n++) {
-            if (n < 2) t.pos[n + 1].push_back((int32_t)t.crd[n + 1].size());
-            t.crd[n].push_back(all[e].at[n]);
-        }
-        t.vals.push_back(all[e].value);
-    }
-    t.pos[0] = {0, (int32_t)t.crd[0].size()};
-    for (int n = 1; n < 3; n++) t.pos[n].push_back((int32_t)t.crd[n].size());
+    to_csf(t, all);
     return t;
 }
 
@@ -143,13 +182,17 @@ template <class Column>
 static Matrix generate(std::string name, int64_t columns, const std::vector<int32_t> &lengths, Column column) {
     Matrix m;
     m.name = std::move(name), m.rows = (int64_t)lengths.size(), m.columns = columns;
+    std::vector<std::vector<int32_t>> rows(lengths.size());
+    in_parallel(m.rows, [&](int64_t from, int64_t to) {
+        for (size_t i = (size_t)from; i < (size_t)to; i++) {
+            std::vector<int32_t> &row = rows[i];
+            for (int32_t n = 0; n < lengths[i]; n++) row.push_back((int32_t)column(i, n));
+            std::sort(row.begin(), row.end());
+            row.erase(std::unique(row.begin(), row.end()), row.end());
+        }
+    });
     m.pos.push_back(0);
-    std::vector<int32_t> row;
-    for (size_t i = 0; i < lengths.size(); i++) {
-        row.clear();
-        for (int32_t n = 0; n < lengths[i]; n++) row.push_back((int32_t)column(i, n));
-        std::sort(row.begin(), row.end());
-        row.erase(std::unique(row.begin(), row.end()), row.end());
+    for (const std::vector<int32_t> &row : rows) {
         m.crd.insert(m.crd.end(), row.begin(), row.end());
         m.pos.push_back((int32_t)m.crd.size());
     }
@@ -162,29 +205,47 @@ static std::string short_number(int64_t n) {
     return n % 1000000 == 0 ? std::to_string(n / 1000000) + "M" : std::to_string(n / 1000) + "k";
 }
 
-/* Uniform, power-law, banded and short-wide matrices of about `stored` elements. */
-static std::vector<Matrix> generated(int64_t stored) {
-    std::mt19937_64 random(17);
-    std::vector<Matrix> all;
+/* A matrix of about `stored` elements: uniform, power-law, banded or short and wide. */
+enum { UNIFORM, POWER_LAW, BANDED, SHORT_WIDE, GENERATED };
+static Matrix generated(int64_t stored, int which) {
     const std::string size = "_" + short_number(stored);
     const int64_t n = std::max<int64_t>(stored / 16, 64);
-    auto anywhere = [&](int64_t columns) {
-        return [&random, columns](size_t, int32_t) { return (int64_t)(random() % (uint64_t)columns); };
-    };
-    std::vector<int32_t> even((size_t)n, 16);
-    all.push_back(generate("uniform" + size, n, even, anywhere(n)));
-    std::vector<int32_t> skewed;
-    std::uniform_real_distribution<double> unit(1e-9, 1.0);
-    for (int64_t i = 0; i < n; i++) {
-        const double length = 6.4 * std::pow(unit(random), -1 / 1.6);
-        skewed.push_back((int32_t)std::min(length, (double)n / 4));
-    }
-    all.push_back(generate("powerlaw" + size, n, skewed, anywhere(n)));
-    all.push_back(generate("banded" + size, n, even, [n](size_t i, int32_t k) {
-        return std::min<int64_t>(std::max<int64_t>((int64_t)i + k - 8, 0), n - 1);
-    }));
     const int64_t few = 256, wide = std::max<int64_t>(stored / 64, 1024);
-    std::vector<int32_t> rows((size_t)few, (int32_t)(stored / few));
-    all.push_back(generate("short_wide" + size, wide, rows, anywhere(wide)));
-    return all;
+    auto anywhere = [](int64_t columns) {
+        return [columns](size_t i, int32_t k) {
+            return (int64_t)(drawn(17, ((uint64_t)i << 32) + (uint64_t)k) % (uint64_t)columns);
+        };
+    };
+    std::vector<int32_t> lengths((size_t)n, 16);
+    if (which == UNIFORM) return generate("uniform" + size, n, lengths, anywhere(n));
+    if (which == BANDED)
+        return generate("banded" + size, n, lengths, [n](size_t i, int32_t k) {
+            return std::min<int64_t>(std::max<int64_t>((int64_t)i + k - 8, 0), n - 1);
+        });
+    if (which == SHORT_WIDE)
+        return generate("short_wide" + size, wide, std::vector<int32_t>((size_t)few, (int32_t)(stored / few)), anywhere(wide));
+    for (int64_t i = 0; i < n; i++) {
+        const double length = 6.4 * std::pow(unit(18, (uint64_t)i) + 1e-9, -1 / 1.6);
+        lengths[(size_t)i] = (int32_t)std::min(length, (double)n / 4);
+    }
+    return generate("powerlaw" + size, n, lengths, anywhere(n));
+}
+
+/* A tensor of about `stored` elements: four fibres of 16 in each slice, anywhere. */
+static Tensor generated_tensor(int64_t stored) {
+    Tensor t;
+    t.name = "fibres_" + short_number(stored);
+    const int64_t side = std::max<int64_t>(stored / 64, 64);
+    for (int64_t &extent : t.dims) extent = side;
+    std::vector<Element> all((size_t)stored);
+    in_parallel(stored, [&](int64_t from, int64_t to) {
+        for (int64_t e = from; e < to; e++) {
+            const uint64_t fibre = (uint64_t)(e / 16);
+            all[(size_t)e] = {{(int32_t)(e / 64 % side), (int32_t)(drawn(19, fibre) % (uint64_t)side),
+                               (int32_t)(drawn(20, (uint64_t)e) % (uint64_t)side)},
+                              1.0 + (double)(e % 7)};
+        }
+    });
+    to_csf(t, all);
+    return t;
 }
