@@ -159,7 +159,7 @@ pub struct RunArgs {
     /// Compare with the reference evaluator; exit 1 where they differ.
     #[arg(long)]
     pub verify: bool,
-    /// Timed runs after a warm-up.
+    /// Timed runs after a warm-up; on a GPU, of the device's part, by events, caches flushed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub time: Option<u32>,
     /// OpenMP threads.

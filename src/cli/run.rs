@@ -67,6 +67,8 @@ struct Races {
 
 #[derive(serde::Serialize)]
 struct Times {
+    /// Of the whole call (`host`), or of the device's part (`events`).
+    clock: &'static str,
     runs: usize,
     min: f64,
     median: f64,
@@ -287,6 +289,10 @@ fn times(outcome: &run::Outcome) -> Times {
         }
     };
     Times {
+        clock: match outcome.clock {
+            run::Clock::Host => "host",
+            run::Clock::Events { .. } => "events",
+        },
         runs: seconds.len(),
         min: at(0),
         median,
@@ -328,7 +334,12 @@ fn text(report: &Report, timed: bool) -> String {
     let t = &report.seconds;
     if timed {
         out += &format!(
-            "time: min {}, median {}, max {} over {} runs; {:.3} GFLOP/s, {:.3} GB/s\n",
+            "time{}: min {}, median {}, max {} over {} runs; {:.3} GFLOP/s, {:.3} GB/s\n",
+            if t.clock == "events" {
+                " on the device"
+            } else {
+                ""
+            },
             duration(t.min),
             duration(t.median),
             duration(t.max),

@@ -76,6 +76,14 @@ impl Backend {
     }
 }
 
+/// Work of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceTime {
+    pub seconds: f64,
+    /// How often it went on after the host had waited.
+    pub intervals: u32,
+}
+
 type Call = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 
 impl Library {
@@ -158,6 +166,22 @@ impl Library {
                 .unwrap_or_default();
             Err((status, reason))
         }
+    }
+
+    /// What the device did since the last call, where the library has a clock of it
+    /// (`clock.h`), and something was done.
+    #[must_use]
+    pub fn device_time(&self) -> Option<DeviceTime> {
+        let mut seconds = 0.0;
+        // SAFETY: the type is that in `clock.h`.
+        let intervals = unsafe {
+            let clock = self
+                .library
+                .get::<unsafe extern "C" fn(*mut f64) -> c_int>(b"sparsec_device_time");
+            clock.ok()?(&raw mut seconds)
+        };
+        let intervals = u32::try_from(intervals).ok().filter(|&n| n > 0)?;
+        (seconds > 0.0).then_some(DeviceTime { seconds, intervals })
     }
 
     /// A function of the library.

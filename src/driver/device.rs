@@ -5,6 +5,7 @@ use super::build::{Backend, Trust};
 use super::tools::{CC, CXX, NVCC, no_room, words};
 use crate::cleanup;
 use crate::diagnostic::Sources;
+use crate::emit::cuda::CLOCK;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -51,11 +52,15 @@ pub(super) fn compile(
     trust: Trust,
     sources: &mut Sources,
 ) -> Result<(), Failure> {
-    let trusted = trust.flags();
+    let mut trusted = trust.flags().to_vec();
+    if trust == Trust::Inputs {
+        std::fs::write(folder.join("clock.h"), CLOCK).map_err(|e| no_room(sources, &e))?;
+        trusted.extend(["-include", "clock.h"]);
+    }
     let checked = match backend {
         Backend::Emulator { checked } => checked,
         Backend::C => false,
-        Backend::Gpu => return with_nvcc(folder, trusted, sources),
+        Backend::Gpu => return with_nvcc(folder, &trusted, sources),
     };
     let mut kernels = CXX.command(sources)?;
     kernels
@@ -63,7 +68,7 @@ pub(super) fn compile(
         .args(["-std=c++17", "-fPIC", "-w"]);
     kernels
         .args(["-DSPARSEC_EMULATED", "-Iemulator"])
-        .args(trusted);
+        .args(&trusted);
     kernels.args(if checked { CHECKED } else { FAST });
     kernels.args(["-x", "c++", "-c", "kernels.cu", "-o", "kernels.o"]);
     let mut calls = CC.command(sources)?;

@@ -22,8 +22,18 @@ pub struct Outcome {
     pub results: BTreeMap<TensorId, Packed>,
     /// Seconds of each timed run; of the only run without `--time`.
     pub seconds: Vec<f64>,
+    pub clock: Clock,
     pub operations: f64,
     pub bytes: f64,
+}
+
+/// What the seconds of an [`Outcome`] are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The whole call, by this machine's clock.
+    Host,
+    /// The device's part, by events: what the last call did between waiting for its results.
+    Events { intervals: u32 },
 }
 
 /// One argument of a call.
@@ -83,6 +93,7 @@ pub fn run(
         slots.push(slot);
     }
     let mut seconds = Vec::new();
+    let mut device = Vec::new();
     let warm_up = u32::from(rounds.is_some());
     for round in 0..warm_up + rounds.unwrap_or(1) {
         for slot in &mut slots {
@@ -96,6 +107,7 @@ pub fn run(
         // SAFETY: the slots were made from the kernel's own interface.
         let called = unsafe { library.call(at, &mut pointers) };
         let elapsed = start.elapsed().as_secs_f64();
+        let on_device = library.device_time();
         if let Err((status, reason)) = called {
             release(library, &mut slots);
             if status == DEVICE_FAILED {
@@ -134,8 +146,19 @@ pub fn run(
         }
         if round >= warm_up {
             seconds.push(elapsed);
+            device.extend(on_device);
         }
     }
+    // Times of two clocks do not compare: events count if they timed every run.
+    let clock = match device.last() {
+        Some(last) if device.len() == seconds.len() => {
+            seconds = device.iter().map(|time| time.seconds).collect();
+            Clock::Events {
+                intervals: last.intervals,
+            }
+        }
+        Some(_) | None => Clock::Host,
+    };
     let results = collect(&slots, function);
     release(library, &mut slots);
     let results = results?;
@@ -145,6 +168,7 @@ pub fn run(
     Ok(Outcome {
         results,
         seconds,
+        clock,
         operations: count::operations(function, bound, &stored),
         bytes: bytes as f64,
     })

@@ -27,6 +27,9 @@ pub const EMULATOR: &[(&str, &str)] = &[
     ("shadow.h", include_str!("runtime/emulator/shadow.h")),
 ];
 
+/// What times the device's work: included ahead of the runtime header (`clock.h`), in timed runs.
+pub const CLOCK: &str = include_str!("runtime/clock.h");
+
 /// The names of the files that [`emit`] gives, in its order.
 #[must_use]
 pub fn file_names(stem: &str) -> Vec<String> {

@@ -277,6 +277,13 @@ static inline int sparsec_cuda(cudaError_t status) {
         if (sparsec_status) return sparsec_status; \
     } while (0)
 
+/* Before a launch or clear of the device, and before what the host waits for or allocates:
+ * `sparsec run --time` defines them to start and stop a clock. */
+#ifndef SPARSEC_WORK_BEGINS
+#define SPARSEC_WORK_BEGINS(stream) ((void)0)
+#define SPARSEC_WORK_ENDS() ((void)0)
+#endif
+
 /* What kernels with vector loads need of an array; all that cudaMalloc gives is aligned. */
 static inline int sparsec_need_aligned(const void *array, unsigned bytes, const char *name) {
     if ((size_t)array % bytes == 0) return SPARSEC_OK;
@@ -291,6 +298,7 @@ static inline int sparsec_launch(void (*kernel)(P...), int64_t x, int64_t y, int
     if (x > 2147483647 || y > 65535 || z > 65535)
         return SPARSEC_FAIL(SPARSEC_DEVICE_FAILED, "a launch of %lld x %lld x %lld blocks is too large",
                             (long long)x, (long long)y, (long long)z);
+    SPARSEC_WORK_BEGINS(stream);
 #ifdef SPARSEC_EMULATED
     emu_launch(kernel, dim3((unsigned)x, (unsigned)y, (unsigned)z), block, stream, args...);
 #else
@@ -320,6 +328,7 @@ static inline void *sparsec_take(char **workspace, int64_t count, size_t size) {
 
 static inline int sparsec_clear(void *array, int64_t count, size_t size, cudaStream_t stream) {
     if (count <= 0) return SPARSEC_OK;
+    SPARSEC_WORK_BEGINS(stream);
     return sparsec_cuda(cudaMemsetAsync(array, 0, (size_t)count * size, stream));
 }
 
@@ -331,6 +340,7 @@ struct sparsec_memory {
     int error;
     sparsec_memory() : count(0), error(SPARSEC_OK) {}
     ~sparsec_memory() {
+        SPARSEC_WORK_ENDS();
         for (int k = 0; k < count; k++) cudaFree(arrays[k]);
     }
     sparsec_memory(const sparsec_memory &) = delete;
@@ -340,6 +350,7 @@ struct sparsec_memory {
     void *room(int64_t elements, size_t size) {
         void *array = NULL;
         if (error) return NULL;
+        SPARSEC_WORK_ENDS();
         if (count == most) error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
         if (!error) error = sparsec_cuda(cudaMalloc(&array, elements > 0 ? (size_t)elements * size : size));
         if (error) return NULL;
@@ -355,6 +366,7 @@ struct sparsec_memory {
     }
     /* More room in the place of an array; its content is lost. */
     int resize(void **array, int64_t elements, size_t size) {
+        SPARSEC_WORK_ENDS();
         for (int k = 0; k < count; k++)
             if (*array && arrays[k] == *array) {
                 cudaFree(*array);
@@ -366,6 +378,7 @@ struct sparsec_memory {
 };
 
 static inline int sparsec_fetch(void *to, const void *from, int64_t elements, size_t size, cudaStream_t stream) {
+    SPARSEC_WORK_ENDS();
     if (elements <= 0) return SPARSEC_OK;
     SPARSEC_TRY(sparsec_cuda(cudaStreamSynchronize(stream)));
     return sparsec_cuda(cudaMemcpy(to, from, (size_t)elements * size, cudaMemcpyDeviceToHost));
@@ -402,6 +415,7 @@ static inline int sparsec_download_vals(sparsec_tensor *t, const void *vals) {
 
 /* Fetches the arrays of a level that the device built. */
 static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const void *pos, const void *crd) {
+    SPARSEC_WORK_ENDS();
     const int64_t parents = sparsec_parents(t, l);
     const size_t size = sparsec_index_size(t);
     sparsec_level *level = &t->levels[l];
@@ -424,6 +438,7 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
 
 /* Fetches the values that the device built. */
 static inline int sparsec_download_result(sparsec_tensor *t, const void *vals) {
+    SPARSEC_WORK_ENDS();
     SPARSEC_TRY(sparsec_have_values(t, sparsec_parents(t, t->order)));
     return sparsec_download_vals(t, vals);
 }

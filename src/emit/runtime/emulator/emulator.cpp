@@ -42,6 +42,7 @@
  */
 #include "shadow.h"
 
+#include <chrono>
 #include <functional>
 #include <mutex>
 
@@ -79,6 +80,10 @@ bool disturbs() {
 } /* namespace */
 
 struct CUstream_st {};
+struct CUevent_st {
+    bool recorded;
+    std::chrono::steady_clock::time_point at;
+};
 struct CUgraph_st {
     std::vector<std::function<cudaError_t()>> nodes;
 };
@@ -157,6 +162,7 @@ const char *cudaGetErrorString(cudaError_t error) {
     case cudaSuccess: return "no error";
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
     case cudaErrorLaunchFailure: return first_finding.c_str();
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
@@ -173,6 +179,38 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     if (captures(stream)) capture.reset();
     delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = new CUevent_st();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    const auto record = [event] {
+        *event = {true, std::chrono::steady_clock::now()};
+        return cudaSuccess;
+    };
+    if (captures(stream)) {
+        capture->nodes.push_back(record);
+        return cudaSuccess;
+    }
+    if (!stream && disturbs()) return cudaErrorStreamCaptureImplicit;
+    return record();
+}
+
+/* All that was enqueued is done. */
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    if (!from->recorded || !to->recorded) return cudaErrorInvalidResourceHandle;
+    *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
     return cudaSuccess;
 }
 
