@@ -10,11 +10,25 @@
  *   parallelize(S0.i, GPUBlock, NoRaces)
  *   parallelize(s0_tile, GPUBlockY, NoRaces)
  *   parallelize(s0_thread, GPUThread, NoRaces)
- *   split(S1.j, s1_tile, s1_thread, 64)
- *   reorder(S1.i, s1_tile, s1_thread, k)
- *   parallelize(S1.i, GPUBlock, NoRaces)
- *   parallelize(s1_tile, GPUBlockY, NoRaces)
- *   parallelize(s1_thread, GPUThread, NoRaces)
+ *   split(S1.i, s1_m0, s1_m1, 64)
+ *   split(S1.j, s1_n0, s1_n1, 64)
+ *   split(k, s1_k0, s1_k1, 16)
+ *   split(s1_m1, s1_r, s1_row, 16)
+ *   split(s1_n1, s1_c, s1_column, 16)
+ *   reorder(s1_m0, s1_n0, s1_row, s1_column, s1_r, s1_c, s1_k0, s1_k1)
+ *   precompute(a * A(i,k) * B(k,j), {s1_row, s1_column, s1_r, s1_c}, {s1_row2, s1_column2, s1_r2, s1_c2}, s1_sums)
+ *   reorder(s1_k0, s1_row2, s1_column2, s1_k1, s1_r2, s1_c2)
+ *   promote(A, shared, s1_k0)
+ *   promote(B, shared, s1_k0)
+ *   unroll(s1_k1, 16)
+ *   unroll(s1_r2, 4)
+ *   unroll(s1_c2, 4)
+ *   parallelize(s1_m0, GPUBlockY, NoRaces)
+ *   parallelize(s1_n0, GPUBlock, NoRaces)
+ *   parallelize(s1_row, GPUThreadY, NoRaces)
+ *   parallelize(s1_column, GPUThread, NoRaces)
+ *   parallelize(s1_row2, GPUThreadY, NoRaces)
+ *   parallelize(s1_column2, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float b,
     float *SPARSEC_RESTRICT C_vals) {
@@ -28,19 +42,107 @@ static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float 
     }
 }
 
-static __global__ void __launch_bounds__(64, 16) sgemm_kernel2(int64_t M, int64_t K, float a,
-    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
+static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_t M, int64_t K,
+    float a, const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
     float *SPARSEC_RESTRICT C_vals) {
-    int64_t i = blockIdx.x;
-    for (int64_t s1_tile = blockIdx.y; s1_tile < sparsec_floordiv(K + 63, 64); s1_tile += 65535) {
-        int64_t s1_thread = threadIdx.x;
-        if (s1_thread < sparsec_min_int64(64, K - s1_tile * 64)) {
-            int64_t j = s1_tile * 64 + s1_thread;
-            float sum = 0.0f;
-            for (int64_t k = 0; k < M; k++) {
-                sum += a * A_vals[i * M + k] * B_vals[k * K + j];
+    for (int64_t s1_m0 = blockIdx.y; s1_m0 < sparsec_floordiv(N + 63, 64); s1_m0 += 65535) {
+        int64_t s1_n0 = blockIdx.x;
+        float s1_sums_vals[16];
+        SPARSEC_UNROLL(16)
+        for (int64_t e = 0; e < 16; e++) {
+            s1_sums_vals[e] = 0.0f;
+        }
+        for (int64_t s1_k0 = 0; s1_k0 < (M + 15) / 16; s1_k0++) {
+            __shared__ float B_tile_vals[1024];
+            __syncthreads();
+            int64_t s1_k1_B_tile = threadIdx.y;
+            for (int64_t s1_c2_B_tile = threadIdx.x; s1_c2_B_tile < 64; s1_c2_B_tile += 16) {
+                B_tile_vals[s1_k1_B_tile * 64 + s1_c2_B_tile] = s1_k0 * 16 + s1_k1_B_tile < M && s1_n0 * 64 + s1_c2_B_tile < K ? B_vals[(s1_k0 * 16 + s1_k1_B_tile) * K + (s1_n0 * 64 + s1_c2_B_tile)] : 0.0f;
             }
-            C_vals[i * K + j] += sum;
+            __shared__ float A_tile_vals[1024];
+            for (int64_t s1_r2_A_tile = threadIdx.y; s1_r2_A_tile < 64; s1_r2_A_tile += 16) {
+                int64_t s1_k1_A_tile = threadIdx.x;
+                A_tile_vals[s1_r2_A_tile * 16 + s1_k1_A_tile] = s1_m0 * 64 + s1_r2_A_tile < N && s1_k0 * 16 + s1_k1_A_tile < M ? A_vals[(s1_m0 * 64 + s1_r2_A_tile) * M + (s1_k0 * 16 + s1_k1_A_tile)] : 0.0f;
+            }
+            __syncthreads();
+            if (M - s1_k0 * 16 >= 16) {
+                int64_t s1_row2 = threadIdx.y;
+                if (sparsec_floordiv(N - (s1_m0 * 64 + s1_row2) + 15, 16) >= 4) {
+                    int64_t s1_column2 = threadIdx.x;
+                    if (sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16) >= 4) {
+                        SPARSEC_UNROLL(16)
+                        for (int64_t s1_k1 = 0; s1_k1 < 16; s1_k1++) {
+                            SPARSEC_UNROLL(4)
+                            for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
+                                    s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                }
+                            }
+                        }
+                    } else {
+                        SPARSEC_UNROLL(16)
+                        for (int64_t s1_k1 = 0; s1_k1 < 16; s1_k1++) {
+                            SPARSEC_UNROLL(4)
+                            for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
+                                    if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
+                                        s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                    }
+                                }
+                            }
+                        }
+                    }
+                } else {
+                    int64_t s1_column2 = threadIdx.x;
+                    SPARSEC_UNROLL(16)
+                    for (int64_t s1_k1 = 0; s1_k1 < 16; s1_k1++) {
+                        SPARSEC_UNROLL(4)
+                        for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
+                            if (s1_r2 * 16 < N - s1_m0 * 64 - s1_row2) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
+                                    if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
+                                        s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            } else {
+                int64_t s1_row2 = threadIdx.y;
+                int64_t s1_column2 = threadIdx.x;
+                for (int64_t s1_k1 = 0; s1_k1 < sparsec_min_int64(16, M - s1_k0 * 16); s1_k1++) {
+                    SPARSEC_UNROLL(4)
+                    for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
+                        if (s1_r2 * 16 < N - s1_m0 * 64 - s1_row2) {
+                            SPARSEC_UNROLL(4)
+                            for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
+                                if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
+                                    s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        int64_t s1_row = threadIdx.y;
+        int64_t s1_column = threadIdx.x;
+        SPARSEC_UNROLL(4)
+        for (int64_t s1_r = 0; s1_r < 4; s1_r++) {
+            if (s1_r * 16 < N - s1_m0 * 64 - s1_row) {
+                int64_t i = s1_m0 * 64 + (s1_r * 16 + s1_row);
+                SPARSEC_UNROLL(4)
+                for (int64_t s1_c = 0; s1_c < 4; s1_c++) {
+                    if (s1_c * 16 < K - s1_n0 * 64 - s1_column) {
+                        int64_t j = s1_n0 * 64 + (s1_c * 16 + s1_column);
+                        C_vals[i * K + j] += s1_sums_vals[s1_r * 4 + s1_c];
+                    }
+                }
+            }
         }
     }
 }
@@ -56,8 +158,9 @@ int sgemm_device(int64_t N, int64_t M, int64_t K, float a, float b, const float 
     (void)workspace;
     SPARSEC_TRY(sparsec_launch(sgemm_kernel1, N, sparsec_min_int64(sparsec_floordiv(K + 63, 64), 65535),
         1, dim3(64, 1, 1), stream, K, b, C_vals));
-    SPARSEC_TRY(sparsec_launch(sgemm_kernel2, N, sparsec_min_int64(sparsec_floordiv(K + 63, 64), 65535),
-        1, dim3(64, 1, 1), stream, M, K, a, A_vals, B_vals, C_vals));
+    SPARSEC_TRY(sparsec_launch(sgemm_kernel2, sparsec_floordiv(K + 63, 64),
+        sparsec_min_int64(sparsec_floordiv(N + 63, 64), 65535), 1, dim3(16, 16, 1), stream, N, M, K, a,
+        A_vals, B_vals, C_vals));
     return SPARSEC_OK;
 }
 

@@ -15,6 +15,7 @@
  *   precompute(Y(b,k,m), {k2, m1}, {k2_Y_tile, m1_Y_tile}, Y_tile)
  *   reorder(k2_Y_tile, m1_Y_tile)
  *   unroll(m1, 8)
+ *   unroll(r2, 4)
  *   parallelize(b, GPUBlockZ, NoRaces)
  *   parallelize(n0, GPUBlockY, NoRaces)
  *   parallelize(k0, GPUBlock, NoRaces)
@@ -55,14 +56,27 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                 __syncthreads();
                 if (M - m0 * 24 >= 24) {
                     int64_t ty2 = threadIdx.y;
-                    int64_t k2 = threadIdx.x;
-                    if (k2 < sparsec_min_int64(32, K - k0 * 32)) {
-                        SPARSEC_UNROLL(8)
-                        for (int64_t m1 = 0; m1 < 24; m1++) {
-                            SPARSEC_UNROLL(4)
-                            for (int64_t r2 = 0; r2 < 4; r2++) {
-                                if (r2 * 8 < N - n0 * 32 - ty2) {
+                    if (sparsec_floordiv(N - (n0 * 32 + ty2) + 7, 8) >= 4) {
+                        int64_t k2 = threadIdx.x;
+                        if (k2 < sparsec_min_int64(32, K - k0 * 32)) {
+                            SPARSEC_UNROLL(8)
+                            for (int64_t m1 = 0; m1 < 24; m1++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t r2 = 0; r2 < 4; r2++) {
                                     sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
+                                }
+                            }
+                        }
+                    } else {
+                        int64_t k2 = threadIdx.x;
+                        if (k2 < sparsec_min_int64(32, K - k0 * 32)) {
+                            SPARSEC_UNROLL(8)
+                            for (int64_t m1 = 0; m1 < 24; m1++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t r2 = 0; r2 < 4; r2++) {
+                                    if (r2 < sparsec_floordiv(N - (n0 * 32 + ty2) + 7, 8)) {
+                                        sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
+                                    }
                                 }
                             }
                         }
@@ -75,7 +89,7 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                         for (int64_t m1 = 0; m1 < sparsec_min_int64(24, M - m0 * 24); m1++) {
                             SPARSEC_UNROLL(4)
                             for (int64_t r2 = 0; r2 < 4; r2++) {
-                                if (r2 * 8 < N - n0 * 32 - ty2) {
+                                if (r2 < sparsec_floordiv(N - (n0 * 32 + ty2) + 7, 8)) {
                                     sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
                                 }
                             }

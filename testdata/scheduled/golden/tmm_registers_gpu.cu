@@ -7,14 +7,16 @@
  *   split(m, m0, m1, 64)
  *   split(n, n0, n1, 64)
  *   split(k, k0, k1, 16)
- *   split(m1, ty, r, 4)
+ *   split(m1, r, ty, 16)
  *   split(n1, c, tx, 16)
  *   reorder(m0, n0, ty, tx, r, c, k0, k1)
  *   precompute(A(m,k) * B(n,k), {ty, tx, r, c}, {ty2, tx2, r2, c2}, sums)
  *   reorder(k0, ty2, tx2, k1, r2, c2)
  *   promote(A, shared, k0)
  *   promote(B, shared, k0)
- *   unroll(k1, 4)
+ *   unroll(k1, 16)
+ *   unroll(r2, 4)
+ *   unroll(c2, 4)
  *   parallelize(m0, GPUBlockY, NoRaces)
  *   parallelize(n0, GPUBlock, NoRaces)
  *   parallelize(ty, GPUThreadY, NoRaces)
@@ -40,23 +42,52 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
                 B_tile_vals[c2_B_tile * 17 + k1_B_tile] = n0 * 64 + c2_B_tile < N && k0 * 16 + k1_B_tile < K ? B_vals[(n0 * 64 + c2_B_tile) * K + (k0 * 16 + k1_B_tile)] : 0.0f;
             }
             __shared__ float A_tile_vals[1024];
-            for (int64_t ty2_A_tile = threadIdx.y; ty2_A_tile < 64; ty2_A_tile += 16) {
+            for (int64_t r2_A_tile = threadIdx.y; r2_A_tile < 64; r2_A_tile += 16) {
                 int64_t k1_A_tile = threadIdx.x;
-                A_tile_vals[ty2_A_tile * 16 + k1_A_tile] = m0 * 64 + ty2_A_tile < M && k0 * 16 + k1_A_tile < K ? A_vals[(m0 * 64 + ty2_A_tile) * K + (k0 * 16 + k1_A_tile)] : 0.0f;
+                A_tile_vals[r2_A_tile * 16 + k1_A_tile] = m0 * 64 + r2_A_tile < M && k0 * 16 + k1_A_tile < K ? A_vals[(m0 * 64 + r2_A_tile) * K + (k0 * 16 + k1_A_tile)] : 0.0f;
             }
             __syncthreads();
             if (K - k0 * 16 >= 16) {
                 int64_t ty2 = threadIdx.y;
-                int64_t tx2 = threadIdx.x;
-                SPARSEC_UNROLL(4)
-                for (int64_t k1 = 0; k1 < 16; k1++) {
-                    SPARSEC_UNROLL(4)
-                    for (int64_t r2 = 0; r2 < 4; r2++) {
-                        if (r2 < M - (m0 * 64 + ty2 * 4)) {
+                if (sparsec_floordiv(M - (m0 * 64 + ty2) + 15, 16) >= 4) {
+                    int64_t tx2 = threadIdx.x;
+                    if (sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16) >= 4) {
+                        SPARSEC_UNROLL(16)
+                        for (int64_t k1 = 0; k1 < 16; k1++) {
                             SPARSEC_UNROLL(4)
-                            for (int64_t c2 = 0; c2 < 4; c2++) {
-                                if (c2 * 16 < N - n0 * 64 - tx2) {
-                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(ty2 * 4 + r2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                            for (int64_t r2 = 0; r2 < 4; r2++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t c2 = 0; c2 < 4; c2++) {
+                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                }
+                            }
+                        }
+                    } else {
+                        SPARSEC_UNROLL(16)
+                        for (int64_t k1 = 0; k1 < 16; k1++) {
+                            SPARSEC_UNROLL(4)
+                            for (int64_t r2 = 0; r2 < 4; r2++) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t c2 = 0; c2 < 4; c2++) {
+                                    if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
+                                        sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                    }
+                                }
+                            }
+                        }
+                    }
+                } else {
+                    int64_t tx2 = threadIdx.x;
+                    SPARSEC_UNROLL(16)
+                    for (int64_t k1 = 0; k1 < 16; k1++) {
+                        SPARSEC_UNROLL(4)
+                        for (int64_t r2 = 0; r2 < 4; r2++) {
+                            if (r2 * 16 < M - m0 * 64 - ty2) {
+                                SPARSEC_UNROLL(4)
+                                for (int64_t c2 = 0; c2 < 4; c2++) {
+                                    if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
+                                        sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                    }
                                 }
                             }
                         }
@@ -65,15 +96,14 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
             } else {
                 int64_t ty2 = threadIdx.y;
                 int64_t tx2 = threadIdx.x;
-                SPARSEC_UNROLL(4)
                 for (int64_t k1 = 0; k1 < sparsec_min_int64(16, K - k0 * 16); k1++) {
                     SPARSEC_UNROLL(4)
                     for (int64_t r2 = 0; r2 < 4; r2++) {
-                        if (r2 < M - (m0 * 64 + ty2 * 4)) {
+                        if (r2 * 16 < M - m0 * 64 - ty2) {
                             SPARSEC_UNROLL(4)
                             for (int64_t c2 = 0; c2 < 4; c2++) {
-                                if (c2 * 16 < N - n0 * 64 - tx2) {
-                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(ty2 * 4 + r2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
+                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
                                 }
                             }
                         }
@@ -85,8 +115,8 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
         int64_t tx = threadIdx.x;
         SPARSEC_UNROLL(4)
         for (int64_t r = 0; r < 4; r++) {
-            if (r < M - (m0 * 64 + ty * 4)) {
-                int64_t m = m0 * 64 + (ty * 4 + r);
+            if (r * 16 < M - m0 * 64 - ty) {
+                int64_t m = m0 * 64 + (r * 16 + ty);
                 SPARSEC_UNROLL(4)
                 for (int64_t c = 0; c < 4; c++) {
                     if (c * 16 < N - n0 * 64 - tx) {

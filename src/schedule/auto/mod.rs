@@ -6,7 +6,9 @@
 //! has columns, its threads take 32 of them side by side, so that what they load stands
 //! together; what stores a value for each element of an operand is shared out by
 //! positions; everything else gives each thread elements of the result of its own, or of a
-//! sum that the threads reduce.
+//! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
+
+mod product;
 
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
@@ -29,6 +31,7 @@ pub fn candidates(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
         writer.scalar(&mut all);
     }
     writer.warp_per_row(&mut all);
+    writer.product(&mut all);
     writer.columns(&mut all);
     writer.elements(&mut all);
     writer.outermost(&mut all);
@@ -45,6 +48,12 @@ pub fn threads(graph: &Graph, nest: &Nest) -> Option<String> {
     let name = writer.name(outermost);
     Some(format!("parallelize({name}, CPUThread(static), NoRaces)"))
 }
+
+/// Columns of a result that the threads of a block take side by side.
+const COLUMNS: i64 = 64;
+
+/// Threads that reduce the sum of one stored element.
+const GROUP: i64 = 8;
 
 struct Writer<'g> {
     graph: &'g Graph,
@@ -118,8 +127,8 @@ impl Writer<'_> {
         (script, p)
     }
 
-    /// The stored elements of an operand, shared out evenly: each to a warp that reduces a
-    /// sum over a dense dimension, or to a thread.
+    /// The stored elements of an operand, shared out evenly: each to a group of threads that
+    /// reduces a sum over a dense dimension, or to a thread.
     fn stored_elements(&self, access: &Access, all: &mut Vec<Vec<String>>) {
         let Some(roots) = self.outer_vars(access) else {
             return;
@@ -133,13 +142,15 @@ impl Writer<'_> {
         {
             let (k0, k1) = (self.fresh("k0"), self.fresh("k1"));
             let mut script = base.clone();
-            script.push(format!("split({p}, {block}, {own}, 16)"));
-            script.push(format!("split({}, {k0}, {k1}, 16)", self.name(k)));
+            script.push(format!("split({p}, {block}, {own}, {})", 256 / GROUP));
+            script.push(format!("starts({block}, before)"));
+            script.push(format!("split({}, {k0}, {k1}, {GROUP})", self.name(k)));
             script.push(format!("reorder({block}, {own}, {k1}, {k0})"));
+            let group = format!("GPUGroup({GROUP})");
             script.extend(self.units(&[
                 (&block, "GPUBlock", "NoRaces"),
                 (&own, "GPUWarp", "NoRaces"),
-                (&k1, "GPUThread", "Temporary"),
+                (&k1, &group, "ParallelReduction"),
             ]));
             all.push(script);
         }
@@ -248,22 +259,47 @@ impl Writer<'_> {
             return;
         }
         let (tile, thread) = (self.fresh("tile"), self.fresh("thread"));
-        let mut order = vec![self.name(first), tile.clone(), thread.clone()];
-        order.extend(
-            vars.iter()
-                .filter(|&&v| v != first && v != column)
-                .map(|&v| self.name(v)),
-        );
-        let mut script = vec![
-            format!("split({}, {tile}, {thread}, 64)", self.name(column)),
-            format!("reorder({})", order.join(", ")),
-        ];
+        let inner = vars
+            .iter()
+            .filter(|&&v| v != first && v != column)
+            .map(|&v| self.name(v));
+        // No more threads than columns; a block takes several rows where those are few.
+        let columns = self.columns_of_tile(column);
+        let rows = COLUMNS / columns;
+        let (mut script, rows_first, row_units) = if rows > 1 && !self.is_sparse(first) {
+            let (block, row) = (self.fresh("block"), self.fresh("row"));
+            let split = format!("split({}, {block}, {row}, {rows})", self.name(first));
+            let units = self.units(&[(&row, "GPUThreadY", "NoRaces")]);
+            (vec![split], vec![block, tile.clone(), row], units)
+        } else {
+            let first = self.name(first);
+            (Vec::new(), vec![first, tile.clone()], Vec::new())
+        };
+        let outer = rows_first[0].clone();
+        let mut order = rows_first;
+        order.push(thread.clone());
+        order.extend(inner);
+        let column = self.name(column);
+        script.push(format!("split({column}, {tile}, {thread}, {columns})"));
+        script.push(format!("reorder({})", order.join(", ")));
         script.extend(self.units(&[
-            (&self.name(first), "GPUBlock", "NoRaces"),
+            (&outer, "GPUBlock", "NoRaces"),
             (&tile, "GPUBlockY", "NoRaces"),
-            (&thread, "GPUThread", "NoRaces"),
         ]));
+        script.extend(row_units);
+        script.extend(self.units(&[(&thread, "GPUThread", "NoRaces")]));
         all.push(script);
+    }
+
+    /// Threads side by side for the columns of a result: as many as there are, if that is known
+    /// and few, in powers of two.
+    fn columns_of_tile(&self, column: VarId) -> i64 {
+        let most = self.graph.most_extent(column).unwrap_or(COLUMNS);
+        let mut columns = COLUMNS;
+        while columns / 2 >= most.max(1) && columns > 4 {
+            columns /= 2;
+        }
+        columns
     }
 
     /// Elements of a dense result, one for each thread.
