@@ -25,44 +25,62 @@ fn held() -> MutexGuard<'static, Held> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file or folder that a signal removes as long as this value lives.
-pub struct Registered(PathBuf);
-
-impl Registered {
-    #[must_use]
-    pub fn new(path: &Path) -> Registered {
-        held().paths.push(path.to_path_buf());
-        Registered(path.to_path_buf())
-    }
+/// Something temporary on disk: removed when it is dropped, and by signals.
+pub struct Temporary<T> {
+    // Dropped in this order: what is still there is still noted.
+    made: T,
+    note: Note,
 }
 
-impl Drop for Registered {
+/// That a path is registered.
+pub struct Note(PathBuf);
+
+impl Drop for Note {
     fn drop(&mut self) {
         held().paths.retain(|path| *path != self.0);
     }
 }
 
-/// A folder for temporary files, removed when it is dropped and by signals.
-pub struct Folder {
-    folder: tempfile::TempDir,
-    _registered: Registered,
-}
-
-impl Folder {
+impl<T: AsRef<Path>> Temporary<T> {
+    /// Makes it.
+    ///
     /// # Errors
-    /// There is no room for one: see `TMPDIR`.
-    pub fn new() -> io::Result<Folder> {
-        let folder = tempfile::tempdir()?;
-        let registered = Registered::new(folder.path());
-        Ok(Folder {
-            folder,
-            _registered: registered,
+    /// Those of `make`.
+    pub fn make(make: impl FnOnce() -> io::Result<T>) -> io::Result<Self> {
+        // No signal comes between the making and the note.
+        let mut held = held();
+        let made = make()?;
+        let path = made.as_ref().to_path_buf();
+        held.paths.push(path.clone());
+        Ok(Temporary {
+            made,
+            note: Note(path),
         })
     }
 
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.made.as_ref()
+    }
+
+    pub fn made(&mut self) -> &mut T {
+        &mut self.made
+    }
+
+    /// What was made, which shall stay, and the note, to be dropped once it is in its place.
+    pub fn into_parts(self) -> (T, Note) {
+        (self.made, self.note)
+    }
+}
+
+/// A folder for temporary files.
+pub type Folder = Temporary<tempfile::TempDir>;
+
+impl Folder {
+    /// # Errors
+    /// There is no room for one: see `TMPDIR`.
+    pub fn new() -> io::Result<Folder> {
+        Temporary::make(tempfile::tempdir)
     }
 }
 
@@ -78,6 +96,10 @@ impl Running {
     pub fn start(command: &mut Command) -> io::Result<Running> {
         let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped());
         pipes.stderr(Stdio::piped());
+        if let Some(folder) = command.get_current_dir() {
+            let folder = std::path::absolute(folder)?;
+            command.env("TMPDIR", folder);
+        }
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
         // No signal comes between the start and the note.
@@ -105,11 +127,16 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     Running::start(command)?.output()
 }
 
-/// From now on signals clean up.
+/// From now on signals clean up, and a file that grows too large is an error like a full disk.
 #[cfg(unix)]
 pub fn install() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
+    // Programs that are started get the default back. Where it cannot be set, the process ends
+    // as ever.
+    let _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
+    let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
+    let ends = ends.into_iter().filter(|&signal| !is_ignored(signal));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(ends) else {
         // Without the thread a signal ends the process as ever.
         return;
     };
@@ -126,24 +153,52 @@ pub fn install() {
 #[cfg(not(unix))]
 pub fn install() {}
 
+/// Whether whoever started this process wants it to live on, as `nohup` does.
+#[cfg(unix)]
+fn is_ignored(signal: std::ffi::c_int) -> bool {
+    // SAFETY: this asks, and changes nothing; zeros are a value of the type.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        let asked = libc::sigaction(signal, std::ptr::null(), &raw mut now);
+        asked == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Ends the programs and removes the files. Whoever would make more waits for the lock.
 #[cfg(unix)]
 fn clean(held: &mut Held) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    for group in held.groups.drain(..) {
-        if let Some(pid) = i32::try_from(group).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(pid, Signal::TERM);
-        }
+    use rustix::process::{
+        Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpid,
+    };
+    let groups = held.groups.drain(..);
+    let mut groups: Vec<Pid> = groups
+        .filter_map(|group| Pid::from_raw(i32::try_from(group).ok()?))
+        .collect();
+    for group in &groups {
+        let _ = kill_process_group(*group, Signal::TERM);
     }
-    // A program that is ending may still write into its folder.
-    for _ in 0..50 {
+    // A program that is ending may still write into its folder. One that does not listen is
+    // ended.
+    for round in 0..PATIENCE + 10 {
         held.paths.retain(|path| {
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
             path.exists()
         });
-        if held.paths.is_empty() {
+        groups.retain(|group| {
+            if round == PATIENCE {
+                let _ = kill_process_group(*group, Signal::KILL);
+            }
+            // Whoever waited for it may be waiting for the lock.
+            let _ = waitpid(Some(*group), WaitOptions::NOHANG);
+            test_kill_process_group(*group).is_ok()
+        });
+        if held.paths.is_empty() && groups.is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
+
+/// How long programs have to end, in hundredths of a second.
+#[cfg(unix)]
+const PATIENCE: u32 = 50;

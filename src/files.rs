@@ -1,41 +1,95 @@
 //! Files that are written whole or not at all.
 
-use crate::cleanup::Registered;
-use std::io::Write;
-use std::path::Path;
+use crate::cleanup::Temporary;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-/// Writes a file beside its place and moves it there once it is complete: who is interrupted
-/// leaves the old content or the new, and who reads meanwhile sees one of them. What is no
-/// file, as `/dev/stdout`, is written to.
+/// A file that is complete, beside its place.
+pub struct Staged {
+    beside: Temporary<tempfile::NamedTempFile>,
+    place: PathBuf,
+}
+
+impl Staged {
+    /// Moves the file to its place. Nothing is left to do that takes room.
+    ///
+    /// # Errors
+    /// The place may not be written.
+    pub fn place(self) -> io::Result<()> {
+        let (file, note) = self.beside.into_parts();
+        file.persist(&self.place).map_err(|e| e.error)?;
+        drop(note);
+        Ok(())
+    }
+}
+
+/// Writes a file beside its place, to be moved there once it and all that belongs to it are
+/// complete: who is interrupted leaves the old content or the new, and who reads meanwhile sees
+/// one of them. What is no file, as `/dev/stdout`, is written to: there is nothing to place.
 ///
 /// # Errors
-/// The file cannot be written or moved.
-pub fn whole(
+/// The file cannot be written.
+pub fn stage(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> std::io::Result<()> {
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<Option<Staged>> {
     // A link stays one: what it points to is replaced.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let old = std::fs::metadata(&target).ok();
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let old = std::fs::metadata(&place).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
         write(&mut file)?;
-        return file.flush();
+        file.flush()?;
+        return Ok(None);
     }
-    let folder = target.parent().filter(|f| !f.as_os_str().is_empty());
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".sparsec-");
-    #[cfg(unix)]
-    let everyone: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    beside.permissions(everyone);
-    let mut file = beside.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    let _registered = Registered::new(file.path());
-    write(&mut file)?;
+    let folder = place.parent().filter(|f| !f.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut beside = Temporary::make(|| {
+        let mut beside = tempfile::Builder::new();
+        beside.prefix(".sparsec-");
+        #[cfg(unix)]
+        beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        beside.tempfile_in(folder)
+    })?;
+    let file = beside.made();
+    write(file)?;
     file.flush()?;
     if let Some(old) = old {
         file.as_file().set_permissions(old.permissions())?;
     }
-    file.persist(&target).map_err(|e| e.error)?;
-    Ok(())
+    Ok(Some(Staged { beside, place }))
+}
+
+/// Folders that were made for files to come; removed again unless they are kept.
+#[derive(Default)]
+pub struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// One cannot be made.
+    pub fn make(&mut self, folder: &Path) -> io::Result<()> {
+        let missing = folder.ancestors().take_while(|above| {
+            !above.as_os_str().is_empty() && std::fs::symlink_metadata(above).is_err()
+        });
+        let missing: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+        let made = std::fs::create_dir_all(folder);
+        self.0.extend(missing.into_iter().rev());
+        made
+    }
+
+    /// The files are there.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in self.0.drain(..).rev() {
+            // Only an empty one: others may have put something there.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }

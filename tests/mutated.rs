@@ -164,7 +164,8 @@ fn mutated_data_is_read_or_refused() {
     let dense = data::random(1, 1.0, &[3, 4], sparsec::scalar::ScalarType::F64);
     let temporary = tempfile::tempdir().unwrap();
     let npy = temporary.path().join("a.npy");
-    data::write(&npy, &dense, sparsec::scalar::Literal::ZERO).unwrap();
+    let content = data::content(&npy, &dense, sparsec::scalar::Literal::ZERO).unwrap();
+    std::fs::write(&npy, content).unwrap();
     let seeds = [
         (
             FileKind::MatrixMarket,

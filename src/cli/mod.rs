@@ -186,12 +186,18 @@ impl Reporter {
     }
 
     fn io_error(&mut self, path: &Path, error: &std::io::Error) -> u8 {
+        let failure = self.unwritable(path, error);
+        self.fail(&failure)
+    }
+
+    /// An output that cannot be written.
+    fn unwritable(&mut self, path: &Path, error: &std::io::Error) -> Failure {
         let span = argument(
             &mut self.sources,
             "command line",
             &path.display().to_string(),
         );
-        self.fail(&Failure::Environment(
+        Failure::Environment(
             Diagnostic::error(
                 codes::UNWRITABLE,
                 span,
@@ -199,6 +205,6 @@ impl Reporter {
                 "here",
             )
             .with_help("check that the folder exists, may be written and has room"),
-        ))
+        )
     }
 }

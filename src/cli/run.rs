@@ -15,8 +15,10 @@ use crate::driver::{
     run,
 };
 use crate::emit::watch::Watching;
+use crate::files::{self, Staged};
 use crate::program::ir::TensorId;
 use crate::target::Target;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 pub(super) fn run(args: &RunArgs) -> u8 {
@@ -78,9 +80,9 @@ struct Times {
 }
 
 fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
-    let (files, bindings): (Vec<&String>, Vec<&String>) =
+    let (programs, bindings): (Vec<&String>, Vec<&String>) =
         args.operands.iter().partition(|o| !binding::is_binding(o));
-    if let Some(extra) = files.get(1) {
+    if let Some(extra) = programs.get(1) {
         let span = argument(&mut reporter.sources, "command line", extra);
         return Err(Diagnostic::error(
             codes::COMMAND_LINE,
@@ -91,8 +93,8 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         .with_help("bind data to parameters as A=FILE")
         .into());
     }
-    let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
-    let request = request(&files, &args.program, &mut reporter.sources)?;
+    let programs: Vec<PathBuf> = programs.into_iter().map(PathBuf::from).collect();
+    let request = request(&programs, &args.program, &mut reporter.sources)?;
     if let (Some(threads), Target::Cuda) = (args.threads, request.target) {
         let text = threads.to_string();
         let span = argument(&mut reporter.sources, "--threads", &text);
@@ -167,7 +169,8 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         Target::Cuda => device::backend(args.time.is_none()),
     };
     if let Backend::Emulator { .. } = backend {
-        eprintln!("sparsec: no GPU with nvcc found: running on the emulator");
+        let note = "sparsec: no GPU with nvcc found: running on the emulator";
+        let _ = writeln!(std::io::stderr(), "{note}");
     }
     let library = {
         let checked = args.verify || matches!(backend, Backend::Emulator { checked: true });
@@ -191,6 +194,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     progress.step("packing and running");
     let outcome = run::run(&library, 0, kernel, function, &bound, args.time)?;
     let mut results = Vec::new();
+    let mut staged = Vec::new();
     for &id in &function.results {
         let Some(packed) = outcome.results.get(&id) else {
             continue;
@@ -201,8 +205,15 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             summary: data::summarize(&tensor),
         });
         for (_, path) in outputs.iter().filter(|(out, _)| *out == id) {
-            data::write(path, &tensor, function.tensor(id).fill)?;
+            let content = data::content(path, &tensor, function.tensor(id).fill)?;
+            let written = files::stage(path, |file| file.write_all(&content));
+            staged.push((path, written.map_err(|e| reporter.unwritable(path, &e))?));
         }
+    }
+    // All results, or none.
+    for (path, file) in staged {
+        let placed = file.map_or(Ok(()), Staged::place);
+        placed.map_err(|e| reporter.unwritable(path, &e))?;
     }
     let differences = if args.verify {
         progress.step("verifying");

@@ -21,7 +21,7 @@ pub use summary::{Summary, summarize};
 pub use tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
 pub use unpack::{unpack, validate};
 pub use values::Values;
-pub use write::write;
+pub use write::content;
 
 use crate::diagnostic::Code;
 use crate::diagnostic::codes::data as codes;
@@ -389,7 +389,7 @@ mod tests {
             ("c.npy", &wide),
         ] {
             let path = folder.path().join(name);
-            write(&path, tensor, Literal::ZERO).unwrap();
+            std::fs::write(&path, content(&path, tensor, Literal::ZERO).unwrap()).unwrap();
             assert_eq!(&read(&path).unwrap(), tensor, "{name}");
         }
     }

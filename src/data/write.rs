@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes a tensor: all stored elements, with as many digits as it takes to read the
-/// same numbers back.
+/// The content of a file: all stored elements, with as many digits as it takes to read the
+/// same numbers back. The path's ending says the format.
 ///
 /// # Errors
-/// The format cannot hold the tensor, or the file cannot be written.
-pub fn write(path: &Path, tensor: &Tensor, fill: Literal) -> Result<(), DataError> {
+/// The format cannot hold the tensor.
+pub fn content(path: &Path, tensor: &Tensor, fill: Literal) -> Result<Vec<u8>, DataError> {
     let Some((kind, compressed)) = file_kind(path) else {
         return Err(DataError::new(
             codes::UNWRITABLE,
@@ -27,16 +27,14 @@ pub fn write(path: &Path, tensor: &Tensor, fill: Literal) -> Result<(), DataErro
         FileKind::Numpy => densify(tensor, fill).map(|dense| npy::bytes(&dense)),
     }
     .map_err(|e| e.in_file(path))?;
-    let saved = crate::files::whole(path, |file| {
-        if compressed {
-            let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-            encoder.write_all(&bytes)?;
-            encoder.finish()?;
-            return Ok(());
-        }
-        file.write_all(&bytes)
-    });
-    saved.map_err(|e| DataError::new(codes::UNWRITABLE, e.to_string()).in_file(path))
+    if !compressed {
+        return Ok(bytes);
+    }
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder
+        .write_all(&bytes)
+        .and_then(|()| encoder.finish())
+        .map_err(|e| unwritable(e.to_string()).in_file(path))
 }
 
 fn unwritable(reason: impl Into<String>) -> DataError {

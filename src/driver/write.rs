@@ -1,22 +1,29 @@
 //! Files out: written only where they change, or compared.
 
 use crate::emit::File;
-use crate::files::whole;
+use crate::files::{MadeFolders, Staged, stage};
 use std::path::{Path, PathBuf};
 
-/// Writes each file whose content differs; others keep their time stamp.
+/// Writes each file whose content differs; others keep their time stamp. Either all are
+/// written or none is.
 ///
 /// # Errors
 /// The folder or a file cannot be written.
 pub fn write(folder: &Path, files: &[File]) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+    let mut folders = MadeFolders::default();
+    let mut staged = Vec::new();
+    folders.make(folder)?;
     for file in files {
         let path = folder.join(&file.name);
         if let Some(inside) = path.parent() {
-            std::fs::create_dir_all(inside)?;
+            folders.make(inside)?;
         }
-        write_if_changed(&path, &file.content)?;
+        staged.extend(stage_if_changed(&path, &file.content)?);
     }
+    for file in staged {
+        file.place()?;
+    }
+    folders.keep();
     Ok(())
 }
 
@@ -25,11 +32,16 @@ pub fn write(folder: &Path, files: &[File]) -> std::io::Result<()> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_if_changed(path: &Path, content: &str) -> std::io::Result<()> {
-    let same = std::fs::read(path).is_ok_and(|old| old == content.as_bytes());
+    stage_if_changed(path, content)?.map_or(Ok(()), Staged::place)
+}
+
+fn stage_if_changed(path: &Path, content: &str) -> std::io::Result<Option<Staged>> {
+    // Only files have content: whoever reads a pipe waits for it.
+    let same = path.is_file() && std::fs::read(path).is_ok_and(|old| old == content.as_bytes());
     if same {
-        return Ok(());
+        return Ok(None);
     }
-    whole(path, |file| file.write_all(content.as_bytes()))
+    stage(path, |file| file.write_all(content.as_bytes()))
 }
 
 /// A unified diff from what is on disk to what would be written; empty if nothing

@@ -18,9 +18,9 @@ or `--index 64`, or a sparse format.";
     SHAPE = "E0604", "data of another shape",
 "A file's tensor has another order than the program's, is larger than the size that was
 given for it, or two files disagree about a size they share.";
-    UNWRITABLE = "E0605", "a result that cannot be written",
-"The file cannot be created, or its format cannot hold the tensor: .mtx holds matrices and
-vectors, .tns real and integer tensors of order 1 and more, .npy anything dense.";
+    UNWRITABLE = "E0605", "a result that its file cannot hold",
+"The file's ending is no known format, or its format cannot hold the tensor: .mtx holds matrices
+and vectors, .tns real and integer tensors of order 1 and more, .npy anything dense.";
     BAD_SUBSCRIPT = "E0606", "a data-dependent subscript out of range",
 "A gather such as X(I(i)) or a data-dependent bound leads outside its tensor: the data of
 the index tensor is wrong. Subscripts count from 0.";
