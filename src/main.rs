@@ -1,5 +1,6 @@
 //! The `sparsec` program; see `cli` for everything it does.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Expressions nest as deeply as the parser allows: the stages recurse over them.
@@ -7,7 +8,9 @@ const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
-        eprintln!(
+        // Standard error may be full, too.
+        let _ = writeln!(
+            std::io::stderr(),
             "sparsec: internal error: {info}\nThis is a bug; please report it with the input that causes it."
         );
     }));
@@ -18,7 +21,7 @@ fn main() -> ExitCode {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(_)) => ExitCode::from(101),
         Err(error) => {
-            eprintln!("sparsec: cannot start: {error}");
+            let _ = writeln!(std::io::stderr(), "sparsec: cannot start: {error}");
             ExitCode::from(4)
         }
     }

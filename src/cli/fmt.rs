@@ -21,11 +21,10 @@ fn one(path: &Path, args: &FmtArgs) -> u8 {
     let mut reporter = Reporter::new(args.message_format, &[]);
     let stdin = path.as_os_str() == "-";
     let read = if stdin {
-        let mut text = String::new();
-        match std::io::stdin().read_to_string(&mut text) {
-            Ok(_) => Ok((reporter.sources.add("<stdin>", &text), text)),
-            Err(error) => return reporter.io_error(path, &error),
-        }
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut bytes);
+        let bytes = read.map(|_| bytes);
+        compile::source(&mut reporter.sources, Path::new("<stdin>"), bytes)
     } else {
         compile::read(&mut reporter.sources, path, &mut Vec::new())
     };

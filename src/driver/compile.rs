@@ -313,6 +313,20 @@ pub fn read(
     path: &Path,
     inputs: &mut Vec<PathBuf>,
 ) -> Result<(FileId, String), Failure> {
+    let text = source(sources, path, std::fs::read(path))?;
+    inputs.push(path.to_path_buf());
+    Ok(text)
+}
+
+/// A source file of this content.
+///
+/// # Errors
+/// It could not be read, or is no UTF-8 text.
+pub fn source(
+    sources: &mut Sources,
+    path: &Path,
+    content: std::io::Result<Vec<u8>>,
+) -> Result<(FileId, String), Failure> {
     let refuse = |sources: &mut Sources, reason: String| {
         let span = argument(sources, "command line", &path.display().to_string());
         Diagnostic::error(
@@ -323,7 +337,7 @@ pub fn read(
         )
         .with_help("check the path; it is relative to the current directory")
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match content {
         Ok(bytes) => bytes,
         Err(error) => return Err(refuse(sources, error.to_string()).into()),
     };
@@ -333,6 +347,5 @@ pub fn read(
     let Ok(_) = u32::try_from(text.len()) else {
         return Err(refuse(sources, "the file is larger than 4 GiB".to_string()).into());
     };
-    inputs.push(path.to_path_buf());
     Ok((sources.add(path.display().to_string(), &text), text))
 }

@@ -89,7 +89,11 @@ impl Tool {
     pub fn refused(&self, sources: &mut Sources, output: &Output) -> Failure {
         let messages = String::from_utf8_lossy(&output.stderr);
         let messages: String = messages.chars().take(4000).collect();
-        let reason = format!("{} failed:\n{messages}", self.what);
+        let reason = match (output.status.code(), messages.trim()) {
+            (Some(_), "") => format!("{} failed without a word: {}", self.what, output.status),
+            (Some(_), _) => format!("{} failed:\n{messages}", self.what),
+            (None, _) => format!("{} was ended: {}\n{messages}", self.what, output.status),
+        };
         self.failure(sources, codes::COMPILER_FAILED, &reason)
     }
 
