@@ -126,7 +126,6 @@ pub fn operations() -> Vec<Operation> {
         single: false,
         sized: false,
         ours: "static int32_t *pos, *crd; static double *v;
-    sparsec_release(pos); sparsec_release(crd); sparsec_release(v);
     sddmm_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], &pos, &crd, &v);
     *out = v",
         unscheduled: "",
@@ -212,7 +211,6 @@ pub fn operations() -> Vec<Operation> {
             sized: false,
             ours: "ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0, 0, 0, 0, *out)",
             unscheduled: "static int32_t *p1, *c1, *p2, *c2; static double *v;
-    sparsec_release(p1); sparsec_release(c1); sparsec_release(p2); sparsec_release(c2); sparsec_release(v);
     ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
     *out = v",
             operands: |s| vec![s.extents[2]],
@@ -233,7 +231,6 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "static int32_t *p1, *c1, *p2, *c2; static double *v;
-    sparsec_release(p1); sparsec_release(c1); sparsec_release(p2); sparsec_release(c2); sparsec_release(v);
     ttm_raw(d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
     *out = v",
             unscheduled: "",
