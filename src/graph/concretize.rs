@@ -251,8 +251,10 @@ impl<'a> Concretizer<'a> {
             // Each step would be rounded, or be read by the next one.
             return None;
         }
-        // The elements of such a result are set up where its arrays are made.
-        let patterned = result.is_sparse() && pattern::source(self.graph, nest).is_some();
+        let source = result
+            .is_sparse()
+            .then(|| pattern::source(self.graph, nest))
+            .flatten();
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {
@@ -274,10 +276,15 @@ impl<'a> Concretizer<'a> {
                 init: Some(op),
             }
         };
-        if !in_place || nest.op.is_some() || patterned {
+        if !in_place || nest.op.is_some() {
             return self.foralls_outer(prefix, core);
         }
-        let depth = self.init_depth(prefix);
+        let depth = match source.map(|source| self.block_depth(&source)) {
+            None => self.init_depth(prefix),
+            Some(Some(depth)) => depth,
+            // All elements are set up where the arrays are made.
+            Some(None) => return self.foralls_outer(prefix, core),
+        };
         // Elements that are appended are set up where they are.
         let result = &self.tensors[nest.tensor.index()];
         let apart = |var: &VarId| !self.unbound(*var, depth).is_empty();

@@ -3,7 +3,8 @@
 
 use super::concretize::{Concretizer, Item};
 use super::order::{appended_vars, is_sparse_driven};
-use super::{Race, Relation, Tag, Unit};
+use super::pattern::Source;
+use super::{Parallel, Race, Relation, Tag, Unit};
 use crate::program::ir::VarId;
 
 impl Concretizer<'_> {
@@ -51,6 +52,41 @@ impl Concretizer<'_> {
             .count()
     }
 
+    /// The number of outer loops after which one position of the operand that a sparse result
+    /// follows is known, if each is met exactly once: its dense block is then set up there, just
+    /// before sums add to it, and not in memory long before. `None` if the whole array must be
+    /// set up before the loops: where several iterations add to one block, and where it is not
+    /// this nest alone, on a CPU, that comes to it.
+    pub(super) fn block_depth(&self, source: &Source) -> Option<usize> {
+        let nest = self.nest;
+        let result = &self.tensors[nest.tensor.index()];
+        let outer: Vec<VarId> = result.format.modes[..source.levels]
+            .iter()
+            .map(|&mode| nest.lhs[mode])
+            .collect();
+        let stored = |item: &&Item| match item {
+            Item::Loop { l, .. } => {
+                let roots = self.graph.provenance.roots(l.var);
+                self.graph.provenance.position_of(l.var).is_none()
+                    && roots.iter().all(|root| outer.contains(root))
+            }
+            Item::Within { .. } => false,
+        };
+        let depth = self.items.iter().take_while(stored).count();
+        let alone = self.graph.nests.iter().all(|nest| nest.joined == 0);
+        let known = outer.iter().all(|&var| self.unbound(var, depth).is_empty());
+        let (around, inside) = self.items.split_at(depth);
+        let own = around.iter().all(|item| match parallel(item) {
+            None => true,
+            Some(p) => matches!(p.unit, Unit::CpuThread(_)) && p.race == Race::NoRaces,
+        });
+        let serial = inside.iter().all(|item| match parallel(item) {
+            None => true,
+            Some(p) => p.unit == Unit::CpuVector,
+        });
+        (alone && known && own && serial).then_some(depth)
+    }
+
     /// The variables over which the initialisation must still loop so that `var` is
     /// known, inside the first `depth` items.
     pub(super) fn unbound(&self, var: VarId, depth: usize) -> Vec<VarId> {
@@ -87,5 +123,13 @@ impl Concretizer<'_> {
             .into_iter()
             .flat_map(|child| self.unbound(child, depth))
             .collect()
+    }
+}
+
+/// How the loop is shared out, if it is.
+fn parallel(item: &Item) -> Option<&Parallel> {
+    match item {
+        Item::Loop { l, .. } => l.tag.parallel.as_ref(),
+        Item::Within { .. } => None,
     }
 }

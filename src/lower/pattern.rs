@@ -16,8 +16,10 @@ use crate::program::ir::{ReduceOp, TensorId, VarId};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern {
     pub tensor: TensorId,
-    source: AccessId,
+    pub(super) source: AccessId,
     levels: usize,
+    /// Sums add to blocks that the loops themselves set up, each where its position is known.
+    pub(super) by_block: bool,
 }
 
 impl Lowerer<'_> {
@@ -91,8 +93,11 @@ impl Lowerer<'_> {
         });
         // What folds to the fill is not stored by any iteration.
         let folded = crate::graph::pattern::constant(self.graph, nest, None);
-        let first = match (folded, accumulates(stmt, tensor)) {
+        let added = accumulates(stmt, tensor);
+        let by_block = folded.is_none() && added.is_some() && sets(stmt, tensor);
+        let first = match (folded, added) {
             (Some(value), _) => Some(value),
+            (None, Some(_)) if by_block => None,
             (None, Some(op)) => Some(op.neutral(ty)),
             (None, None) => partial.then_some(self.tensor(tensor).fill),
         };
@@ -108,6 +113,7 @@ impl Lowerer<'_> {
             tensor,
             source,
             levels: *levels,
+            by_block,
         })
     }
 
@@ -177,5 +183,17 @@ fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
         } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
         Stmt::Sequence(stmts) => stmts.iter().find_map(|s| accumulates(s, tensor)),
         Stmt::Assign(assign) => assign.op.filter(|_| assign.tensor == tensor),
+    }
+}
+
+/// Whether some assignment sets the tensor's elements.
+fn sets(stmt: &Stmt, tensor: TensorId) -> bool {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => sets(body, tensor),
+        Stmt::Where {
+            consumer, producer, ..
+        } => sets(consumer, tensor) || sets(producer, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|s| sets(s, tensor)),
+        Stmt::Assign(assign) => assign.tensor == tensor && assign.op.is_none(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::access::AccessId;
+use super::pattern::Pattern;
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::{Assign, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, TensorId};
@@ -107,6 +108,10 @@ impl Lowerer<'_> {
             match assign.op {
                 Some(op) if value.same_value(op.neutral(rhs.ty)) => return None,
                 Some(_) => {}
+                // What sums start from stands wherever the operand stores something.
+                None if let Some(source) = self.block_source(assign) => {
+                    return fill(source).is_none().then(|| Stmt::Assign(assign.clone()));
+                }
                 None => {
                     // A constant that the program wrote is stored where it was
                     // written; only what absence made constant is left out.
@@ -127,6 +132,14 @@ impl Lowerer<'_> {
             rhs,
             ..assign.clone()
         }))
+    }
+
+    /// The operand at whose positions `assign` sets up what sums add to.
+    fn block_source(&self, assign: &Assign) -> Option<&Access> {
+        as_literal(&assign.rhs)?;
+        let by_block = |p: &&Pattern| p.by_block && p.tensor == assign.tensor;
+        let pattern = self.patterns.iter().find(by_block)?;
+        Some(&self.table.get(pattern.source).access)
     }
 
     /// The statement as it is when every reduction that may be empty is: `absent` gives the

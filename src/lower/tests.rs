@@ -205,3 +205,39 @@ snapshot!(
      S1: O(b,n) +=! I(b,m) * W(n,m)  S2: O(b,n) = fmaxf(O(b,n), 0) }",
     "join(S1, S2, b, n)"
 );
+
+/// Loops over fibres of B, which the sparse A follows.
+const FIBRES: &str = "def f(double(I,J,K) B, double(K,L) C) -> (A) { A(i,j,l) = B(i,j,k) * C(k,l) }\n\
+     format f { B: csf, A: {compressed, compressed, dense} }";
+snapshot!(
+    blocks_are_set_up_where_their_positions_are_known,
+    FIBRES,
+    ""
+);
+snapshot!(
+    threads_set_up_the_blocks_of_their_iterations,
+    FIBRES,
+    "parallelize(i, CPUThread(static), NoRaces)"
+);
+snapshot!(
+    blocks_that_several_iterations_add_to_are_set_up_before,
+    FIBRES,
+    "split(k, k0, k1, 8) reorder(k0, i, j, k1, l)"
+);
+snapshot!(
+    blocks_at_counted_positions_are_set_up_before,
+    FIBRES,
+    "fuse(i, j, f) pos(f, p, B(i,j,k)) split(p, p0, p1, 8)"
+);
+snapshot!(
+    blocks_of_joined_statements_are_set_up_before,
+    "def f(double(I,J,K) B, double(K,L) C) -> (A, E) {\n\
+     S1: A(i,j,l) = B(i,j,k) * C(k,l)  S2: E(i,j,l) = B(i,j,k) * C(k,l) * 2 }\n\
+     format f { B: csf, A: {compressed, compressed, dense}, E: {compressed, compressed, dense} }",
+    "join(S1, S2, i)"
+);
+snapshot!(
+    blocks_that_threads_of_an_inner_loop_fill_are_set_up_before,
+    FIBRES,
+    "parallelize(l, CPUThread(static), NoRaces)"
+);
