@@ -216,7 +216,17 @@ extern void (*sparsec_release_hook)(void *);
 
 #ifdef SPARSEC_IMPLEMENTATION
 SPARSEC_WEAK SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
-SPARSEC_WEAK void *(*sparsec_resize_hook)(void *, size_t) = realloc;
+
+/* realloc, but a new array starts at a cache line: vectors of its elements then lie in one. */
+static void *sparsec_resize_aligned(void *old, size_t size) {
+#ifdef _WIN32
+    return realloc(old, size);
+#else
+    return old ? realloc(old, size) : aligned_alloc(64, (size + 63) / 64 * 64);
+#endif
+}
+
+SPARSEC_WEAK void *(*sparsec_resize_hook)(void *, size_t) = sparsec_resize_aligned;
 SPARSEC_WEAK void (*sparsec_release_hook)(void *) = free;
 #endif
 
