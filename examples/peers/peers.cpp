@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <malloc.h>
 #include <omp.h>
 #include <vector>
 #ifdef HAVE_MKL
@@ -346,27 +345,43 @@ using Ours = void(const int64_t *, void *const *, void **);
 // Runs `ours` and every peer in turn, `rounds` times after two for warming up; times are
 // written contestant by contestant. Returns the largest relative difference of results in
 // double precision (of conv2d, in another layout, none is compared).
+/* A result that begins at a cache line, and holds what the caller's does. */
+struct Result {
+    void *at;
+    Result(const void *from, int64_t bytes) : at(aligned_alloc(64, (bytes + 64) / 64 * 64)) {
+        memcpy(at, from, bytes);
+    }
+    Result(const Result &) = delete;
+    Result(Result &&other) : at(other.at) { other.at = nullptr; }
+    ~Result() { free(at); }
+};
+
 extern "C" double measure(const char *op, Ours *const *ours, int mine, const int64_t *d,
-                          void *const *a, void *out, int64_t n, int rounds, int threads,
-                          double *times) {
-    // Results of a kernel's own stay in memory that is mapped already, as those of peers do.
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+                          void *const *a, void *out, int64_t n, int64_t bytes, int rounds,
+                          int threads, double *times) {
     omp_set_num_threads(threads);
     auto list = of(op);
     double worst = 0;
     bool compared = strcmp(op, "conv2d") != 0;
-    Case c{d, a, out, threads};
+    size_t all = mine + list.size();
+    // Each has a result of its own, as kernels have that make theirs: of one that two write, the
+    // second finds more in its cache.
+    std::vector<Result> results;
+    std::vector<Case> cases;
+    for (size_t k = 0; k < all; k++) {
+        results.emplace_back(out, bytes);
+        cases.push_back(Case{d, a, results.back().at, threads});
+    }
     std::vector<double> want(n);
-    for (const Peer *peer : list) peer->prepare(c);
+    for (size_t k = mine; k < all; k++) list[k - mine]->prepare(cases[k]);
     for (int r = -2; r < rounds; r++)
-        for (size_t turn = 0; turn < mine + list.size(); turn++) {
+        for (size_t turn = 0; turn < all; turn++) {
             // Each follows another in turn: what ran before leaves the caches warm or cold.
-            size_t k = r < 0 ? turn : (turn + r) % (mine + list.size());
-            void *made = out;
+            size_t k = r < 0 ? turn : (turn + r) % all;
+            void *made = results[k].at;
             double t = now();
             if (k < (size_t)mine) ours[k](d, a, &made);
-            else list[k - mine]->run(c);
+            else list[k - mine]->run(cases[k]);
             t = now() - t;
             if (r >= 0) times[k * rounds + r] = t;
             if (r != -2 || !compared) continue;
