@@ -131,6 +131,17 @@ impl ScalarType {
         matches!(self, Self::C64 | Self::C128)
     }
 
+    /// The smallest and the largest number of an integer type.
+    #[must_use]
+    pub fn ends(self) -> Option<(i128, i128)> {
+        let bits = 8 * u32::try_from(self.size()).ok()?;
+        match (self.is_integer(), self.is_unsigned()) {
+            (false, _) => None,
+            (true, true) => Some((0, (1 << bits) - 1)),
+            (true, false) => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+        }
+    }
+
     /// The type arithmetic is done in: `F32` for the half-width floats, else itself.
     #[must_use]
     pub fn compute(self) -> Self {

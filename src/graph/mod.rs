@@ -300,48 +300,22 @@ impl ReduceOp {
     #[must_use]
     pub fn neutral(self, ty: crate::scalar::ScalarType) -> crate::scalar::Literal {
         use crate::scalar::{Literal, ScalarType};
-        let float = ty.is_float();
+        // The largest number of 64 bits without a sign: all ones, as a pattern.
+        #[expect(clippy::cast_possible_truncation)]
+        let whole = |end: i128| Literal::Int(end as i64);
+        let bools = ty == ScalarType::Bool;
         match self {
             ReduceOp::Add => Literal::Int(0),
             ReduceOp::Mul => Literal::Int(1),
             ReduceOp::And => Literal::Bool(true),
             ReduceOp::Or => Literal::Bool(false),
-            ReduceOp::Min if float => Literal::Float(f64::INFINITY),
-            ReduceOp::Max if float => Literal::Float(f64::NEG_INFINITY),
-            ReduceOp::Min => match ty {
-                ScalarType::Bool => Literal::Bool(true),
-                ScalarType::I8 => Literal::Int(i64::from(i8::MAX)),
-                ScalarType::I16 => Literal::Int(i64::from(i16::MAX)),
-                ScalarType::I32 => Literal::Int(i64::from(i32::MAX)),
-                ScalarType::U8 => Literal::Int(i64::from(u8::MAX)),
-                ScalarType::U16 => Literal::Int(i64::from(u16::MAX)),
-                ScalarType::U32 => Literal::Int(i64::from(u32::MAX)),
-                // All ones, as a 64-bit pattern.
-                ScalarType::U64 => Literal::Int(-1),
-                ScalarType::I64
-                | ScalarType::F16
-                | ScalarType::BF16
-                | ScalarType::F32
-                | ScalarType::F64
-                | ScalarType::C64
-                | ScalarType::C128 => Literal::Int(i64::MAX),
-            },
-            ReduceOp::Max => match ty {
-                ScalarType::Bool => Literal::Bool(false),
-                ScalarType::I8 => Literal::Int(i64::from(i8::MIN)),
-                ScalarType::I16 => Literal::Int(i64::from(i16::MIN)),
-                ScalarType::I32 => Literal::Int(i64::from(i32::MIN)),
-                ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => {
-                    Literal::Int(0)
-                }
-                ScalarType::I64
-                | ScalarType::F16
-                | ScalarType::BF16
-                | ScalarType::F32
-                | ScalarType::F64
-                | ScalarType::C64
-                | ScalarType::C128 => Literal::Int(i64::MIN),
-            },
+            ReduceOp::Min | ReduceOp::Max if bools => Literal::Bool(self == ReduceOp::Min),
+            ReduceOp::Min => ty
+                .ends()
+                .map_or(Literal::Float(f64::INFINITY), |(_, most)| whole(most)),
+            ReduceOp::Max => ty
+                .ends()
+                .map_or(Literal::Float(f64::NEG_INFINITY), |(least, _)| whole(least)),
         }
     }
 }

@@ -22,10 +22,6 @@ pub(in crate::program) fn convert_literal(value: Literal, ty: ScalarType) -> Opt
 
 /// Whether the integer type `ty` has the value `whole`.
 pub(in crate::program) fn fits(whole: i64, ty: ScalarType) -> bool {
-    let bits = 8 * ty.size();
-    if ty.is_unsigned() {
-        whole >= 0 && (bits == 64 || whole < 1 << bits)
-    } else {
-        bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&whole)
-    }
+    ty.ends()
+        .is_some_and(|(least, most)| (least..=most).contains(&i128::from(whole)))
 }
