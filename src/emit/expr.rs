@@ -237,17 +237,18 @@ impl Printer<'_> {
             return (format!("({}){part}({})", c_type(ty), self.expr(a)), PREFIX);
         }
         // C leaves open what a negative float is as an unsigned number, and what a large one
-        // is as a narrow one: both wrap, as whole numbers do.
+        // is as a narrow one: both wrap, as whole numbers do. In 64 bits it is the largest number.
         let text = self.at(a, PREFIX);
         let by = match ty {
             ScalarType::I8 | ScalarType::I16 | ScalarType::U8 | ScalarType::U16 => "(int32_t)",
             ScalarType::U32 => "(int64_t)",
-            ScalarType::U64 if a.ty.is_float() => {
-                return (format!("sparsec_to_uint64({})", self.expr(a)), PRIMARY);
+            ScalarType::I64 | ScalarType::U64 if a.ty.is_float() => {
+                let name = helper_suffix(ty);
+                return (format!("sparsec_to_{name}({})", self.expr(a)), PRIMARY);
             }
-            ScalarType::U64
-            | ScalarType::I32
+            ScalarType::I32
             | ScalarType::I64
+            | ScalarType::U64
             | ScalarType::Bool
             | ScalarType::F16
             | ScalarType::BF16

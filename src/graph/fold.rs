@@ -49,7 +49,7 @@ pub fn fold(e: &Expr, absent: &impl Fn(&crate::program::ir::Access) -> Option<Li
         ExprKind::Call(func, args) => call(e, *func, args.iter().map(recur).collect()),
         ExprKind::Cast(a) => {
             let a = recur(a);
-            match as_literal(&a).and_then(|l| cast_literal(l, e.ty)) {
+            match as_literal(&a).and_then(|l| cast_literal(l, a.ty, e.ty)) {
                 Some(l) => with(ExprKind::Literal(l)),
                 None => with(ExprKind::Cast(Box::new(a))),
             }
@@ -70,28 +70,35 @@ fn literal(like: &Expr, value: Literal) -> Expr {
     }
 }
 
-/// A literal as C would convert it, where that is exact or a plain truncation.
+/// A literal of type `from` as C would convert it, where that is exact or a plain truncation.
 #[expect(clippy::cast_possible_truncation)]
-fn cast_literal(l: Literal, ty: ScalarType) -> Option<Literal> {
+fn cast_literal(l: Literal, from: ScalarType, ty: ScalarType) -> Option<Literal> {
     if ty == ScalarType::Bool {
         return Some(Literal::Bool(!l.is_zero()));
     }
-    match l {
-        Literal::Bool(b) => Some(Literal::Int(i64::from(b))),
-        Literal::Int(i) if ty.is_integer() => (0..=127).contains(&i).then_some(l),
-        Literal::Int(_) => Some(l),
-        Literal::Float(x) if ty.is_integer() => {
-            (x.abs() <= 127.0 && x >= 0.0).then_some(Literal::Int(x as i64))
+    match (l, ty.ends()) {
+        (Literal::Bool(b), _) => Some(Literal::Int(i64::from(b))),
+        (Literal::Int(i), Some(_)) => (0..=127).contains(&i).then_some(l),
+        (Literal::Int(_) | Literal::Float(_), None) => Some(l),
+        (Literal::Float(x), Some((least, most))) => {
+            // Constants are computed in double precision: in narrower types a large one may be
+            // another one. What is beyond 64 bits becomes the nearest number.
+            let small = (0.0..=127.0).contains(&x);
+            let whole = match x as i128 {
+                large if ty == ScalarType::I64 => large.clamp(least, most),
+                whole => whole,
+            };
+            let fits = !x.is_nan() && (least..=most).contains(&whole);
+            let known = fits && (small || from == ScalarType::F64);
+            let whole = i64::try_from(whole).ok();
+            whole.filter(|_| known).map(Literal::Int)
         }
-        Literal::Float(_) => Some(l),
     }
 }
 
 fn unary(e: &Expr, op: UnaryOp, a: Expr) -> Expr {
     match (op, as_literal(&a)) {
-        (UnaryOp::Neg, Some(Literal::Int(i))) if i != i64::MIN && !e.ty.is_unsigned() => {
-            literal(e, Literal::Int(-i))
-        }
+        (UnaryOp::Neg, Some(Literal::Int(i))) if negates(i, e.ty) => literal(e, Literal::Int(-i)),
         (UnaryOp::Neg, Some(Literal::Int(0))) => literal(e, Literal::Int(0)),
         (UnaryOp::Neg, Some(Literal::Float(x))) => literal(e, Literal::Float(-x)),
         (UnaryOp::Not, Some(l)) => literal(e, Literal::Bool(l.is_zero())),
@@ -101,6 +108,12 @@ fn unary(e: &Expr, op: UnaryOp, a: Expr) -> Expr {
             span: e.span,
         },
     }
+}
+
+/// Whether `-i` is a number of the type, too.
+fn negates(i: i64, ty: ScalarType) -> bool {
+    let holds = |(least, most): (i128, i128)| (least..=most).contains(&-i128::from(i));
+    i != i64::MIN && !ty.is_unsigned() && ty.ends().is_none_or(holds)
 }
 
 fn is(l: Option<Literal>, value: i64) -> bool {

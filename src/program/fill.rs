@@ -109,7 +109,12 @@ fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
             None => of(a).filter(|a| of(b).is_some_and(|b| a.same_value(b))),
         },
         ExprKind::Call(function, args) => call(*function, &args.iter().map(of).collect::<Vec<_>>()),
-        ExprKind::Cast(a) => convert_literal(of(a)?, expr.ty),
+        ExprKind::Cast(a) => {
+            let value = of(a)?;
+            // No fill value is as large as the ends of 64 bits.
+            let beyond = expr.ty.size() == 8 && value.as_f64().abs() >= 2f64.powi(63);
+            convert_literal(value, expr.ty).or(beyond.then_some(value))
+        }
         ExprKind::Reduce { op, body, .. } => {
             let value = of(body)?;
             let idempotent = matches!(

@@ -19,7 +19,18 @@ pub(super) fn wrap(n: Number, ty: ScalarType) -> Number {
         | ScalarType::U32
         | ScalarType::U64 => {
             let bits = 8 * u32::try_from(ty.size()).unwrap_or(8);
-            let low = n.int() & ((1i128 << bits) - 1);
+            let mut whole = n.int();
+            if let (Number::Real(x), 64) = (n, bits) {
+                // What is too large for 64 bits becomes the largest number, and what is below
+                // -2^63 counts as that.
+                let top = (1i128 << (bits - u32::from(!ty.is_unsigned()))) - 1;
+                whole = if x.is_nan() {
+                    top
+                } else {
+                    whole.clamp(-(1i128 << 63), top)
+                };
+            }
+            let low = whole & ((1i128 << bits) - 1);
             let negative = !ty.is_unsigned() && low >> (bits - 1) != 0;
             Number::Int(if negative { low - (1i128 << bits) } else { low })
         }

@@ -156,6 +156,15 @@ fn the_ends_of_a_type_wrap() {
 #[test]
 fn casts_convert_as_c_does() {
     assert_eq!(real("int(a(i))", &[2.9, -2.9], &[0.0; 2]), [2.0, -2.0]);
+    let (large, largest) = (2f64.powi(63), 2f64.powi(64));
+    assert_eq!(
+        real("long(a(i))", &[1e300, large, -2.5, -1e300], &[0.0; 4]),
+        [large, large, -2.0, -large]
+    );
+    assert_eq!(
+        real("uint64(a(i))", &[1e300, large, -1.0, -1e300], &[0.0; 4]),
+        [largest, large, largest, large]
+    );
     assert_eq!(integer("int8(a(i))", &[200, -129], &[0; 2]), [-56.0, 127.0]);
     assert_eq!(integer("double(a(i)) / 2.0", &[7], &[0]), [3.5]);
     assert_eq!(real("bool(a(i))", &[0.5, 0.0], &[0.0; 2]), [1.0, 0.0]);

@@ -390,8 +390,14 @@ SPARSEC_UNSIGNED(uint64_t, uint64)
 #undef SPARSEC_SIGNED
 #undef SPARSEC_UNSIGNED
 
-/* A float as an unsigned number; one below zero wraps. */
-SPARSEC_FN uint64_t sparsec_to_uint64(double x) { return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x; }
+/* A float as a number of 64 bits: what is too large becomes the largest, what is too small the
+ * smallest; what is below zero wraps where there is no sign. */
+SPARSEC_FN int64_t sparsec_to_int64(double x) {
+    return x < -9223372036854775808.0 ? INT64_MIN : x < 9223372036854775808.0 ? (int64_t)x : INT64_MAX;
+}
+SPARSEC_FN uint64_t sparsec_to_uint64(double x) {
+    return x < 0 ? (uint64_t)sparsec_to_int64(x) : x < 18446744073709551616.0 ? (uint64_t)x : UINT64_MAX;
+}
 
 SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? (int64_t)(0 - (uint64_t)a) : a; }
 SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
