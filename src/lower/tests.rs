@@ -73,6 +73,18 @@ snapshot!(
     ""
 );
 snapshot!(
+    infinity_is_neutral_among_whole_numbers_too,
+    "def f(double(M,N) D, double(N) d, int(M) y, long(N) z) -> (y, z) {\n\
+     y(i) min= D(i,j)  z(j) min= d(j) }\n\
+     format f { D: dcsr fill inf, d: sparse_vector fill inf }",
+    ""
+);
+snapshot!(
+    whole_numbers_are_gathered_in_the_type_that_is_there,
+    "def f(long(M,N) A, int8(N) y) -> (y) { y(j) max= A(i,j) }",
+    "reorder(i, j) parallelize(i, CPUThread, Temporary)"
+);
+snapshot!(
     a_tile_of_a_sparse_dimension_starts_at_a_search,
     "def f(double(N) a, double(N) b) -> (s) { s = a(i) * b(i) }\n\
      format f { a: sparse_vector, b: sparse_vector }",

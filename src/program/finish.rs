@@ -189,12 +189,13 @@ fn statement(
         )
         .with_help(NO_BOOL_SUMS));
     }
-    let mut rhs = typer.right_side(&summed, ty);
-    expand_sizes(typer.draft, &mut rhs);
-    let op = match stmt.write {
-        Write::Accumulate(op) => Some(op),
-        Write::Define | Write::Initialise(_) => None,
+    let (reduction, op) = match stmt.write {
+        Write::Define => (None, None),
+        Write::Accumulate(op) => (Some(op), Some(op)),
+        Write::Initialise(op) => (Some(op), None),
     };
+    let mut rhs = typer.right_side(&summed, reduction, ty);
+    expand_sizes(typer.draft, &mut rhs);
     Ok(Statement {
         label: stmt.label.clone(),
         tensor: stmt.tensor,

@@ -298,6 +298,18 @@ const PROGRAMS: &[(&str, &str)] = &[
         "def f(float(N,N) D, float(N) x) -> (y) { y(i) min=! D(i,j) + x(j) }
          format f { D: csr fill inf  x: sparse_vector fill inf  y: sparse_vector fill inf }",
     ),
+    (
+        "extremes_of_other_types",
+        "def f(double(N) x, float(N) w, long(N) n, int8 a, int8 b, uint64 c, bool d, float e, int(N) g)
+           -> (a, b, c, d, e, g) {
+           a min= x(i)
+           b max= n(i)
+           c min=! w(i)
+           d max= x(i)
+           e min= x(i)
+           g(i) max= w(i)
+         }",
+    ),
 ];
 
 #[test]

@@ -6,6 +6,7 @@
 //! order bool, integers, half-width floats, float, double, complex; of a signed and
 //! an unsigned integer of the same width the unsigned one, as in C.
 
+mod extremes;
 mod literal;
 mod tensors;
 mod typer;

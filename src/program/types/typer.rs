@@ -14,12 +14,18 @@ pub(in crate::program) struct Typer<'d, 'a> {
 }
 
 impl Typer<'_, '_> {
-    fn infer(&self, expr: &Expr) -> Ty {
+    pub(super) fn infer(&self, expr: &Expr) -> Ty {
         infer(expr, &|t| self.draft.tensor(t).ty)
     }
 
-    /// The right side of a statement that stores into elements of type `ty`.
-    pub(in crate::program) fn right_side(&mut self, expr: &Expr, ty: ScalarType) -> Expr {
+    /// The right side of a statement that stores into elements of type `ty`, or reduces into
+    /// them.
+    pub(in crate::program) fn right_side(
+        &mut self,
+        expr: &Expr,
+        reduction: Option<ReduceOp>,
+        ty: ScalarType,
+    ) -> Expr {
         // Storing rounds to the element type: a cast to it on top says nothing more.
         if let ExprKind::Cast(operand) = &expr.kind
             && expr.ty == ty
@@ -42,11 +48,16 @@ impl Typer<'_, '_> {
                 )),
             );
         }
-        self.build(expr, want)
+        match reduction {
+            Some(op @ (ReduceOp::Min | ReduceOp::Max)) => self.extreme(expr, op, want),
+            Some(ReduceOp::Add | ReduceOp::Mul | ReduceOp::And | ReduceOp::Or) | None => {
+                self.build(expr, want)
+            }
+        }
     }
 
     /// The typed expression converted to `want`.
-    fn build(&mut self, expr: &Expr, want: ScalarType) -> Expr {
+    pub(super) fn build(&mut self, expr: &Expr, want: ScalarType) -> Expr {
         let own = self.infer(expr);
         // Sums are accumulated in the type they are stored in if that is wider.
         let widens = join(own, Ty::Strong(want)) == Ty::Strong(want) && want != ScalarType::Bool;
@@ -67,7 +78,7 @@ impl Typer<'_, '_> {
     }
 
     /// The node with its operands typed, where its own type is `ty`.
-    fn kind(&mut self, expr: &Expr, ty: ScalarType) -> ExprKind {
+    pub(super) fn kind(&mut self, expr: &Expr, ty: ScalarType) -> ExprKind {
         match &expr.kind {
             ExprKind::Literal(value) => ExprKind::Literal(self.literal(*value, ty, expr.span)),
             ExprKind::Index(_) | ExprKind::Size(_) => expr.kind.clone(),
@@ -316,7 +327,7 @@ pub(in crate::program) fn accumulates(expr: &Expr) -> bool {
 }
 
 /// The expression converted to `want`: literals are converted here and now.
-fn convert(expr: Expr, want: ScalarType) -> Expr {
+pub(super) fn convert(expr: Expr, want: ScalarType) -> Expr {
     if expr.ty == want {
         return expr;
     }
