@@ -105,7 +105,10 @@ impl Lowerer<'_> {
             init: b::boolean(false),
         }];
         if let Some(tree) = tree {
-            out.extend(self.nest(&[&nest], &tree)?);
+            self.checks = true;
+            let lowered = self.nest(&[&nest], &tree);
+            self.checks = false;
+            out.extend(lowered?);
         }
         out.push(ir::Stmt::FailIf {
             cond: b::var(flag, ScalarType::Bool),

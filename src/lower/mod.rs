@@ -200,6 +200,8 @@ pub(crate) struct Lowerer<'g> {
     follows: BTreeMap<TensorId, (TensorId, usize)>,
     // Of the nest at hand:
     span: Span,
+    /// Whether it checks data instead of computing.
+    checks: bool,
     table: Table,
     /// Dense results whose elements are not all visited.
     prefill: BTreeSet<TensorId>,
@@ -227,6 +229,7 @@ impl<'g> Lowerer<'g> {
             starts: Vec::new(),
             reports: Vec::new(),
             span: graph.function.span,
+            checks: false,
             table: Table::default(),
             prefill: BTreeSet::new(),
             droppable: BTreeSet::new(),

@@ -29,6 +29,10 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
+        // A check of data comes before what a promise may read, and needs none.
+        if self.checks {
+            return Ok(());
+        }
         for relation in self.graph.provenance.relations.clone() {
             let Relation::Bound { parent, child, .. } = relation else {
                 continue;
@@ -39,13 +43,7 @@ impl Lowerer<'_> {
                 .nests
                 .iter()
                 .any(|nest| stmts.clone().any(|s| s == nest.stmt));
-            // A check of data runs over the variables as they were before any command: it
-            // needs no promise, and comes before what the promise may read.
-            let bounded = self.nests.iter().all(|nest| {
-                let mut vars = nest.loops.iter().map(|l| l.var);
-                vars.all(|var| !roots.contains(&var))
-            });
-            if !ours || !bounded || !self.data_decides(parent) || scope.promised.contains(&child) {
+            if !ours || !self.data_decides(parent) || scope.promised.contains(&child) {
                 continue;
             }
             if self.extent_is_known(parent, scope) {
