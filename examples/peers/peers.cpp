@@ -6,9 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <dlfcn.h>
 #include <omp.h>
+#include <stdexcept>
+#include <string>
 #include <vector>
 #ifdef HAVE_MKL
+#include <mkl_cblas.h>
 #include <mkl_service.h>
 #include <mkl_spblas.h>
 #endif
@@ -209,6 +213,12 @@ void mkl_ttm(const Case &c) {
     mkl_sparse_d_mm(SPARSE_OPERATION_NON_TRANSPOSE, 1.0, handle, kind, SPARSE_LAYOUT_ROW_MAJOR,
                     c.dense(7), n, n, 0.0, c.result(), n);
 }
+void mkl_threads(const Case &c) { mkl_set_num_threads(c.threads); }
+void mkl_gemm(const Case &c) {
+    MKL_INT m = c.d[0], k = c.d[1], n = c.d[2];
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0, c.dense(0), k, c.dense(1), n,
+                0.0, c.result(), n);
+}
 #endif
 
 #ifdef HAVE_EIGEN
@@ -245,6 +255,24 @@ void openblas_threads(const Case &c) { scipy_openblas_set_num_threads(c.threads)
 void openblas_gemm(const Case &c) {
     int m = c.d[0], k = c.d[1], n = c.d[2];
     scipy_cblas_dgemm(101, 111, 111, m, n, k, 1.0, c.dense(0), k, c.dense(1), n, 0.0, c.result(), n);
+}
+#endif
+
+#ifdef OPENBLAS_OPENMP
+// The build with OpenMP's threads, apart from the other: both have the same names.
+using Dgemm = void(int, int, int, int, int, int, double, const double *, int, const double *, int,
+                   double, double *, int);
+template <class F> F *of_openmp_build(const char *name) {
+    static void *library = dlopen(OPENBLAS_OPENMP, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    void *at = library ? dlsym(library, name) : nullptr;
+    if (!at) throw std::runtime_error(std::string(OPENBLAS_OPENMP) + ": no " + name);
+    return reinterpret_cast<F *>(at);
+}
+void openmp_threads(const Case &c) { of_openmp_build<void(int)>("openblas_set_num_threads")(c.threads); }
+void openmp_gemm(const Case &c) {
+    static Dgemm *const dgemm = of_openmp_build<Dgemm>("cblas_dgemm");
+    int m = c.d[0], k = c.d[1], n = c.d[2];
+    dgemm(101, 111, 111, m, n, k, 1.0, c.dense(0), k, c.dense(1), n, 0.0, c.result(), n);
 }
 #endif
 
@@ -307,6 +335,7 @@ const Peer peers[] = {
     {"spmm", "MKL", mkl_spmm_hint, mkl_spmm, mkl_done},
     {"ttv", "MKL", mkl_ttv_hint, mkl_ttv, mkl_done},
     {"ttm", "MKL", mkl_ttm_hint, mkl_ttm, mkl_done},
+    {"gemm", "MKL", mkl_threads, mkl_gemm, no_end},
 #endif
 #ifdef HAVE_EIGEN
     {"spmv", "Eigen", eigen_threads, eigen_spmv, no_end},
@@ -315,6 +344,9 @@ const Peer peers[] = {
 #endif
 #ifdef HAVE_OPENBLAS
     {"gemm", "OpenBLAS", openblas_threads, openblas_gemm, no_end},
+#endif
+#ifdef OPENBLAS_OPENMP
+    {"gemm", "OpenBLAS, OpenMP", openmp_threads, openmp_gemm, no_end},
 #endif
 #ifdef HAVE_DNNL
     {"conv2d", "oneDNN", dnnl_prepare, dnnl_run, dnnl_done},
