@@ -222,43 +222,46 @@ impl Printer<'_> {
             let zero = literal(Literal::Int(0), a.ty).0;
             return (format!("{} != {zero}", self.compared(a)), EQUALITY);
         }
-        if a.ty.is_complex() && !ty.is_complex() {
-            if self.dialect == Dialect::Device {
-                return (
-                    format!("({})({}).re", c_type(ty), self.as_complex(a)),
-                    PREFIX,
-                );
-            }
+        let real = if !a.ty.is_complex() || ty.is_complex() {
+            None
+        } else if self.dialect == Dialect::Device {
+            Some(format!("({}).re", self.as_complex(a)))
+        } else {
             let part = if a.ty == ScalarType::C64 {
                 "crealf"
             } else {
                 "creal"
             };
-            return (format!("({}){part}({})", c_type(ty), self.expr(a)), PREFIX);
-        }
-        // C leaves open what a negative float is as an unsigned number, and what a large one
-        // is as a narrow one: both wrap, as whole numbers do. In 64 bits it is the largest number.
-        let text = self.at(a, PREFIX);
-        let by = match ty {
-            ScalarType::I8 | ScalarType::I16 | ScalarType::U8 | ScalarType::U16 => "(int32_t)",
-            ScalarType::U32 => "(int64_t)",
-            ScalarType::I64 | ScalarType::U64 if a.ty.is_float() => {
-                let name = helper_suffix(ty);
-                return (format!("sparsec_to_{name}({})", self.expr(a)), PRIMARY);
-            }
-            ScalarType::I32
-            | ScalarType::I64
-            | ScalarType::U64
-            | ScalarType::Bool
-            | ScalarType::F16
-            | ScalarType::BF16
-            | ScalarType::F32
-            | ScalarType::F64
-            | ScalarType::C64
-            | ScalarType::C128 => "",
+            Some(format!("{part}({})", self.expr(a)))
         };
-        let by = if a.ty.is_float() { by } else { "" };
-        (format!("({}){by}{text}", c_type(ty)), PREFIX)
+        // C leaves open what a negative float is as an unsigned number, and what a large one
+        // is as a narrow one: all go through 64 bits, and wrap as whole numbers do.
+        if ty.is_integer() && (a.ty.is_float() || real.is_some()) {
+            let by = if ty == ScalarType::U64 {
+                "uint64"
+            } else {
+                "int64"
+            };
+            let wide = format!("sparsec_to_{by}({})", real.unwrap_or_else(|| self.expr(a)));
+            return match ty {
+                ScalarType::I64 | ScalarType::U64 => (wide, PRIMARY),
+                ScalarType::I8
+                | ScalarType::I16
+                | ScalarType::I32
+                | ScalarType::U8
+                | ScalarType::U16
+                | ScalarType::U32
+                | ScalarType::Bool
+                | ScalarType::F16
+                | ScalarType::BF16
+                | ScalarType::F32
+                | ScalarType::F64
+                | ScalarType::C64
+                | ScalarType::C128 => (format!("({}){wide}", c_type(ty)), PREFIX),
+            };
+        }
+        let text = real.unwrap_or_else(|| self.at(a, PREFIX));
+        (format!("({}){text}", c_type(ty)), PREFIX)
     }
 
     /// A complex number where C++ would not make one of a literal by itself: what an absent

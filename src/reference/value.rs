@@ -20,10 +20,20 @@ pub(super) fn wrap(n: Number, ty: ScalarType) -> Number {
         | ScalarType::U64 => {
             let bits = 8 * u32::try_from(ty.size()).unwrap_or(8);
             let mut whole = n.int();
-            if let (Number::Real(x), 64) = (n, bits) {
-                // What is too large for 64 bits becomes the largest number, and what is below
-                // -2^63 counts as that.
-                let top = (1i128 << (bits - u32::from(!ty.is_unsigned()))) - 1;
+            let real = match n {
+                Number::Int(_) => None,
+                Number::Real(x) => Some(x),
+                Number::Complex(z) => Some(z.re),
+            };
+            if let Some(x) = real {
+                // A float goes through 64 bits: what is too large becomes the largest number,
+                // and what is below -2^63 counts as that.
+                let top = i128::from(i64::MAX);
+                let top = if ty == ScalarType::U64 {
+                    2 * top + 1
+                } else {
+                    top
+                };
                 whole = if x.is_nan() {
                     top
                 } else {
