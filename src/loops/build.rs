@@ -60,6 +60,12 @@ pub fn cast(ty: ScalarType, e: Expr) -> Expr {
     }
 }
 
+/// Whether an integer is one of the type.
+fn holds(ty: ScalarType, i: i64) -> bool {
+    let within = |(least, most)| (least..=most).contains(&i128::from(i));
+    ty.ends().is_some_and(within)
+}
+
 pub fn as_int(e: &Expr) -> Option<i64> {
     if let (ExprKind::Literal(Literal::Int(i)), true) = (&e.kind, e.ty.is_integer()) {
         Some(*i)
@@ -105,10 +111,12 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     if let (Some(x), Some(y)) = (as_int(&a), as_int(&b))
         && let Some(folded) = fold_int(op, x, y)
     {
-        return match folded {
-            Folded::Int(i) => literal(Literal::Int(i), a.ty),
-            Folded::Bool(b) => boolean(b),
-        };
+        match folded {
+            Folded::Bool(b) => return boolean(b),
+            Folded::Int(i) if holds(a.ty, i) => return literal(Literal::Int(i), a.ty),
+            // It wraps, as C does it.
+            Folded::Int(_) => {}
+        }
     }
     let (left, right) = (as_int(&a), as_int(&b));
     match op {
