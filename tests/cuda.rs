@@ -84,3 +84,28 @@ fn default_kernels_are_as_they_were() {
         assert!(same, "{} differs:\n{text}", path.display());
     }
 }
+
+/// nvcc reads what a restricted pointer leads to before a barrier, as no other thread may write
+/// it: a block waited for ever on an H100, its threads with different ends of one loop.
+#[test]
+fn what_a_kernel_writes_is_not_restricted() {
+    let mut kernels = 0;
+    for folder in [
+        "testdata/defaults",
+        "testdata/scheduled/golden",
+        "testdata/emulator",
+    ] {
+        for file in files(folder, "cu") {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for kernel in text.split("static __global__").skip(1) {
+                let head = kernel.split(") {").next().unwrap();
+                kernels += 1;
+                for parameter in head.split(',').filter(|p| p.contains("SPARSEC_RESTRICT")) {
+                    let constant = parameter.contains("const ");
+                    assert!(constant, "{}: {parameter}", file.display());
+                }
+            }
+        }
+    }
+    assert!(kernels > 50, "{kernels} kernels");
+}

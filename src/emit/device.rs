@@ -27,7 +27,10 @@ pub(super) fn kernel_function(
     let (own_vars, own_arrays) = (visit::declared(body), visit::declared_arrays(body));
     vars.retain(|v| !own_vars.contains(v));
     arrays.retain(|a| !own_arrays.contains(a));
-    // Said of what other launches write, too: nvcc then reads it through the read-only cache.
+    // What no thread of this launch writes is restricted, also where other launches write it: nvcc
+    // then reads it through the read-only cache. Of what is written nothing may be said: a
+    // barrier changes no memory that a restricted pointer alone leads to, as nvcc understands
+    // it, and so threads would read before it what others have yet to write.
     let written = written(body);
     let mut printer = Printer::new(kernel);
     printer.dialect = Dialect::Device;
@@ -43,15 +46,12 @@ pub(super) fn kernel_function(
         let declared = kernel.array(array);
         let own = printer.scopes.fresh(&declared.name);
         printer.arrays[array.0 as usize].clone_from(&own);
-        let constant = if written.contains(&array) {
-            ""
+        let ty = c_type(declared.elem);
+        params.push(if written.contains(&array) {
+            format!("{ty} *{own}")
         } else {
-            "const "
-        };
-        params.push(format!(
-            "{constant}{} *SPARSEC_RESTRICT {own}",
-            c_type(declared.elem)
-        ));
+            format!("const {ty} *SPARSEC_RESTRICT {own}")
+        });
     }
     for &array in &own_arrays {
         let own = printer.scopes.fresh(&kernel.array(array).name);

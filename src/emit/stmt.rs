@@ -169,8 +169,13 @@ impl Printer<'_> {
             }
             Stmt::Slice { array, of, offset } => {
                 let ty = c_type(self.kernel.array(*array).elem);
+                // Threads of a block may share a part: see `device::kernel_function`.
+                let restrict = match self.dialect {
+                    Dialect::Device => "",
+                    Dialect::C => "SPARSEC_RESTRICT ",
+                };
                 let text = format!(
-                    "{ty} *SPARSEC_RESTRICT {} = {} + {};{}",
+                    "{ty} *{restrict}{} = {} + {};{}",
                     self.array(*array),
                     self.array(*of),
                     self.compared(offset),

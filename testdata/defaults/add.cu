@@ -11,9 +11,8 @@
 static __global__ void __launch_bounds__(1, 16) add_kernel(int64_t M, int64_t C2_capacity,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,
-    int32_t *SPARSEC_RESTRICT C2_pos, int32_t *SPARSEC_RESTRICT C2_crd,
-    double *SPARSEC_RESTRICT C_vals, int64_t *SPARSEC_RESTRICT needs) {
+    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals, int32_t *C2_pos,
+    int32_t *C2_crd, double *C_vals, int64_t *needs) {
     needs[0] = 0;
     needs[1] = 0;
     int64_t pC2 = 0;

@@ -27,9 +27,8 @@ static __global__ void __launch_bounds__(1, 16) add8_kernel(int64_t M, int64_t N
     const double *SPARSEC_RESTRICT F_vals, const int32_t *SPARSEC_RESTRICT G2_pos,
     const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
-    const double *SPARSEC_RESTRICT H_vals, int32_t *SPARSEC_RESTRICT S2_pos,
-    int32_t *SPARSEC_RESTRICT S2_crd, double *SPARSEC_RESTRICT S_vals,
-    int64_t *SPARSEC_RESTRICT needs) {
+    const double *SPARSEC_RESTRICT H_vals, int32_t *S2_pos, int32_t *S2_crd, double *S_vals,
+    int64_t *needs) {
     needs[0] = 0;
     needs[1] = 0;
     int64_t pS2 = 0;

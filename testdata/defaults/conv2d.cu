@@ -12,7 +12,7 @@
  */
 static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
     int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
-    const float *SPARSEC_RESTRICT weight_vals, float *SPARSEC_RESTRICT out_vals) {
+    const float *SPARSEC_RESTRICT weight_vals, float *out_vals) {
     int64_t b = blockIdx.x;
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(W - KW + 64, 64); s0_tile += 65535) {
         int64_t s0_thread = threadIdx.x;

@@ -11,8 +11,7 @@
  *   parallelize(s0_thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(64, 16) gather_kernel(int64_t B,
-    const float *SPARSEC_RESTRICT X_vals, const int32_t *SPARSEC_RESTRICT I_vals,
-    float *SPARSEC_RESTRICT Z_vals) {
+    const float *SPARSEC_RESTRICT X_vals, const int32_t *SPARSEC_RESTRICT I_vals, float *Z_vals) {
     int64_t i = blockIdx.x;
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(B + 63, 64); s0_tile += 65535) {
         int64_t s0_thread = threadIdx.x;

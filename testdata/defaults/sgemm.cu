@@ -30,8 +30,7 @@
  *   parallelize(s1_row2, GPUThreadY, NoRaces)
  *   parallelize(s1_column2, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float b,
-    float *SPARSEC_RESTRICT C_vals) {
+static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float b, float *C_vals) {
     int64_t i = blockIdx.x;
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(K + 63, 64); s0_tile += 65535) {
         int64_t s0_thread = threadIdx.x;
@@ -44,7 +43,7 @@ static __global__ void __launch_bounds__(64, 16) sgemm_kernel1(int64_t K, float 
 
 static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_t M, int64_t K,
     float a, const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals) {
+    float *C_vals) {
     for (int64_t s1_m0 = blockIdx.y; s1_m0 < sparsec_floordiv(N + 63, 64); s1_m0 += 65535) {
         int64_t s1_n0 = blockIdx.x;
         float s1_sums_vals[16];

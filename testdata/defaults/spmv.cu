@@ -15,8 +15,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
     int64_t s0_block = blockIdx.x;
     int64_t s0_warp = threadIdx.x / 16;
     if (s0_warp < sparsec_min_int64(16, M - s0_block * 16)) {

@@ -11,7 +11,7 @@
 static __global__ void __launch_bounds__(256, 4) spmv_csr_kernel(int64_t R,
     const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    double *y_vals) {
     int64_t s0_block = blockIdx.x;
     int64_t s0_thread = threadIdx.x;
     if (s0_thread < sparsec_min_int64(256, R - 1 - s0_block * 256)) {

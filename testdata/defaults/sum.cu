@@ -14,7 +14,7 @@
  *   parallelize(s0_thread, GPUThread, Temporary)
  */
 static __global__ void __launch_bounds__(256, 4) sum_kernel(int64_t A2_count,
-    const double *SPARSEC_RESTRICT A_vals, double *SPARSEC_RESTRICT s_vals) {
+    const double *SPARSEC_RESTRICT A_vals, double *s_vals) {
     __shared__ double scratch[256];
     double sum = 0.0;
     int64_t s0_block = blockIdx.x;

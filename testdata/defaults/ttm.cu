@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(64, 16) ttm_kernel(int64_t J, int64_t R
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
-    const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals) {
+    const double *SPARSEC_RESTRICT C_vals, double *A_vals) {
     int64_t pB1 = blockIdx.x;
     int64_t i = B1_crd[pB1];
     for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(R + 63, 64); s0_tile += 65535) {

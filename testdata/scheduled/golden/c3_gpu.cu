@@ -23,8 +23,7 @@
  *   parallelize(y2, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX, int64_t WY,
-    const float *SPARSEC_RESTRICT I3_vals, const float *SPARSEC_RESTRICT W_vals,
-    float *SPARSEC_RESTRICT C3_vals) {
+    const float *SPARSEC_RESTRICT I3_vals, const float *SPARSEC_RESTRICT W_vals, float *C3_vals) {
     for (int64_t b0 = blockIdx.y; b0 < sparsec_floordiv(B + 31, 32); b0 += 65535) {
         int64_t y0 = blockIdx.x;
         float sums_vals[8];

@@ -26,8 +26,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t G, int64_t C,
     int64_t H, int64_t W, int64_t F, const float *SPARSEC_RESTRICT I_vals,
-    const float *SPARSEC_RESTRICT W1_vals, const float *SPARSEC_RESTRICT M_vals,
-    float *SPARSEC_RESTRICT O_vals) {
+    const float *SPARSEC_RESTRICT W1_vals, const float *SPARSEC_RESTRICT M_vals, float *O_vals) {
     for (int64_t n = blockIdx.z; n < N; n += 65535) {
         for (int64_t g = blockIdx.y; g < G; g += 65535) {
             int64_t o0 = blockIdx.x;

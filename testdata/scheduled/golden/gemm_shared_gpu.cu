@@ -18,8 +18,7 @@
  *   parallelize(j1, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) gemm_kernel(int64_t M, int64_t K, int64_t N,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
-    double *SPARSEC_RESTRICT C_vals) {
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals, double *C_vals) {
     for (int64_t i0 = blockIdx.y; i0 < sparsec_floordiv(M + 15, 16); i0 += 65535) {
         int64_t j0 = blockIdx.x;
         int64_t i1 = threadIdx.y;

@@ -30,7 +30,7 @@
 static __global__ void __launch_bounds__(32, 16) k2LUT_kernel(int64_t D, int64_t B, int64_t L1,
     int64_t L2, const float *SPARSEC_RESTRICT LUT1_vals, const int32_t *SPARSEC_RESTRICT I1_vals,
     const float *SPARSEC_RESTRICT LUT2_vals, const int32_t *SPARSEC_RESTRICT I2_vals,
-    float *SPARSEC_RESTRICT O1_vals, float *SPARSEC_RESTRICT O2_vals) {
+    float *O1_vals, float *O2_vals) {
     int64_t i0 = blockIdx.x;
     for (int64_t i1 = 0; i1 < sparsec_min_int64(4, B - i0 * 4); i1++) {
         int64_t i = i0 * 4 + i1;

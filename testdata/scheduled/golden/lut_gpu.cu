@@ -13,8 +13,7 @@
  *   parallelize(d1, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(32, 16) lut_kernel(int64_t D, int64_t R,
-    const float *SPARSEC_RESTRICT LUT_vals, const int32_t *SPARSEC_RESTRICT I_vals,
-    float *SPARSEC_RESTRICT O_vals) {
+    const float *SPARSEC_RESTRICT LUT_vals, const int32_t *SPARSEC_RESTRICT I_vals, float *O_vals) {
     int64_t b = blockIdx.x;
     for (int64_t d0 = 0; d0 < (D + 31) / 32; d0++) {
         int64_t d1 = threadIdx.x;

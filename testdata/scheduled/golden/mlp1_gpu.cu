@@ -27,7 +27,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) MLP1_kernel(int64_t B, int64_t M, int64_t O,
     const float *SPARSEC_RESTRICT I_vals, const float *SPARSEC_RESTRICT W1_vals,
-    const float *SPARSEC_RESTRICT B1_vals, float *SPARSEC_RESTRICT O1_vals) {
+    const float *SPARSEC_RESTRICT B1_vals, float *O1_vals) {
     for (int64_t b0 = blockIdx.y; b0 < sparsec_floordiv(B + 15, 16); b0 += 65535) {
         int64_t n0 = blockIdx.x;
         int64_t b1 = threadIdx.y;

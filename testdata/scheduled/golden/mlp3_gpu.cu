@@ -32,8 +32,7 @@ static __global__ void __launch_bounds__(128, 8) MLP3_kernel(int64_t N, int64_t 
     int64_t Q, const float *SPARSEC_RESTRICT O1_vals, const float *SPARSEC_RESTRICT W2_vals,
     const float *SPARSEC_RESTRICT B2_vals, const float *SPARSEC_RESTRICT W3_vals,
     const float *SPARSEC_RESTRICT B3_vals, const float *SPARSEC_RESTRICT W4_vals,
-    const float *SPARSEC_RESTRICT B4_vals, float *SPARSEC_RESTRICT O2_vals,
-    float *SPARSEC_RESTRICT O3_vals, float *SPARSEC_RESTRICT O4_vals) {
+    const float *SPARSEC_RESTRICT B4_vals, float *O2_vals, float *O3_vals, float *O4_vals) {
     int64_t b = blockIdx.x;
     for (int64_t o0 = 0; o0 < (O + 127) / 128; o0++) {
         int64_t o1 = threadIdx.x;

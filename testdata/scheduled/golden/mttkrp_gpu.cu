@@ -20,7 +20,7 @@
  *   parallelize(thread, GPUThread, Atomics)
  */
 static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel1(int64_t block_count,
-    int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int64_t *SPARSEC_RESTRICT B2_starts) {
+    int64_t B2_count, const int32_t *SPARSEC_RESTRICT B3_pos, int64_t *B2_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
@@ -31,7 +31,7 @@ static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel1(int64_t block
 
 static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel2(int64_t block_count,
     int64_t B1_count, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int64_t *SPARSEC_RESTRICT B2_starts, int64_t *SPARSEC_RESTRICT B1_starts) {
+    const int64_t *SPARSEC_RESTRICT B2_starts, int64_t *B1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(512, 2) mttkrp_32_kernel3(int64_t B1_co
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
     const int32_t *SPARSEC_RESTRICT B3_pos, const int32_t *SPARSEC_RESTRICT B3_crd,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals,
-    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT D_vals, double *A_vals,
     const int64_t *SPARSEC_RESTRICT B2_starts, const int64_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;

@@ -17,7 +17,7 @@
  *   parallelize(k1, GPUGroup(8), ParallelReduction)
  */
 static __global__ void __launch_bounds__(256, 4) sddmm_kernel1(int64_t M,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *SPARSEC_RESTRICT C2_pos) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *C2_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < M + 1) {
@@ -26,7 +26,7 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel1(int64_t M,
 }
 
 static __global__ void __launch_bounds__(256, 4) sddmm_kernel2(int64_t A2_count,
-    const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *SPARSEC_RESTRICT C2_crd) {
+    const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *C2_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < A2_count) {
@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel2(int64_t A2_count,
 }
 
 static __global__ void __launch_bounds__(256, 4) sddmm_kernel3(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel3(int64_t M, int64_
 static __global__ void __launch_bounds__(256, 4) sddmm_kernel4(int64_t K, int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals,
-    const double *SPARSEC_RESTRICT D_vals, double *SPARSEC_RESTRICT C_vals,
+    const double *SPARSEC_RESTRICT D_vals, double *C_vals,
     const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 8;

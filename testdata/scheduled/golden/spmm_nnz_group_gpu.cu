@@ -18,7 +18,7 @@
  *   parallelize(fpos1, GPUGroup(32), Segment)
  */
 static __global__ void __launch_bounds__(256, 4) spmm_4_kernel1(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
@@ -29,8 +29,8 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel1(int64_t M, int64
 
 static __global__ void __launch_bounds__(256, 4) spmm_4_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals, float *C_vals,
+    const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 256;
     if (0 < sparsec_min_int64(256, A2_count - block * 256)) {

@@ -15,8 +15,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals) {
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals, float *C_vals) {
     int64_t block = blockIdx.x;
     for (int64_t ko = blockIdx.y; ko < 1; ko += 65535) {
         int64_t thread = threadIdx.x;

@@ -15,8 +15,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals) {
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals, float *C_vals) {
     B_vals = sparsec_aligned<16>(B_vals);
     C_vals = sparsec_aligned<16>(C_vals);
     int64_t block = blockIdx.x;

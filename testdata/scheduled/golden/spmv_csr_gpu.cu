@@ -11,7 +11,7 @@
 static __global__ void __launch_bounds__(128, 8) spmv_csr_kernel(int64_t R,
     const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    double *y_vals) {
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(128, R - 1 - block * 128)) {

@@ -12,7 +12,7 @@
  *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(1, 16) spmv_ell_kernel1(int64_t R,
-    const int32_t *SPARSEC_RESTRICT len_vals, int64_t *SPARSEC_RESTRICT u) {
+    const int32_t *SPARSEC_RESTRICT len_vals, int64_t *u) {
     u[0] = 0;
     int64_t most = INT64_MIN;
     for (int64_t i_u = 0; i_u < R; i_u++) {
@@ -23,8 +23,8 @@ static __global__ void __launch_bounds__(1, 16) spmv_ell_kernel1(int64_t R,
 
 static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel2(int64_t R, int64_t K,
     const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
-    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT u) {
+    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
+    const int64_t *SPARSEC_RESTRICT u) {
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(128, R - block * 128)) {

@@ -19,7 +19,7 @@
  *   parallelize(thread, GPUThread, Atomics)
  */
 static __global__ void __launch_bounds__(256, 4) spmv_kernel1(int64_t M, int64_t block_count,
-    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *SPARSEC_RESTRICT A1_starts) {
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
@@ -30,8 +30,8 @@ static __global__ void __launch_bounds__(256, 4) spmv_kernel1(int64_t M, int64_t
 
 static __global__ void __launch_bounds__(512, 2) spmv_kernel2(int64_t A2_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals, const int64_t *SPARSEC_RESTRICT A1_starts) {
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
+    const int64_t *SPARSEC_RESTRICT A1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     int64_t thread = threadIdx.x % 32;

@@ -11,8 +11,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(256, M - block * 256)) {

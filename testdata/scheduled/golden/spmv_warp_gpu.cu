@@ -16,8 +16,7 @@
  */
 static __global__ void __launch_bounds__(512, 2) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals,
-    double *SPARSEC_RESTRICT y_vals) {
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
     for (int64_t warp_row = 0; warp_row < sparsec_min_int64(8, (M - (block * 128 + warp) + 15) / 16); warp_row++) {

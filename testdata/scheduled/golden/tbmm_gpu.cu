@@ -26,7 +26,7 @@
  */
 static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t N, int64_t M,
     int64_t K, const float *SPARSEC_RESTRICT X_vals, const float *SPARSEC_RESTRICT Y_vals,
-    float *SPARSEC_RESTRICT Z_vals) {
+    float *Z_vals) {
     for (int64_t b = blockIdx.z; b < B; b += 65535) {
         for (int64_t n0 = blockIdx.y; n0 < sparsec_floordiv(N + 31, 32); n0 += 65535) {
             int64_t k0 = blockIdx.x;

@@ -23,8 +23,7 @@
  *   parallelize(n2, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(1024, 1) tmm_kernel(int64_t M, int64_t K, int64_t N,
-    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals,
-    float *SPARSEC_RESTRICT C_vals) {
+    const float *SPARSEC_RESTRICT A_vals, const float *SPARSEC_RESTRICT B_vals, float *C_vals) {
     for (int64_t m0 = blockIdx.y; m0 < sparsec_floordiv(M + 31, 32); m0 += 65535) {
         int64_t n0 = blockIdx.x;
         float sums = 0.0f;

@@ -13,7 +13,7 @@
  *   parallelize(l1, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) ttm_kernel1(const int32_t *SPARSEC_RESTRICT B1_pos,
-    int32_t *SPARSEC_RESTRICT A1_pos) {
+    int32_t *A1_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < 2) {
@@ -22,7 +22,7 @@ static __global__ void __launch_bounds__(256, 4) ttm_kernel1(const int32_t *SPAR
 }
 
 static __global__ void __launch_bounds__(256, 4) ttm_kernel2(int64_t B1_count,
-    const int32_t *SPARSEC_RESTRICT B1_crd, int32_t *SPARSEC_RESTRICT A1_crd) {
+    const int32_t *SPARSEC_RESTRICT B1_crd, int32_t *A1_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < B1_count) {
@@ -31,7 +31,7 @@ static __global__ void __launch_bounds__(256, 4) ttm_kernel2(int64_t B1_count,
 }
 
 static __global__ void __launch_bounds__(256, 4) ttm_kernel3(int64_t B1_count,
-    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *SPARSEC_RESTRICT A2_pos) {
+    const int32_t *SPARSEC_RESTRICT B2_pos, int32_t *A2_pos) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < B1_count + 1) {
@@ -40,7 +40,7 @@ static __global__ void __launch_bounds__(256, 4) ttm_kernel3(int64_t B1_count,
 }
 
 static __global__ void __launch_bounds__(256, 4) ttm_kernel4(int64_t B2_count,
-    const int32_t *SPARSEC_RESTRICT B2_crd, int32_t *SPARSEC_RESTRICT A2_crd) {
+    const int32_t *SPARSEC_RESTRICT B2_crd, int32_t *A2_crd) {
     int64_t block = blockIdx.x;
     int64_t k = block * 256 + threadIdx.x;
     if (k < B2_count) {
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(256, 4) ttm_kernel4(int64_t B2_count,
 static __global__ void __launch_bounds__(32, 16) ttm_kernel5(int64_t L,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
-    const double *SPARSEC_RESTRICT C_vals, double *SPARSEC_RESTRICT A_vals) {
+    const double *SPARSEC_RESTRICT C_vals, double *A_vals) {
     int64_t pB1 = blockIdx.x;
     for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
         for (int64_t l0 = 0; l0 < (L + 31) / 32; l0++) {
