@@ -109,3 +109,23 @@ fn what_a_kernel_writes_is_not_restricted() {
     }
     assert!(kernels > 50, "{kernels} kernels");
 }
+
+/// A thread's sums of a product are its own registers, for every type that takes tiles.
+#[test]
+fn sums_of_products_stay_in_registers() {
+    for ty in ["float", "double", "complex64", "complex128", "int8"] {
+        let text =
+            format!("def f({ty}(M,K) A, {ty}(K,N) B) -> (C) {{ C(m,n) +=! A(m,k) * B(k,n) }}");
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("f.tc");
+        std::fs::write(&program, text).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+            .args(["-W", "no-performance", "--target", "cuda", "--stdout"])
+            .arg(&program)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("f_kernel"), "{ty}: {text}");
+        assert!(!text.contains("sums_all"), "{ty}: {text}");
+    }
+}

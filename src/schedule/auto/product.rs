@@ -119,12 +119,14 @@ impl Writer<'_> {
         let plain = subscripts.all(|e| e.as_var().is_some());
         let summed = plain && has(x, k) && has(y, k);
         let apart = has(x, m) && has(y, n) || has(x, n) && has(y, m);
+        // Sums of the widest numbers would not stay in registers, but in the device's memory.
+        let narrow = self.graph.tensor(self.nest.tensor).ty.size() <= 8;
         // What a tile would be mostly empty for is better shared out otherwise.
         let large = [m, n].into_iter().all(|v| {
             let most = self.graph.most_extent(v);
             most.is_none_or(|most| most > THREADS)
         });
-        (summed && apart && large).then_some(Matrices {
+        (summed && apart && narrow && large).then_some(Matrices {
             batch,
             vars: [m, n, k],
             product: body,
