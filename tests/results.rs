@@ -93,6 +93,36 @@ def total(double(N) A) -> (s) { s +=! A(i) }
     call(out.path(), program, &format!("{COMMON}{DENSE}"));
 }
 
+/// Results of more and more elements, in memory that grows.
+const GROWING: &str = r#"
+int main(void) {
+    static double a[2000];
+    static int32_t crd[2000], pos[2];
+    int64_t dims[] = {2000};
+    for (int k = 0; k < 2000; k++) crd[k] = k;
+    sparsec_level stored[] = {{.kind = SPARSEC_COMPRESSED, .mode = 0, .pos = pos, .pos_len = 2, .crd = crd}};
+    sparsec_tensor A = {.type = SPARSEC_FLOAT64, .order = 1, .index_bits = 32, .dims = dims,
+        .levels = stored, .vals = a};
+    sparsec_tensor y = {0};
+    for (int n = 1; n < 2000; n += n < 8 ? 1 : 97) {
+        pos[1] = n;
+        stored[0].crd_len = A.vals_len = n;
+        CHECK(!twice(&A, &y) && y.vals_len == n && (uintptr_t)y.vals % 64 == 0);
+    }
+    sparsec_free_tensor(&y);
+    return 0;
+}
+"#;
+
+#[test]
+fn results_begin_at_cache_lines() {
+    let program = "def twice(double(N) A) -> (y) { y(i) = 2 * A(i) }
+format twice { A: {compressed}, y: {compressed} }
+";
+    let out = tempfile::tempdir().unwrap();
+    call(out.path(), program, &format!("{COMMON}{GROWING}"));
+}
+
 const APPENDED: &str = r#"
 static void *(*resize)(void *, size_t) = realloc;
 static int calls;

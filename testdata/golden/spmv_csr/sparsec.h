@@ -217,12 +217,21 @@ extern void (*sparsec_release_hook)(void *);
 #ifdef SPARSEC_IMPLEMENTATION
 SPARSEC_WEAK SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
 
-/* realloc, but a new array starts at a cache line: vectors of its elements then lie in one. */
+/* realloc, but arrays start at a cache line: vectors of their elements then lie in one. */
 static void *sparsec_resize_aligned(void *old, size_t size) {
 #ifdef _WIN32
     return realloc(old, size);
 #else
-    return old ? realloc(old, size) : aligned_alloc(64, (size + 63) / 64 * 64);
+    size_t whole_lines = (size + 63) / 64 * 64;
+    void *moved, *aligned;
+    if (!old) return aligned_alloc(64, whole_lines);
+    moved = realloc(old, size);
+    if (!moved || (uintptr_t)moved % 64 == 0) return moved;
+    aligned = aligned_alloc(64, whole_lines);
+    if (!aligned) return moved;
+    memcpy(aligned, moved, size);
+    free(moved);
+    return aligned;
 #endif
 }
 
