@@ -55,8 +55,9 @@ impl Concretizer<'_> {
     /// The number of outer loops after which one position of the operand that a sparse result
     /// follows is known, if each is met exactly once: its dense block is then set up there, just
     /// before sums add to it, and not in memory long before. `None` if the whole array must be
-    /// set up before the loops: where several iterations add to one block, and where it is not
-    /// this nest alone, on a CPU, that comes to it.
+    /// set up before the loops: where several iterations add to one block or none comes to it (of
+    /// `B(i,i,k)`, to the rows that store nothing at i), and where it is not this nest alone, on a
+    /// CPU, that comes to it.
     pub(super) fn block_depth(&self, source: &Source) -> Option<usize> {
         let nest = self.nest;
         let result = &self.tensors[nest.tensor.index()];
@@ -64,6 +65,8 @@ impl Concretizer<'_> {
             .iter()
             .map(|&mode| nest.lhs[mode])
             .collect();
+        let operand = self.graph.tensor(source.access.tensor);
+        let followed = &operand.format.modes[..source.levels];
         let stored = |item: &&Item| match item {
             Item::Loop { l, .. } => {
                 let roots = self.graph.provenance.roots(l.var);
@@ -73,6 +76,12 @@ impl Concretizer<'_> {
             Item::Within { .. } => false,
         };
         let depth = self.items.iter().take_while(stored).count();
+        // What is located further down with what is known already may not be stored.
+        let below = source.access.subscripts.iter().enumerate();
+        let met = below.filter(|(mode, _)| !followed.contains(mode)).all(|(_, subscript)| {
+            let var = subscript.as_var();
+            var.is_some_and(|var| !self.unbound(var, depth).is_empty())
+        });
         let alone = self.graph.nests.iter().all(|nest| nest.joined == 0);
         let known = outer.iter().all(|&var| self.unbound(var, depth).is_empty());
         let (around, inside) = self.items.split_at(depth);
@@ -84,7 +93,7 @@ impl Concretizer<'_> {
             None => true,
             Some(p) => p.unit == Unit::CpuVector,
         });
-        (alone && known && own && serial).then_some(depth)
+        (alone && met && known && own && serial).then_some(depth)
     }
 
     /// The variables over which the initialisation must still loop so that `var` is
