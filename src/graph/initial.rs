@@ -78,10 +78,12 @@ impl Concretizer<'_> {
         let depth = self.items.iter().take_while(stored).count();
         // What is located further down with what is known already may not be stored.
         let below = source.access.subscripts.iter().enumerate();
-        let met = below.filter(|(mode, _)| !followed.contains(mode)).all(|(_, subscript)| {
-            let var = subscript.as_var();
-            var.is_some_and(|var| !self.unbound(var, depth).is_empty())
-        });
+        let met = below
+            .filter(|(mode, _)| !followed.contains(mode))
+            .all(|(_, subscript)| {
+                let var = subscript.as_var();
+                var.is_some_and(|var| !self.unbound(var, depth).is_empty())
+            });
         let alone = self.graph.nests.iter().all(|nest| nest.joined == 0);
         let known = outer.iter().all(|&var| self.unbound(var, depth).is_empty());
         let (around, inside) = self.items.split_at(depth);

@@ -2,6 +2,7 @@
 //! or formats beyond the plain description of a kernel's arguments.
 
 pub mod build;
+pub mod consecutive;
 mod copy;
 pub mod device;
 pub mod effects;
@@ -22,6 +23,7 @@ pub mod verify;
 pub mod visit;
 pub mod widen;
 
+pub use consecutive::merge_consecutive;
 pub use jammed::mark_jammed;
 pub use reversed::mark_reversed;
 pub use simplify::{divide_plainly, simplify};

@@ -16,6 +16,11 @@ const SIMPLIFY: Pass = Pass {
     name: "simplify",
     run: |kernel| Ok(super::simplify(kernel)),
 };
+/// Before all that look for the innermost loop.
+const CONSECUTIVE: Pass = Pass {
+    name: "consecutive",
+    run: |kernel| Ok(super::merge_consecutive(kernel)),
+};
 const TILES: Pass = Pass {
     name: "tiles",
     run: |kernel| Ok(super::split_full_tiles(kernel)),
@@ -45,13 +50,22 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 7] = [SIMPLIFY, TILES, WIDEN, REVERSED, JAMMED, DEVICE, DIVIDE];
+pub const ALL: [Pass; 8] = [
+    SIMPLIFY,
+    CONSECUTIVE,
+    TILES,
+    WIDEN,
+    REVERSED,
+    JAMMED,
+    DEVICE,
+    DIVIDE,
+];
 
 /// The passes between lowering and emitting.
 #[must_use]
 pub fn of(target: Target) -> &'static [Pass] {
     match target {
-        Target::C => &[TILES, WIDEN, REVERSED, JAMMED, DIVIDE],
+        Target::C => &[CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE],
         Target::Cuda => &[TILES, DEVICE, DIVIDE],
     }
 }

@@ -11,10 +11,8 @@ int sum_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *SPARSEC_RESTRICT s_vals) {
     (void)N; (void)A2_crd;
     double sum = 0.0;
-    for (int64_t i = 0; i < M; i++) {
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            sum += A_vals[pA2] * A_vals[pA2];
-        }
+    for (int64_t pA2 = A2_pos[0]; pA2 < A2_pos[M]; pA2++) {
+        sum += A_vals[pA2] * A_vals[pA2];
     }
     s_vals[0] = sum;
     return SPARSEC_OK;
