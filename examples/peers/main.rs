@@ -253,7 +253,8 @@ fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libl
     );
     std::fs::write(folder.join("wrapper.c"), wrapper).unwrap();
     let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w";
-    let status = Command::new("cc")
+    let cc = std::env::var("KERNEL_CC").unwrap_or_else(|_| "cc".to_string());
+    let status = Command::new(cc)
         .current_dir(&folder)
         .args(flags.split(' '))
         .args(["-o", "ours.so", "ours.c", "wrapper.c", "-lm"])
