@@ -19,6 +19,8 @@ pub(super) const UNTYPED: ScalarType = ScalarType::Bool;
 /// Everything known of the function so far.
 pub(super) struct Draft<'a> {
     pub(super) library: &'a Library<'a>,
+    /// What help speaks of.
+    pub(super) notation: ast::Notation,
     pub(super) name: String,
     pub(super) span: Span,
     pub(super) sizes: Vec<Size>,
@@ -154,6 +156,7 @@ impl<'a> Draft<'a> {
     pub(super) fn new(library: &'a Library<'a>, def: &ast::Def) -> Self {
         Draft {
             library,
+            notation: def.notation,
             name: def.name.name.clone(),
             span: def.name.span,
             sizes: Vec::new(),

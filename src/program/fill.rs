@@ -5,10 +5,15 @@ use super::ir::{BinaryOp, Expr, ExprKind, Func, Function, Literal, ReduceOp, Sta
 use super::types::convert_literal;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::syntax::ast::Notation;
 
 /// Checks every statement that writes a sparse tensor; `entries` are the places of the
 /// tensors' formats.
-pub(super) fn check(function: &Function, entries: &[Option<Span>]) -> Vec<Diagnostic> {
+pub(super) fn check(
+    function: &Function,
+    entries: &[Option<Span>],
+    notation: Notation,
+) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for stmt in &function.stmts {
         let tensor = function.tensor(stmt.tensor);
@@ -37,10 +42,16 @@ pub(super) fn check(function: &Function, entries: &[Option<Span>]) -> Vec<Diagno
                 shown(value)
             ),
         )
-        .with_help(format!(
-            "say `fill {}` in the format of `{name}`, or store it dense",
-            shown(value)
-        ));
+        .with_help(match notation {
+            Notation::Program => format!(
+                "say `fill {}` in the format of `{name}`, or store it dense",
+                shown(value)
+            ),
+            Notation::Taco => format!(
+                "store `{name}` dense, or say `fill {}` in its format in a file (`--formats`)",
+                shown(value)
+            ),
+        });
         if let Some(entry) = entries.get(stmt.tensor.index()).copied().flatten() {
             error = error.with_label(
                 entry,

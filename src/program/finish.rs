@@ -73,7 +73,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         stmts: statements,
         requirements: ranges::requirements(&draft, &ranges),
     };
-    let errors = fill::check(&function, &entries);
+    let errors = fill::check(&function, &entries, draft.notation);
     if errors.is_empty() {
         let mut remarks = draft.remarks;
         remarks.extend(unused::unused(&function));

@@ -26,9 +26,30 @@ pub enum Item {
     Schedule(Schedule),
 }
 
+/// What a function is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// A `.tc` file.
+    Program,
+    /// TACO's, on the command line.
+    Taco,
+}
+
+impl Notation {
+    /// What is to be typed for something, in each notation.
+    #[must_use]
+    pub fn pick<T>(self, program: T, taco: T) -> T {
+        match self {
+            Notation::Program => program,
+            Notation::Taco => taco,
+        }
+    }
+}
+
 /// `def NAME(params) -> (returns) { statements }`
 #[derive(Clone, Debug)]
 pub struct Def {
+    pub notation: Notation,
     pub name: Ident,
     pub params: Vec<Param>,
     pub returns: Vec<Ident>,

@@ -1,8 +1,8 @@
 //! Parse trees into the AST.
 
 use super::ast::{
-    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, Ident, Item, Param, RangeClause,
-    ReduceOp, Schedule, Stmt,
+    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, Ident, Item, Notation, Param,
+    RangeClause, ReduceOp, Schedule, Stmt,
 };
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
@@ -103,6 +103,7 @@ impl Builder {
             }
         }
         Ok(Def {
+            notation: Notation::Program,
             name: name.ok_or_else(|| self.broken(all))?,
             params,
             returns,

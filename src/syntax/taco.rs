@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use self::tensors::Tensors;
 use super::ast::{
     Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Number, Param, RangeClause, ReduceOp, Schedule, Stmt,
+    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, ReduceOp, Schedule,
+    Stmt,
 };
 use super::build::Builder;
 use super::parse::{Rule, parse_rule, parse_schedule};
@@ -430,6 +431,7 @@ fn assemble(
     }
     let name = ident(FUNCTION, span);
     let mut items = vec![Item::Def(Def {
+        notation: Notation::Taco,
         name: name.clone(),
         params,
         returns,

@@ -32,9 +32,10 @@ impl Resolver<'_, '_> {
                 "only plain index variables can stand here",
             )
             .with_note("each element must be written once, which is only plain for variables")
-            .with_help(
+            .with_help(self.draft.notation.pick(
                 "write `T(i)` and move the arithmetic to the right side, or to a `where` clause",
-            ),
+                "write `T(i)` and move the arithmetic to the right side",
+            )),
         };
         self.draft.errors.push(error);
     }

@@ -301,7 +301,10 @@ impl<'d, 'a> Resolver<'d, 'a> {
                 let help = suggest(
                     name,
                     known,
-                    "`where` gives ranges of index variables of this statement",
+                    self.draft.notation.pick(
+                        "`where` gives ranges of index variables of this statement",
+                        "`-d` gives ranges of index variables",
+                    ),
                 );
                 self.draft.errors.push(
                     Diagnostic::error(

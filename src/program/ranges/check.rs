@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::program as codes;
 use crate::program::draft::Draft;
 use crate::program::ir::{SizeExpr, VarId};
+use crate::syntax::ast::Notation;
 
 /// Every statement must write the shape that the first one gave to its tensor.
 pub(super) fn shapes(draft: &mut Draft, ranges: &Ranges) {
@@ -42,8 +43,12 @@ pub(super) fn shapes(draft: &mut Draft, ranges: &Ranges) {
                 )
                 .with_label(*origin, format!("but to {} here", text(draft, extent)))
                 .with_help(
-                    "use the same size names where sizes are equal, or give the smaller range \
-                     with `where`",
+                    draft.notation.pick(
+                        "use the same size names where sizes are equal, or give the smaller range \
+                     with `where`"
+                            .to_owned(),
+                        format!("give the smaller range, as in `-d {}:100`", place.name),
+                    ),
                 ),
             );
         }
@@ -85,9 +90,16 @@ pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subsc
                 .keys()
                 .map(|v| draft.var(*v).name.as_str())
                 .collect();
-            let help = match vars.first() {
-                Some(var) => format!("give a range that stays inside, as in `where {var} in 1:N`"),
-                None => "elements are counted from 0".to_owned(),
+            let help = match (vars.first(), draft.notation) {
+                (Some(var), Notation::Program) => {
+                    format!("give a range that stays inside, as in `where {var} in 1:N`")
+                }
+                (Some(_), Notation::Taco) => {
+                    "ranges begin at 0 and cover each dimension that their variable subscripts by \
+                     itself: shift the subscripts so that they stay inside"
+                        .to_owned()
+                }
+                (None, _) => "elements are counted from 0".to_owned(),
             };
             let mut error = Diagnostic::error(
                 codes::OUT_OF_BOUNDS,

@@ -89,7 +89,10 @@ fn ambiguous(
         format!("`{name}` and `{rival}` share this extent, and nothing else bounds either"),
     )
     .with_help(format!(
-        "fix one of them, as in `where {rival} in 0:3`; the other one follows"
+        "fix one of them, as in `{}`; the other one follows",
+        draft
+            .notation
+            .pick(format!("where {rival} in 0:3"), format!("-d {rival}:3"))
     ));
     if let (Some(a), Some(b)) = (candidate(var), candidate(other)) {
         error = error.with_note(format!("it could be {a}, or {b}"));
@@ -117,7 +120,12 @@ fn unbounded(draft: &Draft, var: VarId, place: Option<&Subscript>) -> Diagnostic
         format!("nothing bounds the index variable `{name}`"),
         format!("`{name}` subscripts no tensor of known shape by itself"),
     )
-    .with_help(format!("give its range, as in `where {name} in 0:N`"));
+    .with_help(format!(
+        "give its range, as in `{}`",
+        draft
+            .notation
+            .pick(format!("where {name} in 0:N"), format!("-d {name}:100"))
+    ));
     error.notes.extend(misspelt(draft, name));
     error
 }

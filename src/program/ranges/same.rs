@@ -12,6 +12,7 @@ use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::program::draft::{ALIAS, Draft};
 use crate::program::ir::{SizeExpr, SizeId, Synonym, VarId};
+use crate::syntax::ast::Notation;
 
 /// What inference learns about the sizes of a function, over all of its goes.
 pub(super) struct Sizes {
@@ -267,15 +268,20 @@ fn ambiguous(draft: &Draft, var: VarId, a: &Candidate, b: &Candidate) -> Diagnos
     };
     let is_name = |c: &Candidate| c.is_bare && size_of(&c.hi).is_some();
     let is_constant = |c: &Candidate| c.is_bare && size::constant(&c.hi).is_some();
+    let range = match draft.notation {
+        Notation::Program => format!("where {name} in 0:{low}"),
+        // Sizes have no names there that one could write.
+        Notation::Taco => format!("-d {name}:{}", size::constant(&a.hi).unwrap_or(100)),
+    };
     let (severity, help) = if is_name(a) && is_name(b) {
         let help = format!(
             "if they are equal, use one name for both; otherwise say which one is meant, as \
-             in `where {name} in 0:{low}`"
+             in `{range}`"
         );
         (Severity::Error, help)
     } else {
         let is_error = is_constant(a) && is_constant(b);
-        let help = format!("say which one is meant, as in `where {name} in 0:{low}`");
+        let help = format!("say which one is meant, as in `{range}`");
         let severity = if is_error {
             Severity::Error
         } else {

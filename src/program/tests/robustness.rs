@@ -7,7 +7,8 @@ use crate::diagnostic::{FileId, Span};
 use crate::program::{Options, resolve};
 use crate::syntax::ast::{
     Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Number, Param, RangeClause, ReduceOp, Stmt, UnaryOp,
+    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, ReduceOp, Stmt,
+    UnaryOp,
 };
 
 const SPAN: Span = Span {
@@ -171,6 +172,7 @@ fn any_def(name: &'static str) -> impl Strategy<Value = Item> {
         returns.sort_by(|a, b| a.name.cmp(&b.name));
         returns.dedup();
         Item::Def(Def {
+            notation: Notation::Program,
             name: ident(name),
             params,
             returns,

@@ -275,7 +275,10 @@ impl Typer<'_, '_> {
                     "subscripts and bounds must be whole numbers",
                     format!("this is of type {ty}"),
                 )
-                .with_help("convert it, as in `int(...)`, or declare it as `int`"),
+                .with_help(self.draft.notation.pick(
+                    "convert it, as in `int(...)`, or declare it as `int`",
+                    "convert it, as in `int(...)`, or give its tensor's type, as in `-t T:int`",
+                )),
             );
         }
         let node = |kind| Expr {
