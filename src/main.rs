@@ -1,6 +1,6 @@
 //! The `sparsec` program; see `cli` for everything it does.
 
-use std::io::Write;
+use sparsec::cli;
 use std::process::ExitCode;
 
 /// Expressions nest as deeply as the parser allows: the stages recurse over them.
@@ -8,20 +8,22 @@ const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
-        // Standard error may be full, too.
-        let _ = writeln!(
-            std::io::stderr(),
-            "sparsec: internal error: {info}\nThis is a bug; please report it with the input that causes it."
+        cli::last_words(
+            &format!("internal error: {info}"),
+            "This is a bug; please report it with the input that causes it.",
         );
     }));
     let worker = std::thread::Builder::new()
         .stack_size(STACK)
-        .spawn(sparsec::cli::main);
+        .spawn(cli::main);
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(_)) => ExitCode::from(101),
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "sparsec: cannot start: {error}");
+            cli::last_words(
+                &format!("cannot start: {error}"),
+                "It needs a thread with a stack of 256 MiB of address space.",
+            );
             ExitCode::from(4)
         }
     }

@@ -57,6 +57,25 @@ pub fn main() -> u8 {
     }
 }
 
+/// Says why this process ends or does not begin. Renders no places: who panicked may have been
+/// about to.
+pub fn last_words(what: &str, help: &str) {
+    let text = match usage::message_format() {
+        MessageFormat::Human => format!("sparsec: {what}\n{help}"),
+        MessageFormat::Json => serde_json::json!({
+            "code": codes::ITSELF.id,
+            "severity": "error",
+            "message": what,
+            "spans": [],
+            "notes": [],
+            "help": help,
+        })
+        .to_string(),
+    };
+    // Standard error may be full, too.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 fn not_supported(what: &str, help: &str) -> u8 {
     let mut reporter = Reporter::new(usage::message_format(), &[]);
     let span = argument(&mut reporter.sources, "command line", what);

@@ -18,7 +18,6 @@ use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
 use crate::program::ir::TensorId;
 use crate::target::Target;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 pub(super) fn run(args: &RunArgs) -> u8 {
@@ -169,8 +168,8 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         Target::Cuda => device::backend(args.time.is_none()),
     };
     if let Backend::Emulator { .. } = backend {
-        let note = "sparsec: no GPU with nvcc found: running on the emulator";
-        let _ = writeln!(std::io::stderr(), "{note}");
+        let note = device::emulated(&mut reporter.sources);
+        reporter.say(&note);
     }
     let library = {
         let checked = args.verify || matches!(backend, Backend::Emulator { checked: true });

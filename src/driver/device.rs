@@ -1,10 +1,11 @@
 //! CUDA files into a library: by nvcc where a GPU is, or with the emulator.
 
-use super::Failure;
 use super::build::{Backend, Trust};
 use super::tools::{CC, CXX, NVCC, no_room, words};
+use super::{Failure, argument};
 use crate::cleanup;
-use crate::diagnostic::Sources;
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::emit::cuda::CLOCK;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -26,8 +27,7 @@ const FAST: &[&str] = &["-O2"];
 /// The backend of this machine: a GPU if there is one and nvcc, else the emulator.
 #[must_use]
 pub fn backend(checked: bool) -> Backend {
-    let gpu =
-        Path::new("/dev/nvidiactl").exists() && std::env::var_os("SPARSEC_EMULATOR").is_none();
+    let gpu = Path::new("/dev/nvidiactl").exists() && !is_asked_for();
     let nvcc = || {
         let version = NVCC.command(&mut Sources::default()).ok();
         version.is_some_and(|mut nvcc| {
@@ -40,6 +40,29 @@ pub fn backend(checked: bool) -> Backend {
     } else {
         Backend::Emulator { checked }
     }
+}
+
+/// Whether the emulator is to run what a GPU could.
+fn is_asked_for() -> bool {
+    std::env::var_os("SPARSEC_EMULATOR").is_some()
+}
+
+/// What is to be said where the emulator runs the kernels.
+pub fn emulated(sources: &mut Sources) -> Diagnostic {
+    let (message, help) = if is_asked_for() {
+        (
+            "SPARSEC_EMULATOR is set: running on the emulator",
+            "times are not those of a GPU",
+        )
+    } else {
+        (
+            "no GPU with nvcc found: running on the emulator",
+            "times are not those of a GPU; set NVCC to CUDA's nvcc where there is one",
+        )
+    };
+    let span = argument(sources, "command line", "--target cuda");
+    let (severity, label) = (Severity::Note, "runs on the processor");
+    Diagnostic::new(severity, codes::EMULATED, span, message, label).with_help(help)
 }
 
 /// Compiles `kernels.cu` and `calls.c` in `folder` into `kernels.so`.

@@ -171,7 +171,16 @@ fn a_bad_temporary_folder_is_named() {
 fn runs_leave_nothing_behind() {
     let cases: &[(&str, i32, Words)] = &[
         ("run k.tc --size N=3 x=ones --verify", 0, &[]),
-        ("run k.tc --size N=3 x=ones --target cuda", 0, &["no GPU"]),
+        (
+            "run k.tc --size N=3 x=ones --target cuda",
+            0,
+            &["note[E0713]: SPARSEC_EMULATOR is set: running on the emulator"],
+        ),
+        (
+            "run k.tc --size N=3 x=ones --target cuda --message-format json",
+            0,
+            &["{\"code\":\"E0713\"", "\"severity\":\"note\""],
+        ),
         (
             "run k.tc x=none.tns",
             3,

@@ -203,3 +203,19 @@ fn a_full_disk() {
         assert_eq!(place.differs(&before), [""; 0], "{args}");
     }
 }
+
+/// What cannot even start says so in the format that is asked for.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_memory_for_a_thread() {
+    let place = Place::new();
+    let limited = "ulimit -v 100000; exec \"$@\"";
+    let mut shell = words("-c");
+    shell.extend([limited, "sh", env!("CARGO_BIN_EXE_sparsec")].map(String::from));
+    shell.extend(words("check k.tc --message-format json"));
+    let status = place.command("sh", &shell).status().unwrap();
+    let said = place.stderr();
+    assert_eq!(status.code(), Some(4), "{said}");
+    assert!(said.starts_with("{\"code\":\"E0714\""), "{said}");
+    assert!(said.contains("cannot start: "), "{said}");
+}

@@ -59,4 +59,15 @@ they are complete, so what was there before is still whole.";
     bound(i, ib, 24, MaxExact)        # y has 24 elements: not 23
 
 Without the check the loop would run as promised, and the result would be wrong.";
+    EMULATED = "E0713", "a kernel that runs on the emulator",
+"`--target cuda` finds no GPU or no nvcc (see NVCC), and so runs the kernel on the emulator, which
+does on the processor what a GPU does, thread by thread. Results are the same, and without
+`--time` every access is checked; times are not those of a GPU. Where there is one, this asks
+for the emulator:
+
+    SPARSEC_EMULATOR=1 sparsec run spmv.tc A=web.mtx x=random:1 --target cuda";
+    ITSELF = "E0714", "sparsec itself fails",
+"An internal error is a bug, whatever the input: please report it with the input that causes
+it. (The exit code is 101.) Or the system has no memory for another thread, and sparsec cannot
+start. (It is 4.)";
 }
