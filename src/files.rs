@@ -60,6 +60,18 @@ pub fn stage(
     Ok(Some(Staged { beside, place }))
 }
 
+/// Whether [`stage`] will find a place to write to; nothing stays behind, and what is there is as it
+/// was. Pipes and devices are not opened: whoever reads there would find an end.
+///
+/// # Errors
+/// As [`stage`], as far as that is known without a content.
+pub fn check(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(old) if !old.is_file() && !old.is_dir() => Ok(()),
+        Ok(_) | Err(_) => stage(path, |_| Ok(())).map(drop),
+    }
+}
+
 /// Folders that were made for files to come; removed again unless they are kept.
 #[derive(Default)]
 pub struct MadeFolders(Vec<PathBuf>);

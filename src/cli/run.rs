@@ -156,6 +156,9 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .with_help(format!("the results are {}", names.join(", ")))
             .into());
         };
+        // Not only behind the run, which may be long.
+        data::ending(&found.1)?;
+        files::check(&found.1).map_err(|e| reporter.unwritable(&found.1, &e))?;
         outputs.push(found);
     }
     let bindings: Vec<String> = bindings.into_iter().cloned().collect();

@@ -21,7 +21,7 @@ pub use summary::{Summary, summarize};
 pub use tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
 pub use unpack::{unpack, validate};
 pub use values::Values;
-pub use write::content;
+pub use write::{content, ending};
 
 use crate::diagnostic::Code;
 use crate::diagnostic::codes::data as codes;

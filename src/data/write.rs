@@ -14,13 +14,7 @@ use std::path::Path;
 /// # Errors
 /// The format cannot hold the tensor.
 pub fn content(path: &Path, tensor: &Tensor, fill: Literal) -> Result<Vec<u8>, DataError> {
-    let Some((kind, compressed)) = file_kind(path) else {
-        return Err(DataError::new(
-            codes::UNWRITABLE,
-            "unknown ending: expected .mtx, .tns or .npy, or one of these with .gz",
-        )
-        .in_file(path));
-    };
+    let (kind, compressed) = ending(path)?;
     let bytes = match kind {
         FileKind::MatrixMarket => mtx(tensor),
         FileKind::Frostt => tns(tensor),
@@ -35,6 +29,17 @@ pub fn content(path: &Path, tensor: &Tensor, fill: Literal) -> Result<Vec<u8>, D
         .write_all(&bytes)
         .and_then(|()| encoder.finish())
         .map_err(|e| unwritable(e.to_string()).in_file(path))
+}
+
+/// The kind of file that an output's name asks for.
+///
+/// # Errors
+/// There is none.
+pub fn ending(path: &Path) -> Result<(FileKind, bool), DataError> {
+    file_kind(path).ok_or_else(|| {
+        unwritable("unknown ending: expected .mtx, .tns or .npy, or one of these with .gz")
+            .in_file(path)
+    })
 }
 
 fn unwritable(reason: impl Into<String>) -> DataError {

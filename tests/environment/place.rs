@@ -62,7 +62,7 @@ impl Place {
             folder: tempfile::tempdir().unwrap(),
             aside: tempfile::tempdir().unwrap(),
         };
-        for folder in ["tmp", "old", "full", "slow"] {
+        for folder in ["tmp", "old", "full", "slow", "folder.npy"] {
             fs::create_dir(place.path(folder)).unwrap();
         }
         for file in ["file", "old/k.c", "old/k.h", "old/y.npy", "full/k.c"] {

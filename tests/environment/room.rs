@@ -126,6 +126,36 @@ fn outputs_are_written_wholly_or_not_at_all() {
     });
 }
 
+/// Places of results that cannot be written are found before the work, which needs a compiler.
+#[test]
+fn places_of_results_are_looked_at_first() {
+    let missing = "error[E0703]: cannot run the C compiler";
+    for (out, code, says) in [
+        (
+            "none/y.npy",
+            4,
+            "error[E0711]: cannot write none/y.npy: No such",
+        ),
+        ("folder.npy", 4, "cannot write folder.npy: Is a directory"),
+        ("file/y.tns", 4, "cannot write file/y.tns: Not a directory"),
+        ("/proc/y.tns", 4, "cannot write /proc/y.tns: No such"),
+        ("y.txt", 3, "error[E0605]: y.txt: unknown ending"),
+        // Nothing is made, opened or cut off where they can be.
+        ("y.tns", 4, missing),
+        ("old/y.npy", 4, missing),
+        ("pipe.tns", 4, missing),
+        ("full/y.tns", 4, missing),
+    ] {
+        check(&Case {
+            args: format!("{RUN} --out y={out}").leak(),
+            env: NOWHERE,
+            code,
+            says: vec![says].leak(),
+            ..Case::default()
+        });
+    }
+}
+
 /// As above, of a device that takes nothing.
 #[test]
 #[cfg(target_os = "linux")]
