@@ -21,7 +21,7 @@ const FLAGS: &str = "-O3 -march=native -ffp-contract=fast";
 pub struct Library {
     // Never unloaded: the threads of an OpenMP runtime that came with it live on.
     library: std::mem::ManuallyDrop<libloading::Library>,
-    _folder: cleanup::Folder,
+    _folder: Option<cleanup::Folder>,
 }
 
 /// What is checked while kernels run.
@@ -135,7 +135,7 @@ impl Library {
             unsafe { libloading::Library::new(&library) }.map_err(|e| not_loaded(sources, &e))?;
         Ok(Library {
             library: std::mem::ManuallyDrop::new(library),
-            _folder: folder,
+            _folder: still_needed(folder, backend),
         })
     }
 
@@ -226,6 +226,22 @@ impl Library {
                 f(c_int::try_from(threads).unwrap_or(1));
             }
         }
+    }
+}
+
+/// Removes what a library was built in and of, once it is loaded: it needs its file no more, and
+/// however the process ends, by a kernel that crashes for instance, nothing is left behind. The
+/// emulator asks the file for lines and names when it reports something. `SPARSEC_KEEP` keeps it, for
+/// debuggers and sanitizers.
+fn still_needed(folder: cleanup::Folder, backend: Backend) -> Option<cleanup::Folder> {
+    if std::env::var_os("SPARSEC_KEEP").is_some() {
+        let (folder, _note) = folder.into_parts();
+        let _ = folder.keep();
+        return None;
+    }
+    match backend {
+        Backend::C | Backend::Gpu => None,
+        Backend::Emulator { .. } => Some(folder),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Signals, in each phase of the work.
 
-use crate::place::{Place, disposition, end, wait_for};
+use crate::case::RUN;
+use crate::place::{Place, disposition, end, wait_for, words};
 use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::fs::{File, OpenOptions};
@@ -226,6 +227,23 @@ fn lives(pid: Pid) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let zombie = state.is_ok_and(|state| state.contains(") Z"));
     test_kill_process(pid).is_ok() && !zombie
+}
+
+/// Nobody cleans up behind a crash: there must be nothing to clean up.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_kernel_that_crashes_leaves_nothing_behind() {
+    let place = Place::new();
+    let before = place.contents();
+    let mut shell = words("-c");
+    let without_core = "ulimit -c 0; exec \"$@\"";
+    shell.extend([without_core, "sh", env!("CARGO_BIN_EXE_sparsec")].map(String::from));
+    shell.extend(words(RUN));
+    let mut command = place.command("sh", &shell);
+    command.env("CC", place.named("sh @/crashing"));
+    let status = end("the kernel crashes", &mut command.spawn().unwrap());
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{}", place.stderr());
+    assert_eq!(place.differs(&before), [""; 0]);
 }
 
 /// Who starts it under `nohup` wants it to go on.

@@ -18,6 +18,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("wordy", "echo no licence >&2; exit 1"),
     ("killed", "kill -9 $$"),
     ("greedy", "exec head -c 10000000 /dev/zero >kernels.so"),
+    ("crashing", CRASHING),
     ("asleep", ASLEEP),
     ("stubborn", "trap '' TERM; . $ASIDE/asleep"),
     // The race checker's kernel is the second one.
@@ -29,6 +30,18 @@ const SCRIPTS: &[(&str, &str)] = &[
 
 /// It starts another program and leaves files, as gcc does.
 const ASLEEP: &str = ">$TMPDIR/scratch; >partial.o; sleep 1000 & echo $$ $! >>$ASIDE/pids; wait";
+
+/// It builds what crashes when it is called.
+const CRASHING: &str = "
+cat >calls.c <<END
+int sparsec_call_0(void **args);
+int sparsec_call_0(void **args) {
+    volatile int *volatile nowhere = 0;
+    (void)args;
+    return *nowhere = 1;
+}
+END
+exec cc \"$@\"";
 
 /// Included ahead of a kernel: its first sine says that it was reached, and never ends.
 const ENDLESS: &str = "
