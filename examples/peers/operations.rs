@@ -257,56 +257,50 @@ pub fn operations() -> Vec<Operation> {
             result: |s| s.extents[0] * s.extents[2],
             target: 0.7,
         },
-        Operation {
-            name: "conv2d, float (batch x channels in x out x rows x columns x kernel)".to_string(),
-            key: "conv2d",
-            program: "testdata/scheduled/conv2d.tc",
-            schedules: &["conv2d_cpu"],
-            choose: Choice::First,
-            rule: "The sizes stand in the program, since oneDNN makes its kernel for them too; its \
-                   reordering of operands is not timed.",
-            defines: vec![],
-            inputs: names(&["1 x 64 x 64 x 56 x 56 x 3", "1 x 128 x 128 x 28 x 28 x 3"]),
-            order: 0,
-            columns: 0,
-            single: true,
-            sized: true,
-            ours: "conv2d_raw(a[0], a[1], *out)",
-            unscheduled: "",
-            operands: |s| {
-                let e = &s.extents;
-                vec![
-                    e[0] * e[1] * (e[3] + e[5] - 1) * (e[4] + e[5] - 1),
-                    e[2] * e[1] * e[5] * e[5],
-                ]
-            },
-            result: |s| s.extents[0] * s.extents[2] * s.extents[3] * s.extents[4],
-            target: 0.4,
-        },
-        Operation {
-            name: "conv2d, float, sizes unknown to the compiler".to_string(),
-            key: "conv2d",
-            program: "testdata/scheduled/conv2d.tc",
-            schedules: &["conv2d_cpu"],
-            choose: Choice::First,
-            rule: "The same kernel for all sizes; oneDNN knows them.",
-            defines: vec![],
-            inputs: names(&["1 x 64 x 64 x 56 x 56 x 3", "1 x 128 x 128 x 28 x 28 x 3"]),
-            order: 0,
-            columns: 0,
-            single: true,
-            sized: false,
-            ours: "conv2d_raw(d[0], d[1], d[3] + d[5] - 1, d[4] + d[5] - 1, d[2], d[5], d[5], a[0], a[1], *out)",
-            unscheduled: "",
-            operands: |s| {
-                let e = &s.extents;
-                vec![
-                    e[0] * e[1] * (e[3] + e[5] - 1) * (e[4] + e[5] - 1),
-                    e[2] * e[1] * e[5] * e[5],
-                ]
-            },
-            result: |s| s.extents[0] * s.extents[2] * s.extents[3] * s.extents[4],
-            target: 0.4,
-        },
+        conv2d(true),
+        conv2d(false),
     ]
+}
+
+/// `sized`: the sizes stand in the program.
+fn conv2d(sized: bool) -> Operation {
+    let (name, rule, ours) = if sized {
+        (
+            "conv2d, float (batch x channels in x out x rows x columns x kernel)",
+            "The sizes stand in the program, since oneDNN makes its kernel for them too; its \
+             reordering of operands is not timed.",
+            "conv2d_raw(a[0], a[1], *out)",
+        )
+    } else {
+        (
+            "conv2d, float, sizes unknown to the compiler",
+            "The same kernel for all sizes; oneDNN knows them.",
+            "conv2d_raw(d[0], d[1], d[3] + d[5] - 1, d[4] + d[5] - 1, d[2], d[5], d[5], a[0], a[1], *out)",
+        )
+    };
+    Operation {
+        name: name.to_string(),
+        key: "conv2d",
+        program: "testdata/scheduled/conv2d.tc",
+        schedules: &["conv2d_cpu"],
+        choose: Choice::First,
+        rule,
+        defines: vec![],
+        inputs: names(&["1 x 64 x 64 x 56 x 56 x 3", "1 x 128 x 128 x 28 x 28 x 3"]),
+        order: 0,
+        columns: 0,
+        single: true,
+        sized,
+        ours,
+        unscheduled: "",
+        operands: |s| {
+            let e = &s.extents;
+            vec![
+                e[0] * e[1] * (e[3] + e[5] - 1) * (e[4] + e[5] - 1),
+                e[2] * e[1] * e[5] * e[5],
+            ]
+        },
+        result: |s| s.extents[0] * s.extents[2] * s.extents[3] * s.extents[4],
+        target: 0.4,
+    }
 }
