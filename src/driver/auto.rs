@@ -2,11 +2,12 @@
 
 use super::compile::build;
 use crate::diagnostic::codes::{performance as codes, schedule as schedule_codes};
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::{Diagnosed, Diagnostic, Sources};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::Function;
 use crate::schedule::{self, Settings, Target, auto};
 use crate::syntax::{self, ast};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// The commands of a schedule for `target`. Notes the statements that stay serial.
@@ -20,97 +21,167 @@ pub(super) fn schedule(
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
-    match target {
-        Target::C => threads(function, graph, sources, remarks),
-        Target::Cuda => units(function, &graph, sources, remarks),
-    }
-}
-
-/// One command for a statement: tried on the graph alone, then all together by all
-/// stages, so that the number of times that a program is built does not grow with its
-/// statements as long as they are accepted.
-fn threads(
-    function: &Function,
-    graph: Graph,
-    sources: &mut Sources,
-    remarks: &mut Vec<Diagnostic>,
-) -> Vec<ast::Command> {
-    let settings = Settings {
-        defines: Vec::new(),
-        target: Target::C,
-    };
-    let mut serial = Vec::new();
-    let mut offered: Vec<(usize, ast::Command)> = Vec::new();
-    let mut reached = graph.clone();
+    let settings = settings(target);
+    let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
+    let mut search = Search::new(&graph, target, sources, &mut stages);
+    let reached = search.run(&graph);
     for (at, nest) in graph.nests.iter().enumerate() {
-        if reached.nests.get(at).is_none_or(is_shared) {
+        if nest.loops.is_empty() || search.has(&reached, at) {
             continue;
         }
-        let Some(text) = auto::threads(&graph, nest) else {
-            continue;
-        };
-        let file = sources.add("<automatic schedule>", &text);
-        let Ok(own) = syntax::parse_schedule(file, &text) else {
-            continue;
-        };
-        match schedule::apply(reached.clone(), &own, &settings) {
-            Ok(next) => {
-                reached = next;
-                offered.extend(own.into_iter().map(|command| (at, command)));
-            }
-            Err(errors) => serial.push((at, errors)),
+        match (target, search.refused.get(&at)) {
+            (Target::C, Some(why)) => remarks.push(in_one_thread(&graph, nest, why)),
+            // Nothing was tried.
+            (Target::C, None) => {}
+            (Target::Cuda, _) => remarks.push(in_one_thread_of_the_gpu(&graph, nest)),
         }
     }
-    let mut chosen = Vec::new();
-    accept(function, &settings, &offered, &mut chosen, &mut serial);
-    serial.sort_by_key(|(at, _)| *at);
-    for (at, errors) in &serial {
-        let nest = &graph.nests[*at];
-        remarks.push(stays_serial(&graph, nest, errors.first()));
-    }
-    chosen
+    search.commands(&[])
 }
 
-/// Adds those of `offered` that all stages accept, by halves.
-fn accept(
-    function: &Function,
-    settings: &Settings,
-    offered: &[(usize, ast::Command)],
-    chosen: &mut Vec<ast::Command>,
-    serial: &mut Vec<(usize, Vec<Diagnostic>)>,
-) {
-    if offered.is_empty() {
-        return;
+fn settings(target: Target) -> Settings {
+    Settings {
+        defines: Vec::new(),
+        target,
     }
-    let mut all = chosen.clone();
-    all.extend(offered.iter().map(|(_, command)| command.clone()));
-    match build(function, &all, settings) {
-        Ok(_) => *chosen = all,
-        Err(errors) => match offered {
-            [(at, _)] => serial.push((*at, errors)),
-            _ => {
-                let (first, rest) = offered.split_at(offered.len() / 2);
-                accept(function, settings, first, chosen, serial);
-                accept(function, settings, rest, chosen, serial);
+}
+
+/// A script, and the place of its statement among the nests of the graph.
+type Script = (usize, Vec<ast::Command>);
+
+/// Chooses for each statement the first of its scripts that is accepted: those of all
+/// statements are tried on the graph alone, then all together by all stages, so that the number of
+/// times that a program is built does not grow with its statements as long as they are
+/// accepted.
+struct Search<'s> {
+    settings: Settings,
+    /// Whether all stages accept these commands.
+    stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
+    /// What each statement has left to try.
+    scripts: Vec<VecDeque<Vec<ast::Command>>>,
+    /// Why the last one of a statement was refused.
+    refused: BTreeMap<usize, Diagnostic>,
+    chosen: BTreeMap<usize, Vec<ast::Command>>,
+}
+
+impl<'s> Search<'s> {
+    fn new(
+        graph: &Graph,
+        target: Target,
+        sources: &mut Sources,
+        stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
+    ) -> Self {
+        let scripts = graph.nests.iter().map(|nest| {
+            let texts: Vec<Vec<String>> = match target {
+                Target::C => auto::threads(graph, nest)
+                    .map(|command| vec![command])
+                    .into_iter()
+                    .collect(),
+                Target::Cuda => auto::candidates(graph, nest),
+            };
+            let parse = |script: Vec<String>| {
+                let text = script.join("\n");
+                let file = sources.add("<automatic schedule>", &text);
+                syntax::parse_schedule(file, &text).ok()
+            };
+            texts.into_iter().filter_map(parse).collect()
+        });
+        Search {
+            settings: settings(target),
+            stages,
+            scripts: scripts.collect(),
+            refused: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the graph with what is chosen.
+    fn run(&mut self, graph: &Graph) -> Graph {
+        let mut reached = graph.clone();
+        loop {
+            let offered = self.offers(&reached);
+            if offered.is_empty() {
+                return reached;
             }
-        },
+            self.accept(&offered);
+            let commands = self.commands(&[]);
+            match schedule::apply(graph.clone(), &commands, &self.settings) {
+                Ok(next) => reached = next,
+                // They were accepted, all together.
+                Err(_) => return reached,
+            }
+        }
+    }
+
+    /// Whether the statement has its script. Pieces of one statement may share variables, and
+    /// so their loops.
+    fn has(&self, reached: &Graph, at: usize) -> bool {
+        let is_shared = |nest: &Nest| nest.loops.iter().any(|l| l.tag.parallel.is_some());
+        self.chosen.contains_key(&at) || reached.nests.get(at).is_none_or(is_shared)
+    }
+
+    /// The first script that the graph takes, of each statement that has none.
+    fn offers(&mut self, reached: &Graph) -> Vec<Script> {
+        let mut reached = reached.clone();
+        let mut offered = Vec::new();
+        for at in 0..self.scripts.len() {
+            if self.has(&reached, at) {
+                continue;
+            }
+            while let Some(script) = self.scripts[at].pop_front() {
+                match schedule::apply(reached.clone(), &script, &self.settings) {
+                    Ok(next) => {
+                        reached = next;
+                        offered.push((at, script));
+                        break;
+                    }
+                    Err(errors) => self.refuse(at, errors),
+                }
+            }
+        }
+        offered
+    }
+
+    /// Chooses those of `offered` that all stages accept, by halves.
+    fn accept(&mut self, offered: &[Script]) {
+        let commands = self.commands(offered);
+        match (self.stages)(&commands) {
+            Ok(()) => self.chosen.extend(offered.iter().cloned()),
+            Err(errors) => match offered {
+                [] => {}
+                [(at, _)] => self.refuse(*at, errors),
+                _ => {
+                    let (first, rest) = offered.split_at(offered.len() / 2);
+                    self.accept(first);
+                    self.accept(rest);
+                }
+            },
+        }
+    }
+
+    fn refuse(&mut self, at: usize, errors: Vec<Diagnostic>) {
+        self.refused
+            .extend(errors.into_iter().next().map(|e| (at, e)));
+    }
+
+    /// What is chosen, and more, in the order of the statements.
+    fn commands(&self, more: &[Script]) -> Vec<ast::Command> {
+        let mut all: BTreeMap<usize, &[ast::Command]> = BTreeMap::new();
+        all.extend(self.chosen.iter().map(|(at, script)| (*at, &script[..])));
+        all.extend(more.iter().map(|(at, script)| (*at, &script[..])));
+        all.into_values().flatten().cloned().collect()
     }
 }
 
-fn is_shared(nest: &Nest) -> bool {
-    nest.loops.iter().any(|l| l.tag.parallel.is_some())
-}
-
-fn stays_serial(graph: &Graph, nest: &Nest, why: Option<&Diagnostic>) -> Diagnostic {
+fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic) -> Diagnostic {
     let result = &graph.tensor(nest.tensor).name;
     let note = Diagnostic::performance(
         codes::SERIAL,
         nest.span,
         format!("the loops of `{result}` run in one thread"),
         "cannot be shared out as they are",
-    );
-    let Some(why) = why else { return note };
-    let note = note.with_note(why.message.clone());
+    )
+    .with_note(why.message.clone());
     if why.code == schedule_codes::PARALLEL_REDUCTION {
         let outermost = nest.loops.first().map_or("", |l| &graph.var(l.var).name);
         let label = &graph.statement(nest).label;
@@ -127,58 +198,90 @@ fn stays_serial(graph: &Graph, nest: &Nest, why: Option<&Diagnostic>) -> Diagnos
     note
 }
 
-/// Chooses for each statement the first script that is accepted behind those before it.
-fn units(
-    function: &Function,
-    graph: &Graph,
-    sources: &mut Sources,
-    remarks: &mut Vec<Diagnostic>,
-) -> Vec<ast::Command> {
-    let settings = Settings {
-        defines: Vec::new(),
-        target: Target::Cuda,
-    };
-    let mut chosen = Vec::new();
-    let mut reached: Option<Graph> = None;
-    for (at, nest) in graph.nests.iter().enumerate() {
-        // Pieces of one statement may share variables, and so their loops.
-        let done = reached
-            .as_ref()
-            .and_then(|g| g.nests.get(at))
-            .is_some_and(is_shared);
-        if done {
-            continue;
-        }
-        let candidates = auto::candidates(graph, nest);
-        let accepted = candidates.iter().find_map(|script| {
-            let text = script.join("\n");
-            let file = sources.add("<automatic schedule>", &text);
-            let own = syntax::parse_schedule(file, &text).ok()?;
-            let all: Vec<ast::Command> = chosen.iter().cloned().chain(own).collect();
-            let built = build(function, &all, &settings).ok()?;
-            Some((all, built.graph))
-        });
-        match accepted {
-            Some((all, graph)) => {
-                chosen = all;
-                reached = Some(graph);
+fn in_one_thread_of_the_gpu(graph: &Graph, nest: &Nest) -> Diagnostic {
+    let result = &graph.tensor(nest.tensor).name;
+    Diagnostic::performance(
+        codes::SERIAL,
+        nest.span,
+        format!("the loops of `{result}` run in one thread of the GPU"),
+        "cannot be shared out as they are",
+    )
+    .with_help(format!(
+        "store `{result}` dense, or write a schedule for it"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{self, Options};
+
+    /// The commands for a program of eight statements `yN = ...`, and how often it was built.
+    /// All stages refuse commands in whose text `refused` finds something.
+    fn search(
+        text: &str,
+        target: Target,
+        refused: impl Fn(&[ast::Command]) -> bool,
+    ) -> (Vec<ast::Command>, u32) {
+        let names: Vec<String> = (0..8).map(|n| format!("y{n}")).collect();
+        let statements: Vec<String> = names.iter().map(|y| format!("{y}{text}")).collect();
+        let text = format!(
+            "def f(double(M,N) A, double(N) x, double(M) v) -> ({}) {{\n{}\n}}\nformat f {{ A: csr }}",
+            names.join(", "),
+            statements.join("\n")
+        );
+        let mut sources = Sources::default();
+        let file = sources.add("f.tc", &text);
+        let file = syntax::parse(file, &text).unwrap();
+        let resolved = program::resolve(&[file], &Options::default()).unwrap();
+        let function = &resolved.program.functions[0];
+        let graph = Graph::build(&Rc::new(function.clone())).unwrap();
+        let mut builds = 0;
+        let mut stages = |commands: &[ast::Command]| {
+            builds += 1;
+            if refused(commands) {
+                return Err(Vec::new());
             }
-            None if nest.loops.is_empty() => {}
-            None => {
-                let result = &graph.tensor(nest.tensor).name;
-                remarks.push(
-                    Diagnostic::performance(
-                        codes::SERIAL,
-                        nest.span,
-                        format!("the loops of `{result}` run in one thread of the GPU"),
-                        "cannot be shared out as they are",
-                    )
-                    .with_help(format!(
-                        "store `{result}` dense, or write a schedule for it"
-                    )),
-                );
+            build(function, commands, &settings(target)).map(drop)
+        };
+        let mut search = Search::new(&graph, target, &mut sources, &mut stages);
+        search.run(&graph);
+        let commands = search.commands(&[]);
+        (commands, builds)
+    }
+
+    fn calls(commands: &[ast::Command], name: &str, first: &str) -> usize {
+        let found = commands.iter().filter(|command| {
+            let text = format!("{command:?}");
+            text.contains(name) && text.contains(first)
+        });
+        found.count()
+    }
+
+    /// What the graph refuses costs nothing.
+    #[test]
+    fn many_statements_are_built_once() {
+        for target in [Target::C, Target::Cuda] {
+            for text in [
+                "(i) = x(i) * 2",
+                "(i) = A(i,j) * x(j)",
+                "(i,j) = v(i) * x(j)",
+            ] {
+                let (commands, builds) = search(text, target, |_| false);
+                assert!(commands.len() >= 8, "{target:?} {text}");
+                assert_eq!(builds, 1, "{target:?} {text}");
             }
         }
     }
-    chosen
+
+    /// One of eight is found by halves; it gets its next script, the others their first.
+    #[test]
+    fn what_is_refused_is_tried_otherwise() {
+        let warps = |commands: &[ast::Command]| calls(commands, "GPUWarp", "s5_");
+        let (commands, builds) = search("(i) = A(i,j) * x(j)", Target::Cuda, |c| warps(c) > 0);
+        assert_eq!(calls(&commands, "GPUWarp", "_warp"), 7);
+        assert_eq!(calls(&commands, "GPUThread", "s5_"), 1);
+        // 8, 4, 4, 2, 1, 1, 2 statements, and the one again.
+        assert_eq!(builds, 8);
+    }
 }
