@@ -116,6 +116,29 @@ impl Relation {
 
     #[must_use]
     pub fn parents(&self) -> Vec<VarId> {
+        listed(self.one_or_two_parents())
+    }
+
+    #[must_use]
+    pub fn children(&self) -> Vec<VarId> {
+        listed(self.one_or_two_children())
+    }
+
+    /// Whether it took `var` apart. Asked of every relation again and again: makes no list.
+    #[must_use]
+    pub fn takes(&self, var: VarId) -> bool {
+        let (first, second) = self.one_or_two_parents();
+        first == var || second == Some(var)
+    }
+
+    /// Whether it made `var`.
+    #[must_use]
+    pub fn makes(&self, var: VarId) -> bool {
+        let (first, second) = self.one_or_two_children();
+        first == var || second == Some(var)
+    }
+
+    fn one_or_two_parents(&self) -> (VarId, Option<VarId>) {
         match self {
             Relation::Split { parent, .. }
             | Relation::Divide { parent, .. }
@@ -123,25 +146,28 @@ impl Relation {
             | Relation::Coord { parent, .. }
             | Relation::Bound { parent, .. }
             | Relation::Inspect { parent, .. }
-            | Relation::Precompute { parent, .. } => vec![*parent],
-            Relation::Fuse { outer, inner, .. } => vec![*outer, *inner],
+            | Relation::Precompute { parent, .. } => (*parent, None),
+            Relation::Fuse { outer, inner, .. } => (*outer, Some(*inner)),
         }
     }
 
-    #[must_use]
-    pub fn children(&self) -> Vec<VarId> {
+    fn one_or_two_children(&self) -> (VarId, Option<VarId>) {
         match self {
             Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => {
-                vec![*outer, *inner]
+                (*outer, Some(*inner))
             }
             Relation::Fuse { fused: child, .. }
             | Relation::Pos { pos: child, .. }
             | Relation::Coord { coord: child, .. }
             | Relation::Bound { child, .. }
             | Relation::Inspect { child, .. }
-            | Relation::Precompute { child, .. } => vec![*child],
+            | Relation::Precompute { child, .. } => (*child, None),
         }
     }
+}
+
+fn listed((first, second): (VarId, Option<VarId>)) -> Vec<VarId> {
+    std::iter::once(first).chain(second).collect()
 }
 
 /// The relations of one graph, in the order the commands made them.
@@ -154,14 +180,12 @@ impl Provenance {
     /// The relation that made `var`.
     #[must_use]
     pub fn producer(&self, var: VarId) -> Option<&Relation> {
-        self.relations.iter().find(|r| r.children().contains(&var))
+        self.relations.iter().find(|r| r.makes(var))
     }
 
     /// The relations that took `var` apart, in one nest or another.
     pub fn consumers(&self, var: VarId) -> impl Iterator<Item = &Relation> {
-        self.relations
-            .iter()
-            .filter(move |r| r.parents().contains(&var))
+        self.relations.iter().filter(move |r| r.takes(var))
     }
 
     /// The accesses whose positions variables count.
