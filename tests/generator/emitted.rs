@@ -37,7 +37,10 @@ pub fn compile(file: &File, path: &Path) -> Result<(), String> {
         command.args(allowed);
         command
     };
-    let name = Path::new(path.file_name().unwrap());
+    let name = match file.taco {
+        Some(_) => Path::new(sparsec::syntax::taco::FUNCTION),
+        None => Path::new(path.file_name().unwrap()),
+    };
     let mut c = compiler("CC", "cc");
     c.args(["-std=c11", "-fopenmp"]);
     c.arg(out.join(name.with_extension("c")));

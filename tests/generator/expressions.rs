@@ -13,6 +13,11 @@ const REAL: [&str; 19] = [
     "ceil", "round", "not", "fabs", "sinhf", "expf", "cosh", "tanf",
 ];
 
+/// Of real numbers within bounds; see `within`.
+const BOUNDED: [&str; 8] = [
+    "asin", "acos", "log", "log10", "acosh", "atanh", "log1p", "sqrt",
+];
+
 /// Of two real numbers.
 const REAL_OF_TWO: [&str; 12] = [
     "heaviside",
@@ -32,6 +37,9 @@ const REAL_OF_TWO: [&str; 12] = [
 impl Maker {
     /// An element, perhaps converted, under a function or in something that folds.
     pub(crate) fn leaf(&mut self, e: Expr) -> Expr {
+        if let Some(theme) = self.theme {
+            return self.themed(theme, e);
+        }
         let casts = if self.mixed { 25 } else { 2 };
         if self.chance(casts) && !self.ty.starts_with("complex") {
             self.note("cast");
@@ -92,43 +100,49 @@ impl Maker {
         }
     }
 
-    /// A function of an element: C's names and TACO's.
-    fn function(&mut self, e: Expr) -> Expr {
+    /// A function of an element: C's names and TACO's, each as often as any other.
+    pub(crate) fn function(&mut self, e: Expr) -> Expr {
         self.note("function");
-        if !self.float() || self.chance(20) {
-            return Expr::Unary(self.pick(&WHOLE), Box::new(e));
+        if !self.float() || self.chance(10) {
+            let name = self.pick(&WHOLE);
+            return self.call_of(name, e);
         }
+        let at = self.below(REAL.len() + REAL_OF_TWO.len() + BOUNDED.len());
+        if let Some(name) = REAL.get(at) {
+            return self.call_of(name, e);
+        }
+        if let Some(name) = BOUNDED.get(at - REAL.len()) {
+            let inner = Self::within(name, e);
+            return self.call_of(name, inner);
+        }
+        let name = REAL_OF_TWO[at - REAL.len() - BOUNDED.len()];
+        self.called(name);
+        let number = Expr::Number(self.pick(&["1", "0.5", "2", "0"]));
+        match self.below(3) {
+            // No division by what may be zero, no root of what may be negative.
+            _ if matches!(name, "mod" | "pow") => {
+                Expr::Call(name, Box::new(e), Box::new(Expr::Number("2")))
+            }
+            0 => Expr::Call(name, Box::new(number), Box::new(e)),
+            _ => Expr::Call(name, Box::new(e), Box::new(number)),
+        }
+    }
+
+    fn call_of(&mut self, name: &'static str, e: Expr) -> Expr {
+        self.called(name);
+        Expr::Unary(name, Box::new(e))
+    }
+
+    /// An element brought within the bounds of a function's arguments.
+    fn within(name: &str, e: Expr) -> Expr {
         let one = |name, e| Expr::Unary(name, Box::new(e));
-        if self.chance(35) {
-            let name = self.pick(&REAL_OF_TWO);
-            let number = Expr::Number(self.pick(&["1", "0.5", "2", "0"]));
-            return match self.below(3) {
-                // No division by what may be zero, no root of what may be negative.
-                _ if matches!(name, "mod" | "pow") => {
-                    Expr::Call(name, Box::new(e), Box::new(Expr::Number("2")))
-                }
-                0 => Expr::Call(name, Box::new(number), Box::new(e)),
-                _ => Expr::Call(name, Box::new(e), Box::new(number)),
-            };
-        }
-        // Where arguments must lie within bounds.
-        match self.below(12) {
-            0 => one("asin", one("tanh", e)),
-            1 => one("acos", one("tanh", e)),
-            2 => one(
-                "log10",
-                Expr::Binary("+", Box::new(Expr::Number("1")), Box::new(one("square", e))),
-            ),
-            3 => one(
-                "acosh",
-                Expr::Binary("+", Box::new(Expr::Number("1")), Box::new(one("abs", e))),
-            ),
-            4 => one("log1p", one("abs", e)),
-            5 => one(
-                "atanh",
-                Expr::Binary("/", Box::new(one("sin", e)), Box::new(Expr::Number("2"))),
-            ),
-            _ => one(self.pick(&REAL), e),
+        let two = |op, a, b| Expr::Binary(op, Box::new(a), Box::new(b));
+        match name {
+            "asin" | "acos" => one("tanh", e),
+            "log10" | "log" => two("+", Expr::Number("1"), one("square", e)),
+            "acosh" => two("+", Expr::Number("1"), one("abs", e)),
+            "atanh" => two("/", one("sin", e), Expr::Number("2")),
+            _ => one("abs", e),
         }
     }
 

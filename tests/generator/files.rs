@@ -14,7 +14,8 @@ impl Maker {
         self.variables = VARIABLES[..count].iter().map(ToString::to_string).collect();
         self.sizes = self.sizes();
         let mut names = vec!["f"];
-        if self.chance(15) {
+        self.taco = self.chance(6);
+        if !self.taco && self.chance(15) {
             let more = 1 + self.below(2);
             names.extend(self.subset(&["g", "f2", "f_1", "k", "rawf", "f_t", "fcheck"], more));
             if self.chance(4) {
@@ -32,7 +33,14 @@ impl Maker {
             functions,
             sizes: self.sizes.clone(),
             cuda: self.cuda,
+            taco: None,
         };
+        if self.taco {
+            self.note("TACO notation");
+            file.functions[0].leave_out_for_taco();
+            file.taco = Some(self.bits());
+            return file;
+        }
         if self.chance(10) {
             self.rename(&mut file);
         }

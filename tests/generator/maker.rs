@@ -1,5 +1,6 @@
 //! Draws random functions.
 
+use crate::conversions::Theme;
 use crate::operands::MIXED;
 use crate::program::{Call, Data, Expr, Format, Param, Program, Stmt};
 use sparsec::data::generate::Random;
@@ -32,6 +33,10 @@ pub struct Maker {
     pub(crate) ty: &'static str,
     /// Most parameters have types of their own.
     pub(crate) mixed: bool,
+    /// What it is full of.
+    pub(crate) theme: Option<Theme>,
+    /// In TACO notation.
+    pub(crate) taco: bool,
     /// Its file holds no other function.
     pub(crate) alone: bool,
     /// The fill value of a statement over the tropical semiring.
@@ -47,6 +52,8 @@ pub struct Maker {
     pub refused: Option<(usize, Vec<String>)>,
     /// How often each of the rarer kinds was drawn.
     pub drawn: BTreeMap<&'static str, usize>,
+    /// How often each function.
+    pub calls: BTreeMap<&'static str, usize>,
 }
 
 impl Maker {
@@ -55,6 +62,8 @@ impl Maker {
             random: Random::new(seed),
             ty: "double",
             mixed: false,
+            theme: None,
+            taco: false,
             alone: true,
             tropical: None,
             sizes: Vec::new(),
@@ -64,11 +73,20 @@ impl Maker {
             cuda,
             refused: None,
             drawn: BTreeMap::new(),
+            calls: BTreeMap::new(),
         }
     }
 
     pub(crate) fn note(&mut self, kind: &'static str) {
         *self.drawn.entry(kind).or_default() += 1;
+    }
+
+    pub(crate) fn called(&mut self, function: &'static str) {
+        *self.calls.entry(function).or_default() += 1;
+    }
+
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.random.bits()
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
@@ -112,6 +130,14 @@ impl Maker {
     pub(crate) fn program(&mut self, name: &str, others: &[Program]) -> Program {
         self.ty = self.pick(&TYPES);
         self.mixed = self.chance(6);
+        self.theme = self.theme();
+        match self.theme {
+            Some(Theme::Extremes) => self.mixed = true,
+            Some(Theme::Casts) => self.mixed |= self.chance(50),
+            // Of real numbers.
+            Some(Theme::Functions) => self.mixed = false,
+            None => {}
+        }
         if self.mixed {
             self.note("mixed types");
         }
@@ -150,7 +176,8 @@ impl Maker {
                 returned.push(name.clone());
             }
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
-            if !(self.float() && matches!(stmt.op, "max=!" | "min=!")) {
+            let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
+            if !(may_be_infinite && matches!(stmt.op, "max=!" | "min=!")) {
                 self.computed.push((name, stmt.left.clone()));
             }
             stmts.push(stmt);
@@ -171,7 +198,8 @@ impl Maker {
 
     fn statement(&mut self, name: &str, most: usize) -> Stmt {
         self.tropical = None;
-        if self.float() && self.chance(4) {
+        let extremes = self.theme == Some(Theme::Extremes);
+        if (self.float() && self.chance(4)) || (extremes && self.chance(35)) {
             self.tropical = Some(self.pick(&["inf", "-inf"]));
             self.note("tropical");
         }
@@ -201,6 +229,7 @@ impl Maker {
         let op = match self.tropical {
             Some("inf") => self.pick(&["min=!", "min=!", "min=", "="]),
             Some(_) => self.pick(&["max=!", "max=!", "max=", "="]),
+            None if extremes => self.pick(&["min=", "max=", "min=!", "max=!", "="]),
             None => self.reduction(),
         };
         if is_update(op) {
@@ -226,7 +255,8 @@ impl Maker {
     fn content(&mut self, name: &str, left: &[String]) {
         let dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
         // A function that others call has no such parameter.
-        let declared = self.alone && self.chance(50);
+        let extremes = self.theme == Some(Theme::Extremes);
+        let declared = self.alone && self.chance(if extremes { 85 } else { 50 });
         let ty = if declared && self.mixed {
             self.pick(&MIXED)
         } else {

@@ -3,7 +3,6 @@
 
 use crate::datafile::DataFile;
 use std::fmt::{self, Write as _};
-use std::path::PathBuf;
 
 /// One file: functions, the called ones first, and the sizes that all have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +11,8 @@ pub struct File {
     pub sizes: Vec<(String, u64)>,
     /// For a GPU.
     pub cuda: bool,
+    /// Given in TACO notation, in this spelling.
+    pub taco: Option<u64>,
 }
 
 /// One function with its formats, its schedule and the data it runs on.
@@ -224,78 +225,6 @@ impl File {
         let text = |f: &Program| f.text(target, labels);
         self.functions.iter().map(text).collect()
     }
-
-    /// The arguments of `sparsec run` for it, but for data.
-    pub fn args(&self, file: &str) -> Vec<String> {
-        let mut args = vec![file.to_string()];
-        for (name, value) in &self.sizes {
-            // A size that nothing has cannot be fixed.
-            if self.functions.iter().any(|f| f.has_size(name)) {
-                args.push("--size".to_string());
-                args.push(format!("{name}={value}"));
-            }
-        }
-        if self.cuda {
-            args.extend(["--target".to_string(), "cuda".to_string()]);
-        }
-        args
-    }
-
-    /// Writes the files of its parameters, whose names begin with `prefix`.
-    ///
-    /// # Errors
-    /// One is not read as it was written.
-    pub fn write_data(&self, prefix: &str) -> Result<(), String> {
-        for (at, function) in self.functions.iter().enumerate() {
-            for (n, param) in function.params.iter().enumerate() {
-                if let Data::File(file) = &param.data {
-                    let path = PathBuf::from(file_name(prefix, at, n, file));
-                    file.write(&path, &extents(&param.dims, &self.sizes))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The data of a function's parameters, as the command line has them.
-    pub fn bindings(&self, at: usize, prefix: &str) -> Vec<String> {
-        let params = self.functions[at].params.iter().enumerate();
-        params
-            .map(|(n, p)| match &p.data {
-                Data::Text(text) => format!("{}={text}", p.name),
-                Data::File(file) => format!("{}={}", p.name, file_name(prefix, at, n, file)),
-            })
-            .collect()
-    }
-
-    /// The arguments that run one of its functions.
-    pub fn run_args(&self, at: usize, file: &str, prefix: &str) -> Vec<String> {
-        let function = &self.functions[at];
-        let mut args = vec![file.to_string()];
-        if self.functions.len() > 1 {
-            args.splice(0..0, ["--def".to_string(), function.name.clone()]);
-        }
-        args.extend(self.bindings(at, prefix));
-        let mut common = self.args(file).into_iter().skip(1);
-        while let (Some(name), Some(value)) = (common.next(), common.next()) {
-            let size = value.split('=').next().unwrap_or_default();
-            if name != "--size" || function.has_size(size) {
-                args.extend([name, value]);
-            }
-        }
-        args
-    }
-
-    /// The file as one of the corpus, its data written with names that begin with `prefix`.
-    pub fn corpus_file(&self, prefix: &str) -> String {
-        let mut out = String::new();
-        for at in 0..self.functions.len() {
-            let mut args = self.run_args(at, "", prefix);
-            args.retain(|arg| !arg.is_empty());
-            let _ = writeln!(out, "# run: {}", args.join(" "));
-        }
-        out + &self.text()
-    }
 }
 
 impl Program {
@@ -366,7 +295,7 @@ impl Program {
         found.map(|(_, left)| left.clone()).unwrap_or_default()
     }
 
-    fn has_size(&self, name: &str) -> bool {
+    pub fn has_size(&self, name: &str) -> bool {
         let mut dims = self.formals().flat_map(|p| &p.dims);
         dims.any(|dim| dim == name)
     }
@@ -387,8 +316,4 @@ impl Program {
         };
         self.returned.retain(made);
     }
-}
-
-fn file_name(prefix: &str, function: usize, param: usize, file: &DataFile) -> String {
-    format!("{prefix}{function}_{param}.{}", file.ending())
 }

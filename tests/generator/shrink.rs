@@ -32,6 +32,14 @@ pub fn shrink(file: &File, fails: impl Fn(&File) -> Option<String>) -> Option<(F
 /// One step smaller: without a function that no other needs, with a smaller one, on less data.
 fn smaller_files(file: &File) -> Vec<File> {
     let mut out = Vec::new();
+    if file.taco.is_some() {
+        for taco in [None, Some(0)] {
+            out.push(File {
+                taco,
+                ..file.clone()
+            });
+        }
+    }
     for (at, function) in file.functions.iter().enumerate() {
         let mut calls = file.functions.iter().flat_map(|f| &f.calls);
         if file.functions.len() > 1 && calls.all(|c| c.callee != function.name) {
