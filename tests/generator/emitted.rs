@@ -22,13 +22,18 @@ pub fn compile(file: &File, path: &Path) -> Result<(), String> {
         .output()
         .unwrap();
     assert!(written.status.success(), "it was compiled before");
-    // Folded statements leave names that nobody reads; a test of a bool's range is always true;
-    // a program that compares an element with itself is told so.
+    // What a program says, the compiler says again; none is about what the emitter adds.
     let allowed = [
+        // An index variable in a tile, `int64_t i = i_o * 2 + i_i;`, whose only readers are subscripts
+        // that `--size J=0` folds: `(i * J + j)`.
         "-Wno-unused-variable",
-        "-Wno-unused-parameter",
+        // Data that bound a range are checked against the extents: `0 < n[i] && 1 < n[i]`, which
+        // no bool `n` can be, nor can a `uint8` be below 0.
         "-Wno-type-limits",
+        // A bool compared with a number that none is: `bool(x) < 2`, and the assertion of
+        // `bound(i, ib, 64, MaxConstraint)` where a bool counts the values of `i`.
         "-Wno-bool-compare",
+        // An element compared with itself: `s == s` of a scalar.
         "-Wno-tautological-compare",
     ];
     let compiler = |name: &str, usual: &str| {
