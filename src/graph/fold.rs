@@ -171,7 +171,7 @@ fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Liter
     if let (Literal::Int(x), Literal::Int(y)) = (x, y)
         && (ty.is_integer() || !matches!(op, BinaryOp::Div | BinaryOp::Rem))
     {
-        let int = |v: Option<i64>| v.filter(|v| v.abs() <= 127 && *v >= 0).map(Literal::Int);
+        let int = |v: Option<i64>| v.filter(|v| (0..=127).contains(v)).map(Literal::Int);
         return match op {
             BinaryOp::Add => int(x.checked_add(y)),
             BinaryOp::Sub => int(x.checked_sub(y)),
