@@ -317,7 +317,7 @@ pub fn select(cond: Expr, a: Expr, b: Expr) -> Expr {
 /// The position of `coordinate` below `parent` in a dense level of `extent` coordinates.
 #[must_use]
 pub fn locate(parent: Expr, extent: Expr, coordinate: Expr) -> Expr {
-    if as_int(&parent).is_some() || as_int(&extent) == Some(1) {
+    if as_int(&parent).is_some() || matches!(as_int(&extent), Some(0 | 1)) {
         return flat(&parent, &extent, &coordinate);
     }
     Expr {
