@@ -422,7 +422,8 @@ fn integer(l: Literal, ty: ScalarType) -> String {
         Literal::Float(x) => x as i64,
     };
     match ty {
-        ScalarType::U64 => format!("{}u", value as u64),
+        // Of constants alone, `0u - 5u` would wrap at 32 bits.
+        ScalarType::U64 => format!("{}ull", value as u64),
         ScalarType::U8 | ScalarType::U16 | ScalarType::U32 => format!("{value}u"),
         ScalarType::I64 if value == i64::MIN => "INT64_MIN".to_string(),
         ScalarType::I64 if value == i64::MAX => "INT64_MAX".to_string(),
