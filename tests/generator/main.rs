@@ -103,8 +103,9 @@ fn prepare(file: &File, path: &Path, prefix: &str) -> Outcome {
                 .and_then(|(_, rest)| rest.split_once(']'))
                 .map_or("?", |(code, _)| code);
             // Programs mean the same; what a command needs may be missing: sizes that the text
-            // makes one or constant have several names.
-            let by_schedule = code.starts_with("E04") || code.starts_with("E05");
+            // makes one or constant have several names. And sizes that the text leaves apart
+            // are one: of `t(j) = x(i + j)` for one i, that of t is x's.
+            let by_schedule = ["E04", "E05", "E0232"].iter().any(|c| code.starts_with(c));
             if file.taco.is_some() && !by_schedule && file.is_sound() {
                 return Outcome::Broken(format!("in TACO notation {reason}"));
             }
