@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{DraftStmt, UNTYPED, Write};
 use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp, VarId};
-use super::visit::walk;
+use super::nested::{bound_twice, free, in_another, lifted, whole};
+use super::visit::{walk, walk_mut};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 
@@ -35,9 +36,17 @@ pub(super) fn place_sums(
         order,
         uses,
         steps: Cell::new(0),
+        nested: Cell::new(None),
     };
+    let mut rhs = stmt.rhs.clone();
+    if let Some(at) = bound_twice(&rhs, &sums.left).or_else(|| sums.merge(&mut rhs)) {
+        return Err(in_another(at));
+    }
     match stmt.write {
-        Write::Define => sums.place(&stmt.rhs).ok_or_else(|| {
+        Write::Define => sums.place(&rhs).ok_or_else(|| {
+            if let Some(at) = sums.nested.get() {
+                return in_another(at);
+            }
             Diagnostic::error(
                 codes::TOO_MANY_TERMS,
                 stmt.rhs.span,
@@ -47,8 +56,26 @@ pub(super) fn place_sums(
             .with_help("store factors in temporaries, or write `+=!` to sum the whole right side")
         }),
         Write::Accumulate(op) | Write::Initialise(op) => {
-            let vars = order.iter().copied().filter(|v| !stmt.lhs.contains(v));
-            Ok(reduce(op, vars.collect(), stmt.rhs.clone()))
+            let mut bound = Product::new();
+            walk(&rhs, &mut |e| {
+                if let ExprKind::Reduce { vars, .. } = &e.kind {
+                    bound.extend(vars);
+                }
+            });
+            let summed = order.iter().copied().filter(|v| !stmt.lhs.contains(v));
+            let free = sums.vars(&rhs);
+            let mut vars: Vec<VarId> = summed
+                .filter(|v| !bound.contains(v) || free.contains(v))
+                .collect();
+            let body = if vars.is_empty() {
+                Ok(rhs)
+            } else if op == ReduceOp::Add {
+                lifted(&rhs, &mut vars)
+            } else {
+                whole(&rhs)
+            };
+            let body = body.map_err(in_another)?;
+            Ok(reduce(op, vars, body))
         }
     }
 }
@@ -77,6 +104,8 @@ struct Sums<'a> {
     uses: &'a BTreeMap<VarId, BTreeSet<VarId>>,
     /// Expressions looked at so far.
     steps: Cell<usize>,
+    /// A sum that stands in another one and cannot be made one with it.
+    nested: Cell<Option<Span>>,
 }
 
 impl Sums<'_> {
@@ -84,8 +113,7 @@ impl Sums<'_> {
     /// use among them.
     fn vars(&self, expr: &Expr) -> Product {
         let mut found = Product::new();
-        let mut rest = Vec::new();
-        walk(expr, &mut |e| rest.extend(e.as_var()));
+        let mut rest: Vec<VarId> = free(expr).into_iter().collect();
         while let Some(var) = rest.pop() {
             if !self.left.contains(&var) && found.insert(var) {
                 rest.extend(self.uses.get(&var).into_iter().flatten());
@@ -129,13 +157,40 @@ impl Sums<'_> {
             Shape::Sum(op, a, b) => Some(binary(op, self.place(a)?, self.place(b)?, expr.span)),
             Shape::Product(a, b) => self.place_product(BinaryOp::Mul, a, b, expr),
             Shape::Quotient(a, b) => self.place_product(BinaryOp::Div, a, b, expr),
-            Shape::Factor => Some(self.sum(self.vars(expr), expr)),
+            Shape::Factor => self.sum(self.vars(expr), expr),
         }
     }
 
-    fn sum(&self, vars: Product, body: &Expr) -> Expr {
-        let ordered = self.order.iter().copied().filter(|v| vars.contains(v));
-        reduce(ReduceOp::Add, ordered.collect(), body.clone())
+    /// Makes one of sums in sums; where one stands that cannot be.
+    fn merge(&self, expr: &mut Expr) -> Option<Span> {
+        let mut nested = None;
+        walk_mut(expr, &mut |e| {
+            if let ExprKind::Reduce { vars, body, .. } = &mut e.kind {
+                match lifted(body, vars) {
+                    Ok(flat) => **body = flat,
+                    Err(at) => nested = nested.or(Some(at)),
+                }
+                vars.sort_by_key(|v| self.order.iter().position(|known| known == v));
+            }
+        });
+        nested
+    }
+
+    /// `None` if the body holds a sum that cannot be made one with this one.
+    fn sum(&self, vars: Product, body: &Expr) -> Option<Expr> {
+        if vars.is_empty() {
+            return Some(body.clone());
+        }
+        let mut all = vars.into_iter().collect();
+        let body = match lifted(body, &mut all) {
+            Ok(body) => body,
+            Err(at) => {
+                self.nested.set(Some(at));
+                return None;
+            }
+        };
+        let ordered = self.order.iter().copied().filter(|v| all.contains(v));
+        Some(reduce(ReduceOp::Add, ordered.collect(), body))
     }
 
     /// `expr` is `a * b` or `a / b`. Where some of its terms are summed over more than
@@ -143,7 +198,7 @@ impl Sums<'_> {
     fn place_product(&self, op: BinaryOp, a: &Expr, b: &Expr, expr: &Expr) -> Option<Expr> {
         let mut products = self.products(expr)?;
         if products.len() == 1 {
-            return Some(self.sum(products.pop_first()?, expr));
+            return self.sum(products.pop_first()?, expr);
         }
         let span = expr.span;
         // A factor without summed variables can stay outside.
@@ -204,7 +259,7 @@ impl Sums<'_> {
 }
 
 /// What an expression is to the expansion.
-enum Shape<'e> {
+pub(super) enum Shape<'e> {
     Negation(&'e Expr),
     /// With `Add` or `Sub`.
     Sum(BinaryOp, &'e Expr, &'e Expr),
@@ -214,7 +269,7 @@ enum Shape<'e> {
     Factor,
 }
 
-fn shape(expr: &Expr) -> Shape<'_> {
+pub(super) fn shape(expr: &Expr) -> Shape<'_> {
     if let ExprKind::Unary(UnaryOp::Neg, operand) = &expr.kind {
         return Shape::Negation(operand);
     }
@@ -237,7 +292,7 @@ fn shape(expr: &Expr) -> Shape<'_> {
     }
 }
 
-fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
         ty: UNTYPED,
@@ -245,7 +300,7 @@ fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
     }
 }
 
-fn negation(operand: Expr, span: Span) -> Expr {
+pub(super) fn negation(operand: Expr, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Unary(UnaryOp::Neg, Box::new(operand)),
         ty: UNTYPED,
@@ -391,6 +446,7 @@ mod tests {
                 order: &order,
                 uses: &uses,
                 steps: Cell::new(0),
+                nested: Cell::new(None),
             };
             let placed = sums.place(&e);
             let placed = placed.expect("small enough");

@@ -13,6 +13,18 @@ pub(super) enum Builtin {
     Compare(BinaryOp),
     /// TACO's `not`
     Not,
+    /// TACO's `and`, `or` and `xor` of whether numbers are zero.
+    Logic(Logic),
+    /// TACO's `sum(j, e)`: `e` summed over `j`, whatever is around it.
+    Sum,
+}
+
+/// What TACO's functions of two truths say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Logic {
+    And,
+    Or,
+    Xor,
 }
 
 impl Builtin {
@@ -22,7 +34,7 @@ impl Builtin {
             Self::Func(Func::Min | Func::Max, least) => (least, usize::MAX),
             Self::Func(_, count) => (count, count),
             Self::Power(_) | Self::Not => (1, 1),
-            Self::Compare(_) => (2, 2),
+            Self::Compare(_) | Self::Logic(_) | Self::Sum => (2, 2),
         }
     }
 }
@@ -72,6 +84,10 @@ const TABLE: &[(&str, Builtin)] = &[
     ("eq", Builtin::Compare(BinaryOp::Eq)),
     ("neq", Builtin::Compare(BinaryOp::Ne)),
     ("not", Builtin::Not),
+    ("and", Builtin::Logic(Logic::And)),
+    ("or", Builtin::Logic(Logic::Or)),
+    ("xor", Builtin::Logic(Logic::Xor)),
+    ("sum", Builtin::Sum),
 ];
 
 /// The function of this name. C's `float` spellings (`expf`, `fmaxf`) name the same
@@ -112,7 +128,11 @@ impl Func {
     pub fn named(name: &str) -> Option<Self> {
         match builtin(name)? {
             Builtin::Func(func, _) => Some(func),
-            Builtin::Power(_) | Builtin::Compare(_) | Builtin::Not => None,
+            Builtin::Power(_)
+            | Builtin::Compare(_)
+            | Builtin::Not
+            | Builtin::Logic(_)
+            | Builtin::Sum => None,
         }
     }
 }

@@ -19,6 +19,7 @@ mod inout;
 pub mod ir;
 mod library;
 mod names;
+mod nested;
 mod print;
 mod ranges;
 pub mod spelling;

@@ -243,4 +243,14 @@ Remove it, or correct the name where it was meant.";
 
 They are one size: a call in which they differ is refused. Write one name for both. A name
 beside a constant extent has its value. An error where `--size` gives them different values.";
+
+    NESTED_SUM = "E0233", "a sum that stands in another sum",
+"`sum(j, e)` in TACO notation is summed over j where it stands. What is around it may be summed,
+too, if that makes one sum of products:
+
+    -e 'y=x(i)*sum(j,A(i,j))'                            # fine: the sum of x(i)*A(i,j)
+    -e 'y=square(sum(j,A(i,j)))'                         # a sum of squares of sums
+    -e 's(i)=sum(j,A(i,j))' -e 'y=square(s(i))'          # write it in two
+
+Nor can j stand on the left, or in a sum around it.";
 }

@@ -4,8 +4,10 @@ use super::{DEEPEST, Resolver, access, index, node};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::draft::{Binding, zero};
-use crate::program::functions::{self, Builtin};
-use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ScalarType, TensorId, UnaryOp};
+use crate::program::functions::{self, Builtin, Logic};
+use crate::program::ir::{
+    BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, TensorId, UnaryOp,
+};
 use crate::program::spelling::suggest;
 use crate::syntax::ast;
 
@@ -266,14 +268,31 @@ impl Resolver<'_, '_> {
                 let operand = args.pop().unwrap_or_else(|| zero(span));
                 node(ExprKind::Unary(UnaryOp::Not, Box::new(operand)), span)
             }
+            Builtin::Logic(logic) => {
+                let b = args.pop().unwrap_or_else(|| zero(span));
+                let a = args.pop().unwrap_or_else(|| zero(span));
+                let not = |e| node(ExprKind::Unary(UnaryOp::Not, Box::new(e)), span);
+                let (op, a, b) = match logic {
+                    Logic::And => (BinaryOp::And, a, b),
+                    Logic::Or => (BinaryOp::Or, a, b),
+                    Logic::Xor => (BinaryOp::Ne, not(a), not(b)),
+                };
+                truth(node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span))
+            }
+            Builtin::Sum => {
+                let body = args.pop().unwrap_or_else(|| zero(span));
+                let Some(var) = args.pop().and_then(|var| var.as_var()) else {
+                    self.draft.errors.push(no_variable(span));
+                    return zero(span);
+                };
+                let (op, vars) = (ReduceOp::Add, vec![var]);
+                let body = Box::new(body);
+                node(ExprKind::Reduce { op, vars, body }, span)
+            }
             Builtin::Compare(op) => {
                 let b = args.pop().unwrap_or_else(|| zero(span));
                 let a = args.pop().unwrap_or_else(|| zero(span));
-                let holds = node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span);
-                // A number in TACO, of the type that it meets.
-                let [one, zero] =
-                    [1, 0].map(|n| Box::new(node(ExprKind::Literal(Literal::Int(n)), span)));
-                node(ExprKind::Select(Box::new(holds), one, zero), span)
+                truth(node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span))
             }
         }
     }
@@ -290,4 +309,22 @@ impl Resolver<'_, '_> {
         }
         access(id, subscripts, span)
     }
+}
+
+/// What TACO makes of a condition: a number, of the type that it meets.
+fn truth(holds: Expr) -> Expr {
+    let span = holds.span;
+    let [one, zero] = [1, 0].map(|n| Box::new(node(ExprKind::Literal(Literal::Int(n)), span)));
+    node(ExprKind::Select(Box::new(holds), one, zero), span)
+}
+
+/// `sum` of something else than a variable and a term.
+fn no_variable(span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::SUBSCRIPT_FORM,
+        span,
+        "the first argument of `sum` is no index variable",
+        "summed over what?",
+    )
+    .with_help("write `sum(j, A(i,j))`")
 }

@@ -262,6 +262,10 @@ const REFUSALS: &[(&str, &str)] = &[
         def f(double(N) x) -> (z) { z(i) = 2 * g(x) }",
     ),
     (
+        "E0233",
+        "def f(double(M,N) A) -> (y) { y = square(sum(j, A(i,j))) }",
+    ),
+    (
         "E0228",
         "def f(double(N) x) -> (y) { y(i) = 10000000000000000000 * x(i) }",
     ),

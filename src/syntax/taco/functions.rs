@@ -47,6 +47,10 @@ pub(super) fn is_function(name: &str) -> bool {
         "eq",
         "neq",
         "not",
+        "and",
+        "or",
+        "xor",
+        "sum",
     ];
     FUNCTIONS.contains(&name)
         || name

@@ -60,8 +60,10 @@ impl Tensors {
                 self.mention(&ident, &[], false);
             }
             ExprKind::Apply { callee, args } => {
-                if is_function(&callee.name) {
-                    args.iter().for_each(|a| self.read(a));
+                if self.get(&callee.name).is_none() && is_function(&callee.name) {
+                    // The first argument of `sum` is an index variable.
+                    let first = usize::from(callee.name == "sum");
+                    args.iter().skip(first).for_each(|a| self.read(a));
                 } else {
                     self.mention(callee, args, false);
                     // Subscripts of subscripts are tensors too.
