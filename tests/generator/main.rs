@@ -105,8 +105,9 @@ fn prepare(file: &File, path: &Path, prefix: &str) -> Outcome {
             // Programs mean the same; what a command needs may be missing: sizes that the text
             // makes one or constant have several names. And sizes that the text leaves apart
             // are one: of `t(j) = x(i + j)` for one i, that of t is x's.
-            let by_schedule = ["E04", "E05", "E0232"].iter().any(|c| code.starts_with(c));
-            if file.taco.is_some() && !by_schedule && file.is_sound() {
+            let by_size = code == "E0232" || reason.contains("is ambiguous");
+            let by_schedule = code.starts_with("E04") || code.starts_with("E05");
+            if file.taco.is_some() && !by_schedule && !by_size && file.is_sound() {
                 return Outcome::Broken(format!("in TACO notation {reason}"));
             }
             Outcome::Refused(code.to_string())
