@@ -191,6 +191,9 @@ fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Liter
     let (x, y) = (x.as_f64(), y.as_f64());
     let float = |v: f64| ty.is_float().then_some(Literal::Float(v));
     match op {
+        // Infinity stays what it is, as beside what is no constant.
+        BinaryOp::Add | BinaryOp::Sub if x.is_infinite() && y.is_nan() => float(x),
+        BinaryOp::Add if y.is_infinite() && x.is_nan() => float(y),
         BinaryOp::Add => float(x + y),
         BinaryOp::Sub => float(x - y),
         BinaryOp::Mul if x == 0.0 || y == 0.0 => Some(Literal::ZERO),
