@@ -175,6 +175,17 @@ fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coa
             error: f64::INFINITY,
         });
     }
+    // Nor is it said what an exact infinity and what is no number are together: a kernel that
+    // knows the element to be absent has the infinity, one that looks it up has none.
+    let no_number = |v: Value| v.known.is_some_and(|b| b.number.abs().is_nan());
+    let one_of_both =
+        (a.is_exactly(infinite) && no_number(b)) || (b.is_exactly(infinite) && no_number(a));
+    if matches!(op, BinaryOp::Add | BinaryOp::Sub) && one_of_both {
+        return Value::plain(Bounded {
+            number: Number::Real(f64::NAN),
+            error: f64::INFINITY,
+        });
+    }
     match op {
         BinaryOp::Mul if a.is_exactly(zero) || b.is_exactly(zero) => return nothing(),
         BinaryOp::Div | BinaryOp::Rem if a.is_exactly(zero) => return nothing(),
