@@ -123,7 +123,7 @@ fn emitted_text_is_clean_c() {
             run(&mut Command::new(&program));
         }
         // For any processor: clang warns where vectors that it may not have are passed by value.
-        if there(Command::new("clang-19")) {
+        if with_openmp("clang-19", out.path()) {
             let mut clang = Command::new("clang-19");
             clang.args(["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
             run(clang
@@ -133,8 +133,13 @@ fn emitted_text_is_clean_c() {
     }
 }
 
-fn there(mut compiler: Command) -> bool {
-    compiler.arg("--version").output().is_ok()
+/// Whether the compiler is there, and its OpenMP, which is a package of its own.
+fn with_openmp(compiler: &str, folder: &Path) -> bool {
+    let probe = folder.join("probe.c");
+    std::fs::write(&probe, "#include <omp.h>\n").unwrap();
+    let mut command = Command::new(compiler);
+    command.args(["-fopenmp", "-fsyntax-only"]).arg(&probe);
+    command.output().is_ok_and(|output| output.status.success())
 }
 
 /// With the host compiler as strict as for C; `scripts/nvcc` shows them to nvcc.
