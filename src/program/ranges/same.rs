@@ -208,11 +208,19 @@ impl Merge {
 }
 
 /// `None` if one candidate is at most as large as each other one, whatever the sizes
-/// are; an extent of zero may break that: a requirement then refuses the call.
+/// are; an extent of zero may break that: a requirement then refuses the call. Two
+/// dimensions that one variable subscripts by itself are never of different extents in
+/// silence, not even where one is known to be the smaller.
 fn smallest<'c>(
     draft: &Draft,
     candidates: &'c [Candidate],
 ) -> Option<(&'c Candidate, &'c Candidate)> {
+    let mut bare = candidates.iter().filter(|c| c.is_bare);
+    if let Some(first) = bare.next()
+        && let Some(other) = bare.find(|other| other.hi != first.hi)
+    {
+        return Some((first, other));
+    }
     let least_value = |id: SizeId| match draft.sizes.get(id.index()).and_then(|s| s.value) {
         Some(value) => SizeExpr::Const(i64::try_from(value).unwrap_or(i64::MAX)),
         None => size::add(SizeExpr::Size(id), SizeExpr::Const(1)),
