@@ -146,16 +146,19 @@ fn stored_as(
                 codes::ORDER_MISMATCH,
                 entry.span,
                 format!("`{name}` has {order} dimensions, but this format is for {levels}"),
-                format!("{levels} levels"),
+                match levels {
+                    1 => "1 level".to_owned(),
+                    _ => format!("{levels} levels"),
+                },
             )
             .with_label(tensor.span, format!("{order} dimensions"))
             .with_help("a format has one level for each dimension"),
         ));
     }
     if let Some(modes) = &entry.order {
-        format.modes = permuted(modes, &format, entry.span)?;
+        format.modes = permuted(modes, &format, entry.span, draft.notation)?;
     }
-    singleton_parents(&format, entry.span)?;
+    singleton_parents(&format, entry.span, draft.notation)?;
     format.index_bits = index_bits;
     for (bits, span) in [index, entry.index].into_iter().flatten() {
         format.index_bits = width(bits, span)?;
@@ -173,7 +176,12 @@ fn stored_as(
 }
 
 /// `order (1,0)`: the mode that each level stores.
-fn permuted(modes: &[(u64, Span)], format: &TensorFormat, span: Span) -> Checked<Vec<usize>> {
+fn permuted(
+    modes: &[(u64, Span)],
+    format: &TensorFormat,
+    span: Span,
+    notation: ast::Notation,
+) -> Checked<Vec<usize>> {
     let order = format.modes.len();
     let mut seen = vec![false; order];
     let mut result = Vec::new();
@@ -181,19 +189,19 @@ fn permuted(modes: &[(u64, Span)], format: &TensorFormat, span: Span) -> Checked
         let mode = usize::try_from(*mode).unwrap_or(usize::MAX);
         let free = seen.get_mut(mode).filter(|seen| !**seen);
         let Some(free) = free else {
-            return Err(Box::new(bad_permutation(*place, order)));
+            return Err(Box::new(bad_permutation(*place, order, notation)));
         };
         *free = true;
         // The order applies to the format's own modes, so csc order (1,0) is csr.
         result.push(format.modes.get(mode).copied().unwrap_or(mode));
     }
     if result.len() != order {
-        return Err(Box::new(bad_permutation(span, order)));
+        return Err(Box::new(bad_permutation(span, order, notation)));
     }
     Ok(result)
 }
 
-fn bad_permutation(span: Span, order: usize) -> Diagnostic {
+fn bad_permutation(span: Span, order: usize, notation: ast::Notation) -> Diagnostic {
     let last = order.saturating_sub(1);
     Diagnostic::error(
         codes::MODE_ORDER,
@@ -201,12 +209,15 @@ fn bad_permutation(span: Span, order: usize) -> Diagnostic {
         "the order does not name each dimension once",
         format!("the dimensions are 0 to {last}"),
     )
-    .with_help("write each dimension once, the outermost level's first, as in `order (1,0)`")
+    .with_help(format!(
+        "write each dimension once, the outermost level's first, as in `{}`",
+        notation.pick("order (1,0)", "-f A:ds:1,0")
+    ))
 }
 
 /// A singleton level stores one coordinate for each position of its parent, so the
 /// parent must repeat a coordinate that has several children.
-fn singleton_parents(format: &TensorFormat, span: Span) -> Checked<()> {
+fn singleton_parents(format: &TensorFormat, span: Span, notation: ast::Notation) -> Checked<()> {
     for (at, level) in format.levels.iter().enumerate() {
         if level.kind != LevelKind::Singleton {
             continue;
@@ -227,11 +238,18 @@ fn singleton_parents(format: &TensorFormat, span: Span) -> Checked<()> {
                 format!("level {at} cannot be a singleton: {what}"),
                 "one coordinate for each parent cannot hold several",
             )
-            .with_note(
+            .with_note(format!(
                 "a singleton level stores one coordinate for each position of its parent, so \
-                 the parent must be `compressed(nonunique)` or `singleton(nonunique)`",
-            )
-            .with_help("use `{compressed(nonunique), singleton}`, or make this level compressed"),
+                 the parent must be {}",
+                notation.pick(
+                    "`compressed(nonunique)` or `singleton(nonunique)`",
+                    "`u` or `c`, a level with repeats"
+                )
+            ))
+            .with_help(notation.pick(
+                "use `{compressed(nonunique), singleton}`, or make this level compressed",
+                "write `uq` for both, or make this level compressed, `s`",
+            )),
         ));
     }
     Ok(())

@@ -281,8 +281,9 @@ impl Resolver<'_, '_> {
             }
             Builtin::Sum => {
                 let body = args.pop().unwrap_or_else(|| zero(span));
-                let Some(var) = args.pop().and_then(|var| var.as_var()) else {
-                    self.draft.errors.push(no_variable(span));
+                let over = args.pop();
+                let Some(var) = over.as_ref().and_then(Expr::as_var) else {
+                    self.draft.errors.push(no_variable(over.as_ref(), span));
                     return zero(span);
                 };
                 let (op, vars) = (ReduceOp::Add, vec![var]);
@@ -319,12 +320,18 @@ fn truth(holds: Expr) -> Expr {
 }
 
 /// `sum` of something else than a variable and a term.
-fn no_variable(span: Span) -> Diagnostic {
-    Diagnostic::error(
+fn no_variable(over: Option<&Expr>, span: Span) -> Diagnostic {
+    let is_scalar = over
+        .is_some_and(|over| matches!(&over.kind, ExprKind::Access(of) if of.subscripts.is_empty()));
+    let error = Diagnostic::error(
         codes::SUBSCRIPT_FORM,
-        span,
+        over.map_or(span, |over| over.span),
         "the first argument of `sum` is no index variable",
-        "summed over what?",
-    )
-    .with_help("write `sum(j, A(i,j))`")
+        if is_scalar {
+            "a name that stands by itself, no subscript of anything, is a scalar"
+        } else {
+            "summed over what?"
+        },
+    );
+    error.with_help("name a subscript of the second argument, as in `sum(j, A(i,j))`")
 }

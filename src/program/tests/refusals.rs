@@ -262,6 +262,10 @@ const REFUSALS: &[(&str, &str)] = &[
         def f(double(N) x) -> (z) { z(i) = 2 * g(x) }",
     ),
     (
+        "E0208_sum",
+        "def f(double(N) x, double j) -> (y) { y = sum(j, x(i)) }",
+    ),
+    (
         "E0233",
         "def f(double(M,N) A) -> (y) { y = square(sum(j, A(i,j))) }",
     ),
