@@ -38,8 +38,16 @@ struct Bound {
     rests: Vec<Expr>,
 }
 
-impl Splitter<'_> {
-    fn list(&mut self, body: &mut Vec<Stmt>) {
+/// The statements of a list that get two bodies, and the conditions of the first.
+struct Test {
+    first: usize,
+    last: usize,
+    conditions: Vec<Expr>,
+}
+
+impl Test {
+    /// Of the tiles in `body`, where none of them is tested further inside.
+    fn of(body: &[Stmt]) -> Option<Test> {
         let mut conditions: Vec<Expr> = Vec::new();
         let mut first = None;
         let mut last = 0;
@@ -64,7 +72,28 @@ impl Splitter<'_> {
                 }
             }
         }
-        let Some(mut first) = first else {
+        let mut first = first?;
+        // Workspaces go along: each body has its own.
+        while first > 0 && matches!(body[first - 1], Stmt::Declare { .. }) {
+            first -= 1;
+        }
+        while used_after(body, first, last) {
+            last += 1;
+        }
+        // A region that appends stands in nothing: the test goes into it.
+        let region = |stmt: &Stmt| matches!(stmt, Stmt::Append { .. });
+        let apart = !body[first..=last].iter().any(region);
+        apart.then_some(Test {
+            first,
+            last,
+            conditions,
+        })
+    }
+}
+
+impl Splitter<'_> {
+    fn list(&mut self, body: &mut Vec<Stmt>) {
+        let Some(test) = Test::of(body) else {
             for stmt in body.iter_mut() {
                 for inner in visit::bodies_mut(stmt) {
                     self.list(inner);
@@ -73,13 +102,11 @@ impl Splitter<'_> {
             self.part_loops(body);
             return;
         };
-        // Workspaces go along: each body has its own.
-        while first > 0 && matches!(body[first - 1], Stmt::Declare { .. }) {
-            first -= 1;
-        }
-        while used_after(body, first, last) {
-            last += 1;
-        }
+        let Test {
+            first,
+            last,
+            conditions,
+        } = test;
         let mut full: Vec<Stmt> = body.drain(first..=last).collect();
         let mut rest = copied(self.kernel, &full);
         keep_short(&mut rest);
