@@ -113,7 +113,7 @@ impl Sums<'_> {
     /// use among them.
     fn vars(&self, expr: &Expr) -> Product {
         let mut found = Product::new();
-        let mut rest: Vec<VarId> = free(expr).into_iter().collect();
+        let mut rest: Vec<VarId> = free(expr, self.uses).into_iter().collect();
         while let Some(var) = rest.pop() {
             if !self.left.contains(&var) && found.insert(var) {
                 rest.extend(self.uses.get(&var).into_iter().flatten());

@@ -5,15 +5,17 @@ use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use super::visit::{children, walk};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The variables of an expression that no sum inside it binds.
-pub(super) fn free(expr: &Expr) -> BTreeSet<VarId> {
+/// The variables of an expression that no sum inside it binds; `uses` tells for each variable
+/// with dynamic bounds those that its bounds read.
+pub(super) fn free(expr: &Expr, uses: &BTreeMap<VarId, BTreeSet<VarId>>) -> BTreeSet<VarId> {
     let mut found: BTreeSet<VarId> = expr.as_var().into_iter().collect();
     for child in children(expr) {
-        found.extend(free(child));
+        found.extend(free(child, uses));
     }
     if let ExprKind::Reduce { vars, .. } = &expr.kind {
+        found.extend(vars.iter().filter_map(|v| uses.get(v)).flatten());
         found.retain(|v| !vars.contains(v));
     }
     found
