@@ -27,6 +27,7 @@ mod program;
 mod scheduler;
 mod shrink;
 mod spelling;
+mod sums;
 #[path = "../support/mod.rs"]
 mod support;
 mod taco;

@@ -216,7 +216,7 @@ impl Maker {
             };
             terms.push(term);
         }
-        let right = self.expression(terms);
+        let mut right = self.expression(terms);
         let names = right.names();
         let used: Vec<String> = self
             .variables
@@ -232,6 +232,19 @@ impl Maker {
             None if extremes => self.pick(&["min=", "max=", "min=!", "max=!", "="]),
             None => self.reduction(),
         };
+        // What is infinite may meet its opposite in a sum.
+        let sums = self.tropical.is_none() && self.theme.is_none() && self.ty != "bool";
+        if sums
+            && op
+                .trim_end_matches(['=', '!'])
+                .trim_end_matches('+')
+                .is_empty()
+        {
+            let often = if self.taco { 35 } else { 3 };
+            if self.chance(often) {
+                right = self.with_sums(right, &left);
+            }
+        }
         if is_update(op) {
             self.content(name, &left);
         }
