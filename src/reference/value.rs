@@ -272,13 +272,17 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
         Func::Log10 => x.log10(),
         Func::Sin => x.sin(),
         Func::Cos => x.cos(),
-        Func::Tan => x.tan(),
+        // tan(x) is -i tanh(ix).
+        Func::Tan => {
+            let tanh = complex_tanh(Complex::new(-x.im, x.re));
+            Complex::new(tanh.im, -tanh.re)
+        }
         Func::Asin => x.asin(),
         Func::Acos => x.acos(),
         Func::Atan => x.atan(),
         Func::Sinh => x.sinh(),
         Func::Cosh => x.cosh(),
-        Func::Tanh => x.tanh(),
+        Func::Tanh => complex_tanh(x),
         Func::Asinh => x.asinh(),
         Func::Acosh => x.acosh(),
         Func::Atanh => x.atanh(),
@@ -295,4 +299,14 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
         | Func::Max
         | Func::Heaviside => Complex::new(f64::NAN, 0.0),
     }
+}
+
+/// `Complex::tanh` divides two infinities where the real part is large: it is 1 or -1 there.
+fn complex_tanh(x: Complex<f64>) -> Complex<f64> {
+    // Far beyond where 1 - 2 exp(-2a) rounds to 1.
+    if x.re.abs() < 100.0 || !x.is_finite() {
+        return x.tanh();
+    }
+    let im = 4.0 * x.im.sin() * x.im.cos() * (-2.0 * x.re.abs()).exp();
+    Complex::new(1.0_f64.copysign(x.re), im)
 }
