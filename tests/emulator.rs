@@ -504,3 +504,30 @@ fn device_functions_can_be_captured_in_graphs() {
         assert!(text.contains(what), "{planted}: {text}");
     }
 }
+
+/// Who reads lines of JSON gets nothing else.
+#[test]
+fn findings_are_json_where_messages_are() {
+    let program = "-e y(j)+=A(i,j)*x(i) -d i:40 -d j:33 A=random:1 x=random:2 y=random:3";
+    let schedule = "reorder(i,j),parallelize(i,GPUBlock,IgnoreRaces)";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    command.arg("run").args(program.split(' '));
+    command.args(["-s", schedule, "--target", "cuda"]);
+    command.args(["--message-format", "json"]);
+    let output = command.env("SPARSEC_EMULATOR", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    let says = |what: &str| {
+        let of = |line: &serde_json::Value| line["message"].as_str().unwrap().contains(what);
+        lines.iter().filter(|line| of(line)).count()
+    };
+    assert!(
+        says("emulator: a race between blocks: y_vals[0]") > 0,
+        "{text}"
+    );
+    assert!(says(" times: a race between blocks") > 0, "{text}");
+}

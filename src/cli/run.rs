@@ -1,6 +1,6 @@
 //! `sparsec run`.
 
-use super::args::RunArgs;
+use super::args::{MessageFormat, RunArgs};
 use super::progress::Progress;
 use super::{Reporter, request};
 use crate::data::{self, Summary};
@@ -174,6 +174,15 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         let note = device::emulated(&mut reporter.sources);
         reporter.say(&note);
     }
+    let is_json = args.program.message_format == MessageFormat::Json;
+    let build = |trust, reporter: &mut Reporter| {
+        let kernels = std::slice::from_ref(kernel);
+        let library = Library::build(kernels, backend, trust, &mut reporter.sources)?;
+        if is_json {
+            library.findings_as_json();
+        }
+        Ok::<_, Failure>(library)
+    };
     let library = {
         let checked = args.verify || matches!(backend, Backend::Emulator { checked: true });
         let trust = match (args.time, checked) {
@@ -181,14 +190,12 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             (None, true) => Trust::Nothing,
             (None, false) => Trust::Promises,
         };
-        let kernels = std::slice::from_ref(kernel);
         if args.verify && trust == Trust::Inputs && kernel.promises() {
             // Timed runs check nothing: once without the clock.
-            let sources = &mut reporter.sources;
-            let library = Library::build(kernels, backend, Trust::Nothing, sources)?;
+            let library = build(Trust::Nothing, reporter)?;
             run::run(&library, 0, kernel, function, &bound, None)?;
         }
-        Library::build(kernels, backend, trust, &mut reporter.sources)?
+        build(trust, reporter)?
     };
     if let Some(threads) = args.threads {
         library.set_threads(threads);

@@ -215,6 +215,16 @@ impl Library {
         }
     }
 
+    /// Has the emulator, if it runs the kernels, print its findings as lines of JSON.
+    pub fn findings_as_json(&self) {
+        // SAFETY: the type is that in `findings.h`.
+        unsafe {
+            if let Ok(json) = self.library.get::<*mut bool>(b"sparsec_findings_json") {
+                **json = true;
+            }
+        }
+    }
+
     /// Sets the number of OpenMP threads.
     pub fn set_threads(&self, threads: u32) {
         // SAFETY: the function takes one int.

@@ -18,6 +18,11 @@
 #include <string>
 #include <vector>
 
+/* A line of JSON each, for programs that read what the driver says. */
+extern "C" {
+bool sparsec_findings_json;
+}
+
 namespace {
 
 /* The file that the kernels are in, which is this one's. */
@@ -132,17 +137,33 @@ bool is_new(const char *what, uint32_t here, uint32_t before, size_t array) {
     return findings.size() <= MOST_FINDINGS;
 }
 
+void say(const std::string &text) {
+    if (!sparsec_findings_json) {
+        fprintf(stderr, "emulator: %s\n", text.c_str());
+        return;
+    }
+    std::string quoted;
+    for (char c : text) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        quoted += c;
+    }
+    fprintf(stderr,
+            "{\"code\":\"E0709\",\"help\":null,\"message\":\"emulator: %s\",\"notes\":[],\"severity\":\"note\","
+            "\"spans\":[]}\n",
+            quoted.c_str());
+}
+
 /* Prints what `is_new` said yes to. */
 void print(const std::string &text) {
     findings.back().text = text;
     if (!found_any) first_finding = text;
     found_any = true;
-    fprintf(stderr, "emulator: %s\n", text.c_str());
+    say(text);
 }
 
 void end_findings() {
     for (const Finding &one : findings)
-        if (one.times > 1 && !one.text.empty()) fprintf(stderr, "emulator: %u times: %s\n", one.times, one.text.c_str());
+        if (one.times > 1 && !one.text.empty()) say(std::to_string(one.times) + " times: " + one.text);
     findings.clear();
 }
 
