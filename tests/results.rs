@@ -1,5 +1,6 @@
-//! What a checked function does with the tensor of a result: memory that it has is used
-//! again, memory that the caller lent is written in place or not at all.
+//! Tensors of callers. What a checked function does with that of a result: memory that it has is
+//! used again, memory that the caller lent is written in place or not at all. How elements
+//! are packed.
 
 mod support;
 
@@ -236,4 +237,68 @@ schedule scale for c { assemble(C, once) }
 ";
     let out = tempfile::tempdir().unwrap();
     call(out.path(), program, ONCE);
+}
+
+/// Packs elements in any order, some twice, where extents let them be counted and where they are too
+/// large for that: the same arrays.
+const PACKED: &str = r#"
+#define SPARSEC_IMPLEMENTATION
+#include "kernels.h"
+enum { N = 3000 };
+static int64_t coords[3 * N];
+static double vals[N];
+static uint32_t state = 1;
+static int64_t below(uint32_t n) { return (state = state * 1664525 + 1013904223) / 65536 % n; }
+static int check(const int32_t *modes, uint32_t flags, int64_t n, const int64_t *extents) {
+    sparsec_level_spec levels[3];
+    for (int l = 0; l < 3; l++)
+        levels[l] = (sparsec_level_spec){SPARSEC_COMPRESSED, l == 2 ? 0 : flags, modes[l]};
+    sparsec_spec spec = {"A", SPARSEC_FLOAT64, 3, 64, levels, 0.0};
+    const int64_t large[] = {(int64_t)1 << 40, (int64_t)1 << 41, (int64_t)1 << 42};
+    sparsec_tensor counted = {0}, compared = {0};
+    for (int64_t k = 0; k < n; k++) {
+        for (int m = 0; m < 3; m++) coords[3 * k + m] = below((uint32_t)extents[m]);
+        vals[k] = 1.0 / (double)(k + 1);
+    }
+    if (sparsec_pack(&counted, &spec, extents, n, coords, vals)) return __LINE__;
+    if (sparsec_pack(&compared, &spec, large, n, coords, vals)) return __LINE__;
+    for (int l = 0; l < 3; l++) {
+        sparsec_level *a = &counted.levels[l], *b = &compared.levels[l];
+        if (a->crd_len != b->crd_len || a->pos_len != b->pos_len) return __LINE__;
+        if (n && memcmp(a->crd, b->crd, (size_t)a->crd_len * 8)) return __LINE__;
+        if (memcmp(a->pos, b->pos, (size_t)a->pos_len * 8)) return __LINE__;
+    }
+    const int64_t *first = counted.levels[0].crd;
+    for (int64_t p = 1; p < counted.levels[0].crd_len; p++)
+        if (flags ? first[p - 1] > first[p] : first[p - 1] >= first[p]) return __LINE__;
+    double sum = 0, all = 0;
+    if (counted.vals_len != compared.vals_len) return __LINE__;
+    if (n && memcmp(counted.vals, compared.vals, (size_t)counted.vals_len * 8)) return __LINE__;
+    for (int64_t p = 0; p < counted.vals_len; p++) sum += ((double *)counted.vals)[p];
+    for (int64_t k = 0; k < n; k++) all += vals[k];
+    if (sum < all - 1e-9 || sum > all + 1e-9) return __LINE__;
+    sparsec_free_tensor(&counted);
+    sparsec_free_tensor(&compared);
+    return 0;
+}
+int main(void) {
+    const int32_t orders[][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
+    const int64_t extents[][3] = {{20, 30, 40}, {1, 2000, 7}, {12000, 3, 3}, {12004, 3, 3}, {5, 5, 5}};
+    for (int o = 0; o < 3; o++)
+        for (int e = 0; e < 5; e++)
+            for (int64_t n = 0; n <= N; n += n < 3 ? 1 : N - 3) {
+                int line = check(orders[o], (uint32_t)e % 2 * SPARSEC_NONUNIQUE, n, extents[e]);
+                if (line) return fprintf(stderr, "line %d: order %d, extents %d, %d elements\n", line, o, e, (int)n), 1;
+            }
+    return 0;
+}
+"#;
+
+#[test]
+fn elements_are_packed_by_counting_as_by_comparing() {
+    let program = "def sum(double(L,M,N) A) -> (y) { y = A(i,j,k) }
+format sum { A: csf }
+";
+    let out = tempfile::tempdir().unwrap();
+    call(out.path(), program, PACKED);
 }

@@ -902,6 +902,39 @@ static inline void sparsec_merge_sort(const sparsec_sorter *s, int64_t *items, i
     }
 }
 
+/* Sorts items as the levels have them, equal ones in the order in which they came. By counting,
+ * innermost level first, where no extent is much larger than n; else by comparisons. */
+static inline bool sparsec_sort(const sparsec_sorter *s, const int64_t *dims, int64_t *items, int64_t *room, int64_t n) {
+    const sparsec_spec *spec = s->spec;
+    int64_t *to = room, *counts, most = 0;
+    bool sorted = true;
+    for (int64_t k = 1; k < n && sorted; k++) sorted = sparsec_compare(s, items[k - 1], items[k]) <= 0;
+    if (sorted) return true;
+    for (int32_t m = 0; m < spec->order; m++) most = dims[m] > most ? dims[m] : most;
+    if (most / 4 > n) {
+        sparsec_merge_sort(s, items, room, n);
+        return true;
+    }
+    counts = (int64_t *)sparsec_resize(NULL, most, sizeof *counts);
+    if (!counts) return false;
+    for (int32_t l = spec->order - 1; l >= 0; l--) {
+        const int64_t *from = to == room ? items : room, *c = s->coords + spec->levels[l].mode;
+        int64_t next = 0;
+        memset(counts, 0, (size_t)dims[spec->levels[l].mode] * sizeof *counts);
+        for (int64_t k = 0; k < n; k++) counts[c[k * spec->order]]++;
+        for (int64_t x = 0; x < dims[spec->levels[l].mode]; x++) {
+            int64_t count = counts[x];
+            counts[x] = next;
+            next += count;
+        }
+        for (int64_t k = 0; k < n; k++) to[counts[c[from[k] * spec->order]]++] = from[k];
+        to = to == room ? items : room;
+    }
+    if (to == items) memcpy(items, room, (size_t)n * sizeof *items);
+    sparsec_release(counts);
+    return true;
+}
+
 /* Packs n elements, given by order coordinates each (row by row) and values, into
  * the levels of spec. Duplicates are summed. Absent elements of dense levels below
  * sparse ones are zero bytes. Returns a status. */
@@ -925,7 +958,7 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
                 goto done;
             }
     }
-    sparsec_merge_sort(&sorter, items, room, n);
+    if (!sparsec_sort(&sorter, dims, items, room, n)) goto no_memory;
     for (int32_t l = 0; l < spec->order; l++) {
         sparsec_level *level = &t->levels[l];
         int64_t mode = level->mode, count = 0, before = -1, last = -1;
