@@ -1,6 +1,7 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
 use super::kernel::{Dialect, Printer};
+use super::literal;
 use super::types::{c_type, helper_suffix, is_lane, lane_type};
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
@@ -40,7 +41,15 @@ impl Printer<'_> {
 
     fn text(&self, e: &Expr) -> (String, u8) {
         match &e.kind {
-            ExprKind::Literal(l) => literal(*l, e.ty),
+            ExprKind::Literal(l) => {
+                let text = literal::text(*l, e.ty);
+                let level = if text.starts_with('-') {
+                    PREFIX
+                } else {
+                    PRIMARY
+                };
+                (text, level)
+            }
             ExprKind::Var(v) => (self.watched_var(*v, true), PRIMARY),
             ExprKind::Place(place) => (place_text(*place), PRIMARY),
             ExprKind::Load { array, index } => {
@@ -219,7 +228,7 @@ impl Printer<'_> {
             return self.text(a);
         }
         if ty == ScalarType::Bool {
-            let zero = literal(Literal::Int(0), a.ty).0;
+            let zero = literal::text(Literal::Int(0), a.ty);
             return (format!("{} != {zero}", self.compared(a)), EQUALITY);
         }
         let real = if !a.ty.is_complex() || ty.is_complex() {
@@ -391,79 +400,6 @@ fn place_text(place: Place) -> String {
         Place::BlockIndex(a) => format!("blockIdx.{}", axis(a)),
         Place::ThreadIndex(a) => format!("threadIdx.{}", axis(a)),
         Place::Blocks(a) => format!("gridDim.{}", axis(a)),
-    }
-}
-
-fn literal(l: Literal, ty: ScalarType) -> (String, u8) {
-    let single = matches!(
-        ty,
-        ScalarType::F32 | ScalarType::C64 | ScalarType::F16 | ScalarType::BF16
-    );
-    let text = if ty == ScalarType::Bool {
-        (if l.is_zero() { "false" } else { "true" }).to_string()
-    } else if ty.is_integer() {
-        integer(l, ty)
-    } else {
-        float(l.as_f64(), single)
-    };
-    let level = if text.starts_with('-') {
-        PREFIX
-    } else {
-        PRIMARY
-    };
-    (text, level)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn integer(l: Literal, ty: ScalarType) -> String {
-    let value = match l {
-        Literal::Int(i) => i,
-        Literal::Bool(b) => i64::from(b),
-        Literal::Float(x) => x as i64,
-    };
-    match ty {
-        // Of constants alone, `0u - 5u` would wrap at 32 bits.
-        ScalarType::U64 => format!("{}ull", value as u64),
-        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 => format!("{value}u"),
-        ScalarType::I64 if value == i64::MIN => "INT64_MIN".to_string(),
-        ScalarType::I64 if value == i64::MAX => "INT64_MAX".to_string(),
-        ScalarType::I32 if value == i64::from(i32::MIN) => "INT32_MIN".to_string(),
-        ScalarType::I32 if value == i64::from(i32::MAX) => "INT32_MAX".to_string(),
-        ScalarType::Bool
-        | ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::F16
-        | ScalarType::BF16
-        | ScalarType::F32
-        | ScalarType::F64
-        | ScalarType::C64
-        | ScalarType::C128 => value.to_string(),
-    }
-}
-
-#[expect(clippy::cast_possible_truncation)]
-fn float(value: f64, single: bool) -> String {
-    if value.is_nan() {
-        return "NAN".to_string();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "INFINITY" } else { "-INFINITY" }.to_string();
-    }
-    if single {
-        let narrow = value as f32;
-        if narrow.is_infinite() {
-            return if narrow > 0.0 {
-                "INFINITY"
-            } else {
-                "-INFINITY"
-            }
-            .to_string();
-        }
-        format!("{narrow:?}f")
-    } else {
-        format!("{value:?}")
     }
 }
 

@@ -11,6 +11,7 @@ pub mod entry;
 pub mod expr;
 mod host;
 pub mod kernel;
+mod literal;
 mod loops;
 pub mod makefile;
 mod memory;
