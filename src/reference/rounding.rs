@@ -203,7 +203,7 @@ fn product(a: Bounded, b: Bounded, result: Number, ty: ScalarType) -> f64 {
             0.0
         };
     }
-    let grown = scaled(a.error, b.size()) + scaled(b.error, a.size()) + scaled(a.error, b.error);
+    let grown = grown(a, b);
     if zero(a) || zero(b) {
         grown
     } else {
@@ -231,9 +231,26 @@ fn quotient(a: Bounded, b: Bounded, result: Number, ty: ScalarType) -> f64 {
     (a.error + scaled(b.error, size)) / (b.size() - b.error) + unit(size, ty)
 }
 
-/// `error * size`, where nothing times infinity is nothing.
+/// What a product's operands make of its bound.
+fn grown(a: Bounded, b: Bounded) -> f64 {
+    let both = if b.error == 0.0 {
+        0.0
+    } else {
+        scaled(a.error, b.error)
+    };
+    scaled(a.error, b.size()) + scaled(b.error, a.size()) + both
+}
+
+/// `error * size`, where nothing times infinity is nothing; anything times zero may still be
+/// no number.
 fn scaled(error: f64, size: f64) -> f64 {
-    if error == 0.0 { 0.0 } else { error * size }
+    if error == 0.0 {
+        0.0
+    } else if error.is_infinite() {
+        f64::INFINITY
+    } else {
+        error * size
+    }
 }
 
 /// Exact if its operands are; otherwise it may fall to the other side of a multiple.
@@ -262,9 +279,7 @@ fn whole(op: BinaryOp, a: Bounded, b: Bounded, ty: ScalarType) -> f64 {
     }
     match op {
         BinaryOp::Add | BinaryOp::Sub => a.error + b.error,
-        BinaryOp::Mul => {
-            scaled(a.error, b.size()) + scaled(b.error, a.size()) + scaled(a.error, b.error)
-        }
+        BinaryOp::Mul => grown(a, b),
         BinaryOp::Div
         | BinaryOp::Rem
         | BinaryOp::Eq
