@@ -6,13 +6,15 @@
 //! Of a tile of positions (the inner part of a split), c runs over the coordinates from the
 //! tile's first element to its last: tiles hold equally many elements of A, and inside of them other
 //! operands are met at coordinates. Refused: p is in coordinate space already; p is an outer part
-//! of a split; the tile is not known outside.
+//! of a split; the tile is not known outside; a workspace holds an element for each position.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::order::vars_in;
 use crate::graph::within::is_innermost_part;
-use crate::graph::{Graph, Relation};
+use crate::graph::{Graph, Relation, visit};
+use crate::program::ir::{ExprKind, TensorId, VarId};
 
 /// Applies the command.
 ///
@@ -45,9 +47,43 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("take the coordinates of the inner part: of a tile of positions"));
     }
+    if let Some(workspace) = at_positions(&graph, parent) {
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            here,
+            format!(
+                "`{}` holds an element for each position, but not for each coordinate",
+                graph.tensor(workspace).name
+            ),
+            "coordinates in between are not stored",
+        )
+        .with_help("leave the positions, or give `coord` before `precompute` or `promote`"));
+    }
     let coord = new_var(&mut graph, &arguments.name(1)?)?;
     replace_loops(&mut graph, parent, &[coord]);
     graph.relate(Relation::Coord { parent, coord });
     super::legal::check_all(&graph, arguments)?;
     Ok(graph)
+}
+
+/// A workspace that these positions, or those that they are a part of, subscript.
+fn at_positions(graph: &Graph, parent: VarId) -> Option<TensorId> {
+    let mut positions = graph.provenance.ancestors(parent);
+    positions.retain(|&v| graph.provenance.position_of(v).is_some());
+    let mut found = None;
+    graph.visit_nests(&mut |nest| {
+        if graph.workspaces.contains(&nest.tensor) && nest.lhs.iter().any(|v| positions.contains(v))
+        {
+            found = Some(nest.tensor);
+        }
+        visit(&nest.rhs, &mut |e| {
+            if let ExprKind::Access(access) = &e.kind
+                && graph.workspaces.contains(&access.tensor)
+                && (access.subscripts.iter().flat_map(vars_in)).any(|v| positions.contains(&v))
+            {
+                found = Some(access.tensor);
+            }
+        });
+    });
+    found
 }

@@ -77,7 +77,8 @@ statement must do nothing where A stores nothing:
     y(i) = (A(i,j) + B(i,j)) * x(j)                       # refused: a union
 
 Positions of several levels: `fuse(i, j, f) pos(f, p, A(i,j))`; the fused variables must
-be neighbouring levels of A in their order. `coord(p, c)` takes positions only.";
+be neighbouring levels of A in their order. `coord(p, c)` takes positions only, and none at which
+a workspace holds an element: between them are coordinates that it has none for.";
     BAD_BOUND = "E0417", "a bound that contradicts what is known",
 "`bound(i, ib, v, kind)` states what the compiler cannot know. Where it does know the
 range, the statement must agree with it:
