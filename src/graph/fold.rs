@@ -5,7 +5,8 @@
 //! statement of which nothing is left needs no iteration: that is how the merge
 //! lattice (Kjolstad et al. 2017) learns which operands must be present.
 
-use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, UnaryOp};
+use super::exact::{Exact, exact};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 
 /// The literal, if the expression is one.
@@ -18,10 +19,15 @@ pub fn as_literal(e: &Expr) -> Option<Literal> {
     }
 }
 
-/// Folds bottom-up after replacing every access for which `absent` gives a value.
+/// Folds bottom-up after replacing every access for which `absent` gives a value; `reads` says
+/// what the others may be worth elsewhere.
 #[must_use]
-pub fn fold(e: &Expr, absent: &impl Fn(&crate::program::ir::Access) -> Option<Literal>) -> Expr {
-    let recur = |x: &Expr| fold(x, absent);
+pub fn fold(
+    e: &Expr,
+    absent: &dyn Fn(&Access) -> Option<Literal>,
+    reads: &dyn Fn(&Access) -> Exact,
+) -> Expr {
+    let recur = |x: &Expr| fold(x, absent, reads);
     let with = |kind: ExprKind| Expr {
         kind,
         ty: e.ty,
@@ -34,7 +40,7 @@ pub fn fold(e: &Expr, absent: &impl Fn(&crate::program::ir::Access) -> Option<Li
             None => e.clone(),
         },
         ExprKind::Unary(op, a) => unary(e, *op, recur(a)),
-        ExprKind::Binary(op, a, b) => binary(e, *op, recur(a), recur(b)),
+        ExprKind::Binary(op, a, b) => binary(e, *op, recur(a), recur(b), reads),
         ExprKind::Select(c, a, b) => {
             let c = recur(c);
             match as_literal(&c) {
@@ -120,11 +126,25 @@ fn is(l: Option<Literal>, value: i64) -> bool {
     l.is_some_and(|l| l.same_value(Literal::Int(value)))
 }
 
-fn is_infinite(l: Option<Literal>) -> bool {
-    l.is_some_and(|l| l.as_f64().is_infinite())
+/// Whether it is an infinity that takes over what is added to it: `other`, subtracted or not.
+fn takes_over(
+    l: Option<Literal>,
+    other: &Expr,
+    subtracted: bool,
+    reads: &dyn Fn(&Access) -> Exact,
+) -> bool {
+    let Some(value) = l.map(Literal::as_f64).filter(|value| value.is_infinite()) else {
+        return false;
+    };
+    let other = exact(other, reads);
+    if (value > 0.0) == subtracted {
+        !other.plus
+    } else {
+        !other.minus
+    }
 }
 
-fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr, reads: &dyn Fn(&Access) -> Exact) -> Expr {
     let (x, y) = (as_literal(&a), as_literal(&b));
     if let (Some(x), Some(y)) = (x, y)
         && let Some(value) = compute(op, x, y, a.ty)
@@ -134,8 +154,8 @@ fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr) -> Expr {
     match op {
         BinaryOp::Add if is(x, 0) => b,
         BinaryOp::Add | BinaryOp::Sub if is(y, 0) => a,
-        BinaryOp::Add | BinaryOp::Sub if is_infinite(x) => a,
-        BinaryOp::Add if is_infinite(y) => b,
+        BinaryOp::Add | BinaryOp::Sub if takes_over(x, &b, op == BinaryOp::Sub, reads) => a,
+        BinaryOp::Add if takes_over(y, &a, false, reads) => b,
         BinaryOp::Sub if is(x, 0) => unary(e, UnaryOp::Neg, b),
         BinaryOp::Mul if is(x, 0) || is(y, 0) => literal(e, Literal::ZERO),
         BinaryOp::Mul if is(x, 1) => b,

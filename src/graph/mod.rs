@@ -12,6 +12,7 @@
 pub mod build;
 pub mod concretize;
 pub mod equal;
+pub mod exact;
 pub mod fold;
 mod initial;
 pub mod order;

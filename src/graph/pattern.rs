@@ -166,13 +166,14 @@ pub fn constant(graph: &Graph, nest: &Nest, missing: Option<&Access>) -> Option<
                 .map(|missing| graph.tensor(missing.tensor).fill),
         }
     };
+    let reads = |a: &Access| graph.exact(a);
     let mut rhs = nest.rhs.clone();
     for sum in reduces(&nest.rhs) {
         let ExprKind::Reduce { op, body, .. } = &sum.kind else {
             continue;
         };
         let neutral = op.neutral(sum.ty);
-        if as_literal(&fold(body, &absent)).is_some_and(|l| l.same_value(neutral)) {
+        if as_literal(&fold(body, &absent, &reads)).is_some_and(|l| l.same_value(neutral)) {
             let left = Expr {
                 kind: ExprKind::Literal(neutral),
                 ..sum.clone()
@@ -180,5 +181,5 @@ pub fn constant(graph: &Graph, nest: &Nest, missing: Option<&Access>) -> Option<
             replace(&mut rhs, &sum, &left);
         }
     }
-    as_literal(&fold(&rhs, &absent))
+    as_literal(&fold(&rhs, &absent, &reads))
 }

@@ -102,7 +102,7 @@ impl Lowerer<'_> {
         fill: &dyn Fn(&Access) -> Option<Literal>,
         dropped: &mut BTreeSet<TensorId>,
     ) -> Option<Stmt> {
-        let rhs = fold(&assign.rhs, &|access| fill(access));
+        let rhs = fold(&assign.rhs, fill, &|access| self.graph.exact(access));
         let tensor = self.tensor(assign.tensor);
         if let Some(value) = as_literal(&rhs) {
             match assign.op {

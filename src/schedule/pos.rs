@@ -290,13 +290,14 @@ fn check_cover(
     let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
     let is_neutral =
         |e: &Expr, op: ReduceOp| as_literal(e).is_some_and(|l| l.same_value(op.neutral(e.ty)));
+    let reads = |a: &Access| graph.exact(a);
     let mut rhs = nest.rhs.clone();
     let mut covered = true;
     for sum in reduces(&nest.rhs) {
         let ExprKind::Reduce { op, vars, body } = &sum.kind else {
             continue;
         };
-        let nothing = is_neutral(&fold(body, &absent), *op);
+        let nothing = is_neutral(&fold(body, &absent, &reads), *op);
         covered &= nothing || !vars.iter().any(|v| roots.contains(v));
         if nothing {
             let neutral = Expr {
@@ -307,7 +308,7 @@ fn check_cover(
         }
     }
     if roots.iter().any(|root| nest.lhs.contains(root)) {
-        let left = fold(&rhs, &absent);
+        let left = fold(&rhs, &absent, &reads);
         covered &= match nest.op {
             Some(op) => is_neutral(&left, op),
             None => {
