@@ -56,6 +56,9 @@ template <class T> static SPARSEC_DEVICE inline sparsec_complex<T> sparsec_ccosh
     return sparsec_complex<T>((T)(cosh((double)z.re) * cos((double)z.im)), (T)(sinh((double)z.re) * sin((double)z.im)));
 }
 template <class T> static SPARSEC_DEVICE inline sparsec_complex<T> sparsec_ctanh(sparsec_complex<T> z) {
+    const double a = fabs((double)z.re);
+    /* 1 to all digits, where both of the quotient grow until they are infinite. */
+    if (a > 20) return sparsec_complex<T>((T)copysign(1.0, (double)z.re), (T)(4 * sin((double)z.im) * cos((double)z.im) * exp(-2 * a)));
     return sparsec_csinh(z) / sparsec_ccosh(z);
 }
 /* sin z = -i sinh iz, and so on. */
