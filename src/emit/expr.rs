@@ -42,7 +42,7 @@ impl Printer<'_> {
     fn text(&self, e: &Expr) -> (String, u8) {
         match &e.kind {
             ExprKind::Literal(l) => {
-                let text = literal::text(*l, e.ty);
+                let text = literal::text(*l, e.ty, self.dialect);
                 let level = if text.starts_with('-') {
                     PREFIX
                 } else {
@@ -228,7 +228,7 @@ impl Printer<'_> {
             return self.text(a);
         }
         if ty == ScalarType::Bool {
-            let zero = literal::text(Literal::Int(0), a.ty);
+            let zero = literal::text(Literal::Int(0), a.ty, self.dialect);
             return (format!("{} != {zero}", self.compared(a)), EQUALITY);
         }
         let real = if !a.ty.is_complex() || ty.is_complex() {

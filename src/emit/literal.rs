@@ -1,9 +1,10 @@
 //! Constants in C.
 
+use super::kernel::Dialect;
 use crate::loops::ir::{Literal, ScalarType};
 
 /// A constant of a type, with its suffix; `-1` begins with a prefix operator.
-pub(super) fn text(l: Literal, ty: ScalarType) -> String {
+pub(super) fn text(l: Literal, ty: ScalarType, dialect: Dialect) -> String {
     let single = matches!(
         ty,
         ScalarType::F32 | ScalarType::C64 | ScalarType::F16 | ScalarType::BF16
@@ -13,7 +14,7 @@ pub(super) fn text(l: Literal, ty: ScalarType) -> String {
     } else if ty.is_integer() {
         integer(l, ty)
     } else {
-        float(l.as_f64(), single)
+        float(l.as_f64(), single, dialect)
     }
 }
 
@@ -46,25 +47,24 @@ fn integer(l: Literal, ty: ScalarType) -> String {
     }
 }
 
+/// C's `INFINITY` and `NAN` are floats. C++ finds a function by the types of all arguments, and none
+/// for GPUs where they differ.
 #[expect(clippy::cast_possible_truncation)]
-fn float(value: f64, single: bool) -> String {
+fn float(value: f64, single: bool, dialect: Dialect) -> String {
+    let is_finite = if single {
+        (value as f32).is_finite()
+    } else {
+        value.is_finite()
+    };
+    let wide = !single && dialect == Dialect::Device;
     if value.is_nan() {
-        return "NAN".to_string();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "INFINITY" } else { "-INFINITY" }.to_string();
-    }
-    if single {
-        let narrow = value as f32;
-        if narrow.is_infinite() {
-            return if narrow > 0.0 {
-                "INFINITY"
-            } else {
-                "-INFINITY"
-            }
-            .to_string();
-        }
-        format!("{narrow:?}f")
+        if wide { "nan(\"\")" } else { "NAN" }.to_string()
+    } else if !is_finite {
+        let sign = if value > 0.0 { "" } else { "-" };
+        let name = if wide { "HUGE_VAL" } else { "INFINITY" };
+        format!("{sign}{name}")
+    } else if single {
+        format!("{:?}f", value as f32)
     } else {
         format!("{value:?}")
     }

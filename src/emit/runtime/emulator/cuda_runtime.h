@@ -20,6 +20,18 @@
 #define __host__
 #define __forceinline__ inline
 
+/* Of these C++ has templates for arguments that differ, but none for GPUs. */
+double fmin(double, float) = delete;
+double fmin(float, double) = delete;
+double fmax(double, float) = delete;
+double fmax(float, double) = delete;
+double fmod(double, float) = delete;
+double fmod(float, double) = delete;
+double pow(double, float) = delete;
+double pow(float, double) = delete;
+double atan2(double, float) = delete;
+double atan2(float, double) = delete;
+
 /* A part of the library: the kernel of a launch bound, or an array of shared memory. */
 struct emu_part {
     char *begin, *end;
