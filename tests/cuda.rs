@@ -129,3 +129,17 @@ fn sums_of_products_stay_in_registers() {
         assert!(!text.contains("sums_all"), "{ty}: {text}");
     }
 }
+
+/// The emulator has no fault of ptxas: `scripts/verify-gpu` shows on a GPU that it needs this.
+#[test]
+fn negated_halfwords_are_kept_apart() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+        .args(["-W", "no-performance", "--target", "cuda", "--stdout"])
+        .args(["--def", "negated_smallest"])
+        .arg(root().join("testdata/corpus/found_gpu.tc"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let negated = text.matches("SPARSEC_APART(int16_t, -").count();
+    assert_eq!(negated, 2, "{text}");
+}

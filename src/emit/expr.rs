@@ -87,7 +87,7 @@ impl Printer<'_> {
                 } else {
                     format!("-{inner}")
                 };
-                self.narrow(e.ty, (text, PREFIX))
+                self.negated(e.ty, (text, PREFIX))
             }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.ty),
             ExprKind::Call(func, args) => self.call(*func, args, e.ty),
@@ -154,6 +154,15 @@ impl Printer<'_> {
         }
     }
 
+    /// What is taken from zero: ptxas takes it for wider than 16 bits, see `SPARSEC_APART`.
+    fn negated(&self, ty: ScalarType, (text, level): (String, u8)) -> (String, u8) {
+        if self.dialect == Dialect::Device && ty == ScalarType::I16 {
+            (format!("SPARSEC_APART(int16_t, {text})"), PRIMARY)
+        } else {
+            self.narrow(ty, (text, level))
+        }
+    }
+
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: ScalarType) -> (String, u8) {
         let infix = |symbol: &str, level: u8| {
             let left = self.at(a, level);
@@ -183,6 +192,7 @@ impl Printer<'_> {
         };
         match op {
             BinaryOp::Add => self.narrow(ty, infix("+", SUM)),
+            BinaryOp::Sub if is_zero(a) => self.negated(ty, infix("-", SUM)),
             BinaryOp::Sub => self.narrow(ty, infix("-", SUM)),
             BinaryOp::Mul => self.narrow(ty, infix("*", PRODUCT)),
             BinaryOp::Div if ty.is_integer() && !is_positive(b) => helper("div"),
@@ -401,6 +411,10 @@ fn place_text(place: Place) -> String {
         Place::ThreadIndex(a) => format!("threadIdx.{}", axis(a)),
         Place::Blocks(a) => format!("gridDim.{}", axis(a)),
     }
+}
+
+fn is_zero(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(l) if l.is_zero())
 }
 
 /// A divisor that needs no care.

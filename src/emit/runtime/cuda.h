@@ -49,12 +49,12 @@ struct sparsec_mul { template <class T> SPARSEC_DEVICE T operator()(T a, T b) co
 struct sparsec_and { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a && b); } };
 struct sparsec_or { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a || b); } };
 struct sparsec_min {
-    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return b < a ? b : a; }
+    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return SPARSEC_APART(T, b < a ? b : a); }
     SPARSEC_DEVICE float operator()(float a, float b) const { return fminf(a, b); }
     SPARSEC_DEVICE double operator()(double a, double b) const { return fmin(a, b); }
 };
 struct sparsec_max {
-    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return a < b ? b : a; }
+    template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return SPARSEC_APART(T, a < b ? b : a); }
     SPARSEC_DEVICE float operator()(float a, float b) const { return fmaxf(a, b); }
     SPARSEC_DEVICE double operator()(double a, double b) const { return fmax(a, b); }
 };

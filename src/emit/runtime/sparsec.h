@@ -44,6 +44,11 @@ typedef double _Complex sparsec_complex128;
 #define SPARSEC_FN static inline
 #endif
 
+/* A value that the compiler does not combine with what is made of it. */
+#ifndef SPARSEC_APART
+#define SPARSEC_APART(T, x) ((T)(x))
+#endif
+
 /* Unrolls the loop that follows. */
 #define SPARSEC_PRAGMA(text) _Pragma(#text)
 #if defined(__CUDACC__)
@@ -375,8 +380,8 @@ SPARSEC_FN int64_t sparsec_floordiv(int64_t a, int64_t b) {
 /* Quotients and remainders of integers: by zero 0; the smallest number by -1 wraps, which C
    leaves open and processors trap. */
 #define SPARSEC_COMPARED(T, S)                                                \
-    SPARSEC_FN T sparsec_min_##S(T a, T b) { return a < b ? a : b; }          \
-    SPARSEC_FN T sparsec_max_##S(T a, T b) { return a > b ? a : b; }
+    SPARSEC_FN T sparsec_min_##S(T a, T b) { return SPARSEC_APART(T, a < b ? a : b); } \
+    SPARSEC_FN T sparsec_max_##S(T a, T b) { return SPARSEC_APART(T, a > b ? a : b); }
 #define SPARSEC_SIGNED(T, S)                                                  \
     SPARSEC_COMPARED(T, S)                                                    \
     SPARSEC_FN T sparsec_div_##S(T a, T b) {                                  \
