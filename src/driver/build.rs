@@ -120,7 +120,7 @@ impl Library {
             written = written.and_then(|()| put(&file.name, &file.content));
         }
         written
-            .and_then(|()| put("calls.c", &trampolines(kernels)))
+            .and_then(|()| put("calls.c", &trampolines(kernels, backend.target())))
             .map_err(|e| no_room(sources, &e))?;
         let library = folder.path().join("kernels.so");
         match backend {
@@ -264,7 +264,7 @@ pub(super) fn unit(kernels: &[Kernel]) -> Unit {
 }
 
 /// Functions of one signature, whatever the kernels take.
-fn trampolines(kernels: &[Kernel]) -> String {
+fn trampolines(kernels: &[Kernel], target: Target) -> String {
     let mut out = String::from(
         "#include \"kernels.h\"\n\
          #ifdef _OPENMP\n#include <omp.h>\n#endif\n\
@@ -295,7 +295,7 @@ fn trampolines(kernels: &[Kernel]) -> String {
             out,
             "int sparsec_call_{at}(void **sparsec_args);\n\
              int sparsec_call_{at}(void **sparsec_args) {{ {unused}return {}({}); }}",
-            function(&kernel.name),
+            function(&kernel.name, target),
             args.join(", ")
         );
     }

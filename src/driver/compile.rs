@@ -176,7 +176,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         }
     }
     if errors.is_empty() {
-        errors.extend(clash(&resolved.program, &kernels));
+        errors.extend(clash(&resolved.program, &kernels, request.target));
     }
     if !errors.is_empty() {
         return Err(Failure::Program(errors));
@@ -225,8 +225,8 @@ pub(super) fn build(
 }
 
 /// The diagnostic of two functions that cannot stand in one file.
-fn clash(program: &Program, kernels: &[Kernel]) -> Option<Diagnostic> {
-    let (first, again, name) = emit::clashes::find(kernels)?;
+fn clash(program: &Program, kernels: &[Kernel], target: Target) -> Option<Diagnostic> {
+    let (first, again, name) = emit::clashes::find(kernels, target)?;
     let [first, again] = [first, again].map(|at| &program.functions[at]);
     Some(
         Diagnostic::error(

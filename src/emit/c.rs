@@ -54,7 +54,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
     for kernel in &unit.kernels {
         out.push('\n');
         out.push_str(&comment(kernel));
-        let name = function(&kernel.name);
+        let name = function(&kernel.name, Target::C);
         out.push_str(&raw(kernel, &format!("{name}_raw")));
         if !kernel.checks.is_empty() {
             out.push_str(
@@ -67,7 +67,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
             ));
         }
         out.push('\n');
-        out.push_str(&super::specs::specs(kernel));
+        out.push_str(&super::specs::specs(kernel, Target::C));
         out.push('\n');
         out.push_str(&entry::definition(kernel));
     }
@@ -88,8 +88,8 @@ pub(super) fn comment(kernel: &Kernel) -> String {
 /// The text of `NAME.h`.
 #[must_use]
 pub fn header(unit: &Unit) -> String {
-    header_with(unit, "", |kernel| {
-        let name = function(&kernel.name);
+    header_with(unit, Target::C, "", |kernel| {
+        let name = function(&kernel.name, Target::C);
         let raw = Printer::new(kernel).signature(&format!("{name}_raw"), Part::Body);
         let given = memory::given_rooms(kernel);
         let rooms = match given.as_slice() {
@@ -105,7 +105,12 @@ pub fn header(unit: &Unit) -> String {
 }
 
 /// A header with the checked functions and others.
-pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> String) -> String {
+pub(super) fn header_with(
+    unit: &Unit,
+    target: Target,
+    types: &str,
+    others: impl Fn(&Kernel) -> String,
+) -> String {
     let guard: String = unit
         .name
         .chars()
@@ -147,7 +152,7 @@ pub(super) fn header_with(unit: &Unit, types: &str, others: impl Fn(&Kernel) -> 
                 results.join(", ")
             );
         }
-        let _ = writeln!(functions, "{};\n", entry::signature(kernel));
+        let _ = writeln!(functions, "{};\n", entry::signature(kernel, target));
         functions.push_str(&others(kernel));
     }
     // Index tensors are often called I, which is a macro of <complex.h>.

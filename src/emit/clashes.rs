@@ -4,6 +4,7 @@
 use super::names::{Scopes, function};
 use crate::loops::interface::Arg;
 use crate::loops::ir::Kernel;
+use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
@@ -20,8 +21,8 @@ pub fn tables(kernel: &Kernel) -> Vec<String> {
 
 /// The names that a kernel gives to functions and tables.
 #[must_use]
-pub fn given(kernel: &Kernel) -> Vec<String> {
-    let name = function(&kernel.name);
+pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
+    let name = function(&kernel.name, target);
     // Kernels of a GPU are numbered: however many there are.
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let own = if digits.ends_with("_kernel") {
@@ -42,10 +43,10 @@ pub fn given(kernel: &Kernel) -> Vec<String> {
 
 /// The first two kernels that give one name, and the name.
 #[must_use]
-pub fn find(kernels: &[Kernel]) -> Option<(usize, usize, String)> {
+pub fn find(kernels: &[Kernel], target: Target) -> Option<(usize, usize, String)> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for (at, kernel) in kernels.iter().enumerate() {
-        for name in given(kernel) {
+        for name in given(kernel, target) {
             match known.get(&name) {
                 Some(&first) if first != at => return Some((first, at, name)),
                 Some(_) => {}
@@ -60,7 +61,7 @@ pub fn find(kernels: &[Kernel]) -> Option<(usize, usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::{Target, find};
     use crate::loops::ir::Kernel;
 
     fn kernel(name: &str) -> Kernel {
@@ -69,7 +70,7 @@ mod tests {
     }
 
     fn name_of_both(first: &str, again: &str) -> Option<String> {
-        find(&[kernel(first), kernel(again)]).map(|(_, _, name)| name)
+        find(&[kernel(first), kernel(again)], Target::Cuda).map(|(_, _, name)| name)
     }
 
     #[test]

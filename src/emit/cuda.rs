@@ -86,7 +86,7 @@ pub fn kernel_text(unit: &Unit) -> String {
         out.push_str(&comment(kernel));
         out.push_str(&device_text(kernel));
         if !kernel.checks.is_empty() {
-            let name = function(&kernel.name);
+            let name = function(&kernel.name, Target::Cuda);
             out.push_str(
                 "\n/* Data-dependent subscripts and bounds stay inside their tensors. */\n",
             );
@@ -97,7 +97,7 @@ pub fn kernel_text(unit: &Unit) -> String {
             ));
         }
         out.push('\n');
-        out.push_str(&super::specs::specs(kernel));
+        out.push_str(&super::specs::specs(kernel, Target::Cuda));
         out.push('\n');
         out.push_str(&transfer::cuda_definition(kernel));
     }
@@ -110,6 +110,7 @@ pub fn kernel_text(unit: &Unit) -> String {
 pub fn header(unit: &Unit) -> String {
     header_with(
         unit,
+        Target::Cuda,
         "typedef struct CUstream_st *cudaStream_t;\n",
         |kernel| {
             let host = Host::new(kernel);

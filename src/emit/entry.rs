@@ -11,13 +11,14 @@ use super::types::c_type;
 use crate::loops::interface::{Arg, Direction, TensorArg};
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
+use crate::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The prototype of the checked function, without a semicolon.
 #[must_use]
-pub fn signature(kernel: &Kernel) -> String {
-    Entry::new(kernel).signature()
+pub fn signature(kernel: &Kernel, target: Target) -> String {
+    Entry::new(kernel, target).signature()
 }
 
 pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
@@ -30,7 +31,7 @@ pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
 /// The definition of the checked function.
 #[must_use]
 pub fn definition(kernel: &Kernel) -> String {
-    Entry::new(kernel).run()
+    Entry::new(kernel, Target::C).run()
 }
 
 pub(super) struct Entry<'k> {
@@ -47,12 +48,12 @@ pub(super) struct Entry<'k> {
 }
 
 impl<'k> Entry<'k> {
-    pub(super) fn new(kernel: &'k Kernel) -> Self {
+    pub(super) fn new(kernel: &'k Kernel, target: Target) -> Self {
         let mut scopes = Scopes::default();
         scopes.open();
         // What it calls and names may not be hidden; it does not call itself.
-        let name = function(&kernel.name);
-        for given in clashes::given(kernel) {
+        let name = function(&kernel.name, target);
+        for given in clashes::given(kernel, target) {
             if given != name {
                 scopes.reserve(&given);
             }

@@ -9,6 +9,7 @@ use crate::loops::device::ir::Retry;
 use crate::loops::interface::Arg;
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage};
 use crate::loops::visit;
+use crate::target::Target;
 
 /// A kernel and what its launch hands over.
 pub(super) struct Launch {
@@ -33,7 +34,7 @@ impl<'k> Host<'k> {
     pub(super) fn new(kernel: &'k Kernel) -> Self {
         Host {
             kernel,
-            name: function(&kernel.name),
+            name: function(&kernel.name, Target::Cuda),
             printer: Printer::new(kernel),
             launches: Vec::new(),
             next: 0,

@@ -1,6 +1,7 @@
 //! One place that makes names: C identifiers, free of keywords and clashes.
 
 use super::taken;
+use crate::target::Target;
 use std::collections::BTreeSet;
 
 /// Words that C, C++, their headers or ours have taken.
@@ -99,6 +100,8 @@ const RESERVED: &[&str] = &[
     "void",
     "volatile",
     "wchar_t",
+    "char16_t",
+    "char32_t",
     "while",
     "xor",
     "xor_eq",
@@ -176,12 +179,16 @@ pub fn identifier(name: &str) -> String {
     text
 }
 
-/// A name for a function of the user.
+/// A name for a function of the user, as the headers of the target leave it.
 #[must_use]
-pub fn function(name: &str) -> String {
+pub fn function(name: &str, target: Target) -> String {
     let name = identifier(name);
+    let is_taken = match target {
+        Target::C => taken::is_of_library(&name),
+        Target::Cuda => taken::is_of_library(&name) || taken::is_of_cuda(&name),
+    };
     // `smoke_...` are the functions of the built-in smoke test.
-    if taken::is_of_library(&name) || name.starts_with("smoke_") {
+    if is_taken || name.starts_with("smoke_") {
         name + "_"
     } else {
         name
@@ -254,12 +261,14 @@ mod tests {
         assert_eq!(identifier("_x"), "x_");
         assert_eq!(identifier("_1"), "k1_");
         assert_eq!(identifier("sparsec_a"), "user_sparsec_a_");
-        assert_eq!(function("exp"), "exp_");
-        assert_eq!(function("random"), "random_");
+        assert_eq!(function("exp", Target::C), "exp_");
+        assert_eq!(function("norm", Target::C), "norm");
+        assert_eq!(function("norm", Target::Cuda), "norm_");
+        assert_eq!(function("random", Target::C), "random_");
         assert_eq!(identifier("M_PI"), "M_PI_");
         assert_eq!(identifier("M_rows"), "M_rows");
-        assert_eq!(function("smoke_f"), "smoke_f_");
-        assert_eq!(function("spmv"), "spmv");
+        assert_eq!(function("smoke_f", Target::C), "smoke_f_");
+        assert_eq!(function("spmv", Target::Cuda), "spmv");
     }
 
     #[test]

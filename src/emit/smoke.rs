@@ -28,7 +28,7 @@ pub fn text(unit: &Unit, target: Target) -> String {
         let _ = writeln!(
             out,
             "    failed |= smoke_{}(n, rounds);",
-            function(&kernel.name)
+            function(&kernel.name, target)
         );
     }
     out.push_str("    return failed;\n}\n#endif\n");
@@ -48,13 +48,13 @@ fn one(kernel: &Kernel, target: Target) -> String {
         Target::C => "{0}",
         Target::Cuda => "{}",
     };
-    let name = function(&kernel.name);
+    let name = function(&kernel.name, target);
     let mut free = String::new();
     let mut call = Vec::new();
     // A tensor may be called as the function is, or as a variable here.
     let mut scopes = Scopes::default();
     scopes.open();
-    for own in clashes::given(kernel) {
+    for own in clashes::given(kernel, target) {
         scopes.reserve(&own);
     }
     let mut local = |hint| scopes.fresh(hint);

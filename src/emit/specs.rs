@@ -6,12 +6,13 @@ use super::types::type_code;
 use crate::format::{Level, LevelKind};
 use crate::loops::interface::Arg;
 use crate::loops::ir::{Kernel, Literal};
+use crate::target::Target;
 use std::fmt::Write as _;
 
 /// The static descriptions of a kernel's tensors.
 #[must_use]
-pub fn specs(kernel: &Kernel) -> String {
-    let name = function(&kernel.name);
+pub fn specs(kernel: &Kernel, target: Target) -> String {
+    let name = function(&kernel.name, target);
     let mut out = String::new();
     for (arg, own) in kernel.interface.args.iter().zip(tables(kernel)) {
         let Arg::Tensor(tensor) = arg else {

@@ -80,6 +80,32 @@ const FUNCTIONS: &str = "
     write y0 y0f y0l y1 y1f y1l yn ynf ynl
 ";
 
+/// Functions that GNU's headers declare where `_GNU_SOURCE` is defined, as C++ compilers and nvcc do,
+/// but for their variants.
+const GNU: &str = "
+    asprintf canonicalize canonicalize_file_name clock_adjtime cookie_close_function_t
+    cookie_read_function_t cookie_seek_function_t cookie_write_function_t cuserid daddl ddivl
+    dfmal dmull dsqrtl dsubl fadd fcloseall fdiv ffma fgetpos64 fgets_unlocked fmaximum
+    fmaximum_mag fmaximum_mag_num fmaximum_num fmaxmag fminimum fminimum_mag fminimum_mag_num
+    fminimum_num fminmag fmul fopen64 fopencookie fputs_unlocked freopen64 fromfp fromfpx
+    fseeko64 fsetpos64 fsqrt fsub ftello64 getdate getdate_r getpayload getpt grantpt isalnum
+    isalpha isblank iscntrl isctype isdigit isgraph islower isprint ispunct isspace isupper
+    isxdigit llogb memfrob memmem mempcpy mkostemp mkostemp64 mkostemps mkostemps64 mkstemp64
+    mkstemps64 nextdown nextup obstack_printf obstack_vprintf posix_openpt ptsname ptsname_r
+    qsort_r renameat2 roundeven secure_getenv setpayload setpayloadsig sigabbrev_np
+    sigdescr_np strerrordesc_np strerrorname_np strfrom strfromd strfromf strfroml strfry
+    strptime strptime_l strto strtod_l strtof_l strtol_l strtold_l strtoll_l strtoul_l
+    strtoull_l strverscmp timespec_getres tmpfile64 tolower tolower_l totalorder totalordermag
+    toupper toupper_l ufromfp ufromfpx unlockpt vasprintf
+";
+
+/// Functions that CUDA's headers declare as C does, but for those of C, and variants that end in `f`.
+const CUDA: &str = "
+    clock64 cospi cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv fdivide llmax llmin max min
+    norm norm3d norm4d normcdf normcdfinv rcbrt rhypot rnorm rnorm3d rnorm4d rsqrt sincospi
+    sinpi ullmax ullmin umax umin
+";
+
 /// Whether a header has a macro of this name that stands for something without arguments.
 #[must_use]
 pub fn is_macro(name: &str) -> bool {
@@ -102,22 +128,50 @@ pub fn is_macro(name: &str) -> bool {
     family || limit || error || MACROS.split_whitespace().any(|known| known == name)
 }
 
-/// Whether a header declares a function of this name.
+/// Whether a header of C or C++ declares a function of this name.
 #[must_use]
 pub fn is_of_library(name: &str) -> bool {
     let known = |name: &str| {
-        FUNCTIONS
-            .split_whitespace()
-            .any(|function| function == name)
+        let mut all = FUNCTIONS.split_whitespace().chain(GNU.split_whitespace());
+        all.any(|function| function == name)
     };
     let variant = name.strip_suffix(['f', 'l']);
-    known(name) || name.starts_with("omp_") || variant.is_some_and(known)
+    // `lgammaf32x_r`, `strtof64_l`, `f32addf64`
+    let end = name.strip_suffix("_r").or(name.strip_suffix("_l"));
+    let of_width = WIDTHS.iter().any(|width| {
+        let stem = |name: &str| {
+            name.strip_suffix(width)
+                .is_some_and(|stem| known(stem) || is_narrow(stem))
+        };
+        stem(name) || end.is_some_and(stem)
+    });
+    known(name) || name.starts_with("omp_") || variant.is_some_and(known) || of_width
+}
+
+/// What the widths of floats add to the names of functions.
+const WIDTHS: [&str; 5] = ["f32", "f32x", "f64", "f64x", "f128"];
+
+/// `f32add`: what adds, rounded to that width.
+fn is_narrow(stem: &str) -> bool {
+    let operations = ["add", "div", "fma", "mul", "sqrt", "sub"];
+    let mut widths = WIDTHS.iter().filter_map(|width| stem.strip_prefix(width));
+    widths.any(|operation| operations.contains(&operation))
+}
+
+/// Whether a header of CUDA declares a function of this name, which C's do not.
+#[must_use]
+pub fn is_of_cuda(name: &str) -> bool {
+    let known = |name: &str| CUDA.split_whitespace().any(|function| function == name);
+    let rest = name.strip_prefix("cuda").unwrap_or_default();
+    let is_call = rest.starts_with(|c: char| c.is_ascii_uppercase());
+    known(name) || name.strip_suffix('f').is_some_and(known) || is_call
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::emit::{RUNTIME_HEADER, cuda, names};
+    use crate::target::Target;
     use std::process::Command;
 
     /// What a compiler prints for a header.
@@ -154,7 +208,7 @@ mod tests {
         for define in defines {
             let name = define.split(' ').next().unwrap_or_default();
             let taken = match name.split_once('(') {
-                Some((name, _)) => names::function(name) != name,
+                Some((name, _)) => names::function(name, Target::Cuda) != name,
                 None => names::identifier(name) != name,
             };
             if !taken {
@@ -187,7 +241,7 @@ mod tests {
             declared.rsplit([' ', '*']).next()
         });
         let missing: Vec<&str> = names
-            .filter(|name| names::function(name) == **name)
+            .filter(|name| names::function(name, Target::C) == **name)
             .collect();
         assert!(missing.is_empty(), "functions: {}", missing.join(" "));
     }
@@ -196,6 +250,22 @@ mod tests {
     fn names_that_only_look_like_them_are_free() {
         for name in ["M", "E1", "EI", "M_rows", "MODE", "INT", "N_MAX", "total"] {
             assert!(!is_macro(name), "{name}");
+        }
+        for name in ["norm", "normf", "max", "cudaMalloc"] {
+            assert!(is_of_cuda(name) && !is_of_library(name), "{name}");
+        }
+        for name in [
+            "fadd",
+            "faddl",
+            "f32addf64",
+            "tanhf32x",
+            "lgammaf64_r",
+            "strtof32_l",
+        ] {
+            assert!(is_of_library(name), "{name}");
+        }
+        for name in ["normal", "cudaf", "cuda", "add", "f32add", "x_r"] {
+            assert!(!is_of_library(name) && !is_of_cuda(name), "{name}");
         }
         for name in ["total", "cell", "conv2d", "spmv", "elf"] {
             assert!(!is_of_library(name), "{name}");

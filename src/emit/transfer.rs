@@ -5,11 +5,12 @@ use super::entry::{Entry, returned, tensors};
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
+use crate::target::Target;
 
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.
 #[must_use]
 pub fn cuda_definition(kernel: &Kernel) -> String {
-    let mut entry = Entry::new(kernel);
+    let mut entry = Entry::new(kernel, Target::Cuda);
     entry.begin();
     entry.device_call();
     entry.line("return SPARSEC_OK;");

@@ -237,8 +237,13 @@ pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
     let mut named = |(at, case): (usize, &Case)| {
         let kernel = case.compiled.kernels[case.function].clone();
         let alone = case.compiled.kernels.len() == 1;
-        if case.own_name && alone && clashes::given(&kernel).iter().all(|n| !taken.contains(n)) {
-            taken.extend(clashes::given(&kernel));
+        if case.own_name
+            && alone
+            && clashes::given(&kernel, case.compiled.target)
+                .iter()
+                .all(|n| !taken.contains(n))
+        {
+            taken.extend(clashes::given(&kernel, case.compiled.target));
             return kernel;
         }
         let name = if alone {
