@@ -26,7 +26,7 @@ pub(super) fn schedule(
     let mut search = Search::new(&graph, target, sources, &mut stages);
     let reached = search.run(&graph);
     for (at, nest) in graph.nests.iter().enumerate() {
-        if nest.loops.is_empty() || search.has(&reached, at) {
+        if nest.loops.is_empty() || reached.nests.get(at).is_none_or(is_shared) {
             continue;
         }
         match (target, search.refused.get(&at)) {
@@ -44,6 +44,10 @@ fn settings(target: Target) -> Settings {
         defines: Vec::new(),
         target,
     }
+}
+
+fn is_shared(nest: &Nest) -> bool {
+    nest.loops.iter().any(|l| l.tag.parallel.is_some())
 }
 
 /// A script, and the place of its statement among the nests of the graph.
@@ -73,11 +77,8 @@ impl<'s> Search<'s> {
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
             let texts: Vec<Vec<String>> = match target {
-                Target::C => auto::threads(graph, nest)
-                    .map(|command| vec![command])
-                    .into_iter()
-                    .collect(),
-                Target::Cuda => auto::candidates(graph, nest),
+                Target::C => auto::for_cpus(graph, nest),
+                Target::Cuda => auto::for_gpus(graph, nest),
             };
             let parse = |script: Vec<String>| {
                 let text = script.join("\n");
@@ -116,7 +117,6 @@ impl<'s> Search<'s> {
     /// Whether the statement has its script. Pieces of one statement may share variables, and
     /// so their loops.
     fn has(&self, reached: &Graph, at: usize) -> bool {
-        let is_shared = |nest: &Nest| nest.loops.iter().any(|l| l.tag.parallel.is_some());
         self.chosen.contains_key(&at) || reached.nests.get(at).is_none_or(is_shared)
     }
 

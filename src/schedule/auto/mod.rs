@@ -1,6 +1,8 @@
 //! Schedules where a program has none. For CPUs, the outermost loop of each statement is
-//! shared out. For GPUs, there are scripts to try for each statement, the best first. They are scripts like any other: whoever tries them keeps the first that is
-//! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
+//! shared out, and results that store what an operand stores keep their coordinates from call to
+//! call. For GPUs, there are several ways. They are scripts like any other, for each statement the best
+//! first: whoever tries them keeps the first that is accepted, prints it (`show --stage schedule`),
+//! and a person can paste and edit it.
 //!
 //! The rules, after 000, 8.3: a warp shares the row of a sparse matrix; where the result
 //! has columns, its threads take 32 of them side by side, so that what they load stands
@@ -13,11 +15,45 @@ mod product;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
-use crate::program::ir::{Access, ExprKind, VarId};
+use crate::program::ir::{Access, ExprKind, Role, VarId};
 
-/// Scripts for one nest of an untransformed graph; none if it has to stay serial.
+/// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
-pub fn candidates(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
+pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
+    let Some(threads) = threads(graph, nest) else {
+        return Vec::new();
+    };
+    let Some(once) = once(graph, nest) else {
+        return vec![vec![threads]];
+    };
+    vec![
+        vec![once.clone(), threads.clone()],
+        vec![threads],
+        vec![once],
+    ]
+}
+
+/// The command that keeps the coordinates of a result that stores what an input stores:
+/// comparing them reads what writing them again would read, and costs less.
+fn once(graph: &Graph, nest: &Nest) -> Option<String> {
+    let mut writers = graph.nests.iter().filter(|n| n.tensor == nest.tensor);
+    let follows_input = |writer: &Nest| {
+        let source = pattern::source(graph, writer);
+        let role = source.map(|source| graph.tensor(source.access.tensor).role);
+        matches!(role, Some(Role::Input | Role::InOut))
+    };
+    let result = graph.tensor(nest.tensor);
+    let is_first = writers
+        .clone()
+        .next()
+        .is_some_and(|n| std::ptr::eq(n, nest));
+    (result.role == Role::Result && is_first && writers.all(follows_input))
+        .then(|| format!("assemble({}, once)", result.name))
+}
+
+/// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
+#[must_use]
+pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
     let appends = !pattern::appended(graph, nest).is_empty();
     if appends || nest.loops.is_empty() {
         return Vec::new();
