@@ -12,7 +12,7 @@
  *   precompute(B(i,k,l) * D(l,j) * C(k,j), j1, j1, row)
  *   precompute(B(i,k,l) * D(l,j), j1, j1, fibre)
  *   parallelize(j1, CPUVector, NoRaces)
- *   parallelize(i0, CPUThread(dynamic), NoRaces)
+ *   parallelize(i0, CPUThread(dynamic, 16), NoRaces)
  */
 int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -25,7 +25,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     int64_t ip_begin = B1_pos[0];
     int64_t ip_end = B1_pos[1];
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t i0 = 0; i0 < (ip_end - ip_begin + 3) / 4; i0++) {
         int64_t i1_begin = ip_begin + i0 * 4;

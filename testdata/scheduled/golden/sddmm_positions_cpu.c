@@ -9,7 +9,7 @@
  *   fuse(i, j, f)
  *   pos(f, p, A(i,j))
  *   split(p, p0, p1, 256)
- *   parallelize(p0, CPUThread(dynamic), NoRaces)
+ *   parallelize(p0, CPUThread(dynamic, 16), NoRaces)
  *   parallelize(k, CPUVector, ParallelReduction)
  */
 int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2_pos,
@@ -30,7 +30,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     int64_t p_begin = A2_pos[0];
     int64_t p_end = A2_pos[M];
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 255) / 256; p0++) {
         int64_t p1_begin = p_begin + p0 * 256;

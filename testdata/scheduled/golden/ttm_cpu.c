@@ -13,7 +13,7 @@
  *   reorder(p0, p1, l0, k, l1)
  *   precompute(B(i,j,k) * C(k,l), l1, l1, tile)
  *   unroll(l1, 32)
- *   parallelize(p0, CPUThread(dynamic), NoRaces)
+ *   parallelize(p0, CPUThread(dynamic, 16), NoRaces)
  */
 int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -42,7 +42,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(dynamic, 16)
 #endif
     for (int64_t p0 = 0; p0 < (p_end - p_begin + 63) / 64; p0++) {
         int64_t p1_begin = p_begin + p0 * 64;

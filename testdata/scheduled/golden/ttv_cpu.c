@@ -6,7 +6,7 @@
  *   A(i, j) +=! B(i, j, k) * c(k)
  *   B: {compressed, compressed, compressed}
  *   split(i, i0, i1, 32)
- *   parallelize(i0, CPUThread(dynamic), NoRaces)
+ *   parallelize(i0, CPUThread(dynamic, 4), NoRaces)
  */
 int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_pos,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -16,7 +16,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     (void)K;
     memset(A_vals, 0, (size_t)(I * J) * sizeof *A_vals);
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic)
+    #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (I + 31) / 32; i0++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 32);
