@@ -1,6 +1,6 @@
 //! Tensors of callers. What a checked function does with that of a result: memory that it has is
 //! used again, memory that the caller lent is written in place or not at all. How elements
-//! are packed.
+//! are packed, and their rows shared out.
 
 mod support;
 
@@ -27,7 +27,7 @@ fn call(folder: &Path, program: &str, caller: &str) {
     run(sparsec.arg(path("kernels.tc")).arg("-o").arg(folder));
     let mut cc = Command::new("cc");
     cc.args(["-std=c11", "-g", "-Wall", "-Wextra", "-Werror"]);
-    cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+    cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fopenmp"]);
     cc.arg("-o").arg(path("main"));
     run(cc.arg(path("main.c")).arg(path("kernels.c")).arg("-lm"));
     run(&mut Command::new(path("main")));
@@ -301,4 +301,47 @@ format sum { A: csf }
 ";
     let out = tempfile::tempdir().unwrap();
     call(out.path(), program, PACKED);
+}
+
+const SHARES: &str = r#"
+/* Rows of all lengths from 0 to 3, in all orders, and one long one in each place. */
+static void rows(int64_t which, int32_t *pos, int64_t n) {
+    for (int64_t i = 0; i < n; i++, which /= 5) {
+        int32_t length = (int32_t)(which % 5);
+        pos[i + 1] = pos[i] + (length == 4 ? 100 : length);
+    }
+}
+int main(void) {
+    int32_t pos[6] = {3};
+    for (int64_t n = 0; n <= 5; n++)
+        for (int64_t which = 0; which < 3125; which++)
+            for (int threads = 1; threads <= 4; threads++) {
+                rows(which, pos, n);
+                omp_set_num_threads(threads);
+                for (int64_t lo = 0; lo <= n; lo++) {
+                    /* Each row in one share, in order. */
+                    CHECK(sparsec_share_int32(pos, lo, n, 0) == lo);
+                    CHECK(sparsec_share_int32(pos, lo, n, threads) == n);
+                    for (int64_t share = 0; share < threads; share++) {
+                        int64_t first = sparsec_share_int32(pos, lo, n, share);
+                        int64_t end = sparsec_share_int32(pos, lo, n, share + 1);
+                        CHECK(lo <= first && first <= end && end <= n);
+                        /* No more than its part and a row. */
+                        int64_t all = n - lo + pos[n] - pos[lo], most = 0;
+                        for (int64_t i = first; i < end; i++)
+                            if (pos[i + 1] - pos[i] >= most) most = 1 + pos[i + 1] - pos[i];
+                        CHECK(end - first + pos[end] - pos[first] <= all / threads + 1 + most);
+                    }
+                }
+                CHECK(sparsec_share_int32(pos, 0, -1, 0) >= -1);
+            }
+    return 0;
+}
+"#;
+
+#[test]
+fn shares_of_rows_are_a_partition() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def twice(double(N) x) -> (y) { y(i) = 2 * x(i) }\n";
+    call(folder.path(), program, &format!("{COMMON}{SHARES}"));
 }

@@ -27,10 +27,11 @@ impl Printer<'_> {
             return self.line(&text);
         }
         let tag = &self.run_as(tag);
-        let (lo, hi) = (self.expr(lo), self.compared(hi));
+        let (mut lo, mut hi) = (self.expr(lo), self.compared(hi));
         let sums = self.open_sums(tag);
         self.scopes.open();
         let name = self.declare(*var);
+        let shares = self.shares(stmt, &name);
         let before = self.lanes.take();
         self.lanes = tag.lanes().map(|count| Lanes::of(*var, count, body));
         let once = tag
@@ -44,6 +45,12 @@ impl Printer<'_> {
             ));
         } else {
             self.loop_pragmas(tag);
+            if let Some(shares) = &shares {
+                self.line(&shares.around);
+                self.indent += 1;
+                self.line(&shares.declared);
+                (lo, hi) = (shares.begin.clone(), shares.end.clone());
+            }
             let next = if step == 1 {
                 format!("{name}++")
             } else {
@@ -67,6 +74,10 @@ impl Printer<'_> {
         self.scopes.close();
         let end = self.leave(tag);
         self.line(&end);
+        if shares.is_some() {
+            self.indent -= 1;
+            self.line("}");
+        }
         self.close_sums(tag, sums);
     }
 

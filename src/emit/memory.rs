@@ -1,9 +1,9 @@
 //! The text of what makes room in arrays and fills them.
 
-use super::kernel::Printer;
+use super::kernel::{Dialect, Part, Printer};
 use crate::loops::build as b;
 use crate::loops::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, ScalarType, Stmt, Storage, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, Run, ScalarType, Stmt, Storage, VarId,
 };
 use crate::loops::visit;
 
@@ -97,6 +97,15 @@ impl Printer<'_> {
         self.line("}");
     }
 
+    /// Outside of all loops and tests, in a kernel that shares loops out to threads.
+    fn has_idle_threads(&self) -> bool {
+        let shared = |stmt: &Stmt| matches!(stmt, Stmt::For { tag, .. } if matches!(tag.run, Run::Threads { .. }));
+        self.dialect == Dialect::C
+            && self.part == Part::Body
+            && self.indent == 1
+            && visit::any(&self.kernel.body, &shared)
+    }
+
     pub(super) fn fill(&mut self, array: ArrayId, start: &Expr, count: &Expr, value: &Expr) {
         let name = self.array(array).to_string();
         let zero = |e: &Expr| matches!(e.kind, ExprKind::Literal(l) if l.is_zero());
@@ -108,9 +117,11 @@ impl Printer<'_> {
             };
             let count = self.expr(count);
             let written = self.watched_range(array, false, &self.expr(start), &count);
-            self.line(&format!(
-                "{written}memset({from}, 0, (size_t)({count}) * sizeof *{name});"
-            ));
+            self.line(&if self.has_idle_threads() {
+                format!("{written}sparsec_clear({from}, {count}, sizeof *{name});")
+            } else {
+                format!("{written}memset({from}, 0, (size_t)({count}) * sizeof *{name});")
+            });
             return;
         }
         self.scopes.open();

@@ -313,6 +313,16 @@ static inline void sparsec_copy(void *to, const void *from, int64_t count, size_
     if (count > 0) memcpy(to, from, (size_t)count * size);
 }
 
+/* Sets elements to zero bytes; all threads do where that takes longer than to call them. */
+static inline void sparsec_clear(void *array, int64_t count, size_t size) {
+    const int64_t bytes = count * (int64_t)size, part = 65536;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static) if (bytes > 4 * part)
+#endif
+    for (int64_t at = 0; at < bytes; at += part)
+        memset((char *)array + at, 0, (size_t)(bytes - at < part ? bytes - at : part));
+}
+
 /* At least needed and at least twice the old capacity. */
 static inline int64_t sparsec_next_capacity(int64_t capacity, int64_t needed) {
     int64_t next = capacity < 8 ? 16 : capacity <= INT64_MAX / 2 ? 2 * capacity : INT64_MAX;
@@ -502,6 +512,24 @@ SPARSEC_FN int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, int
     }
     return lo;
 }
+
+/* The first of the rows lo..hi in this share, if each thread gets as much: rows, and what they store. */
+#define SPARSEC_SHARE(S)                                                                                  \
+    static inline int64_t sparsec_share_##S(const S##_t *pos, int64_t lo, int64_t hi, int64_t share) {    \
+        const int64_t shares = sparsec_thread_count();                                                    \
+        const int64_t all = hi > lo ? hi - lo + (int64_t)(pos[hi] - pos[lo]) : 0;                         \
+        const int64_t before = all / shares * share + all % shares * share / shares, from = lo;           \
+        if (share >= shares) return hi;                                                                   \
+        while (lo < hi) {                                                                                 \
+            const int64_t middle = lo + (hi - lo) / 2;                                                    \
+            if (middle - from + (int64_t)(pos[middle] - pos[from]) < before) lo = middle + 1;             \
+            else hi = middle;                                                                             \
+        }                                                                                                 \
+        return lo;                                                                                        \
+    }
+SPARSEC_SHARE(int32)
+SPARSEC_SHARE(int64)
+#undef SPARSEC_SHARE
 
 /* The same, in steps that double: quick where the position is near lo. */
 SPARSEC_FN int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {

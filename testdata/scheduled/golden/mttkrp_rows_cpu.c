@@ -20,7 +20,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     const double *SPARSEC_RESTRICT C_vals, const double *SPARSEC_RESTRICT D_vals,
     double *SPARSEC_RESTRICT A_vals) {
     (void)K; (void)L;
-    memset(A_vals, 0, (size_t)(I * J) * sizeof *A_vals);
+    sparsec_clear(A_vals, I * J, sizeof *A_vals);
     int64_t ip_begin = B1_pos[0];
     int64_t ip_end = B1_pos[1];
 #ifdef _OPENMP

@@ -29,7 +29,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     SPARSEC_RESIZE(C2_crd, C_stored);
     sparsec_copy(C2_crd, A2_crd, C_stored, sizeof *C2_crd);
     SPARSEC_RESIZE(C_vals, C_stored);
-    memset(C_vals, 0, (size_t)(C_stored) * sizeof *C_vals);
+    sparsec_clear(C_vals, C_stored, sizeof *C_vals);
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic, 16)
 #endif

@@ -14,7 +14,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
     (void)N;
-    memset(y_vals, 0, (size_t)(M) * sizeof *y_vals);
+    sparsec_clear(y_vals, M, sizeof *y_vals);
     int64_t fpos_begin = A2_pos[0];
     int64_t fpos_end = A2_pos[M];
 #ifdef _OPENMP

@@ -14,7 +14,7 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
     const double *SPARSEC_RESTRICT c_vals, double *SPARSEC_RESTRICT A_vals) {
     (void)K;
-    memset(A_vals, 0, (size_t)(I * J) * sizeof *A_vals);
+    sparsec_clear(A_vals, I * J, sizeof *A_vals);
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic, 4)
 #endif

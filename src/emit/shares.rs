@@ -1,0 +1,108 @@
+//! Rows of a sparse operand for threads: each gets neighbouring rows, with equally much in them.
+//!
+//! `schedule(static)` alone gives each thread equally many rows, of which the first may hold
+//! most elements. Rows count, too: empty ones are set.
+
+use super::kernel::{Dialect, Printer};
+use super::types::helper_suffix;
+use crate::loops::build as b;
+use crate::loops::interface::{Arg, Direction};
+use crate::loops::ir::{
+    ArrayId, Expr, ExprKind, Kernel, OmpSchedule, Run, ScalarType, Stmt, VarId,
+};
+
+/// The text around a loop over rows.
+pub(super) struct Shares {
+    /// The loop over the threads' shares.
+    pub around: String,
+    /// Where the rows of a share begin and, declared, end.
+    pub begin: String,
+    pub end: String,
+    pub declared: String,
+}
+
+impl Printer<'_> {
+    /// How the loop is shared out evenly; `None` if `schedule(static)` alone is as good, or a
+    /// checker watches single iterations. `name`: of the loop's variable.
+    pub(super) fn shares(&mut self, stmt: &Stmt, name: &str) -> Option<Shares> {
+        if self.dialect != Dialect::C || self.watch.is_some() {
+            return None;
+        }
+        let (pos, lo, hi) = rows(self.kernel, stmt)?;
+        let array = self.array(pos).to_string();
+        let suffix = helper_suffix(self.kernel.array(pos).elem);
+        let (lo, hi) = (self.expr(lo), self.expr(hi));
+        let share = self.scopes.fresh("share");
+        let end = self.scopes.fresh(&format!("{name}_end"));
+        let first = |of: &str| format!("sparsec_share_{suffix}({array}, {lo}, {hi}, {of})");
+        Some(Shares {
+            around: format!(
+                "for (int64_t {share} = 0; {share} < sparsec_thread_count(); {share}++) {{"
+            ),
+            begin: first(&share),
+            declared: format!("const int64_t {end} = {};", first(&format!("{share} + 1"))),
+            end,
+        })
+    }
+}
+
+/// The array that says what the iterations of a loop for threads store, and the loop's bounds:
+/// the positions of an operand's level, each of which the body walks.
+fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, &'s Expr, &'s Expr)> {
+    let Stmt::For {
+        var,
+        lo,
+        hi,
+        step: 1,
+        tag,
+        body,
+        ..
+    } = stmt
+    else {
+        return None;
+    };
+    let Run::Threads {
+        schedule: OmpSchedule::Static(None),
+        ..
+    } = tag.run
+    else {
+        return None;
+    };
+    // What stands in a test need not be there for all rows.
+    let pos = body.iter().find_map(|inner| walked(inner, *var))?;
+    let is_level = kernel.interface.args.iter().any(|arg| match arg {
+        Arg::Tensor(t) => {
+            t.direction == Direction::In && t.levels.iter().any(|level| level.pos == Some(pos))
+        }
+        Arg::Scalar { .. } => false,
+    });
+    (is_level && tag.reductions().is_empty()).then_some((pos, lo, hi))
+}
+
+/// The array that bounds a loop over `array[row]..array[row + 1]`.
+fn walked(stmt: &Stmt, row: VarId) -> Option<ArrayId> {
+    let Stmt::For { lo, hi, .. } = stmt else {
+        return None;
+    };
+    let (array, index) = loaded(lo)?;
+    let (end, next) = loaded(hi)?;
+    let own = b::var(row, ScalarType::I64);
+    let beside = b::add(own.clone(), b::int(1));
+    (array == end && *index == own && *next == beside).then_some(array)
+}
+
+/// Positions are loaded as they are stored, and widened.
+fn loaded(e: &Expr) -> Option<(ArrayId, &Expr)> {
+    match &e.kind {
+        ExprKind::Load { array, index } => Some((*array, index)),
+        ExprKind::Cast(inner) => loaded(inner),
+        ExprKind::Literal(_)
+        | ExprKind::Var(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Select(..)
+        | ExprKind::Locate(..)
+        | ExprKind::Place(_) => None,
+    }
+}
