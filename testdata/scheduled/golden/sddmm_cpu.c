@@ -11,7 +11,7 @@
  *   reorder(i0, i1, j, k1, k0)
  *   precompute(B(i,k) * D(j,k), k1, lane, partial)
  *   reorder(k0, lane)
- *   parallelize(i0, CPUThread(dynamic, 16), NoRaces)
+ *   parallelize(i0, CPUThread(dynamic, 4), NoRaces)
  *   parallelize(lane, CPUVector, NoRaces)
  *   parallelize(k1, CPUVector, ParallelReduction)
  */
@@ -31,7 +31,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     sparsec_copy(C2_crd, A2_crd, C_stored, sizeof *C2_crd);
     SPARSEC_RESIZE(C_vals, C_stored);
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic, 16)
+    #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {

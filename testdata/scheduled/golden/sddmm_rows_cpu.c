@@ -10,7 +10,7 @@
  *   split(k, k0, k1, 32)
  *   reorder(i0, i1, k0, j, k1)
  *   precompute(B(i,k), k1, k2, row)
- *   parallelize(i0, CPUThread(dynamic, 16), NoRaces)
+ *   parallelize(i0, CPUThread(dynamic, 4), NoRaces)
  *   parallelize(k2, CPUVector, NoRaces)
  *   parallelize(k1, CPUVector, ParallelReduction)
  */
@@ -31,7 +31,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     SPARSEC_RESIZE(C_vals, C_stored);
     sparsec_clear(C_vals, C_stored, sizeof *C_vals);
 #ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic, 16)
+    #pragma omp parallel for schedule(dynamic, 4)
 #endif
     for (int64_t i0 = 0; i0 < (M + 31) / 32; i0++) {
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
