@@ -29,9 +29,9 @@ impl Printer<'_> {
         let tag = &self.run_as(tag);
         let (mut lo, mut hi) = (self.expr(lo), self.compared(hi));
         let sums = self.open_sums(tag);
+        let shares = self.shares(stmt);
         self.scopes.open();
         let name = self.declare(*var);
-        let shares = self.shares(stmt, &name);
         let before = self.lanes.take();
         self.lanes = tag.lanes().map(|count| Lanes::of(*var, count, body));
         let once = tag
@@ -44,6 +44,9 @@ impl Printer<'_> {
                 "    ".repeat(self.indent + 1)
             ));
         } else {
+            if let Some(shares) = &shares {
+                self.line(&shares.count);
+            }
             self.loop_pragmas(tag);
             if let Some(shares) = &shares {
                 self.line(&shares.around);

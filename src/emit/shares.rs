@@ -13,6 +13,8 @@ use crate::loops::ir::{
 
 /// The text around a loop over rows.
 pub(super) struct Shares {
+    /// How many shares there are: known before threads begin, since each may think otherwise.
+    pub count: String,
     /// The loop over the threads' shares.
     pub around: String,
     /// Where the rows of a share begin and, declared, end.
@@ -23,22 +25,23 @@ pub(super) struct Shares {
 
 impl Printer<'_> {
     /// How the loop is shared out evenly; `None` if `schedule(static)` alone is as good, or a
-    /// checker watches single iterations. `name`: of the loop's variable.
-    pub(super) fn shares(&mut self, stmt: &Stmt, name: &str) -> Option<Shares> {
+    /// checker watches single iterations.
+    pub(super) fn shares(&mut self, stmt: &Stmt) -> Option<Shares> {
         if self.dialect != Dialect::C || self.watch.is_some() {
             return None;
         }
-        let (pos, lo, hi) = rows(self.kernel, stmt)?;
+        let (pos, row, lo, hi) = rows(self.kernel, stmt)?;
+        let row = self.kernel.var(row).name.clone();
         let array = self.array(pos).to_string();
         let suffix = helper_suffix(self.kernel.array(pos).elem);
         let (lo, hi) = (self.expr(lo), self.expr(hi));
-        let share = self.scopes.fresh("share");
-        let end = self.scopes.fresh(&format!("{name}_end"));
-        let first = |of: &str| format!("sparsec_share_{suffix}({array}, {lo}, {hi}, {of})");
+        let (share, shares) = (self.scopes.fresh("share"), self.scopes.fresh("shares"));
+        let end = self.scopes.fresh(&format!("{row}_end"));
+        let first =
+            |of: &str| format!("sparsec_share_{suffix}({array}, {lo}, {hi}, {of}, {shares})");
         Some(Shares {
-            around: format!(
-                "for (int64_t {share} = 0; {share} < sparsec_thread_count(); {share}++) {{"
-            ),
+            count: format!("const int64_t {shares} = sparsec_thread_count();"),
+            around: format!("for (int64_t {share} = 0; {share} < {shares}; {share}++) {{"),
             begin: first(&share),
             declared: format!("const int64_t {end} = {};", first(&format!("{share} + 1"))),
             end,
@@ -48,7 +51,7 @@ impl Printer<'_> {
 
 /// The array that says what the iterations of a loop for threads store, and the loop's bounds:
 /// the positions of an operand's level, each of which the body walks.
-fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, &'s Expr, &'s Expr)> {
+fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr, &'s Expr)> {
     let Stmt::For {
         var,
         lo,
@@ -76,7 +79,7 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, &'s Expr, &'s E
         }
         Arg::Scalar { .. } => false,
     });
-    (is_level && tag.reductions().is_empty()).then_some((pos, lo, hi))
+    (is_level && tag.reductions().is_empty()).then_some((pos, *var, lo, hi))
 }
 
 /// The array that bounds a loop over `array[row]..array[row + 1]`.

@@ -513,10 +513,10 @@ SPARSEC_FN int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, int
     return lo;
 }
 
-/* The first of the rows lo..hi in this share, if each thread gets as much: rows, and what they store. */
+/* The first of the rows lo..hi in this share, where each has as much in it: rows, and what they store. */
 #define SPARSEC_SHARE(S)                                                                                  \
-    static inline int64_t sparsec_share_##S(const S##_t *pos, int64_t lo, int64_t hi, int64_t share) {    \
-        const int64_t shares = sparsec_thread_count();                                                    \
+    static inline int64_t sparsec_share_##S(const S##_t *pos, int64_t lo, int64_t hi, int64_t share,      \
+                                            int64_t shares) {                                             \
         const int64_t all = hi > lo ? hi - lo + (int64_t)(pos[hi] - pos[lo]) : 0;                         \
         const int64_t before = all / shares * share + all % shares * share / shares, from = lo;           \
         if (share >= shares) return hi;                                                                   \
