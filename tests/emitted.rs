@@ -509,6 +509,7 @@ def more(double(N) x, double(N) y) -> (y) { y(i) += x(i) }
 def least(double(N) A) -> (y) { y min=! A(i) }
 def stored_twice(double(N) A) -> (y) { y(i) = A(i) * 2 }
 def rows(double(M,N) A) -> (y) { y +=! A(i,j) }
+def negated(double(N) x, int64 n) -> (y) { y(i) = not(x(i)) > n }
 format least { A: sparse_vector fill inf }
 format stored_twice { A: sparse_vector, y: sparse_vector }
 ";

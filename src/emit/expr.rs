@@ -171,8 +171,12 @@ impl Printer<'_> {
         };
         // Compilers ask for parentheses where one comparison is compared by another.
         let comparison = |symbol: &str, level: u8| {
-            let text = format!("{} {symbol} {}", self.compared(a), self.compared(b));
-            (text, level)
+            // They take `!a > b` for a slip, too.
+            let left = match self.compared(a) {
+                negated if negated.starts_with('!') => format!("({negated})"),
+                other => other,
+            };
+            (format!("{left} {symbol} {}", self.compared(b)), level)
         };
         let helper = |name: &str| {
             let text = format!(
