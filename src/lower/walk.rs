@@ -5,6 +5,7 @@ use super::access::AccessId;
 use super::positions::{Clip, Counted};
 use super::recover::{Root, Step, Top, ceil_div};
 use super::{Lower, Lowerer, Scope};
+use crate::diagnostic::Diagnostic;
 use crate::format::LevelKind;
 use crate::graph::{Relation, Stmt, Tag};
 use crate::loops::build as b;
@@ -301,35 +302,42 @@ impl Lowerer<'_> {
             return Ok(body.clone());
         }
         if !self.table.in_stmt(self.graph, body, false).contains(&id) {
-            // A workspace stands for it; elements that it does not store keep the fill.
+            // A workspace stands for it, or nothing is left of it; elements that it does not store
+            // keep the fill.
             let mut assigned = BTreeSet::new();
             assigns(body, &mut assigned);
             // A sparse result has no elements to be filled before.
-            assigned.retain(|tensor| {
-                self.droppable.contains(tensor) && !self.tensor(*tensor).is_sparse()
-            });
-            self.prefill_outside(pos, assigned);
+            assigned.retain(|tensor| !self.tensor(*tensor).is_sparse());
+            self.with_gaps(pos, &mut assigned);
+            if !assigned.is_subset(&self.droppable) {
+                return Err(self.uncovered(tensor));
+            }
+            self.prefill.append(&mut assigned);
             return Ok(body.clone());
         }
         let absent = BTreeSet::from([id]);
         let mut dropped = BTreeSet::new();
         if self.simplify(body, &absent, &mut dropped).is_some() {
-            let name = self.tensor(tensor).name.clone();
-            return Err(self
-                .error(
-                    crate::diagnostic::codes::schedule::POSITION_SPACE,
-                    format!("the stored elements of `{name}` do not cover the iteration"),
-                    "it does something where nothing is stored",
-                )
-                .with_help("keep the loop in coordinate space"));
+            return Err(self.uncovered(tensor));
         }
-        self.prefill_outside(pos, dropped);
+        self.with_gaps(pos, &mut dropped);
+        self.prefill.append(&mut dropped);
         Ok(body.clone())
     }
 
-    /// Fills results before the loops over the positions that `pos` counts, which may not reach
-    /// all of their elements.
-    fn prefill_outside(&mut self, pos: VarId, mut dropped: BTreeSet<TensorId>) {
+    fn uncovered(&self, tensor: TensorId) -> Diagnostic {
+        let name = &self.tensor(tensor).name;
+        self.error(
+            crate::diagnostic::codes::schedule::POSITION_SPACE,
+            format!("the stored elements of `{name}` do not cover the iteration"),
+            "it does something where nothing is stored",
+        )
+        .with_help("keep the loop in coordinate space")
+    }
+
+    /// Keeps the tensors of which loops over the positions that `pos` counts may not reach all
+    /// elements: they are filled before.
+    fn with_gaps(&self, pos: VarId, tensors: &mut BTreeSet<TensorId>) {
         // A workspace over these positions themselves has no gaps.
         let nests = &self.nests;
         let graph = self.graph;
@@ -337,7 +345,7 @@ impl Lowerer<'_> {
             Some(Relation::Pos { pos: own, .. }) => *own == pos,
             Some(_) | None => false,
         };
-        dropped.retain(|&tensor| {
+        tensors.retain(|&tensor| {
             let mut counted = false;
             for nest in nests {
                 nest.visit(&mut |part| {
@@ -346,7 +354,6 @@ impl Lowerer<'_> {
             }
             !counted
         });
-        self.prefill.append(&mut dropped);
     }
 }
 
