@@ -128,7 +128,7 @@ pub fn operations() -> Vec<Operation> {
         ours: "static int32_t *pos, *crd; static double *v;
     sddmm_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], &pos, &crd, &v);
     *out = v",
-        unscheduled: "",
+        unscheduled: "sddmm_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], 0, 0, *out)",
         operands: |s| vec![s.extents[0] * s.extents[2], s.extents[1] * s.extents[2]],
         result: |s| s.stored,
         target: 1.15,
@@ -210,9 +210,7 @@ pub fn operations() -> Vec<Operation> {
             single: false,
             sized: false,
             ours: "ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0, 0, 0, 0, *out)",
-            unscheduled: "static int32_t *p1, *c1, *p2, *c2; static double *v;
-    ttv_raw(d[0], d[1], d[2], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
-    *out = v",
+            unscheduled: "",
             operands: |s| vec![s.extents[2]],
             result: |s| s.positions[1],
             target: 0.9,
@@ -233,7 +231,7 @@ pub fn operations() -> Vec<Operation> {
             ours: "static int32_t *p1, *c1, *p2, *c2; static double *v;
     ttm_raw(d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], &p1, &c1, &p2, &c2, &v);
     *out = v",
-            unscheduled: "",
+            unscheduled: "ttm_raw(d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0, 0, 0, 0, *out)",
             operands: |s| vec![s.extents[2] * s.extents[3]],
             result: |s| s.positions[1] * s.extents[3],
             target: 1.15,
