@@ -1,7 +1,7 @@
 //! Emitted kernels against loops written by hand: same compiler, same flags, one process,
 //! interleaved rounds, medians. `scripts/bench` runs it.
 
-use sparsec::data::{self, LevelData, Packed, Tensor};
+use sparsec::data::{self, Packed, Tensor};
 use sparsec::diagnostic::Sources;
 use sparsec::driver::{self, Request, ScheduleChoice, Source};
 use sparsec::emit::{Unit, c};
@@ -289,21 +289,8 @@ fn measure(contest: &Contest, library: &libloading::Library, path: &Path) -> (us
 }
 
 fn arrays(packed: &mut Packed) -> Vec<*mut c_void> {
-    let pointer = |a: &mut data::IndexArray| match a {
-        data::IndexArray::I32(v) => v.as_mut_ptr().cast(),
-        data::IndexArray::I64(v) => v.as_mut_ptr().cast(),
-    };
-    let mut out = Vec::new();
-    for level in &mut packed.levels {
-        match level {
-            LevelData::Dense => {}
-            LevelData::Compressed { pos, crd } => {
-                out.push(pointer(pos));
-                out.push(pointer(crd));
-            }
-            LevelData::Singleton { crd } => out.push(pointer(crd)),
-        }
-    }
+    let levels = packed.levels.iter_mut().flatten();
+    let mut out: Vec<*mut c_void> = levels.map(|array| array.as_mut_ptr()).collect();
     out.push(packed.values.as_mut_ptr());
     out
 }

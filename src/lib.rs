@@ -12,6 +12,7 @@ pub mod emit;
 pub mod files;
 pub mod format;
 pub mod graph;
+pub mod level;
 pub mod loops;
 pub mod lower;
 pub mod program;

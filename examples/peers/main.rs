@@ -10,7 +10,7 @@ mod effects;
 mod operations;
 
 use operations::{Choice, Operation, Shape, operations};
-use sparsec::data::{self, LevelData, Packed, Tensor};
+use sparsec::data::{self, Packed, Tensor};
 use sparsec::diagnostic::Sources;
 use sparsec::driver::{self, Request, Source, compile::ScheduleChoice};
 use sparsec::emit::{Unit, c};
@@ -345,14 +345,8 @@ impl Bench {
             .map(|&n| values(u64::try_from(n).unwrap() + SPARE, ty))
             .collect();
         let index: i64 = packed.as_ref().map_or(0, |p| {
-            p.levels
-                .iter()
-                .map(|level| match level {
-                    LevelData::Dense => 0,
-                    LevelData::Compressed { pos, crd } => 4 * count(pos.len() + crd.len()),
-                    LevelData::Singleton { crd } => 4 * count(crd.len()),
-                })
-                .sum()
+            let arrays = p.levels.iter().flatten();
+            arrays.map(|array| count(array.bytes())).sum()
         });
         let width = if operation.single { 4 } else { 8 };
         Bench {
@@ -443,29 +437,13 @@ fn positions(packed: &Packed, extents: &[i64]) -> Vec<i64> {
         .levels
         .iter()
         .zip(extents)
-        .map(|(level, &extent)| match level {
-            LevelData::Dense => extent,
-            LevelData::Compressed { crd, .. } | LevelData::Singleton { crd } => count(crd.len()),
-        })
+        .map(|(arrays, &extent)| arrays.last().map_or(extent, |crd| count(crd.len())))
         .collect()
 }
 
 fn arrays(packed: &mut Packed) -> Vec<*mut c_void> {
-    let pointer = |a: &mut data::IndexArray| match a {
-        data::IndexArray::I32(v) => v.as_mut_ptr().cast(),
-        data::IndexArray::I64(v) => v.as_mut_ptr().cast(),
-    };
-    let mut out = Vec::new();
-    for level in &mut packed.levels {
-        match level {
-            LevelData::Dense => {}
-            LevelData::Compressed { pos, crd } => {
-                out.push(pointer(pos));
-                out.push(pointer(crd));
-            }
-            LevelData::Singleton { crd } => out.push(pointer(crd)),
-        }
-    }
+    let levels = packed.levels.iter_mut().flatten();
+    let mut out: Vec<*mut c_void> = levels.map(|array| array.as_mut_ptr()).collect();
     out.push(packed.values.as_mut_ptr());
     out
 }

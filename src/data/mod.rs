@@ -18,8 +18,8 @@ pub mod write;
 pub use generate::{constant, random};
 pub use pack::pack;
 pub use summary::{Summary, summarize};
-pub use tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
-pub use unpack::{unpack, validate};
+pub use tensor::{Coo, Dense, Packed, Tensor};
+pub use unpack::{coordinates_at, unpack, validate};
 pub use values::Values;
 pub use write::{content, ending};
 

@@ -1,13 +1,12 @@
 //! Packing: coordinates into the levels of any format.
 
-use super::tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
+use super::tensor::{Coo, Dense, Packed, Tensor};
 use super::values::{Values, literal};
 use super::{DataError, codes};
-use crate::format::{LevelKind, TensorFormat};
+use crate::format::TensorFormat;
+use crate::level::memory::{LIMIT, index};
+use crate::level::{Elements, IndexArray, Sizes, TooLarge};
 use crate::scalar::{Literal, ScalarType};
-
-/// Memory beyond which a dense array is refused rather than tried, in bytes.
-const MEMORY_LIMIT: u64 = 1 << 36;
 
 /// Packs `tensor` with the extents `dims` (at least its own) into `format`:
 /// elements are sorted, duplicates summed, values converted to `ty`.
@@ -45,7 +44,7 @@ pub fn pack(
             dims: dims.to_vec(),
             format: format.clone(),
             fill,
-            levels: vec![LevelData::Dense; format.order()],
+            levels: vec![Vec::new(); format.order()],
             values: dense.values.convert(ty),
         });
     }
@@ -115,49 +114,26 @@ impl Packer<'_> {
         let mut levels = Vec::new();
         for (l, level) in self.format.levels.iter().enumerate() {
             let extent = self.dims[self.format.modes[l]];
-            let column = columns[l];
-            match level.kind {
-                LevelKind::Dense => {
-                    parents = parents
-                        .checked_mul(extent)
-                        .ok_or_else(|| too_large("the dense levels"))?;
-                    for (p, &e) in at.iter_mut().zip(&order) {
-                        *p = *p * extent + column[e];
-                    }
-                    levels.push(LevelData::Dense);
-                }
-                LevelKind::Compressed => {
-                    let (pos, crd, count) =
-                        self.compress(level.unique, &columns, l, &order, &mut at, parents)?;
-                    parents = count;
-                    levels.push(LevelData::Compressed { pos, crd });
-                }
-                LevelKind::Singleton => {
-                    let mut crd = vec![0u64; to_usize(parents)?];
-                    for (&p, &e) in at.iter().zip(&order) {
-                        crd[to_usize(p)?] = column[e];
-                    }
-                    levels.push(LevelData::Singleton {
-                        crd: self.index(crd)?,
-                    });
-                }
-                LevelKind::Hashed | LevelKind::Bitmap | LevelKind::Range => {
-                    return Err(DataError::new(
-                        codes::INVALID,
-                        "this level type cannot be packed yet",
-                    ));
-                }
-            }
+            let mut elements = Elements {
+                columns: &columns[l..],
+                order: &order,
+                at: &mut at,
+            };
+            let ty = level.ty();
+            let stored = ty.pack(level.unique, Sizes { extent, parents }, &mut elements)?;
+            parents = stored.positions;
+            let arrays = stored.arrays.into_iter().map(|array| self.index(array));
+            levels.push(arrays.collect::<Result<_, _>>()?);
         }
         let bytes = parents.checked_mul(self.ty.size() as u64);
-        if bytes.is_none_or(|b| b > MEMORY_LIMIT) {
-            return Err(too_large("the values"));
+        if bytes.is_none_or(|b| b > LIMIT) {
+            return Err(TooLarge("the values").into());
         }
         let converted = self.coo.values.convert(self.ty);
-        let mut values = Values::filled(self.ty, to_usize(parents)?, literal(self.fill));
+        let mut values = Values::filled(self.ty, index(parents)?, literal(self.fill));
         let mut last = None;
         for (&p, &e) in at.iter().zip(&order) {
-            let p = to_usize(p)?;
+            let p = index(p)?;
             if last == Some(p) {
                 values.add_from(p, &converted, e);
             } else {
@@ -174,50 +150,11 @@ impl Packer<'_> {
         })
     }
 
-    /// One compressed level: moves `at` to its positions.
-    fn compress(
-        &self,
-        unique: bool,
-        columns: &[&[u64]],
-        l: usize,
-        order: &[usize],
-        at: &mut [u64],
-        parents: u64,
-    ) -> Result<(IndexArray, IndexArray, u64), DataError> {
-        if parents > MEMORY_LIMIT / 8 {
-            return Err(too_large("the positions of a compressed level"));
-        }
-        let mut pos = vec![0u64; to_usize(parents)? + 1];
-        let mut crd: Vec<u64> = Vec::with_capacity(order.len());
-        let mut before: Option<(u64, usize)> = None;
-        for (p, &e) in at.iter_mut().zip(order) {
-            let repeated = before.is_some_and(|(parent, other)| {
-                parent == *p
-                    && columns[l][other] == columns[l][e]
-                    // A non-unique level keeps one entry for each whole coordinate.
-                    && (unique || columns[l..].iter().all(|c| c[other] == c[e]))
-            });
-            before = Some((*p, e));
-            if !repeated {
-                crd.push(columns[l][e]);
-                pos[to_usize(*p)? + 1] = crd.len() as u64;
-            }
-            *p = crd.len() as u64 - 1;
-        }
-        let mut last = 0;
-        for p in &mut pos {
-            last = last.max(*p);
-            *p = last;
-        }
-        let count = crd.len() as u64;
-        Ok((self.index(pos)?, self.index(crd)?, count))
-    }
-
     fn index(&self, values: Vec<u64>) -> Result<IndexArray, DataError> {
         if self.format.index_bits == 64 {
             return values
                 .into_iter()
-                .map(|v| i64::try_from(v).map_err(|_| too_large("a coordinate")))
+                .map(|v| i64::try_from(v).map_err(|_| TooLarge("a coordinate").into()))
                 .collect::<Result<_, _>>()
                 .map(IndexArray::I64);
         }
@@ -236,12 +173,10 @@ impl Packer<'_> {
     }
 }
 
-fn too_large(what: &str) -> DataError {
-    DataError::new(codes::TOO_LARGE, format!("{what} would not fit memory"))
-}
-
-fn to_usize(n: u64) -> Result<usize, DataError> {
-    usize::try_from(n).map_err(|_| too_large("the tensor"))
+impl From<TooLarge> for DataError {
+    fn from(TooLarge(what): TooLarge) -> Self {
+        DataError::new(codes::TOO_LARGE, format!("{what} would not fit memory"))
+    }
 }
 
 /// The order of the elements that sorts them by the columns, the first one most

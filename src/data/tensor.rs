@@ -2,6 +2,7 @@
 
 use super::values::Values;
 use crate::format::TensorFormat;
+use crate::level::IndexArray;
 use crate::scalar::Literal;
 
 /// A tensor as it is meant, whatever its storage will be: what readers give,
@@ -34,21 +35,7 @@ pub struct Packed {
     pub dims: Vec<u64>,
     pub format: TensorFormat,
     pub fill: Literal,
-    /// One for each level.
-    pub levels: Vec<LevelData>,
+    /// The arrays of each level, in the order of its roles.
+    pub levels: Vec<Vec<IndexArray>>,
     pub values: Values,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum LevelData {
-    Dense,
-    Compressed { pos: IndexArray, crd: IndexArray },
-    Singleton { crd: IndexArray },
-}
-
-/// Positions or coordinates in the width of the format.
-#[derive(Clone, Debug, PartialEq)]
-pub enum IndexArray {
-    I32(Vec<i32>),
-    I64(Vec<i64>),
 }

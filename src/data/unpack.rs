@@ -1,31 +1,7 @@
 //! Packed storage back into coordinates, and the check of its promises.
 
-use super::tensor::{Coo, Dense, IndexArray, LevelData, Packed, Tensor};
-use crate::format::LevelKind;
-
-impl IndexArray {
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::I32(v) => v.len(),
-            Self::I64(v) => v.len(),
-        }
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The element at `at`; `None` out of range or if it is negative.
-    #[must_use]
-    pub fn get(&self, at: usize) -> Option<u64> {
-        match self {
-            Self::I32(v) => v.get(at).and_then(|&x| u64::try_from(x).ok()),
-            Self::I64(v) => v.get(at).and_then(|&x| u64::try_from(x).ok()),
-        }
-    }
-}
+use super::tensor::{Coo, Dense, Packed, Tensor};
+use crate::level::Sizes;
 
 impl Tensor {
     #[must_use]
@@ -63,7 +39,7 @@ pub fn unpack(packed: &Packed) -> Tensor {
         values: packed.values.zeros(0),
     };
     let mut coordinate = vec![0u64; format.order()];
-    walk(packed, 0, 0, 1, &mut coordinate, &mut coo);
+    walk(packed, 0, 0, &mut coordinate, &mut coo);
     if format.is_dense() {
         return Tensor::Dense(scatter(&coo, packed));
     }
@@ -88,52 +64,37 @@ fn scatter(coo: &Coo, packed: &Packed) -> Dense {
     }
 }
 
-/// Visits the positions `begin..end` of level `l`'s parents.
-fn walk(packed: &Packed, l: usize, begin: u64, end: u64, coordinate: &mut [u64], coo: &mut Coo) {
-    if l == packed.levels.len() {
-        for p in begin..end {
-            if let Ok(p) = usize::try_from(p)
-                && p < packed.values.len()
-            {
-                for (column, c) in coo.coords.iter_mut().zip(&*coordinate) {
-                    column.push(*c);
-                }
-                coo.values.push(packed.values.get(p));
+/// Visits the position `at` of the level above `l`, and all that is stored below it.
+fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Coo) {
+    let Some(arrays) = packed.levels.get(l) else {
+        if let Ok(at) = usize::try_from(at)
+            && at < packed.values.len()
+        {
+            for (column, c) in coo.coords.iter_mut().zip(&*coordinate) {
+                column.push(*c);
             }
+            coo.values.push(packed.values.get(at));
         }
         return;
-    }
+    };
     let mode = packed.format.modes[l];
-    for parent in begin..end {
-        let at = usize::try_from(parent).unwrap_or(usize::MAX);
-        match &packed.levels[l] {
-            LevelData::Dense => {
-                let extent = packed.dims[mode];
-                for c in 0..extent {
-                    coordinate[mode] = c;
-                    let p = parent * extent + c;
-                    walk(packed, l + 1, p, p + 1, coordinate, coo);
-                }
-            }
-            LevelData::Compressed { pos, crd } => {
-                let from = pos.get(at).unwrap_or(0);
-                let to = pos.get(at.saturating_add(1)).unwrap_or(0);
-                for p in from..to {
-                    let Some(c) = usize::try_from(p).ok().and_then(|p| crd.get(p)) else {
-                        continue;
-                    };
-                    coordinate[mode] = c;
-                    walk(packed, l + 1, p, p + 1, coordinate, coo);
-                }
-            }
-            LevelData::Singleton { crd } => {
-                if let Some(c) = crd.get(at) {
-                    coordinate[mode] = c;
-                    walk(packed, l + 1, parent, parent + 1, coordinate, coo);
-                }
-            }
-        }
+    let ty = packed.format.levels[l].ty();
+    ty.each(arrays, at, packed.dims[mode], &mut |c, position| {
+        coordinate[mode] = c;
+        walk(packed, l + 1, position, coordinate, coo);
+    });
+}
+
+/// The coordinates of a stored element by its position among the values.
+#[must_use]
+pub fn coordinates_at(packed: &Packed, mut at: u64) -> Option<Vec<u64>> {
+    let mut out = vec![0; packed.dims.len()];
+    for (l, arrays) in packed.levels.iter().enumerate().rev() {
+        let mode = packed.format.modes[l];
+        let ty = packed.format.levels[l].ty();
+        (out[mode], at) = ty.find(arrays, at, packed.dims[mode])?;
     }
+    Some(out)
 }
 
 /// Checks what the format promises of the arrays.
@@ -142,77 +103,15 @@ fn walk(packed: &Packed, l: usize, begin: u64, end: u64, coordinate: &mut [u64],
 /// What does not hold, and where.
 pub fn validate(packed: &Packed) -> Result<(), String> {
     let mut parents: u64 = 1;
-    for (l, data) in packed.levels.iter().enumerate() {
+    for (l, arrays) in packed.levels.iter().enumerate() {
         let level = packed.format.levels[l];
         let extent = packed.dims[packed.format.modes[l]];
-        match data {
-            LevelData::Dense => {
-                if level.kind != LevelKind::Dense {
-                    return Err(format!("level {l} has no arrays"));
-                }
-                parents = parents.checked_mul(extent).ok_or("the extents overflow")?;
-            }
-            LevelData::Compressed { pos, crd } => {
-                if pos.len() as u64 != parents + 1 {
-                    return Err(format!(
-                        "pos of level {l} has {} elements, not {}",
-                        pos.len(),
-                        parents + 1
-                    ));
-                }
-                if pos.get(0) != Some(0) {
-                    return Err(format!("pos of level {l} does not begin with 0"));
-                }
-                for k in 1..pos.len() {
-                    let (from, to) = (pos.get(k - 1), pos.get(k));
-                    let (Some(from), Some(to)) = (from, to) else {
-                        return Err(format!("pos of level {l} is negative at {k}"));
-                    };
-                    if from > to {
-                        return Err(format!("pos of level {l} descends at {k}"));
-                    }
-                    for p in from + 1..to {
-                        let at = |p: u64| usize::try_from(p).ok().and_then(|p| crd.get(p));
-                        let (a, b) = (at(p - 1), at(p));
-                        if a > b || (a == b && level.unique) {
-                            return Err(format!("crd of level {l} is not ascending at {p}"));
-                        }
-                    }
-                }
-                let stored = pos.get(pos.len() - 1).unwrap_or(0);
-                if stored != crd.len() as u64 {
-                    return Err(format!(
-                        "crd of level {l} has {} elements, pos says {stored}",
-                        crd.len()
-                    ));
-                }
-                in_range(crd, extent, l)?;
-                parents = stored;
-            }
-            LevelData::Singleton { crd } => {
-                if crd.len() as u64 != parents {
-                    return Err(format!(
-                        "crd of level {l} has {} elements, not {parents}",
-                        crd.len()
-                    ));
-                }
-                in_range(crd, extent, l)?;
-            }
-        }
+        let name = format!("level {l}");
+        let ty = level.ty();
+        parents = ty.check(level.unique, arrays, Sizes { extent, parents }, &name)?;
     }
     if packed.values.len() as u64 != parents {
         return Err(format!("{} values, not {parents}", packed.values.len()));
-    }
-    Ok(())
-}
-
-fn in_range(crd: &IndexArray, extent: u64, l: usize) -> Result<(), String> {
-    for p in 0..crd.len() {
-        if crd.get(p).is_none_or(|c| c >= extent) {
-            return Err(format!(
-                "a coordinate of level {l} is outside 0..{extent} at {p}"
-            ));
-        }
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Tensors as kernels see them: the mirror of `sparsec_tensor` in `sparsec.h`.
 
-use crate::data::{IndexArray, LevelData, Packed, Values};
-use crate::format::{LevelKind, TensorFormat};
+use crate::data::{Packed, Values};
+use crate::format::TensorFormat;
+use crate::level::{ArrayRole, IndexArray};
 use crate::scalar::{Literal, ScalarType};
 use std::ffi::c_void;
 
@@ -66,24 +67,6 @@ fn length(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn index_pointer(array: &mut IndexArray) -> *mut c_void {
-    match array {
-        IndexArray::I32(v) => v.as_mut_ptr().cast(),
-        IndexArray::I64(v) => v.as_mut_ptr().cast(),
-    }
-}
-
-fn kind_code(kind: LevelKind) -> i32 {
-    match kind {
-        LevelKind::Dense => 0,
-        LevelKind::Compressed => 1,
-        LevelKind::Singleton => 2,
-        LevelKind::Hashed => 3,
-        LevelKind::Bitmap => 4,
-        LevelKind::Range => 5,
-    }
-}
-
 impl Argument {
     #[must_use]
     pub fn new(packed: Packed) -> Self {
@@ -113,7 +96,7 @@ impl Argument {
             .map(|(l, data)| {
                 let level = self.packed.format.levels[l];
                 let mut view = CLevel {
-                    kind: kind_code(level.kind),
+                    kind: level.ty().code(),
                     flags: u32::from(!level.unique) | u32::from(!level.ordered) << 1,
                     mode: length(self.packed.format.modes[l]),
                     pos: std::ptr::null_mut(),
@@ -123,20 +106,17 @@ impl Argument {
                     crd_len: 0,
                     crd_cap: 0,
                 };
-                let crd_of = |crd: &mut IndexArray, view: &mut CLevel| {
-                    view.crd_len = length(crd.len());
-                    view.crd_cap = view.crd_len;
-                    view.crd = index_pointer(crd);
-                };
-                match data {
-                    LevelData::Dense => {}
-                    LevelData::Compressed { pos, crd } => {
-                        view.pos_len = length(pos.len());
-                        view.pos_cap = view.pos_len;
-                        view.pos = index_pointer(pos);
-                        crd_of(crd, &mut view);
+                for (&role, array) in level.ty().roles().iter().zip(data) {
+                    let len = length(array.len());
+                    let place = array.as_mut_ptr();
+                    match role {
+                        ArrayRole::Positions => {
+                            (view.pos, view.pos_len, view.pos_cap) = (place, len, len);
+                        }
+                        ArrayRole::Coordinates => {
+                            (view.crd, view.crd_len, view.crd_cap) = (place, len, len);
+                        }
                     }
-                    LevelData::Singleton { crd } => crd_of(crd, &mut view),
                 }
                 view
             })
@@ -205,19 +185,12 @@ pub unsafe fn copy_out(
                     IndexArray::I32((0..len).map(|k| *at.cast::<i32>().add(k)).collect())
                 }
             };
-            levels.push(match format.levels[l].kind {
-                LevelKind::Dense => LevelData::Dense,
-                LevelKind::Compressed => LevelData::Compressed {
-                    pos: array(level.pos, level.pos_len),
-                    crd: array(level.crd, level.crd_len),
-                },
-                LevelKind::Singleton => LevelData::Singleton {
-                    crd: array(level.crd, level.crd_len),
-                },
-                LevelKind::Hashed | LevelKind::Bitmap | LevelKind::Range => {
-                    return Err("this level type cannot be read back".to_string());
-                }
+            let roles = format.levels[l].ty().roles().iter();
+            let arrays = roles.map(|role| match role {
+                ArrayRole::Positions => array(level.pos, level.pos_len),
+                ArrayRole::Coordinates => array(level.crd, level.crd_len),
             });
+            levels.push(arrays.collect());
         }
         let count = usize::try_from(view.vals_len).unwrap_or(0);
         let values = if view.vals.is_null() {

@@ -6,7 +6,7 @@
 //! Bytes are those of every input and result array, once.
 
 use super::bind::Bound;
-use crate::data::{IndexArray, LevelData, Packed};
+use crate::data::Packed;
 use crate::graph::visit;
 use crate::program::ir::{Access, Bound as RangeBound, Expr, ExprKind, Function, TensorId, VarId};
 use std::collections::BTreeMap;
@@ -80,18 +80,6 @@ fn arithmetic(e: &Expr) -> u32 {
 /// Bytes of a packed tensor's arrays.
 #[must_use]
 pub fn bytes(packed: &Packed) -> usize {
-    let index = |a: &IndexArray| match a {
-        IndexArray::I32(v) => 4 * v.len(),
-        IndexArray::I64(v) => 8 * v.len(),
-    };
-    let levels: usize = packed
-        .levels
-        .iter()
-        .map(|level| match level {
-            LevelData::Dense => 0,
-            LevelData::Compressed { pos, crd } => index(pos) + index(crd),
-            LevelData::Singleton { crd } => index(crd),
-        })
-        .sum();
+    let levels: usize = packed.levels.iter().flatten().map(|a| a.bytes()).sum();
     levels + packed.values.len() * packed.values.ty().size()
 }

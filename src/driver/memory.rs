@@ -3,7 +3,6 @@
 
 use crate::data::DataError;
 use crate::diagnostic::codes::data as codes;
-use crate::format::LevelKind;
 use crate::program::ir::Tensor;
 
 /// Assumed where the system does not say how much is free: 64 GiB.
@@ -96,17 +95,10 @@ fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
     let mut positions = 1.0;
     let mut bytes = 0.0;
     for (level, &mode) in tensor.format.levels.iter().zip(&tensor.format.modes) {
-        match level.kind {
-            LevelKind::Dense => positions *= dims.get(mode).map_or(1.0, |&d| d as f64),
-            LevelKind::Compressed => {
-                bytes += (positions + 1.0 + stored) * index;
-                positions = stored;
-            }
-            LevelKind::Singleton | LevelKind::Hashed | LevelKind::Bitmap | LevelKind::Range => {
-                bytes += stored * index;
-                positions = stored;
-            }
-        }
+        let extent = dims.get(mode).map_or(1.0, |&d| d as f64);
+        let (elements, own) = level.ty().estimate(positions, extent, stored);
+        bytes += elements * index;
+        positions = own;
     }
     bytes + positions * tensor.ty.size() as f64
 }

@@ -4,7 +4,7 @@
 use super::bind::Bound;
 use super::build::{Backend, Library, Trust, unit};
 use super::{Failure, run};
-use crate::data::{LevelData, Packed};
+use crate::data::coordinates_at;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources, Span};
 use crate::emit::watch::{self, Legend, Watching};
@@ -218,36 +218,12 @@ fn tensor_element(
         Arg::Tensor(_) | Arg::Scalar { .. } => None,
     })?;
     let packed = outcome.results.get(&function.tensor_named(&tensor.name)?)?;
-    let coordinates = coordinates(packed, usize::try_from(at).ok()?)?;
+    let coordinates = coordinates_at(packed, u64::try_from(at).ok()?)?;
     if coordinates.is_empty() {
         return Some(tensor.name.clone());
     }
     let coordinates: Vec<String> = coordinates.iter().map(ToString::to_string).collect();
     Some(format!("{}({})", tensor.name, coordinates.join(",")))
-}
-
-/// The coordinates of a stored element.
-fn coordinates(packed: &Packed, mut at: usize) -> Option<Vec<u64>> {
-    let mut out = vec![0; packed.dims.len()];
-    for (level, data) in packed.levels.iter().enumerate().rev() {
-        let mode = packed.format.modes[level];
-        out[mode] = match data {
-            LevelData::Dense => {
-                let extent = usize::try_from(packed.dims[mode]).ok()?;
-                let inside = at.checked_rem(extent)?;
-                at /= extent;
-                u64::try_from(inside).ok()?
-            }
-            LevelData::Compressed { pos, crd } => {
-                let coordinate = crd.get(at)?;
-                let after = |p: &usize| pos.get(p + 1).is_some_and(|end| end > at as u64);
-                at = (0..pos.len()).find(after)?;
-                coordinate
-            }
-            LevelData::Singleton { crd } => crd.get(at)?,
-        };
-    }
-    Some(out)
 }
 
 impl Findings {

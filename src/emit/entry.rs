@@ -8,6 +8,7 @@ use super::kernel::{Part, Printer, wrap_call};
 use super::memory;
 use super::names::{Scopes, function};
 use super::types::c_type;
+use crate::level::ArrayRole;
 use crate::loops::interface::{Arg, Direction, TensorArg};
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
@@ -394,8 +395,8 @@ impl<'k> Entry<'k> {
             };
             let given_back = returned(kernel, tensor);
             for (l, level) in tensor.levels.iter().enumerate() {
-                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
-                    let Some(id) = id else { continue };
+                for &(role, id) in &level.arrays {
+                    let what = role.word();
                     let ty = c_type(kernel.array(id).elem);
                     if given_back {
                         let name = self.local(&format!("{own}{}_{what}", l + 1));
@@ -434,10 +435,8 @@ impl<'k> Entry<'k> {
         for tensor in tensors(self.kernel) {
             let own = self.own(&tensor.name);
             for (l, level) in tensor.levels.iter().enumerate() {
-                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
-                    if id == Some(array) {
-                        return Some(format!("{own}->levels[{l}].{what}_cap"));
-                    }
+                if let Some((role, _)) = level.arrays.iter().find(|(_, id)| *id == array) {
+                    return Some(format!("{own}->levels[{l}].{}_cap", role.word()));
                 }
             }
             if tensor.values == array {
@@ -452,14 +451,14 @@ impl<'k> Entry<'k> {
         let positions = self.local(&format!("{own}_positions"));
         self.line(&format!("int64_t {positions} = 1;"));
         for (l, level) in tensor.levels.iter().enumerate() {
-            if level.crd.is_some() {
-                let mut name = |what: &str, id: Option<ArrayId>| match id {
-                    Some(_) => self.local(&format!("{own}{}_{what}", l + 1)),
+            if !level.arrays.is_empty() {
+                let names = ArrayRole::ALL.map(|role| match level.array(role) {
+                    Some(_) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
                     None => "NULL".to_string(),
-                };
-                let (pos, crd) = (name("pos", level.pos), name("crd", level.crd));
+                });
+                let names = names.join(", ");
                 self.line(&format!(
-                    "sparsec_set_level({own}, {l}, {pos}, {crd}, {positions});"
+                    "sparsec_set_level({own}, {l}, {names}, {positions});"
                 ));
             }
             self.line(&format!(

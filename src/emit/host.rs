@@ -6,7 +6,7 @@ use super::names::function;
 use super::types::c_type;
 use crate::loops::build as b;
 use crate::loops::device::ir::Retry;
-use crate::loops::interface::Arg;
+use crate::loops::interface::{Arg, LevelArrays};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage};
 use crate::loops::visit;
 use crate::target::Target;
@@ -125,7 +125,7 @@ impl<'k> Host<'k> {
                     params.push(format!("{} {name}", c_type(ty.compute())));
                 }
                 Arg::Tensor(tensor) => {
-                    let levels = tensor.levels.iter().flat_map(|l| [l.pos, l.crd]).flatten();
+                    let levels = tensor.levels.iter().flat_map(LevelArrays::ids);
                     for id in levels.chain([tensor.values]) {
                         if with_arrays {
                             let text = self.array_param(id, grown.contains(&id));
@@ -211,13 +211,7 @@ impl<'k> Host<'k> {
         let mut unused = self.param_names();
         for arg in &self.kernel.interface.args {
             if let Arg::Tensor(t) = arg {
-                for id in t
-                    .levels
-                    .iter()
-                    .flat_map(|l| [l.pos, l.crd])
-                    .flatten()
-                    .chain([t.values])
-                {
+                for id in t.levels.iter().flat_map(LevelArrays::ids).chain([t.values]) {
                     if !self.grown().contains(&id) {
                         unused.push(self.printer.array(id).to_string());
                     }

@@ -4,7 +4,7 @@ use super::memory;
 use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
-use crate::loops::interface::{Arg, Direction};
+use crate::loops::interface::{Arg, Direction, LevelArrays};
 use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
 use crate::loops::operands::{ArrayUse, Operand};
@@ -221,7 +221,7 @@ impl<'k> Printer<'k> {
                     });
                 }
                 Arg::Tensor(tensor) => {
-                    let levels = tensor.levels.iter().flat_map(|l| [l.pos, l.crd]).flatten();
+                    let levels = tensor.levels.iter().flat_map(LevelArrays::ids);
                     for id in levels.chain([tensor.values]) {
                         let input = tensor.direction == Direction::In;
                         if part == Part::Checks && !input {

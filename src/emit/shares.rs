@@ -5,6 +5,7 @@
 
 use super::kernel::{Dialect, Printer};
 use super::types::helper_suffix;
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{
@@ -75,7 +76,10 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr
     let pos = body.iter().find_map(|inner| walked(inner, *var))?;
     let is_level = kernel.interface.args.iter().any(|arg| match arg {
         Arg::Tensor(t) => {
-            t.direction == Direction::In && t.levels.iter().any(|level| level.pos == Some(pos))
+            t.direction == Direction::In
+                && t.levels
+                    .iter()
+                    .any(|level| level.array(ArrayRole::Positions) == Some(pos))
         }
         Arg::Scalar { .. } => false,
     });

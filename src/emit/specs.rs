@@ -3,7 +3,7 @@
 use super::clashes::tables;
 use super::names::function;
 use super::types::type_code;
-use crate::format::{Level, LevelKind};
+use crate::format::Level;
 use crate::loops::interface::Arg;
 use crate::loops::ir::{Kernel, Literal};
 use crate::target::Target;
@@ -24,7 +24,14 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
             let list: Vec<String> = tensor
                 .levels
                 .iter()
-                .map(|l| format!("{{{}, {}, {}}}", kind(l.level), flags(l.level), l.mode))
+                .map(|l| {
+                    format!(
+                        "{{{}, {}, {}}}",
+                        l.level.ty().c_name(),
+                        flags(l.level),
+                        l.mode
+                    )
+                })
                 .collect();
             let _ = writeln!(
                 out,
@@ -44,17 +51,6 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
         );
     }
     out
-}
-
-fn kind(level: Level) -> &'static str {
-    match level.kind {
-        LevelKind::Dense => "SPARSEC_DENSE",
-        LevelKind::Compressed => "SPARSEC_COMPRESSED",
-        LevelKind::Singleton => "SPARSEC_SINGLETON",
-        LevelKind::Hashed => "SPARSEC_HASHED",
-        LevelKind::Bitmap => "SPARSEC_BITMAP",
-        LevelKind::Range => "SPARSEC_RANGE",
-    }
 }
 
 fn flags(level: Level) -> &'static str {

@@ -3,6 +3,7 @@
 
 use super::entry::{Entry, returned, tensors};
 use super::types::c_type;
+use crate::level::ArrayRole;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
@@ -64,14 +65,13 @@ impl Entry<'_> {
             };
             let mut arrays = Vec::new();
             for (l, level) in tensor.levels.iter().enumerate() {
-                for (what, id) in [("pos", level.pos), ("crd", level.crd)] {
-                    if let Some(id) = id {
-                        arrays.push((
-                            id,
-                            self.local(&format!("{own}{}_{what}", l + 1)),
-                            format!("sparsec_upload_{what}(&{memory}, {own}, {l})"),
-                        ));
-                    }
+                for &(role, id) in &level.arrays {
+                    let what = role.word();
+                    arrays.push((
+                        id,
+                        self.local(&format!("{own}{}_{what}", l + 1)),
+                        format!("sparsec_upload_{what}(&{memory}, {own}, {l})"),
+                    ));
                 }
             }
             let upload = if tensor.direction == Direction::Out {
@@ -135,13 +135,13 @@ impl Entry<'_> {
                 continue;
             }
             for (l, level) in tensor.levels.iter().enumerate() {
-                let mut array = |what: &str, id: Option<crate::loops::ir::ArrayId>| match id {
-                    Some(_) => self.local(&format!("{own}{}_{what}", l + 1)),
-                    None => "NULL".to_string(),
-                };
-                if level.pos.is_some() || level.crd.is_some() {
-                    let (pos, crd) = (array("pos", level.pos), array("crd", level.crd));
-                    self.try_call(&format!("sparsec_download_level({own}, {l}, {pos}, {crd})"));
+                if !level.arrays.is_empty() {
+                    let names = ArrayRole::ALL.map(|role| match level.array(role) {
+                        Some(_) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
+                        None => "NULL".to_string(),
+                    });
+                    let names = names.join(", ");
+                    self.try_call(&format!("sparsec_download_level({own}, {l}, {names})"));
                 }
             }
             self.try_call(&format!("sparsec_download_result({own}, {values})"));

@@ -1,67 +1,10 @@
-//! Storage formats: level types, each behind a table of capabilities (after Chou
-//! et al. 2018), and the built-in names. Knows nothing of expressions or targets.
+//! Storage formats: levels in an order (their types are in [`crate::level`]), and the built-in
+//! names. Knows nothing of expressions or targets.
 
 pub mod builtin;
 
+pub use crate::level::Level;
 use serde::Serialize;
-
-/// How one level stores its coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LevelKind {
-    /// Every coordinate of the dimension: position = parent * extent + coordinate.
-    Dense,
-    /// `pos[parent] .. pos[parent + 1]` into `crd`.
-    Compressed,
-    /// One coordinate per parent position: `crd[parent]`.
-    Singleton,
-    Hashed,
-    Bitmap,
-    Range,
-}
-
-/// A level type with its properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Level {
-    pub kind: LevelKind,
-    /// No coordinate stands twice under one parent.
-    pub unique: bool,
-    /// Coordinates ascend under one parent.
-    pub ordered: bool,
-}
-
-impl Level {
-    pub const DENSE: Level = Level {
-        kind: LevelKind::Dense,
-        unique: true,
-        ordered: true,
-    };
-    pub const COMPRESSED: Level = Level {
-        kind: LevelKind::Compressed,
-        unique: true,
-        ordered: true,
-    };
-    pub const SINGLETON: Level = Level {
-        kind: LevelKind::Singleton,
-        unique: true,
-        ordered: true,
-    };
-
-    /// The same level with repeated coordinates allowed.
-    #[must_use]
-    pub fn nonunique(self) -> Self {
-        Level {
-            unique: false,
-            ..self
-        }
-    }
-
-    /// Stores every coordinate of its dimension, so nothing is absent in it.
-    #[must_use]
-    pub fn is_full(self) -> bool {
-        self.kind == LevelKind::Dense
-    }
-}
 
 /// How a tensor is stored: levels outermost first; level `l` stores mode `modes[l]`.
 ///
@@ -109,27 +52,6 @@ impl TensorFormat {
     }
 }
 
-/// Which arrays a level keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LevelArrays {
-    pub pos: bool,
-    pub crd: bool,
-}
-
-impl Level {
-    /// The arrays of this level in memory.
-    #[must_use]
-    pub fn arrays(self) -> LevelArrays {
-        let (pos, crd) = match self.kind {
-            LevelKind::Dense | LevelKind::Range => (false, false),
-            LevelKind::Compressed => (true, true),
-            LevelKind::Singleton | LevelKind::Hashed => (false, true),
-            LevelKind::Bitmap => (false, false),
-        };
-        LevelArrays { pos, crd }
-    }
-}
-
 /// A format in the language's own words: `{dense, compressed} order (1,0)`.
 #[must_use]
 pub fn describe(format: &TensorFormat) -> String {
@@ -137,14 +59,7 @@ pub fn describe(format: &TensorFormat) -> String {
         .levels
         .iter()
         .map(|level| {
-            let kind = match level.kind {
-                LevelKind::Dense => "dense",
-                LevelKind::Compressed => "compressed",
-                LevelKind::Singleton => "singleton",
-                LevelKind::Hashed => "hashed",
-                LevelKind::Bitmap => "bitmap",
-                LevelKind::Range => "range",
-            };
+            let kind = level.ty().word();
             if level.unique {
                 kind.to_string()
             } else {

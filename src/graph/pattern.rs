@@ -12,7 +12,6 @@ use super::terms::{reduces, replace};
 use super::{Graph, Nest};
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::LevelKind;
 use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
 use crate::scalar::Literal;
 
@@ -68,7 +67,7 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     // A run of equal coordinates belongs to the level below.
     let plain = levels[..=last]
         .windows(2)
-        .all(|pair| pair[0].unique || pair[1].kind == LevelKind::Singleton)
+        .all(|pair| pair[0].unique || pair[1].is_branchless())
         && levels[last].unique;
     let outer: Vec<VarId> = result.format.modes[..=last]
         .iter()

@@ -355,6 +355,16 @@ pub fn ceil_div(e: Expr, n: i64) -> Expr {
     binary(BinaryOp::FloorDiv, add(e, int(n - 1)), int(n))
 }
 
+/// The least c with c * n >= e; n is at least 1.
+#[must_use]
+pub fn ceil_div_by(e: Expr, n: &Expr) -> Expr {
+    if let Some(n) = as_int(n) {
+        return ceil_div(e, n);
+    }
+    let up = sub(add(e, n.clone()), int(1));
+    binary(BinaryOp::FloorDiv, up, n.clone())
+}
+
 /// A number that says where a statement runs.
 #[must_use]
 pub fn place(place: Place) -> Expr {

@@ -15,6 +15,7 @@ use super::ir::{
 };
 use super::trips::Bounds;
 use super::visit;
+use crate::level::ArrayRole;
 use std::collections::BTreeSet;
 
 /// Makes one loop of a serial loop over positions and the loop around it, if the outer one's
@@ -40,7 +41,8 @@ fn positions(interface: &Interface) -> BTreeSet<ArrayId> {
         if let Arg::Tensor(tensor) = arg
             && tensor.direction == Direction::In
         {
-            found.extend(tensor.levels.iter().filter_map(|level| level.pos));
+            let levels = tensor.levels.iter();
+            found.extend(levels.filter_map(|level| level.array(ArrayRole::Positions)));
         }
     }
     found

@@ -3,11 +3,12 @@
 
 use super::ir::{ArrayId, Expr, Literal, ScalarType, VarId};
 use crate::format::{Level, TensorFormat};
+use crate::level::ArrayRole;
 
 /// The arguments of a kernel.
 ///
 /// The raw function takes: the sizes in order, then for each argument in order
-/// its scalar, or its arrays (for each level in order `pos`, `crd`; then the values).
+/// its scalar, or its arrays (for each level in order its own, `pos` and `crd`; then the values).
 /// The checked function takes each argument in order: a scalar by value or a
 /// tensor by pointer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,11 +100,23 @@ pub struct TensorArg {
     pub like: Option<(String, usize)>,
 }
 
-/// The arrays of one level: both, one (singleton) or none (dense).
+/// The arrays of one level, in the order of its type's roles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelArrays {
     pub level: Level,
     pub mode: usize,
-    pub pos: Option<ArrayId>,
-    pub crd: Option<ArrayId>,
+    pub arrays: Vec<(ArrayRole, ArrayId)>,
+}
+
+impl LevelArrays {
+    /// The array of a role, if the level keeps one.
+    #[must_use]
+    pub fn array(&self, role: ArrayRole) -> Option<ArrayId> {
+        let mut arrays = self.arrays.iter();
+        arrays.find(|(own, _)| *own == role).map(|(_, id)| *id)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = ArrayId> {
+        self.arrays.iter().map(|(_, id)| *id)
+    }
 }

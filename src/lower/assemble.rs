@@ -9,7 +9,7 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
-use crate::format::LevelKind;
+use crate::level::{ArrayRole, Growth};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
 use crate::loops::trips::Bounds;
@@ -83,7 +83,7 @@ impl Lowerer<'_> {
         let mut groups: Vec<Group> = Vec::new();
         let mut level = 0;
         while level < format.order() {
-            if format.levels[level].is_full() {
+            if format.levels[level].ty().growth() == Growth::Placed {
                 level += 1;
                 continue;
             }
@@ -92,12 +92,12 @@ impl Lowerer<'_> {
                 && format
                     .levels
                     .get(last + 1)
-                    .is_some_and(|next| next.kind == LevelKind::Singleton)
+                    .is_some_and(|next| next.ty().growth() == Growth::Joined)
             {
                 last += 1;
             }
             let nested = !format.levels[last].unique && last + 1 < format.order();
-            let pos = self.storage[&id].levels[level].0;
+            let pos = self.level(id, level).array(ArrayRole::Positions);
             let (Some(pos), false) = (pos, nested) else {
                 return Err(self
                     .error(
@@ -153,9 +153,11 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn coordinate_arrays(&self, assembly: &Assembly, group: &Group) -> Vec<ArrayId> {
-        let levels = &self.storage[&assembly.tensor].levels;
         (group.first..=group.last)
-            .filter_map(|level| levels[level].1)
+            .filter_map(|level| {
+                self.level(assembly.tensor, level)
+                    .array(ArrayRole::Coordinates)
+            })
             .collect()
     }
 

@@ -6,6 +6,7 @@ use super::recover::{Root, Step, Top, Window};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Stmt, Tag};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::{self, Bounds};
@@ -278,7 +279,7 @@ impl Lowerer<'_> {
         let mut segment = self.segment(id, scope)?;
         let tensor = self.table.get(id).access.tensor;
         let level = scope.cursors[id.0].level;
-        let Some(crd) = self.storage[&tensor].levels[level].1 else {
+        let Some(crd) = self.level(tensor, level).array(ArrayRole::Coordinates) else {
             return Err(self.error(
                 codes::NONUNIQUE_CHILD,
                 "a level without coordinates cannot be walked".to_string(),

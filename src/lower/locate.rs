@@ -7,8 +7,8 @@
 
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
-use crate::format::LevelKind;
 use crate::graph::Stmt;
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
@@ -56,10 +56,10 @@ impl Lowerer<'_> {
             let entry = self.table.get(id).clone();
             let format = self.tensor(entry.access.tensor).format.clone();
             let key = self.value(&entry.access.subscripts[format.modes[level]], &scope)?;
-            if format.levels[level].is_full() {
-                let extent = self.extent(entry.access.tensor, level);
-                let cursor = &mut scope.cursors[id.0];
-                cursor.advance(b::locate(cursor.pos.clone(), extent, key));
+            let stored = self.level(entry.access.tensor, level);
+            let cursor = &mut scope.cursors[id.0];
+            if let Some(pos) = stored.locate(cursor.pos.clone(), key.clone()) {
+                cursor.advance(pos);
                 continue;
             }
             let (stmts, found) = self.search(id, key, &mut scope)?;
@@ -96,13 +96,13 @@ impl Lowerer<'_> {
                 let access = self.table.get(id).access.clone();
                 let format = self.tensor(access.tensor).format.clone();
                 let level = scope.cursors[at].level;
-                if !format.levels[level].is_full() {
-                    break;
-                }
                 let key = self.value(&access.subscripts[format.modes[level]], scope)?;
-                let extent = self.extent(access.tensor, level);
                 let cursor = &mut scope.cursors[at];
-                cursor.advance(b::locate(cursor.pos.clone(), extent, key));
+                let stored = self.level(access.tensor, level);
+                let Some(pos) = stored.locate(cursor.pos.clone(), key) else {
+                    break;
+                };
+                cursor.advance(pos);
             }
         }
         Ok(())
@@ -158,43 +158,9 @@ impl Lowerer<'_> {
         let entry = self.table.get(id);
         let cursor = self.cursor(scope, id);
         let tensor = entry.access.tensor;
-        let format = &self.tensor(tensor).format;
-        let guard = |e: Expr, absent: Expr| match &cursor.present {
-            Some(present) => b::select(present.clone(), e, absent),
-            None => e,
-        };
-        let level = format.levels[cursor.level];
-        let (pos, _) = self.storage[&tensor].levels[cursor.level];
-        match (level.kind, pos) {
-            (LevelKind::Singleton, _) => {
-                let end = cursor
-                    .end
-                    .clone()
-                    .unwrap_or_else(|| b::add(cursor.pos.clone(), b::int(1)));
-                Ok(Segment {
-                    begin: cursor.pos.clone(),
-                    end: guard(end, cursor.pos.clone()),
-                    most: None,
-                    run: cursor.end.is_some(),
-                })
-            }
-            (LevelKind::Compressed, Some(pos)) if cursor.end.is_none() => {
-                let at = cursor.pos.clone();
-                Ok(Segment {
-                    begin: guard(self.load_index(pos, at.clone()), b::int(0)),
-                    end: guard(self.load_index(pos, b::add(at, b::int(1))), b::int(0)),
-                    most: None,
-                    run: false,
-                })
-            }
-            (
-                LevelKind::Compressed
-                | LevelKind::Dense
-                | LevelKind::Hashed
-                | LevelKind::Bitmap
-                | LevelKind::Range,
-                _,
-            ) => Err(self
+        let level = self.tensor(tensor).format.levels[cursor.level];
+        if cursor.end.is_some() && !level.is_branchless() {
+            return Err(self
                 .error(
                     crate::diagnostic::codes::lower::NONUNIQUE_CHILD,
                     format!(
@@ -203,8 +169,32 @@ impl Lowerer<'_> {
                     ),
                     "read here",
                 )
-                .with_help("let `singleton` levels follow, as in `coo`")),
+                .with_help("let `singleton` levels follow, as in `coo`"));
         }
+        let next = || b::add(cursor.pos.clone(), b::int(1));
+        let end = cursor.end.clone().unwrap_or_else(next);
+        let stored = self.level(tensor, cursor.level);
+        let positions = stored.below(cursor.pos.clone()..end);
+        // Where the parent is absent there is none, and nothing may be read by its number.
+        let (begin, end) = match &cursor.present {
+            None => (positions.start, positions.end),
+            Some(present) => {
+                let guard = |e: Expr, none: Expr| b::select(present.clone(), e, none);
+                if level.is_branchless() {
+                    let none = positions.start.clone();
+                    (positions.start, guard(positions.end, none))
+                } else {
+                    let none = || b::int(0);
+                    (guard(positions.start, none()), guard(positions.end, none()))
+                }
+            }
+        };
+        Ok(Segment {
+            begin,
+            end,
+            most: None,
+            run: cursor.end.is_some(),
+        })
     }
 
     /// Finds `key` in the next level by binary search; the cursor moves there.
@@ -222,7 +212,7 @@ impl Lowerer<'_> {
         let base = format!("p{name}{}", level + 1);
         let found_name = format!("has_{name}");
         let unique = self.tensor(tensor).format.levels[level].unique;
-        let Some(crd) = self.storage[&tensor].levels[level].1 else {
+        let Some(crd) = self.level(tensor, level).array(ArrayRole::Coordinates) else {
             return Ok((Vec::new(), b::boolean(false)));
         };
         let mut out = Vec::new();

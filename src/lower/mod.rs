@@ -39,6 +39,7 @@ pub mod workspace;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::concretize::concretize;
 use crate::graph::{Graph, Nest};
+use crate::level::{ArrayRole, InKernel};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
 use crate::loops::trips::Bounds;
@@ -117,8 +118,8 @@ fn groups(graph: &Graph) -> Vec<Vec<&Nest>> {
 /// The arrays of a tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrays {
-    /// `pos` and `crd` of each level, where it has them.
-    levels: Vec<(Option<ArrayId>, Option<ArrayId>)>,
+    /// Those of each level, in the order of its type's roles.
+    levels: Vec<Vec<(ArrayRole, ArrayId)>>,
     values: ArrayId,
 }
 
@@ -290,15 +291,12 @@ impl<'g> Lowerer<'g> {
         };
         let mut levels = Vec::new();
         for (at, level) in tensor.format.levels.iter().enumerate() {
-            let name = |what: &str| format!("{}{}_{what}", tensor.name, at + 1);
-            let capabilities = level.arrays();
-            let pos = capabilities
-                .pos
-                .then(|| self.array(&name("pos"), index, storage));
-            let crd = capabilities
-                .crd
-                .then(|| self.array(&name("crd"), index, storage));
-            levels.push((pos, crd));
+            let mut own = Vec::new();
+            for &role in level.ty().roles() {
+                let name = format!("{}{}_{}", tensor.name, at + 1, role.word());
+                own.push((role, self.array(&name, index, storage)));
+            }
+            levels.push(own);
         }
         let values = self.array(&format!("{}_vals", tensor.name), tensor.ty, storage);
         Arrays { levels, values }
@@ -389,6 +387,15 @@ impl<'g> Lowerer<'g> {
         let tensor = self.tensor(tensor);
         let mode = tensor.format.modes[level];
         self.size_expr(&tensor.dims[mode])
+    }
+
+    /// A level of a tensor: what its type says, with the arrays that it has here.
+    fn level(&self, tensor: TensorId, level: usize) -> InKernel {
+        let own = self.storage.get(&tensor).and_then(|s| s.levels.get(level));
+        let arrays = own.into_iter().flatten();
+        let arrays = arrays.map(|&(role, id)| (role, id, self.arrays[id.0 as usize].elem));
+        let ty = self.tensor(tensor).format.levels[level].ty();
+        InKernel::new(ty, arrays.collect(), self.extent(tensor, level))
     }
 
     /// The number of elements of a dense tensor.

@@ -4,9 +4,9 @@
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::format::LevelKind;
 use crate::graph::pattern::Source;
 use crate::graph::{Nest, Stmt};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
@@ -44,34 +44,25 @@ impl Lowerer<'_> {
         let format = self.tensor(tensor).format.clone();
         let once = self.is_once(tensor);
         let mut count = b::int(1);
-        for (level, kind) in format.levels.iter().map(|l| l.kind).enumerate() {
+        for level in 0..format.order() {
             if level >= *levels {
                 count = b::mul(count, self.extent(tensor, level));
                 continue;
             }
-            let (own_pos, own_crd) = self.storage[&tensor].levels[level];
-            let (pos, crd) = self.storage[&followed].levels[level];
-            if let (Some(own), Some(pos), false) = (own_pos, pos, once) {
-                self.copy_index(own, pos, &b::add(count.clone(), b::int(1)), out);
+            let (own, other) = (self.level(tensor, level), self.level(followed, level));
+            let copied = |role| own.array(role).zip(other.array(role)).filter(|_| !once);
+            if let Some((to, from)) = copied(ArrayRole::Positions) {
+                self.copy_index(to, from, &b::add(count.clone(), b::int(1)), out);
             }
-            count = match (kind, pos) {
-                (LevelKind::Dense, _) => b::mul(count, self.extent(tensor, level)),
-                (LevelKind::Compressed, Some(pos)) => {
-                    let name = format!("{}_stored", self.tensor(tensor).name);
-                    let end = self.load_index(pos, count);
-                    self.named(&name, end, out)
-                }
-                (
-                    LevelKind::Compressed
-                    | LevelKind::Singleton
-                    | LevelKind::Hashed
-                    | LevelKind::Bitmap
-                    | LevelKind::Range,
-                    _,
-                ) => count,
+            let all = other.size(count);
+            count = if other.array(ArrayRole::Positions).is_some() {
+                let name = format!("{}_stored", self.tensor(tensor).name);
+                self.named(&name, all, out)
+            } else {
+                all
             };
-            if let (Some(own), Some(crd), false) = (own_crd, crd, once) {
-                self.copy_index(own, crd, &count, out);
+            if let Some((to, from)) = copied(ArrayRole::Coordinates) {
+                self.copy_index(to, from, &count, out);
             }
         }
         let values = self.storage[&tensor].values;

@@ -3,7 +3,6 @@
 use super::access::AccessId;
 use super::recover::{Root, Top, Window};
 use super::{Lower, Lowerer, Scope};
-use crate::format::LevelKind;
 use crate::graph::Relation;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
@@ -166,27 +165,18 @@ impl Lowerer<'_> {
     /// The positions of `level` below the positions `lo..hi` of the level above.
     fn below(&self, id: AccessId, level: usize, above: Bounds) -> Bounds {
         let tensor = self.table.get(id).access.tensor;
-        let kind = self.tensor(tensor).format.levels[level].kind;
-        match (kind, self.storage[&tensor].levels[level].0) {
-            (LevelKind::Compressed, Some(pos)) => Bounds::of(
-                self.load_index(pos, above.lo),
-                self.load_index(pos, above.hi),
-            ),
-            (LevelKind::Dense, _) => {
-                let extent = self.extent(tensor, level);
-                let most = above.most.zip(b::as_int(&extent));
-                let most = most.and_then(|(most, extent)| most.checked_mul(extent));
-                Bounds::of(b::mul(above.lo, extent.clone()), b::mul(above.hi, extent)).at_most(most)
-            }
-            (
-                LevelKind::Compressed
-                | LevelKind::Singleton
-                | LevelKind::Hashed
-                | LevelKind::Bitmap
-                | LevelKind::Range,
-                _,
-            ) => above,
-        }
+        let own = self.tensor(tensor).format.levels[level];
+        let stored = self.level(tensor, level);
+        let most = if own.is_branchless() {
+            above.most
+        } else if own.is_full() {
+            let most = above.most.zip(b::as_int(&stored.extent()));
+            most.and_then(|(most, extent)| most.checked_mul(extent))
+        } else {
+            None
+        };
+        let positions = stored.below(above.lo..above.hi);
+        Bounds::of(positions.start, positions.end).at_most(most)
     }
 
     /// How many positions a `pos` variable counts.

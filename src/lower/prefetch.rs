@@ -4,6 +4,7 @@ use super::Lowerer;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::{Fetch, Tag, Unit};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{ArrayId, BinaryOp, Expr, ExprKind, Stmt, VarId};
 use crate::loops::visit;
@@ -72,7 +73,10 @@ impl Lowerer<'_> {
         let Some(arrays) = self.storage.get(&tensor) else {
             return Vec::new();
         };
-        let coordinates = arrays.levels.iter().filter_map(|(_, crd)| *crd);
+        let levels = arrays.levels.iter().flatten();
+        let coordinates = levels
+            .filter(|(role, _)| *role == ArrayRole::Coordinates)
+            .map(|(_, id)| *id);
         coordinates.chain([arrays.values]).collect()
     }
 }

@@ -11,10 +11,9 @@
 use super::{Lower, Lowerer, Scope};
 use crate::graph::{BoundKind, Relation};
 use crate::loops::build as b;
-use crate::loops::ir::{BinaryOp, Expr, ExprKind};
+use crate::loops::ir::{BinaryOp, Expr};
 use crate::loops::trips::{self, Bounds};
 use crate::program::ir::VarId;
-use crate::scalar::Literal;
 
 /// What a loop over a variable is.
 #[derive(Clone, Debug)]
@@ -170,7 +169,7 @@ impl Lowerer<'_> {
                         };
                         if many && self.extent_is_known(parent, scope) {
                             let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                            ends.push(ceil_div(left, &affine.stride));
+                            ends.push(b::ceil_div_by(left, &affine.stride));
                         }
                         return Ok(step(ends, Top::Nothing));
                     };
@@ -182,7 +181,7 @@ impl Lowerer<'_> {
                         continue;
                     }
                     let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    ends.push(ceil_div(left, &affine.stride));
+                    ends.push(b::ceil_div_by(left, &affine.stride));
                     parent
                 }
                 Relation::Bound { parent, kind, .. } => {
@@ -205,7 +204,7 @@ impl Lowerer<'_> {
                     };
                     if shorter {
                         let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                        ends.push(ceil_div(left, &affine.stride));
+                        ends.push(b::ceil_div_by(left, &affine.stride));
                     }
                     parent
                 }
@@ -214,7 +213,7 @@ impl Lowerer<'_> {
                         return Ok(step(ends, Top::Nothing));
                     }
                     let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    ends.push(ceil_div(left, &affine.stride));
+                    ends.push(b::ceil_div_by(left, &affine.stride));
                     parent
                 }
                 Relation::Precompute { parent, .. } => parent,
@@ -304,7 +303,9 @@ impl Lowerer<'_> {
                 let ends = n.checked_sub(1)?.checked_mul(2)?;
                 Some(most.checked_add(ends)? / n)
             });
-            return Ok(Some(Bounds::of(first, ceil_div(hi, &one)).at_most(rows)));
+            return Ok(Some(
+                Bounds::of(first, b::ceil_div_by(hi, &one)).at_most(rows),
+            ));
         }
         let Some(row) = self.offset(outer, scope) else {
             return Ok(None);
@@ -447,13 +448,4 @@ impl Lowerer<'_> {
             }
         }
     }
-}
-
-/// `ceil(e / n)`; n is at least 1.
-pub(super) fn ceil_div(e: Expr, n: &Expr) -> Expr {
-    if let ExprKind::Literal(Literal::Int(n)) = n.kind {
-        return b::ceil_div(e, n);
-    }
-    let up = b::sub(b::add(e, n.clone()), b::int(1));
-    b::binary(BinaryOp::FloorDiv, up, n.clone())
 }

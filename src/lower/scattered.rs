@@ -6,8 +6,8 @@ use super::recover::Step;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::format::LevelKind;
 use crate::graph::{BoundKind, Relation, Stmt, Tag};
+use crate::level::Parents;
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::loops::trips::Bounds;
@@ -92,15 +92,19 @@ impl Lowerer<'_> {
     ) -> Vec<ir::VarId> {
         let mut searched = Vec::new();
         let tensor = self.table.get(counted.id).access.tensor;
-        let format = self.tensor(tensor).format.clone();
         let top = scope.cursors[counted.id.0].pos.clone();
         let mut position = at.clone();
         for (n, &root) in counted.roots.iter().enumerate().rev() {
             let level = counted.first + n;
-            let (array, crd) = self.storage[&tensor].levels[level];
-            let parent = match (n, format.levels[level].kind, array) {
-                (0, _, _) => top.clone(),
-                (_, LevelKind::Compressed, Some(array)) => {
+            let stored = self.level(tensor, level);
+            let above = if n == 0 {
+                Parents::Known(top.clone())
+            } else {
+                stored.parent(position.clone())
+            };
+            let parent = match above {
+                Parents::Known(parent) => parent,
+                Parents::Searched(array) => {
                     let (lo, hi) = self.between(pos, level, &segments[n - 1], scope, out);
                     let name = format!("p{}{}", self.tensor(tensor).name, level);
                     let (found, after) = self.fresh_index(&format!("{name}_next"), false);
@@ -120,25 +124,8 @@ impl Lowerer<'_> {
                     });
                     value
                 }
-                (_, LevelKind::Dense, _) => b::binary(
-                    BinaryOp::FloorDiv,
-                    position.clone(),
-                    self.extent(tensor, level),
-                ),
-                (
-                    _,
-                    LevelKind::Compressed
-                    | LevelKind::Singleton
-                    | LevelKind::Hashed
-                    | LevelKind::Bitmap
-                    | LevelKind::Range,
-                    _,
-                ) => position.clone(),
             };
-            let coordinate = match crd {
-                Some(crd) => self.load_index(crd, position),
-                None => b::sub(position, b::mul(parent.clone(), self.extent(tensor, level))),
-            };
+            let coordinate = stored.coordinate(parent.clone(), position);
             let mut name = self.graph.var(root).name.clone();
             if !which.is_empty() {
                 name = format!("{name}_{which}");

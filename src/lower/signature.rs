@@ -66,11 +66,10 @@ impl Lowerer<'_> {
             .iter()
             .zip(&tensor.format.modes)
             .zip(&arrays.levels)
-            .map(|((&level, &mode), &(pos, crd))| LevelArrays {
+            .map(|((&level, &mode), arrays)| LevelArrays {
                 level,
                 mode,
-                pos,
-                crd,
+                arrays: arrays.clone(),
             })
             .collect();
         Arg::Tensor(TensorArg {
@@ -133,8 +132,8 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         for id in self.temporaries() {
             if let Some(arrays) = self.storage.get(&id) {
-                let indices = arrays.levels.iter().flat_map(|&(pos, crd)| [pos, crd]);
-                for array in indices.flatten().chain([arrays.values]) {
+                let indices = arrays.levels.iter().flatten().map(|(_, id)| *id);
+                for array in indices.chain([arrays.values]) {
                     out.push(ir::Stmt::Free { array });
                 }
             }

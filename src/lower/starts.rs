@@ -5,12 +5,10 @@ use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::format::LevelKind;
 use crate::graph::{Relation, Starts, Unit};
+use crate::level::{ArrayRole, Parents};
 use crate::loops::build as b;
-use crate::loops::ir::{
-    self, ArrayId, BinaryOp, Expr, LoopTag, OmpSchedule, Run, ScalarType, Storage,
-};
+use crate::loops::ir::{self, ArrayId, Expr, LoopTag, OmpSchedule, Run, ScalarType, Storage};
 use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
 
@@ -43,7 +41,7 @@ impl Lowerer<'_> {
             };
             let tensor = self.table.get(counted.id).access.tensor;
             for level in (counted.first + 1..=counted.last()).rev() {
-                let Some(pos) = self.searched_array(&counted, level) else {
+                let Some(pos) = self.level(tensor, level).array(ArrayRole::Positions) else {
                     continue;
                 };
                 let name = format!("{}{level}", self.tensor(tensor).name);
@@ -109,19 +107,6 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The array in which positions of the level above are searched.
-    fn searched_array(&self, counted: &Counted, level: usize) -> Option<ArrayId> {
-        let tensor = self.table.get(counted.id).access.tensor;
-        match self.tensor(tensor).format.levels[level].kind {
-            LevelKind::Compressed => self.storage[&tensor].levels[level].0,
-            LevelKind::Dense
-            | LevelKind::Singleton
-            | LevelKind::Hashed
-            | LevelKind::Bitmap
-            | LevelKind::Range => None,
-        }
-    }
-
     /// The first position of `level` in a tile.
     fn first_position(
         &mut self,
@@ -145,9 +130,11 @@ impl Lowerer<'_> {
                 let after = self.load_index(*array, tile.clone());
                 let all = segments[below - 1 - counted.first].lo.clone();
                 first = b::max(b::sub(after, b::int(1)), all);
-            } else if self.tensor(tensor).format.levels[below].kind == LevelKind::Dense {
-                let extent = b::max(self.extent(tensor, below), b::int(1));
-                first = b::binary(BinaryOp::FloorDiv, first, extent);
+            } else if let Parents::Known(above) = self
+                .level(tensor, below)
+                .parents(first.clone()..first.clone())
+            {
+                first = above.start;
             }
         }
         Ok(first)

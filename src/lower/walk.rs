@@ -3,13 +3,13 @@
 
 use super::access::AccessId;
 use super::positions::{Clip, Counted};
-use super::recover::{Root, Step, Top, ceil_div};
+use super::recover::{Root, Step, Top};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::format::LevelKind;
 use crate::graph::{Relation, Stmt, Tag};
+use crate::level::Parents;
 use crate::loops::build as b;
-use crate::loops::ir::{self, BinaryOp, Expr};
+use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
 use crate::program::ir::{TensorId, VarId};
@@ -181,56 +181,39 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> (Expr, Expr) {
         let tensor = self.table.get(counted.id).access.tensor;
-        let format = &self.tensor(tensor).format;
-        let kind = format.levels[level].kind;
         let name = format!("{}{}", self.tensor(tensor).name, level);
-        match (kind, self.storage[&tensor].levels[level].0) {
-            (LevelKind::Compressed, Some(array)) => {
-                let between = self.between(pos, level, all, scope, out);
-                let (first, after) = self.fresh_index(&format!("{name}_first"), false);
-                out.push(if self.is_whole_tile(pos, var, scope) {
-                    ir::Stmt::Let {
-                        var: first,
-                        init: between.0.clone(),
-                    }
-                } else {
-                    ir::Stmt::Search {
-                        var: first,
-                        array,
-                        lo: between.0.clone(),
-                        hi: between.1.clone(),
-                        key: b::add(lo, b::int(1)),
-                        gallop: false,
-                    }
-                });
-                let (last, end) = self.fresh_index(&format!("{name}_last"), false);
-                // A tile ends a few rows behind where it begins.
-                out.push(ir::Stmt::Search {
-                    var: last,
-                    array,
-                    lo: after.clone(),
-                    hi: between.1,
-                    key: hi,
-                    gallop: true,
-                });
-                (b::max(b::sub(after, b::int(1)), all.lo.clone()), end)
+        let array = match self.level(tensor, level).parents(lo.clone()..hi.clone()) {
+            Parents::Known(parents) => return (parents.start, parents.end),
+            Parents::Searched(array) => array,
+        };
+        let between = self.between(pos, level, all, scope, out);
+        let (first, after) = self.fresh_index(&format!("{name}_first"), false);
+        out.push(if self.is_whole_tile(pos, var, scope) {
+            ir::Stmt::Let {
+                var: first,
+                init: between.0.clone(),
             }
-            (LevelKind::Dense, _) => {
-                let extent = b::max(self.extent(tensor, level), b::int(1));
-                (
-                    b::binary(BinaryOp::FloorDiv, lo, extent.clone()),
-                    ceil_div(hi, &extent),
-                )
+        } else {
+            ir::Stmt::Search {
+                var: first,
+                array,
+                lo: between.0.clone(),
+                hi: between.1.clone(),
+                key: b::add(lo, b::int(1)),
+                gallop: false,
             }
-            (
-                LevelKind::Compressed
-                | LevelKind::Singleton
-                | LevelKind::Hashed
-                | LevelKind::Bitmap
-                | LevelKind::Range,
-                _,
-            ) => (lo, hi),
-        }
+        });
+        let (last, end) = self.fresh_index(&format!("{name}_last"), false);
+        // A tile ends a few rows behind where it begins.
+        out.push(ir::Stmt::Search {
+            var: last,
+            array,
+            lo: after.clone(),
+            hi: between.1,
+            key: hi,
+            gallop: true,
+        });
+        (b::max(b::sub(after, b::int(1)), all.lo.clone()), end)
     }
 
     /// The loop over a variable whose level is walked because its positions are counted.

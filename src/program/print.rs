@@ -7,7 +7,7 @@ use super::ir::{
     TensorId, UnaryOp, VarId,
 };
 use super::text::symbol;
-use crate::format::{Level, LevelKind, TensorFormat};
+use crate::format::{Level, TensorFormat};
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -204,14 +204,7 @@ pub(super) fn format_text(format: &TensorFormat) -> String {
 }
 
 fn level_text(level: &Level) -> String {
-    let kind = match level.kind {
-        LevelKind::Dense => "dense",
-        LevelKind::Compressed => "compressed",
-        LevelKind::Singleton => "singleton",
-        LevelKind::Hashed => "hashed",
-        LevelKind::Bitmap => "bitmap",
-        LevelKind::Range => "range",
-    };
+    let kind = level.ty().word();
     match (level.unique, level.ordered) {
         (true, true) => kind.to_owned(),
         (false, true) => format!("{kind}(nonunique)"),

@@ -12,9 +12,9 @@
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::format::LevelKind;
 use crate::graph::print::var_text;
 use crate::graph::{Graph, Relation, Starts};
+use crate::level::ArrayRole;
 use crate::program::ir::VarId;
 
 const USAGE: &str = "starts(block, before)";
@@ -86,7 +86,7 @@ fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
     let searched = levels
         .skip(first.unwrap_or(0) + 1)
         .take(roots.len().saturating_sub(1))
-        .any(|(_, level)| level.kind == LevelKind::Compressed);
+        .any(|(_, level)| level.has(ArrayRole::Positions));
     if !searched {
         return Err("its positions have rows by arithmetic, or none");
     }

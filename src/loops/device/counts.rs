@@ -1,7 +1,7 @@
 //! How many elements the inputs store: known to whoever calls, so that the host can size
 //! launches without reading what lies on the device.
 
-use crate::format::LevelKind;
+use crate::level::{ArrayRole, InKernel};
 use crate::loops::build as b;
 use crate::loops::interface::{Arg, CountArg, Direction};
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, ScalarType, Stmt, VarId};
@@ -20,32 +20,22 @@ pub(super) fn introduce(kernel: &mut Kernel) {
         }
         let mut parents = b::int(1);
         for (l, level) in tensor.levels.iter().enumerate() {
-            match (level.level.kind, level.pos) {
-                (LevelKind::Compressed, Some(pos)) => {
-                    let name = format!("{}{}_count", tensor.name, l + 1);
-                    let var = kernel.fresh_var(&name, ScalarType::I64, false);
-                    let count = b::var(var, ScalarType::I64);
-                    known.push((pos, parents, count.clone()));
-                    counts.push(CountArg {
-                        name,
-                        var,
-                        arg: at,
-                        level: l,
-                    });
-                    parents = count;
-                }
-                (LevelKind::Dense, _) => {
-                    parents = b::mul(parents, tensor.dims[level.mode].clone());
-                }
-                (
-                    LevelKind::Compressed
-                    | LevelKind::Singleton
-                    | LevelKind::Hashed
-                    | LevelKind::Bitmap
-                    | LevelKind::Range,
-                    _,
-                ) => {}
-            }
+            let Some(pos) = level.array(ArrayRole::Positions) else {
+                let extent = tensor.dims[level.mode].clone();
+                parents = InKernel::new(level.level.ty(), Vec::new(), extent).size(parents);
+                continue;
+            };
+            let name = format!("{}{}_count", tensor.name, l + 1);
+            let var = kernel.fresh_var(&name, ScalarType::I64, false);
+            let count = b::var(var, ScalarType::I64);
+            known.push((pos, parents, count.clone()));
+            counts.push(CountArg {
+                name,
+                var,
+                arg: at,
+                level: l,
+            });
+            parents = count;
         }
     }
     let mut body = std::mem::take(&mut kernel.body);

@@ -3,6 +3,7 @@
 use super::lex::{Token, quote};
 use super::{Read, Reader, Writer, words};
 use crate::format::{Level, TensorFormat};
+use crate::level::LevelKind;
 use crate::loops::interface::{Arg, CountArg, LevelArrays, Requirement, SizeArg, TensorArg};
 use crate::loops::ir::{Array, ArrayId, Expr, Literal, ScalarType, Var, VarId};
 
@@ -107,7 +108,7 @@ impl Writer<'_> {
 
     fn level(&self, arrays: &LevelArrays) -> String {
         let level = arrays.level;
-        let mut text = words::word(&words::LEVEL_KINDS, &level.kind).to_string();
+        let mut text = level.ty().word().to_string();
         if !level.unique {
             text += " nonunique";
         }
@@ -115,10 +116,8 @@ impl Writer<'_> {
             text += " unordered";
         }
         text += &format!(" {}", arrays.mode);
-        for (role, array) in [("pos", arrays.pos), ("crd", arrays.crd)] {
-            if let Some(array) = array {
-                text += &format!(" {role} {}", self.array(array));
-            }
+        for &(role, array) in &arrays.arrays {
+            text += &format!(" {} {}", role.word(), self.array(array));
         }
         text
     }
@@ -380,13 +379,17 @@ impl Reader {
 
     fn level(&mut self) -> Read<LevelArrays> {
         let word = self.name()?;
-        let kind = words::value(&words::LEVEL_KINDS, &word)
-            .ok_or_else(|| self.wrong(format!("no level is `{word}`")))?;
+        let kind =
+            LevelKind::called(&word).ok_or_else(|| self.wrong(format!("no level is `{word}`")))?;
         let unique = !self.word("nonunique");
         let ordered = !self.word("unordered");
         let mode = self.number()?;
-        let pos = self.role("pos")?;
-        let crd = self.role("crd")?;
+        let mut arrays = Vec::new();
+        for &role in kind.ty().roles() {
+            if self.word(role.word()) {
+                arrays.push((role, self.array()?));
+            }
+        }
         Ok(LevelArrays {
             level: Level {
                 kind,
@@ -394,16 +397,8 @@ impl Reader {
                 ordered,
             },
             mode,
-            pos,
-            crd,
+            arrays,
         })
-    }
-
-    fn role(&mut self, role: &str) -> Read<Option<ArrayId>> {
-        if self.word(role) {
-            return self.array().map(Some);
-        }
-        Ok(None)
     }
 
     fn requirement(&mut self) -> Read<Requirement> {

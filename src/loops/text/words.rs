@@ -1,6 +1,5 @@
 //! The spelling of what is an enum in the IR.
 
-use crate::format::LevelKind;
 use crate::loops::interface::Direction;
 use crate::loops::ir::{
     Axis, BinaryOp, ErrorCode, GpuLevel, Place, ReduceOp, ScalarType, Storage, Strategy,
@@ -32,15 +31,6 @@ pub(super) const DIRECTIONS: [(Direction, &str); 3] = [
     (Direction::In, "in"),
     (Direction::Out, "out"),
     (Direction::InOut, "inout"),
-];
-
-pub(super) const LEVEL_KINDS: [(LevelKind, &str); 6] = [
-    (LevelKind::Dense, "dense"),
-    (LevelKind::Compressed, "compressed"),
-    (LevelKind::Singleton, "singleton"),
-    (LevelKind::Hashed, "hashed"),
-    (LevelKind::Bitmap, "bitmap"),
-    (LevelKind::Range, "range"),
 ];
 
 pub(super) const ERRORS: [(ErrorCode, &str); 3] = [

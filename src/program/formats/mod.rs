@@ -10,7 +10,7 @@ use super::library::Library;
 use super::spelling::suggest;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::{LevelKind, TensorFormat};
+use crate::format::TensorFormat;
 use crate::syntax::ast;
 
 /// How one tensor is stored.
@@ -219,7 +219,7 @@ fn bad_permutation(span: Span, order: usize, notation: ast::Notation) -> Diagnos
 /// parent must repeat a coordinate that has several children.
 fn singleton_parents(format: &TensorFormat, span: Span, notation: ast::Notation) -> Checked<()> {
     for (at, level) in format.levels.iter().enumerate() {
-        if level.kind != LevelKind::Singleton {
+        if !level.is_branchless() {
             continue;
         }
         let parent = at.checked_sub(1).and_then(|at| format.levels.get(at));

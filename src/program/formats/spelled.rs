@@ -4,7 +4,8 @@
 use super::Checked;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::{Level, LevelKind, TensorFormat, builtin};
+use crate::format::{Level, TensorFormat, builtin};
+use crate::level::LevelKind;
 use crate::program::library::Library;
 use crate::program::spelling::suggest;
 use crate::syntax::ast;
@@ -158,25 +159,30 @@ fn declaration(span: Span, var: &str, what: &str) -> Diagnostic {
     .with_help("write one level for each dimension, as in `(i,j) -> (j: dense, i: compressed)`")
 }
 
+/// Level types of the language that are not built yet.
+const TO_COME: [&str; 3] = ["hashed", "bitmap", "range"];
+
+/// `a, b and c`
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_string(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 fn level(written: &ast::LevelType) -> Checked<Level> {
     let kind = &written.kind;
-    let mut level = match kind.name.as_str() {
-        "dense" => Level::DENSE,
-        "compressed" => Level::COMPRESSED,
-        "singleton" => Level::SINGLETON,
-        "hashed" | "bitmap" | "range" => {
+    let mut level = match LevelKind::called(&kind.name) {
+        Some(kind) => Level::new(kind),
+        None if TO_COME.contains(&kind.name.as_str()) => {
             let what = format!("the level type `{}`", kind.name);
             return Err(Box::new(unsupported(kind.span, &what)));
         }
-        _ => {
-            let known = [
-                "dense",
-                "compressed",
-                "singleton",
-                "hashed",
-                "bitmap",
-                "range",
-            ];
+        None => {
+            let built = LevelKind::ALL.into_iter().map(|kind| kind.ty().word());
+            let known: Vec<&str> = built.chain(TO_COME).collect();
+            let all = listed(&known);
             return Err(Box::new(
                 Diagnostic::error(
                     codes::UNKNOWN_LEVEL,
@@ -187,19 +193,19 @@ fn level(written: &ast::LevelType) -> Checked<Level> {
                 .with_help(suggest(
                     &kind.name,
                     known,
-                    "the level types are dense, compressed, singleton, hashed, bitmap and range",
+                    &format!("the level types are {all}"),
                 )),
             ));
         }
     };
     for property in &written.properties {
         match property.name.as_str() {
-            "nonunique" if level.kind == LevelKind::Dense => {
+            "nonunique" if level.is_full() => {
                 return Err(Box::new(
                     Diagnostic::error(
                         codes::UNKNOWN_LEVEL,
                         property.span,
-                        "a dense level cannot be nonunique",
+                        format!("a {} level cannot be nonunique", kind.name),
                         "it has each coordinate once",
                     )
                     .with_help("remove the property, or use `compressed(nonunique)`"),
