@@ -5,7 +5,7 @@ use super::values::{Values, literal};
 use super::{DataError, codes};
 use crate::format::TensorFormat;
 use crate::level::memory::{LIMIT, index};
-use crate::level::{Elements, IndexArray, Sizes, TooLarge};
+use crate::level::{ArrayRole, Elements, IndexArray, Sizes, TooLarge, Width};
 use crate::scalar::{Literal, ScalarType};
 
 /// Packs `tensor` with the extents `dims` (at least its own) into `format`:
@@ -122,7 +122,8 @@ impl Packer<'_> {
             let ty = level.ty();
             let stored = ty.pack(level.unique, Sizes { extent, parents }, &mut elements)?;
             parents = stored.positions;
-            let arrays = stored.arrays.into_iter().map(|array| self.index(array));
+            let arrays = ty.roles().iter().zip(stored.arrays);
+            let arrays = arrays.map(|(&role, array)| self.index(role, array));
             levels.push(arrays.collect::<Result<_, _>>()?);
         }
         let bytes = parents.checked_mul(self.ty.size() as u64);
@@ -150,26 +151,29 @@ impl Packer<'_> {
         })
     }
 
-    fn index(&self, values: Vec<u64>) -> Result<IndexArray, DataError> {
-        if self.format.index_bits == 64 {
-            return values
-                .into_iter()
-                .map(|v| i64::try_from(v).map_err(|_| TooLarge("a coordinate").into()))
-                .collect::<Result<_, _>>()
-                .map(IndexArray::I64);
-        }
-        values
-            .into_iter()
-            .map(|v| {
-                i32::try_from(v).map_err(|_| {
-                    DataError::new(
-                        codes::TOO_LARGE,
-                        format!("{v} does not fit 32-bit coordinates; use `--index 64`"),
-                    )
-                })
-            })
-            .collect::<Result<_, _>>()
-            .map(IndexArray::I32)
+    /// An array in the width of its role.
+    fn index(&self, role: ArrayRole, values: Vec<u64>) -> Result<IndexArray, DataError> {
+        let wide = |v: u64| {
+            DataError::new(
+                codes::TOO_LARGE,
+                format!("{v} does not fit 32-bit coordinates; use `--index 64`"),
+            )
+        };
+        let values = values.into_iter();
+        Ok(match role.width(self.format.index_bits) {
+            Width::Byte => {
+                let bytes = values.map(|v| u8::try_from(v).map_err(|_| wide(v)));
+                IndexArray::U8(bytes.collect::<Result<_, _>>()?)
+            }
+            Width::Narrow => {
+                let indices = values.map(|v| i32::try_from(v).map_err(|_| wide(v)));
+                IndexArray::I32(indices.collect::<Result<_, _>>()?)
+            }
+            Width::Wide => {
+                let fits = |v| i64::try_from(v).map_err(|_| TooLarge("a coordinate"));
+                IndexArray::I64(values.map(fits).collect::<Result<_, _>>()?)
+            }
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::data::{Packed, Values};
 use crate::format::TensorFormat;
-use crate::level::{ArrayRole, IndexArray};
+use crate::level::{Field, IndexArray, Width};
 use crate::scalar::{Literal, ScalarType};
 use std::ffi::c_void;
 
@@ -109,13 +109,9 @@ impl Argument {
                 for (&role, array) in level.ty().roles().iter().zip(data) {
                     let len = length(array.len());
                     let place = array.as_mut_ptr();
-                    match role {
-                        ArrayRole::Positions => {
-                            (view.pos, view.pos_len, view.pos_cap) = (place, len, len);
-                        }
-                        ArrayRole::Coordinates => {
-                            (view.crd, view.crd_len, view.crd_cap) = (place, len, len);
-                        }
+                    match role.field() {
+                        Field::Pos => (view.pos, view.pos_len, view.pos_cap) = (place, len, len),
+                        Field::Crd => (view.crd, view.crd_len, view.crd_cap) = (place, len, len),
                     }
                 }
                 view
@@ -173,22 +169,25 @@ pub unsafe fn copy_out(
         let mut levels = Vec::new();
         for l in 0..order {
             let level = &*view.levels.add(l);
-            let array = |at: *mut c_void, len: i64| {
-                let len = if at.is_null() {
-                    0
-                } else {
-                    usize::try_from(len).unwrap_or(0)
+            let arrays = format.levels[l].ty().roles().iter().map(|role| {
+                let (at, len) = match role.field() {
+                    Field::Pos => (level.pos, level.pos_len),
+                    Field::Crd => (level.crd, level.crd_len),
                 };
-                if format.index_bits == 64 {
-                    IndexArray::I64((0..len).map(|k| *at.cast::<i64>().add(k)).collect())
-                } else {
-                    IndexArray::I32((0..len).map(|k| *at.cast::<i32>().add(k)).collect())
+                let len = usize::try_from(len).unwrap_or(0);
+                let len = if at.is_null() { 0 } else { len };
+                let elements = 0..len;
+                match role.width(format.index_bits) {
+                    Width::Byte => {
+                        IndexArray::U8(elements.map(|k| *at.cast::<u8>().add(k)).collect())
+                    }
+                    Width::Narrow => {
+                        IndexArray::I32(elements.map(|k| *at.cast::<i32>().add(k)).collect())
+                    }
+                    Width::Wide => {
+                        IndexArray::I64(elements.map(|k| *at.cast::<i64>().add(k)).collect())
+                    }
                 }
-            };
-            let roles = format.levels[l].ty().roles().iter();
-            let arrays = roles.map(|role| match role {
-                ArrayRole::Positions => array(level.pos, level.pos_len),
-                ArrayRole::Coordinates => array(level.crd, level.crd_len),
             });
             levels.push(arrays.collect());
         }

@@ -96,9 +96,9 @@ fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
     let mut bytes = 0.0;
     for (level, &mode) in tensor.format.levels.iter().zip(&tensor.format.modes) {
         let extent = dims.get(mode).map_or(1.0, |&d| d as f64);
-        let (elements, own) = level.ty().estimate(positions, extent, stored);
-        bytes += elements * index;
-        positions = own;
+        let (own, below) = level.ty().estimate(positions, extent, stored, index);
+        bytes += own;
+        positions = below;
     }
     bytes + positions * tensor.ty.size() as f64
 }

@@ -117,6 +117,11 @@ impl Printer<'_> {
         let elem = self.kernel.array(array).elem;
         let target = format!("{}[{}]", self.array(array), self.expr(index));
         match op {
+            // Threads may set one byte, which is a race for the language if not for the machine.
+            None if elem.is_integer() && elem.size() == 1 => {
+                let value = self.expr(value);
+                format!("sparsec_atomic(&{target}, {value}, sparsec_set());")
+            }
             None => format!("{target} = {};", self.expr(value)),
             Some(op) => format!(
                 "sparsec_atomic{}(&{target}, {}, {});",

@@ -8,7 +8,7 @@ use super::kernel::{Part, Printer, wrap_call};
 use super::memory;
 use super::names::{Scopes, function};
 use super::types::c_type;
-use crate::level::ArrayRole;
+use crate::level::Field;
 use crate::loops::interface::{Arg, Direction, TensorArg};
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
@@ -396,16 +396,16 @@ impl<'k> Entry<'k> {
             let given_back = returned(kernel, tensor);
             for (l, level) in tensor.levels.iter().enumerate() {
                 for &(role, id) in &level.arrays {
-                    let what = role.word();
+                    let (what, field) = (role.word(), role.field().word());
                     let ty = c_type(kernel.array(id).elem);
                     if given_back {
                         let name = self.local(&format!("{own}{}_{what}", l + 1));
                         self.line(&format!(
-                            "{ty} *{name} = ({ty} *)sparsec_take(&{own}->levels[{l}].{what});"
+                            "{ty} *{name} = ({ty} *)sparsec_take(&{own}->levels[{l}].{field});"
                         ));
                         args.push(format!("&{name}"));
                     } else {
-                        args.push(format!("({is_const}{ty} *){own}->levels[{l}].{what}"));
+                        args.push(format!("({is_const}{ty} *){own}->levels[{l}].{field}"));
                     }
                 }
             }
@@ -436,7 +436,7 @@ impl<'k> Entry<'k> {
             let own = self.own(&tensor.name);
             for (l, level) in tensor.levels.iter().enumerate() {
                 if let Some((role, _)) = level.arrays.iter().find(|(_, id)| *id == array) {
-                    return Some(format!("{own}->levels[{l}].{}_cap", role.word()));
+                    return Some(format!("{own}->levels[{l}].{}_cap", role.field().word()));
                 }
             }
             if tensor.values == array {
@@ -452,8 +452,8 @@ impl<'k> Entry<'k> {
         self.line(&format!("int64_t {positions} = 1;"));
         for (l, level) in tensor.levels.iter().enumerate() {
             if !level.arrays.is_empty() {
-                let names = ArrayRole::ALL.map(|role| match level.array(role) {
-                    Some(_) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
+                let names = Field::ALL.map(|field| match level.in_field(field) {
+                    Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
                     None => "NULL".to_string(),
                 });
                 let names = names.join(", ");

@@ -211,10 +211,10 @@ impl Printer<'_> {
 
 /// The pragma that makes an update atomic.
 pub(super) fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static str {
-    if is_atomic(elem, op) {
-        "omp atomic"
-    } else {
-        "omp critical"
+    match op {
+        _ if !is_atomic(elem, op) => "omp critical",
+        Some(_) => "omp atomic",
+        None => "omp atomic write",
     }
 }
 

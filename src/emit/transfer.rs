@@ -3,7 +3,7 @@
 
 use super::entry::{Entry, returned, tensors};
 use super::types::c_type;
-use crate::level::ArrayRole;
+use crate::level::Field;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
@@ -131,13 +131,20 @@ impl Entry<'_> {
             let own = self.own(&tensor.name);
             let values = self.local(&format!("{own}_vals"));
             if !returned(kernel, tensor) {
+                for (l, level) in tensor.levels.iter().enumerate() {
+                    for (role, _) in &level.arrays {
+                        let what = role.word();
+                        let array = self.local(&format!("{own}{}_{what}", l + 1));
+                        self.try_call(&format!("sparsec_download_{what}({own}, {l}, {array})"));
+                    }
+                }
                 self.try_call(&format!("sparsec_download_vals({own}, {values})"));
                 continue;
             }
             for (l, level) in tensor.levels.iter().enumerate() {
                 if !level.arrays.is_empty() {
-                    let names = ArrayRole::ALL.map(|role| match level.array(role) {
-                        Some(_) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
+                    let names = Field::ALL.map(|field| match level.in_field(field) {
+                        Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
                         None => "NULL".to_string(),
                     });
                     let names = names.join(", ");

@@ -13,8 +13,8 @@ mod apart;
 mod contested;
 
 use super::kernel::Printer;
-use super::loops::atomic_pragma;
 use super::{File, Unit, c};
+use crate::loops::ir::is_atomic;
 use crate::loops::ir::{ArrayId, Kernel, LoopTag, Run, Stmt, VarId};
 use contested::{Contested, SharedLoop};
 use std::borrow::Cow;
@@ -242,7 +242,7 @@ impl Printer<'_> {
             ..
         } = stmt
         {
-            let atomic = atomic_pragma(self.kernel.array(array).elem, op) == "omp atomic";
+            let atomic = is_atomic(self.kernel.array(array).elem, op);
             watch.turn = Some((array, if atomic { "ATOMIC" } else { "CRITICAL" }));
         }
     }

@@ -69,7 +69,7 @@ impl Graph {
         let reduces = reduces(&piece.rhs);
         let root = piece.root_reduction();
         let vars = piece.vars(self, stmt);
-        let sparse_result = self.tensor(piece.tensor).is_sparse();
+        let sparse_result = self.tensor(piece.tensor).is_appended();
         let narrow = self.tensor(piece.tensor).ty.compute() != self.tensor(piece.tensor).ty;
 
         let free = choose(self, piece.tensor, &piece.lhs, &piece.rhs, &vars);
@@ -145,7 +145,7 @@ impl Graph {
     /// is written with the piece's own operator, the others are added.
     fn separable(&self, piece: &Piece) -> Option<Vec<Expr>> {
         let additive = matches!(piece.op, None | Some(ReduceOp::Add));
-        if !additive || self.tensor(piece.tensor).is_sparse() {
+        if !additive || self.tensor(piece.tensor).is_appended() {
             return None;
         }
         let ty = piece.rhs.ty;

@@ -77,7 +77,7 @@ pub fn appended_vars(format: &TensorFormat, lhs: &[VarId]) -> Vec<VarId> {
     let count = format
         .levels
         .iter()
-        .rposition(|level| !level.is_full())
+        .rposition(|level| !level.is_placed())
         .map_or(0, |last| last + 1);
     format.modes[..count]
         .iter()
@@ -136,7 +136,7 @@ fn access_edges(graph: &Graph, access: &Access) -> Vec<Edge> {
             continue;
         };
         let own = vars_in(subscript);
-        if !level.is_full() {
+        if level.is_walked() {
             for &outer in &before {
                 for &var in &own {
                     if outer != var {

@@ -29,7 +29,7 @@ pub struct Source {
 #[must_use]
 pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     let result = graph.tensor(nest.tensor);
-    if !result.is_sparse() || nest.op.is_some() {
+    if !result.is_appended() || nest.op.is_some() {
         return None;
     }
     let mut accesses: Vec<Access> = Vec::new();

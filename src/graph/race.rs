@@ -7,17 +7,17 @@ use crate::program::ir::VarId;
 /// unless the coordinates of the element tell which iteration writes it.
 #[must_use]
 pub fn races(graph: &Graph, nest: &Nest, var: VarId) -> bool {
-    !told(graph, nest, var)
+    !told(graph, &nest.lhs, var)
 }
 
-/// Whether the left side's coordinates determine the value of the variable: it is one of them,
+/// Whether coordinates, such as the left side's, determine the value of the variable: it is one of them,
 /// or all that it was made of are determined. (A part of a whole, a fused pair and a position
 /// have one value for each value of what they were made of.)
-fn told(graph: &Graph, nest: &Nest, var: VarId) -> bool {
+#[must_use]
+pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {
     let parents = graph
         .provenance
         .producer(var)
         .map_or(Vec::new(), |relation| relation.parents());
-    nest.lhs.contains(&var)
-        || (!parents.is_empty() && parents.iter().all(|&v| told(graph, nest, v)))
+    lhs.contains(&var) || (!parents.is_empty() && parents.iter().all(|&v| told(graph, lhs, v)))
 }

@@ -50,7 +50,7 @@ pub fn opened(
                     .modes
                     .iter()
                     .position(|&m| access.subscripts[m].as_var() == Some(root));
-                level.is_some_and(|l| format.levels[l].is_full())
+                level.is_some_and(|l| !format.levels[l].is_walked())
             });
             let skipped = match full {
                 Some(at) if at == skipped => 0,

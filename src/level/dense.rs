@@ -29,6 +29,7 @@ impl LevelType for Dense {
         Properties {
             full: true,
             branchless: false,
+            compact: true,
         }
     }
 
@@ -105,7 +106,7 @@ impl LevelType for Dense {
         positions.ok_or_else(|| "the extents overflow".to_string())
     }
 
-    fn estimate(&self, parents: f64, extent: f64, _stored: f64) -> (f64, f64) {
+    fn estimate(&self, parents: f64, extent: f64, _stored: f64, _index: f64) -> (f64, f64) {
         (0.0, parents * extent)
     }
 }

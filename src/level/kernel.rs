@@ -49,12 +49,15 @@ impl InKernel {
     /// An element of an array that its type keeps, widened to `I64`.
     #[must_use]
     pub fn load(&self, role: ArrayRole, at: Expr) -> Expr {
+        b::cast(ScalarType::I64, self.element(role, at))
+    }
+
+    /// An element of an array that its type keeps.
+    #[must_use]
+    pub fn element(&self, role: ArrayRole, at: Expr) -> Expr {
         let found = self.arrays.iter().find(|(own, ..)| *own == role);
         debug_assert!(found.is_some(), "{} keeps no {role:?}", self.ty.word());
-        found.map_or_else(
-            || b::int(0),
-            |&(_, array, elem)| b::cast(ScalarType::I64, b::load(array, elem, at)),
-        )
+        found.map_or_else(|| b::int(0), |&(_, array, elem)| b::load(array, elem, at))
     }
 
     /// [`LevelType::below`]
@@ -91,5 +94,11 @@ impl InKernel {
     #[must_use]
     pub fn locate(&self, parent: Expr, coordinate: Expr) -> Option<Expr> {
         self.ty.locate(self, parent, coordinate)
+    }
+
+    /// [`LevelType::present`]
+    #[must_use]
+    pub fn present(&self, position: Expr) -> Option<Expr> {
+        self.ty.present(self, position)
     }
 }

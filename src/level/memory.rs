@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
-/// An array of positions or coordinates in the width of the format.
+/// An array of a level: positions or coordinates in the width of the format, or bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexArray {
+    U8(Vec<u8>),
     I32(Vec<i32>),
     I64(Vec<i64>),
 }
@@ -13,6 +14,7 @@ impl IndexArray {
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
+            Self::U8(v) => v.len(),
             Self::I32(v) => v.len(),
             Self::I64(v) => v.len(),
         }
@@ -27,6 +29,7 @@ impl IndexArray {
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
+            Self::U8(v) => v.len(),
             Self::I32(v) => 4 * v.len(),
             Self::I64(v) => 8 * v.len(),
         }
@@ -35,6 +38,7 @@ impl IndexArray {
     /// Where kernels find its elements.
     pub fn as_mut_ptr(&mut self) -> *mut c_void {
         match self {
+            Self::U8(v) => v.as_mut_ptr().cast(),
             Self::I32(v) => v.as_mut_ptr().cast(),
             Self::I64(v) => v.as_mut_ptr().cast(),
         }
@@ -45,6 +49,7 @@ impl IndexArray {
     pub fn get(&self, at: u64) -> Option<u64> {
         let at = usize::try_from(at).ok()?;
         match self {
+            Self::U8(v) => v.get(at).map(|&x| x.into()),
             Self::I32(v) => v.get(at).and_then(|&x| u64::try_from(x).ok()),
             Self::I64(v) => v.get(at).and_then(|&x| u64::try_from(x).ok()),
         }

@@ -13,7 +13,7 @@ mod singleton;
 #[cfg(test)]
 mod tests;
 
-use crate::loops::ir::Expr;
+use crate::loops::ir::{Expr, ScalarType};
 pub use kernel::{InKernel, Parents};
 pub use memory::{Elements, IndexArray, Stored, TooLarge};
 use serde::{Serialize, Serializer};
@@ -26,17 +26,79 @@ pub enum ArrayRole {
     Positions,
     /// The coordinate at each position.
     Coordinates,
+    /// Whether there is an element at each position: a byte that is not 0.
+    Presence,
 }
 
 impl ArrayRole {
-    pub const ALL: [ArrayRole; 2] = [ArrayRole::Positions, ArrayRole::Coordinates];
-
-    /// What names of arrays, and the field of `sparsec_level`, call it.
+    /// What names of arrays call it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             ArrayRole::Positions => "pos",
             ArrayRole::Coordinates => "crd",
+            ArrayRole::Presence => "bits",
+        }
+    }
+
+    /// The field of `sparsec_level` that holds it.
+    #[must_use]
+    pub fn field(self) -> Field {
+        match self {
+            ArrayRole::Positions => Field::Pos,
+            ArrayRole::Coordinates | ArrayRole::Presence => Field::Crd,
+        }
+    }
+
+    /// How wide its elements are where positions and coordinates have `index_bits`.
+    #[must_use]
+    pub fn width(self, index_bits: u8) -> Width {
+        match self {
+            ArrayRole::Presence => Width::Byte,
+            ArrayRole::Positions | ArrayRole::Coordinates if index_bits == 64 => Width::Wide,
+            ArrayRole::Positions | ArrayRole::Coordinates => Width::Narrow,
+        }
+    }
+}
+
+/// How wide the elements of a level's array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    Byte,
+    /// 32 bits.
+    Narrow,
+    /// 64 bits.
+    Wide,
+}
+
+impl Width {
+    /// Their type in kernels.
+    #[must_use]
+    pub fn scalar(self) -> ScalarType {
+        match self {
+            Width::Byte => ScalarType::U8,
+            Width::Narrow => ScalarType::I32,
+            Width::Wide => ScalarType::I64,
+        }
+    }
+}
+
+/// The arrays that `sparsec_level` has place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Pos,
+    Crd,
+}
+
+impl Field {
+    pub const ALL: [Field; 2] = [Field::Pos, Field::Crd];
+
+    /// Its name in C.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Field::Pos => "pos",
+            Field::Crd => "crd",
         }
     }
 }
@@ -48,6 +110,8 @@ pub struct Properties {
     pub full: bool,
     /// Has one position below each parent.
     pub branchless: bool,
+    /// Has an element at each of its positions.
+    pub compact: bool,
 }
 
 /// How a level of a result grows where the loops come to its coordinates in order.
@@ -104,6 +168,11 @@ pub trait LevelType: Sync {
     /// to be searched.
     fn locate(&self, own: &InKernel, parent: Expr, coordinate: Expr) -> Option<Expr>;
 
+    /// Whether there is an element at a position; `None` if there is at all of them.
+    fn present(&self, _own: &InKernel, _position: Expr) -> Option<Expr> {
+        None
+    }
+
     // Its arrays, in memory.
 
     /// Stores the coordinates of elements that are in order, and moves them to their positions.
@@ -132,9 +201,10 @@ pub trait LevelType: Sync {
         name: &str,
     ) -> Result<u64, String>;
 
-    /// How many elements its arrays have, and how many positions it has, where `stored` elements
-    /// of the tensor are stored in all.
-    fn estimate(&self, parents: f64, extent: f64, stored: f64) -> (f64, f64);
+    /// Bytes of its arrays and the number of its positions below so many parents, for a dimension
+    /// of `extent`, where `stored` elements of the tensor are stored in all and an index takes
+    /// `index` bytes.
+    fn estimate(&self, parents: f64, extent: f64, stored: f64, index: f64) -> (f64, f64);
 }
 
 /// The level types.
@@ -225,6 +295,20 @@ impl Level {
     #[must_use]
     pub fn is_branchless(self) -> bool {
         self.ty().properties().branchless
+    }
+
+    /// Gives its coordinates one after another. The coordinates of others are tried, all that
+    /// there are.
+    #[must_use]
+    pub fn is_walked(self) -> bool {
+        let Properties { full, compact, .. } = self.ty().properties();
+        compact && !full
+    }
+
+    /// Of a result: has a place for each coordinate, which may be written in any order.
+    #[must_use]
+    pub fn is_placed(self) -> bool {
+        self.ty().growth() == Growth::Placed
     }
 
     /// Keeps an array of this role.

@@ -28,6 +28,7 @@ impl LevelType for Singleton {
         Properties {
             full: false,
             branchless: true,
+            compact: true,
         }
     }
 
@@ -107,7 +108,7 @@ impl LevelType for Singleton {
         Ok(parents)
     }
 
-    fn estimate(&self, _parents: f64, _extent: f64, stored: f64) -> (f64, f64) {
-        (stored, stored)
+    fn estimate(&self, _parents: f64, _extent: f64, stored: f64, index: f64) -> (f64, f64) {
+        (stored * index, stored)
     }
 }

@@ -265,6 +265,11 @@ pub fn lt(a: Expr, b: Expr) -> Expr {
 }
 
 #[must_use]
+pub fn ne(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Ne, a, b)
+}
+
+#[must_use]
 pub fn eq(a: Expr, b: Expr) -> Expr {
     binary(BinaryOp::Eq, a, b)
 }

@@ -3,12 +3,12 @@
 
 use super::ir::{ArrayId, Expr, Literal, ScalarType, VarId};
 use crate::format::{Level, TensorFormat};
-use crate::level::ArrayRole;
+use crate::level::{ArrayRole, Field};
 
 /// The arguments of a kernel.
 ///
 /// The raw function takes: the sizes in order, then for each argument in order
-/// its scalar, or its arrays (for each level in order its own, `pos` and `crd`; then the values).
+/// its scalar, or its arrays (for each level in order its own, such as `pos` and `crd`; then the values).
 /// The checked function takes each argument in order: a scalar by value or a
 /// tensor by pointer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,6 +114,13 @@ impl LevelArrays {
     pub fn array(&self, role: ArrayRole) -> Option<ArrayId> {
         let mut arrays = self.arrays.iter();
         arrays.find(|(own, _)| *own == role).map(|(_, id)| *id)
+    }
+
+    /// The array that a field of `sparsec_level` holds, if the level keeps one there.
+    #[must_use]
+    pub fn in_field(&self, field: Field) -> Option<(ArrayRole, ArrayId)> {
+        let mut arrays = self.arrays.iter().copied();
+        arrays.find(|(role, _)| role.field() == field)
     }
 
     pub fn ids(&self) -> impl Iterator<Item = ArrayId> {

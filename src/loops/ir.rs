@@ -462,8 +462,8 @@ pub fn is_atomic(elem: ScalarType, op: Option<ReduceOp>) -> bool {
     let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
     let narrow = elem.is_integer() && elem.size() < 4;
     match op {
-        Some(ReduceOp::Add) => number,
+        Some(ReduceOp::Add) | None => number,
         Some(ReduceOp::Mul) => number && !narrow,
-        Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) | None => false,
+        Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) => false,
     }
 }

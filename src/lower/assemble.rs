@@ -6,6 +6,7 @@
 //! when something was appended below it. Capacity grows geometrically; values are
 //! computed once.
 
+use super::present::Noted;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
@@ -24,6 +25,8 @@ pub(crate) struct Assembly {
     /// Room of the values, where dense levels below the last group give each of its
     /// positions a block of its own.
     pub(super) block_capacity: Option<ir::VarId>,
+    /// Levels that say which elements are there.
+    pub(super) noted: Vec<Noted>,
     /// Some coordinate of a dense level above a group may be skipped, so its `pos`
     /// entry must be filled in afterwards.
     pub(super) gaps: bool,
@@ -48,6 +51,8 @@ pub(crate) struct ResultCursor {
     pub pos: Expr,
     /// Coordinates of the group's outer levels, not yet written.
     pub(super) pending: Vec<Expr>,
+    /// The positions at the levels that note which elements are there.
+    pub(super) passed: Vec<(usize, Expr)>,
 }
 
 impl Assembly {
@@ -57,6 +62,7 @@ impl Assembly {
             level: 0,
             pos: b::int(0),
             pending: Vec::new(),
+            passed: Vec::new(),
         }
     }
 
@@ -143,11 +149,13 @@ impl Lowerer<'_> {
                 true,
             )
         });
+        let first_group = groups.first().map_or(0, |group| group.first);
         Ok(Assembly {
             tensor: id,
             lhs: lhs.to_vec(),
             groups,
             block_capacity,
+            noted: self.noted(id, first_group),
             gaps: false,
         })
     }
@@ -288,6 +296,16 @@ impl Lowerer<'_> {
         let room = |capacity, arrays| ir::Room { capacity, arrays };
         for assembly in assemblies {
             let values = self.storage[&assembly.tensor].values;
+            for noted in &assembly.noted {
+                match noted.capacity {
+                    None => out.push(ir::Stmt::Alloc {
+                        array: noted.array,
+                        count: self.extents(assembly.tensor, 0, noted.level + 1),
+                        zeroed: true,
+                    }),
+                    Some(capacity) => rooms.push(room(capacity, vec![noted.array])),
+                }
+            }
             for (at, group) in assembly.groups.iter().enumerate() {
                 match group.pos_capacity {
                     None => out.push(ir::Stmt::Alloc {

@@ -3,6 +3,7 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Assign, Stmt};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
@@ -129,7 +130,7 @@ impl Lowerer<'_> {
             out.extend(scope.touched.map(touch));
             return Ok(out);
         }
-        let index = self.result_index(assign, scope)?;
+        let (index, passed) = self.result_index(assign, scope)?;
         if self.adds_to_workspace(&Stmt::Assign(assign.clone())) {
             out.extend(scope.touched.map(touch));
         }
@@ -138,20 +139,27 @@ impl Lowerer<'_> {
         let elem = self.arrays[array.0 as usize].elem;
         let value = b::cast(elem.compute(), value);
         out.extend(self.store(assign.tensor, array, (index, assign.op, value), scope)?);
+        out.extend(self.note_presence(assign, &passed, scope));
         Ok(out)
     }
 
-    /// Where the left side stands among its tensor's values.
-    fn result_index(&mut self, assign: &Assign, scope: &Scope) -> Lower<Expr> {
+    /// Where the left side stands among its tensor's values, and at the levels that note it.
+    fn result_index(
+        &mut self,
+        assign: &Assign,
+        scope: &Scope,
+    ) -> Lower<(Expr, Vec<(usize, Expr)>)> {
         let pattern = self.patterns.iter().find(|p| p.tensor == assign.tensor);
         if let Some(&pattern) = pattern {
-            return self.pattern_index(pattern, &assign.lhs, scope);
+            // What is there was copied.
+            let index = self.pattern_index(pattern, &assign.lhs, scope)?;
+            return Ok((index, Vec::new()));
         }
         let format = self.tensor(assign.tensor).format.clone();
         let mut cursors = scope.results.iter();
-        let (mut level, mut pos) = match cursors.find(|c| c.tensor == assign.tensor) {
-            Some(cursor) => (cursor.level, cursor.pos.clone()),
-            None => (0, b::int(0)),
+        let (mut level, mut pos, mut passed) = match cursors.find(|c| c.tensor == assign.tensor) {
+            Some(cursor) => (cursor.level, cursor.pos.clone(), cursor.passed.clone()),
+            None => (0, b::int(0), Vec::new()),
         };
         while level < format.order() {
             let var = assign.lhs[format.modes[level]];
@@ -163,9 +171,12 @@ impl Lowerer<'_> {
                 None => self.known(var, scope)?,
             };
             pos = b::locate(pos, self.extent(assign.tensor, level), coordinate);
+            if format.levels[level].has(ArrayRole::Presence) {
+                passed.push((level, pos.clone()));
+            }
             level += 1;
         }
-        Ok(pos)
+        Ok((pos, passed))
     }
 
     /// An integer expression of a subscript or bound, whose accesses are located.

@@ -30,7 +30,7 @@ impl Lowerer<'_> {
             let format = &self.tensor(assembly.tensor).format;
             let last = assembly.groups.last().map_or(0, |g| g.last);
             assembly.gaps |= (0..last).any(|level| {
-                format.levels[level].is_full() && assembly.lhs[format.modes[level]] == root
+                format.levels[level].is_placed() && assembly.lhs[format.modes[level]] == root
             });
         }
         self.assemblies = assemblies;
@@ -172,7 +172,7 @@ impl Lowerer<'_> {
             let format = &self.tensor(nest.tensor).format;
             let modes = format.levels.iter().zip(&format.modes);
             modes
-                .filter(|(level, _)| level.is_full())
+                .filter(|(level, _)| level.is_placed())
                 .any(|(_, &mode)| nest.lhs.get(mode) == Some(&root))
         });
         if has_places {
@@ -188,7 +188,7 @@ impl Lowerer<'_> {
                 let first = self.cursor(scope, id).level;
                 (first + 1..format.order()).any(|level| {
                     let subscript = &access.subscripts[format.modes[level]];
-                    !format.levels[level].is_full() && subscript.as_var() == Some(root)
+                    format.levels[level].is_walked() && subscript.as_var() == Some(root)
                 })
             });
         let Some(id) = found else {
@@ -225,7 +225,7 @@ impl Lowerer<'_> {
             if !known {
                 return false;
             }
-            if !format.levels[level].is_full() && meets_root && !vars.contains(&root) {
+            if format.levels[level].is_walked() && meets_root && !vars.contains(&root) {
                 return true;
             }
             meets_root |= vars.contains(&root);

@@ -87,7 +87,7 @@ impl Lowerer<'_> {
             .map(|&id| {
                 let format = &self.tensor(self.table.get(id).access.tensor).format;
                 let below = &format.levels[self.cursor(scope, id).level + 1..];
-                below.iter().filter(|level| !level.is_full()).count()
+                below.iter().filter(|level| level.is_walked()).count()
             })
             .collect();
         left.sort_unstable();
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
                 let format = &self.tensor(entry.access.tensor).format;
                 !entry.nested
                     && cursor.level < format.order()
-                    && !format.levels[cursor.level].is_full()
+                    && format.levels[cursor.level].is_walked()
                     && entry.access.subscripts[format.modes[cursor.level]].as_var() == Some(root)
             })
             .collect()

@@ -58,12 +58,24 @@ impl Lowerer<'_> {
             let key = self.value(&entry.access.subscripts[format.modes[level]], &scope)?;
             let stored = self.level(entry.access.tensor, level);
             let cursor = &mut scope.cursors[id.0];
-            if let Some(pos) = stored.locate(cursor.pos.clone(), key.clone()) {
-                cursor.advance(pos);
-                continue;
-            }
-            let (stmts, found) = self.search(id, key, &mut scope)?;
-            out.extend(stmts);
+            let found = match stored.locate(cursor.pos.clone(), key.clone()) {
+                Some(pos) => {
+                    cursor.advance(pos.clone());
+                    let Some(present) = stored.present(pos) else {
+                        continue;
+                    };
+                    // Of an absent parent the position is no position.
+                    match cursor.present.take() {
+                        Some(parent) => b::and(parent, present),
+                        None => present,
+                    }
+                }
+                None => {
+                    let (stmts, found) = self.search(id, key, &mut scope)?;
+                    out.extend(stmts);
+                    found
+                }
+            };
             let absent = BTreeSet::from([id]);
             let mut dropped = BTreeSet::new();
             let nothing = values.contains(&id)
@@ -82,10 +94,23 @@ impl Lowerer<'_> {
                 });
                 return Ok(out);
             }
+            let found = self.named_flag(id, found, &mut out);
             scope.cursors[id.0].present = Some(found);
         }
+        out.extend(self.note_rows(stmt, &mut scope));
         out.extend(self.open_result(stmt, scope, root)?);
         Ok(out)
+    }
+
+    /// Whether an element is there, as a variable that is asked more than once.
+    fn named_flag(&mut self, id: AccessId, found: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+        if matches!(found.kind, ir::ExprKind::Var(_)) {
+            return found;
+        }
+        let name = &self.tensor(self.table.get(id).access.tensor).name;
+        let var = self.fresh(&format!("has_{name}"), ScalarType::Bool, false);
+        out.push(ir::Stmt::Let { var, init: found });
+        b::var(var, ScalarType::Bool)
     }
 
     /// Locates what data-dependent bounds read, as far as arithmetic does.
@@ -96,24 +121,27 @@ impl Lowerer<'_> {
                 let access = self.table.get(id).access.clone();
                 let format = self.tensor(access.tensor).format.clone();
                 let level = scope.cursors[at].level;
-                let key = self.value(&access.subscripts[format.modes[level]], scope)?;
-                let cursor = &mut scope.cursors[at];
-                let stored = self.level(access.tensor, level);
-                let Some(pos) = stored.locate(cursor.pos.clone(), key) else {
+                if !format.levels[level].is_full() {
                     break;
-                };
-                cursor.advance(pos);
+                }
+                let key = self.value(&access.subscripts[format.modes[level]], scope)?;
+                let stored = self.level(access.tensor, level);
+                let cursor = &mut scope.cursors[at];
+                if let Some(pos) = stored.locate(cursor.pos.clone(), key) {
+                    cursor.advance(pos);
+                }
             }
         }
         Ok(())
     }
 
-    /// Whether the access reads elements that a part of the same statement is to append first.
+    /// Whether the access reads elements of which a part of the same statement is to say first
+    /// whether they are there.
     fn is_to_come(&self, id: AccessId, made: &BTreeSet<TensorId>, scope: &Scope) -> bool {
         let tensor = self.table.get(id).access.tensor;
         let format = &self.tensor(tensor).format;
         made.contains(&tensor)
-            && self.assemblies.iter().any(|a| a.tensor == tensor)
+            && self.is_noted(tensor)
             && !format.levels[self.cursor(scope, id).level].is_full()
     }
 

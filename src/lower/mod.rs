@@ -23,6 +23,7 @@ mod open;
 pub mod pattern;
 pub mod positions;
 mod prefetch;
+mod present;
 mod promises;
 pub mod race;
 pub mod recover;
@@ -77,6 +78,7 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
         Ok(promises) => body = promises,
         Err(error) => errors.push(error),
     }
+    body.extend(lowerer.clear_presence());
     let mut checks = Vec::new();
     let mut checked = None;
     for (nests, stmt) in groups(graph).into_iter().zip(&tree.stmts) {
@@ -166,6 +168,8 @@ pub(crate) struct Scope {
     cuts: BTreeMap<VarId, cuts::Cut>,
     /// Bounded variables whose promises have been stated.
     promised: BTreeSet<VarId>,
+    /// Levels of results at which it is noted already that the elements at hand are there.
+    noted: BTreeSet<(TensorId, usize)>,
     /// Statements with which the body of the next parallel loop begins.
     prologue: Vec<ir::Stmt>,
 }
@@ -281,20 +285,16 @@ impl<'g> Lowerer<'g> {
             Role::Input => Storage::Input,
             Role::Temporary => Storage::Local,
             Role::InOut => Storage::Output,
-            Role::Result if tensor.is_sparse() && !self.is_once(id) => Storage::Returned,
+            Role::Result if tensor.is_appended() && !self.is_once(id) => Storage::Returned,
             Role::Result => Storage::Output,
-        };
-        let index = if tensor.format.index_bits == 64 {
-            ScalarType::I64
-        } else {
-            ScalarType::I32
         };
         let mut levels = Vec::new();
         for (at, level) in tensor.format.levels.iter().enumerate() {
             let mut own = Vec::new();
             for &role in level.ty().roles() {
                 let name = format!("{}{}_{}", tensor.name, at + 1, role.word());
-                own.push((role, self.array(&name, index, storage)));
+                let elem = role.width(tensor.format.index_bits).scalar();
+                own.push((role, self.array(&name, elem, storage)));
             }
             levels.push(own);
         }

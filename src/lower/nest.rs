@@ -31,7 +31,7 @@ impl Lowerer<'_> {
             ..Scope::default()
         };
         for nest in nests {
-            if !self.tensor(nest.tensor).is_sparse() {
+            if !self.tensor(nest.tensor).is_appended() {
                 continue;
             }
             let source = crate::graph::pattern::source(self.graph, nest);
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
                 .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
         });
         let reads = crate::graph::terms::reads(&nest.rhs, nest.tensor);
-        if tensor.is_sparse() || (whole && !reads && !tensor.dims.is_empty()) {
+        if tensor.is_appended() || (whole && !reads && !tensor.dims.is_empty()) {
             BTreeSet::from([nest.tensor])
         } else {
             BTreeSet::new()

@@ -5,6 +5,7 @@ use super::assemble::{Assembly, Group, ResultCursor, grow, index};
 use super::gaps::assigned;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Stmt;
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::program::ir::{TensorId, VarId};
@@ -28,32 +29,33 @@ impl Lowerer<'_> {
         scope: Scope,
         root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
-        match (root, stmt) {
-            // Joined statements: each writes its own result.
-            (Some(root), Stmt::Sequence(parts)) if self.nests.len() > 1 => {
-                let parts = self.by_result(parts);
-                if let [part] = parts.as_slice() {
-                    return self.open_from(0, part, scope, root);
-                }
+        // Joined statements: each writes its own result.
+        if let Stmt::Sequence(parts) = stmt
+            && self.nests.len() > 1
+        {
+            let parts = self.by_result(parts);
+            if parts.len() > 1 {
                 let mut out = Vec::new();
                 for part in parts {
-                    // What the parts before have appended can be found now.
-                    out.extend(self.inside(&part, scope.clone(), Some(root))?);
+                    // What the parts before have stored can be found now.
+                    out.extend(self.inside(&part, scope.clone(), root)?);
                 }
-                Ok(out)
+                return Ok(out);
             }
-            (Some(root), _) => self.open_from(0, stmt, scope, root),
-            (None, _) => self.stmt(stmt, &scope),
+        }
+        match root {
+            Some(root) => self.open_from(0, stmt, scope, root),
+            None => self.stmt(stmt, &scope),
         }
     }
 
-    /// The parts of a sequence, of which those that assign the same appended results stay
-    /// together.
+    /// The parts of a sequence, of which those that assign the same results stay together, as far
+    /// as these note which elements are there.
     fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
         let appended = |stmt: &Stmt| -> Vec<TensorId> {
-            let made = assigned(stmt);
-            let own = self.assemblies.iter().map(|a| a.tensor);
-            own.filter(|tensor| made.contains(tensor)).collect()
+            let mut made: Vec<TensorId> = assigned(stmt).into_iter().collect();
+            made.retain(|&tensor| self.is_noted(tensor));
+            made
         };
         let mut groups: Vec<(Vec<TensorId>, Vec<Stmt>)> = Vec::new();
         for part in parts {
@@ -96,9 +98,15 @@ impl Lowerer<'_> {
             if !self.covers(root, assembly.tensor, cursor.level) {
                 self.note_gaps(root);
             }
+            let mut passed = cursor.passed;
+            let pos = b::locate(cursor.pos, extent, coordinate);
+            if format.levels[cursor.level].has(ArrayRole::Presence) {
+                passed.push((cursor.level, pos.clone()));
+            }
             scope.results[at] = ResultCursor {
                 level: cursor.level + 1,
-                pos: b::locate(cursor.pos, extent, coordinate),
+                pos,
+                passed,
                 ..cursor
             };
             return self.open_from(at + 1, stmt, scope, root);
@@ -116,6 +124,7 @@ impl Lowerer<'_> {
             } else {
                 Vec::new()
             },
+            passed: cursor.passed,
         };
         if cursor.level < group.last {
             return self.open_from(at + 1, stmt, scope, root);
@@ -159,6 +168,8 @@ impl Lowerer<'_> {
                 });
             }
         }
+        let between = (group.last + 1, next.first);
+        out.extend(self.open_presence(assembly, between, &counter));
         let name = format!(
             "p{}{}_begin",
             self.tensor(assembly.tensor).name,
@@ -214,10 +225,12 @@ impl Lowerer<'_> {
                 out.push(grow(capacity, b::mul(needed, block.clone())));
                 out.push(ir::Stmt::Fill {
                     array: values,
-                    start: b::mul(counter, block.clone()),
+                    start: b::mul(counter.clone(), block.clone()),
                     count: block,
                     value: fill,
                 });
+                let trailing = (group.last + 1, order);
+                out.extend(self.open_presence(assembly, trailing, &counter));
             }
         }
         let append = self.append(assembly, group, inside.pending);

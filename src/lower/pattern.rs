@@ -61,8 +61,10 @@ impl Lowerer<'_> {
             } else {
                 all
             };
-            if let Some((to, from)) = copied(ArrayRole::Coordinates) {
-                self.copy_index(to, from, &count, out);
+            for role in [ArrayRole::Coordinates, ArrayRole::Presence] {
+                if let Some((to, from)) = copied(role) {
+                    self.copy_index(to, from, &count, out);
+                }
             }
         }
         let values = self.storage[&tensor].values;

@@ -114,7 +114,7 @@ impl Lowerer<'_> {
         let tensor = self.table.get(id).access.tensor;
         let cursor = self.cursor(scope, id).clone();
         let Bounds { lo, hi, most } = window.bounds.clone();
-        if self.tensor(tensor).format.levels[cursor.level].is_full() {
+        if !self.tensor(tensor).format.levels[cursor.level].is_walked() {
             let extent = self.extent(tensor, cursor.level);
             let start = b::mul(cursor.pos, extent);
             let hi = match cursor.present {
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
         let stored = self.level(tensor, level);
         let most = if own.is_branchless() {
             above.most
-        } else if own.is_full() {
+        } else if !own.is_walked() {
             let most = above.most.zip(b::as_int(&stored.extent()));
             most.and_then(|(most, extent)| most.checked_mul(extent))
         } else {

@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         };
         let levels = arrays.levels.iter().flatten();
         let coordinates = levels
-            .filter(|(role, _)| *role == ArrayRole::Coordinates)
+            .filter(|(role, _)| *role != ArrayRole::Positions)
             .map(|(_, id)| *id);
         coordinates.chain([arrays.values]).collect()
     }

@@ -154,7 +154,7 @@ impl Lowerer<'_> {
                 Race::NoRaces | Race::IgnoreRaces | Race::Atomics | Race::Group
             );
             let fixed = in_place && self.patterns.iter().any(|p| p.tensor == t);
-            self.tensor(t).is_sparse() && !fixed
+            self.tensor(t).is_appended() && !fixed
         };
         if let Some(&sparse) = arrays.iter().find(|&&t| appended(t)) {
             let name = &self.tensor(sparse).name;

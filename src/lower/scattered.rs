@@ -56,7 +56,16 @@ impl Lowerer<'_> {
         ));
         self.searches.push((rows, remark));
         self.refuse_pending(var, &inner)?;
-        stmts.extend(self.inside(&stmt, inner, None)?);
+        let present = inner.cursors[counted.id.0].present.take();
+        let then = self.inside(&stmt, inner, None)?;
+        match present {
+            None => stmts.extend(then),
+            Some(cond) => stmts.push(ir::Stmt::If {
+                cond,
+                then,
+                otherwise: Vec::new(),
+            }),
+        }
         let tag = self.loop_tag(tag, scope);
         Ok(vec![step.bounds().each(v, tag, stmts)])
     }
@@ -80,7 +89,8 @@ impl Lowerer<'_> {
             )))
     }
 
-    /// The coordinates of a position and of the levels above it; returns what is searched.
+    /// The coordinates of a position and of the levels above it, and whether there is an element;
+    /// returns what is searched.
     /// `which` tells the names apart where several are resolved.
     pub(super) fn resolve(
         &mut self,
@@ -94,9 +104,12 @@ impl Lowerer<'_> {
         let tensor = self.table.get(counted.id).access.tensor;
         let top = scope.cursors[counted.id.0].pos.clone();
         let mut position = at.clone();
+        // Whether there are elements at the positions of the levels, innermost first.
+        let mut present = Vec::new();
         for (n, &root) in counted.roots.iter().enumerate().rev() {
             let level = counted.first + n;
             let stored = self.level(tensor, level);
+            present.extend(stored.present(position.clone()));
             let above = if n == 0 {
                 Parents::Known(top.clone())
             } else {
@@ -142,7 +155,9 @@ impl Lowerer<'_> {
         cursor.level = counted.last();
         cursor.advance(at);
         cursor.end = None;
-        cursor.present = None;
+        cursor.present = present
+            .into_iter()
+            .reduce(|inner, outer| b::and(outer, inner));
         searched
     }
 

@@ -103,7 +103,8 @@ impl Lowerer<'_> {
                     var,
                     init: b::literal(tensor.fill, tensor.ty.compute()),
                 });
-            } else if !tensor.is_sparse() {
+            } else if !tensor.is_appended() {
+                out.extend(self.allocate_presence(id));
                 out.push(ir::Stmt::Alloc {
                     array: self.storage[&id].values,
                     count: self.element_count(id),

@@ -115,12 +115,12 @@ impl Lowerer<'_> {
                 None => {
                     // A constant that the program wrote is stored where it was
                     // written; only what absence made constant is left out.
-                    let made = tensor.is_sparse() || as_literal(&assign.rhs).is_none();
+                    let made = tensor.is_appended() || as_literal(&assign.rhs).is_none();
                     if made
                         && value.same_value(tensor.fill)
                         && self.droppable.contains(&assign.tensor)
                     {
-                        if !tensor.is_sparse() {
+                        if !tensor.is_appended() {
                             dropped.insert(assign.tensor);
                         }
                         return None;

@@ -233,7 +233,7 @@ impl Lowerer<'_> {
             None => return Err(self.unknown_tile(root.var)),
         };
         self.note_gaps(root.var);
-        if self.tensor(tensor).format.levels[level].is_full() {
+        if !self.tensor(tensor).format.levels[level].is_walked() {
             let extent = self.extent(tensor, level);
             let Bounds {
                 mut lo,
@@ -290,7 +290,7 @@ impl Lowerer<'_> {
             let mut assigned = BTreeSet::new();
             assigns(body, &mut assigned);
             // A sparse result has no elements to be filled before.
-            assigned.retain(|tensor| !self.tensor(*tensor).is_sparse());
+            assigned.retain(|tensor| !self.tensor(*tensor).is_appended());
             self.with_gaps(pos, &mut assigned);
             if !assigned.is_subset(&self.droppable) {
                 return Err(self.uncovered(tensor));

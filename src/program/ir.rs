@@ -157,6 +157,12 @@ impl Tensor {
     pub fn is_sparse(&self) -> bool {
         !self.format.is_dense()
     }
+
+    /// Whether elements of a result are made one after another, in the order of its levels.
+    #[must_use]
+    pub fn is_appended(&self) -> bool {
+        !self.format.levels.iter().all(|level| level.is_placed())
+    }
 }
 
 /// A whole-number expression over size names and scalar integer parameters:

@@ -35,11 +35,15 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         let message = format!("`{}` is no result that the function makes", name.name);
         return Err(arguments.wrong(name.span, message, USAGE));
     };
-    if !graph.tensor(tensor).is_sparse() {
+    if !graph.tensor(tensor).is_appended() {
         return Err(Diagnostic::error(
             codes::ASSEMBLE,
             name.span,
-            format!("`{}` is dense", name.name),
+            if graph.tensor(tensor).is_sparse() {
+                format!("`{}` has a place for each element", name.name)
+            } else {
+                format!("`{}` is dense", name.name)
+            },
             "has no coordinates to assemble",
         )
         .with_help("leave the command out"));

@@ -104,7 +104,7 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
         let (writer, reader) = (&graph.nests[first], &graph.nests[second]);
         for nest in [writer, reader] {
             let result = graph.tensor(nest.tensor);
-            let appends = result.is_sparse() && pattern::source(graph, nest).is_none();
+            let appends = result.is_appended() && pattern::source(graph, nest).is_none();
             if appends && arguments.target == Target::Cuda {
                 return Err(Diagnostic::error(
                     codes::UNSUPPORTED_COMMAND,
@@ -131,7 +131,7 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
             )
             .with_help("leave the statements apart"));
         }
-        if !result.is_sparse() || pattern::source(graph, writer).is_some() {
+        if !result.is_appended() || pattern::source(graph, writer).is_some() {
             continue;
         }
         let shared = &writer.loop_vars()[..depth];
@@ -139,7 +139,7 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
             let var = writer.lhs[result.format.modes[level]];
             // A tile of the level's coordinates is as incomplete.
             let over = |v: &VarId| graph.provenance.ancestors(*v).contains(&var);
-            !result.format.levels[level].is_full() && shared.iter().any(over)
+            !result.format.levels[level].is_placed() && shared.iter().any(over)
         });
         let reads = dependence::reads(graph, reader, writer);
         if writer.tensor == reader.tensor || (reads && incomplete) {

@@ -205,7 +205,7 @@ fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(
     let format = &result.format;
     let appends_at = |root: VarId| {
         (0..format.order())
-            .any(|l| nest.lhs[format.modes[l]] == root && !format.levels[l].is_full())
+            .any(|l| nest.lhs[format.modes[l]] == root && !format.levels[l].is_placed())
     };
     for leaf in &ascending {
         let roots = graph.provenance.roots(*leaf);

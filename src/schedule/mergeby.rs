@@ -84,7 +84,7 @@ fn meeting(graph: &Graph, var: VarId) -> usize {
                     let mut levels = format.levels.iter().zip(&format.modes);
                     levels.any(|(level, &mode)| {
                         let own = access.subscripts.get(mode).and_then(Expr::as_var);
-                        !level.is_full() && own.is_some_and(|v| roots.contains(&v))
+                        level.is_walked() && own.is_some_and(|v| roots.contains(&v))
                     })
                 });
             most = most.max(stores.count());

@@ -159,30 +159,25 @@ fn declaration(span: Span, var: &str, what: &str) -> Diagnostic {
     .with_help("write one level for each dimension, as in `(i,j) -> (j: dense, i: compressed)`")
 }
 
-/// Level types of the language that are not built yet.
-const TO_COME: [&str; 3] = ["hashed", "bitmap", "range"];
-
-/// `a, b and c`
-fn listed(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => (*only).to_string(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
+/// The level types of the language, of which some are not built yet.
+const LEVEL_TYPES: [&str; 6] = [
+    "dense",
+    "compressed",
+    "singleton",
+    "hashed",
+    "bitmap",
+    "range",
+];
 
 fn level(written: &ast::LevelType) -> Checked<Level> {
     let kind = &written.kind;
     let mut level = match LevelKind::called(&kind.name) {
         Some(kind) => Level::new(kind),
-        None if TO_COME.contains(&kind.name.as_str()) => {
+        None if LEVEL_TYPES.contains(&kind.name.as_str()) => {
             let what = format!("the level type `{}`", kind.name);
             return Err(Box::new(unsupported(kind.span, &what)));
         }
         None => {
-            let built = LevelKind::ALL.into_iter().map(|kind| kind.ty().word());
-            let known: Vec<&str> = built.chain(TO_COME).collect();
-            let all = listed(&known);
             return Err(Box::new(
                 Diagnostic::error(
                     codes::UNKNOWN_LEVEL,
@@ -192,8 +187,8 @@ fn level(written: &ast::LevelType) -> Checked<Level> {
                 )
                 .with_help(suggest(
                     &kind.name,
-                    known,
-                    &format!("the level types are {all}"),
+                    LEVEL_TYPES,
+                    "the level types are dense, compressed, singleton, hashed, bitmap and range",
                 )),
             ));
         }
