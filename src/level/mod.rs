@@ -5,6 +5,7 @@
 //! Positions of a level count what it stores, over all positions of the level above (its
 //! *parents*); the values stand at the positions of the last one.
 
+mod bitmap;
 mod compressed;
 mod dense;
 pub mod kernel;
@@ -213,13 +214,15 @@ pub enum LevelKind {
     Dense,
     Compressed,
     Singleton,
+    Bitmap,
 }
 
 impl LevelKind {
-    pub const ALL: [LevelKind; 3] = [
+    pub const ALL: [LevelKind; 4] = [
         LevelKind::Dense,
         LevelKind::Compressed,
         LevelKind::Singleton,
+        LevelKind::Bitmap,
     ];
 
     /// What it says of itself.
@@ -229,6 +232,7 @@ impl LevelKind {
             LevelKind::Dense => &dense::Dense,
             LevelKind::Compressed => &compressed::Compressed,
             LevelKind::Singleton => &singleton::Singleton,
+            LevelKind::Bitmap => &bitmap::Bitmap,
         }
     }
 

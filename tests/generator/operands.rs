@@ -90,9 +90,19 @@ impl Maker {
         if order == 0 || self.chance(35) {
             return None;
         }
-        let mut levels: Vec<&'static str> = (0..order)
-            .map(|_| self.pick(&["compressed", "compressed", "compressed", "dense", "dense"]))
-            .collect();
+        // TACO has no bitmaps.
+        let known = if self.taco { 5 } else { 7 };
+        let kinds = [
+            "compressed",
+            "compressed",
+            "compressed",
+            "dense",
+            "dense",
+            "bitmap",
+            "bitmap",
+        ];
+        let mut levels: Vec<&'static str> =
+            (0..order).map(|_| self.pick(&kinds[..known])).collect();
         if order > 1 && self.chance(25) {
             // Coordinates from some level on: all of COO, or its inner part.
             let first = if self.chance(75) {

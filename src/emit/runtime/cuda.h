@@ -48,6 +48,8 @@ struct sparsec_add { template <class T> SPARSEC_DEVICE T operator()(T a, T b) co
 struct sparsec_mul { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a * b); } };
 struct sparsec_and { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a && b); } };
 struct sparsec_or { template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return (T)(a || b); } };
+/* What is set is combined with nothing. */
+struct sparsec_set { template <class T> SPARSEC_DEVICE T operator()(T, T b) const { return b; } };
 struct sparsec_min {
     template <class T> SPARSEC_DEVICE T operator()(T a, T b) const { return SPARSEC_APART(T, b < a ? b : a); }
     SPARSEC_DEVICE float operator()(float a, float b) const { return fminf(a, b); }
@@ -389,7 +391,7 @@ static inline int64_t sparsec_parents(const sparsec_tensor *t, int32_t level) {
     int64_t n = 1;
     for (int32_t l = 0; l < level; l++) {
         const sparsec_level *own = &t->levels[l];
-        if (own->kind == SPARSEC_DENSE) n *= t->dims[own->mode];
+        if (sparsec_has_places(own)) n *= t->dims[own->mode];
         else if (own->kind == SPARSEC_COMPRESSED) n = sparsec_index_at(t, own->pos, n);
     }
     return n;
@@ -402,6 +404,12 @@ static inline void *sparsec_upload_pos(sparsec_memory *memory, const sparsec_ten
 }
 static inline void *sparsec_upload_crd(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
     return memory->copy(t->levels[l].crd, sparsec_parents(t, l + 1), sparsec_index_size(t));
+}
+static inline void *sparsec_upload_bits(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
+    return memory->copy(t->levels[l].crd, sparsec_parents(t, l + 1), 1);
+}
+static inline int sparsec_download_bits(sparsec_tensor *t, int32_t l, const void *bits) {
+    return sparsec_fetch(t->levels[l].crd, bits, sparsec_parents(t, l + 1), 1, 0);
 }
 static inline void *sparsec_upload_vals(sparsec_memory *memory, const sparsec_tensor *t) {
     return memory->copy(t->vals, sparsec_parents(t, t->order), sparsec_type_size(t->type));
@@ -419,7 +427,7 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
     const int64_t parents = sparsec_parents(t, l);
     const size_t size = sparsec_index_size(t);
     sparsec_level *level = &t->levels[l];
-    int64_t positions = parents;
+    int64_t positions = sparsec_has_places(level) ? parents * t->dims[level->mode] : parents;
     if (pos) {
         if (!sparsec_have_room(&level->pos, &level->pos_cap, parents + 1, size))
             return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
@@ -428,10 +436,10 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
         positions = sparsec_index_at(t, level->pos, parents);
     }
     if (crd) {
-        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, size))
+        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, sparsec_crd_size(t, l)))
             return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
         level->crd_len = positions;
-        SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, size, 0));
+        SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, sparsec_crd_size(t, l), 0));
     }
     return SPARSEC_OK;
 }

@@ -170,7 +170,8 @@ enum sparsec_level_kind {
 
 enum { SPARSEC_NONUNIQUE = 1, SPARSEC_UNORDERED = 2 };
 
-/* One storage level. Dense levels have no arrays, singletons only crd. */
+/* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
+ * each position, not 0 where an element is; what values stand at others is not said. */
 typedef struct sparsec_level {
     int32_t kind;    /* enum sparsec_level_kind */
     uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
@@ -573,6 +574,16 @@ static inline bool sparsec_same_fill(int32_t type, double a, double b) {
     }
 }
 
+/* Whether the level has a position for each coordinate below each parent. */
+static inline bool sparsec_has_places(const sparsec_level *level) {
+    return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
+}
+
+/* Bytes of an element of crd. */
+static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
+    return t->levels[l].kind == SPARSEC_BITMAP ? 1 : t->index_bits == 64 ? 8 : 4;
+}
+
 /* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
  * dimension, are sorted as said, and are as many as the positions announce. With
  * SPARSEC_TRUST_INPUT only lengths are checked. Returns the level's positions. */
@@ -580,10 +591,13 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
                                       int64_t parents, int64_t *positions) {
     const sparsec_level *level = &t->levels[l];
     int64_t extent = t->dims[level->mode];
-    if (level->kind == SPARSEC_DENSE) {
+    if (sparsec_has_places(level)) {
         if (extent > 0 && parents > SPARSEC_LARGEST / extent)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", name);
         *positions = parents * extent;
+        if (level->kind == SPARSEC_BITMAP && (level->crd_len < *positions || (*positions > 0 && !level->crd)))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d has %lld elements, not %lld",
+                                name, (int)l, (long long)level->crd_len, (long long)*positions);
         return SPARSEC_OK;
     }
     if (level->kind == SPARSEC_SINGLETON) {
@@ -665,7 +679,7 @@ static inline uintptr_t sparsec_array_of(const sparsec_tensor *t, int32_t k, siz
     const void *array = !level ? t->vals : k % 2 ? level->pos : level->crd;
     int64_t length = !level ? t->vals_len : k % 2 ? level->pos_len : level->crd_len;
     int64_t room = !level ? t->vals_cap : k % 2 ? level->pos_cap : level->crd_cap;
-    size_t size = !level ? sparsec_type_size(t->type) : t->index_bits == 64 ? 8 : 4;
+    size_t size = !level ? sparsec_type_size(t->type) : k % 2 ? (t->index_bits == 64 ? 8 : 4) : sparsec_crd_size(t, (k - 1) / 2);
     if (room > length) length = room;
     *bytes = array && length > 0 ? (size_t)length * size : 0;
     return (uintptr_t)array;
@@ -802,19 +816,38 @@ static inline int sparsec_have_values(sparsec_tensor *t, int64_t count) {
     return SPARSEC_OK;
 }
 
-/* Makes t a dense tensor, in the memory that it has if that is enough. */
+/* Makes t a tensor with a place for each element, in the memory that it has if that is enough. */
 static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    int64_t count = sparsec_element_count(spec->order, dims);
+    int64_t count = sparsec_element_count(spec->order, dims), positions = 1;
+    bool fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
     int error;
-    if (sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count) return SPARSEC_OK;
+    for (int32_t l = 0; fits && l < spec->order; l++) {
+        positions *= dims[spec->levels[l].mode];
+        if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
+    }
+    if (fits) return SPARSEC_OK;
     error = sparsec_shape(t, spec, dims);
-    return error ? error : sparsec_have_values(t, count);
+    if (error) return error;
+    error = sparsec_have_values(t, count);
+    positions = 1;
+    for (int32_t l = 0; !error && l < spec->order; l++) {
+        sparsec_level *level = &t->levels[l];
+        positions *= dims[level->mode];
+        if (level->kind != SPARSEC_BITMAP) continue;
+        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, 1)) {
+            sparsec_free_tensor(t);
+            error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        } else {
+            level->crd_len = positions;
+        }
+    }
+    return error;
 }
 
 /* The number of positions of level l below this many parents. */
 static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
     const sparsec_level *level = &t->levels[l];
-    if (level->kind == SPARSEC_DENSE) return parents * t->dims[level->mode];
+    if (sparsec_has_places(level)) return parents * t->dims[level->mode];
     return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
 }
 
@@ -832,7 +865,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
         if (same && other->pos)
             same = t->levels[l].pos_len == parents + 1 && !memcmp(t->levels[l].pos, other->pos, (size_t)(parents + 1) * size);
         if (same && other->crd)
-            same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * size));
+            same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * sparsec_crd_size(like, l)));
         parents = count;
     }
     for (int32_t l = levels; l < spec->order; l++) count *= dims[spec->levels[l].mode];
@@ -845,7 +878,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
         const sparsec_level *other = &like->levels[l];
         int64_t below = sparsec_positions(like, l, parents);
         if ((other->pos && !sparsec_have_room(&own->pos, &own->pos_cap, parents + 1, size)) ||
-            (other->crd && !sparsec_have_room(&own->crd, &own->crd_cap, below, size))) {
+            (other->crd && !sparsec_have_room(&own->crd, &own->crd_cap, below, sparsec_crd_size(like, l)))) {
             sparsec_free_tensor(t);
             return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
         }
@@ -854,7 +887,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
             own->pos_len = parents + 1;
         }
         if (other->crd) {
-            sparsec_copy(own->crd, other->crd, below, size);
+            sparsec_copy(own->crd, other->crd, below, sparsec_crd_size(like, l));
             own->crd_len = below;
         }
         parents = below;
@@ -868,7 +901,7 @@ static inline void sparsec_set_level(sparsec_tensor *t, int32_t l, void *pos, vo
     level->pos = pos;
     level->pos_len = level->pos_cap = pos ? parents + 1 : 0;
     level->crd = crd;
-    level->crd_len = level->crd_cap = pos ? sparsec_index_at(t, pos, parents) : crd ? parents : 0;
+    level->crd_len = level->crd_cap = pos ? sparsec_index_at(t, pos, parents) : crd ? sparsec_positions(t, l, parents) : 0;
 }
 
 /* ---- packing from coordinates ---------------------------------------------- */
@@ -995,9 +1028,15 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
     for (int32_t l = 0; l < spec->order; l++) {
         sparsec_level *level = &t->levels[l];
         int64_t mode = level->mode, count = 0, before = -1, last = -1;
-        if (level->kind == SPARSEC_DENSE) {
+        if (sparsec_has_places(level)) {
             for (int64_t k = 0; k < n; k++) at[k] = at[k] * dims[mode] + coords[items[k] * spec->order + mode];
             parents *= dims[mode];
+            if (level->kind == SPARSEC_BITMAP) {
+                level->crd = sparsec_zeroed(parents, 1);
+                level->crd_len = level->crd_cap = parents;
+                if (!level->crd) goto no_memory;
+                for (int64_t k = 0; k < n; k++) ((uint8_t *)level->crd)[at[k]] = 1;
+            }
             continue;
         }
         level->crd = sparsec_resize(NULL, n, width);
