@@ -93,7 +93,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         names.join(", ")
     );
     graph.script.push(line);
-    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }
 

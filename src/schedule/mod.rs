@@ -130,6 +130,7 @@ fn call(
         )
         .with_help("`sparsec explain E0401` lists the commands")),
     }?;
+    legal::check_all(&graph, &arguments)?;
     join::check_shared(&graph, &arguments)?;
     Ok(graph)
 }

@@ -73,7 +73,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     hoist(&mut graph, &at);
     graph.script.push(line);
-    super::legal::check_all(&graph, arguments)?;
     Ok(graph)
 }
 

@@ -73,7 +73,6 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         );
         let mut graph = stage(graph, arguments, &reads, &sides, &tile_name, space)?;
         graph.script.push(text);
-        super::legal::check_all(&graph, arguments)?;
         return Ok(graph);
     }
     let [access] = reads.accesses.as_slice() else {
@@ -135,7 +134,11 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         })
         .collect();
     let mut ordered = graph.clone();
-    if loops.len() > 1 && super::reorder::reorder(&mut ordered, &loops, arguments).is_ok() {
+    let legal = |ordered: &mut Graph| {
+        super::reorder::reorder(ordered, &loops, arguments)
+            .and_then(|()| super::legal::check_all(ordered, arguments))
+    };
+    if loops.len() > 1 && legal(&mut ordered).is_ok() {
         let names: Vec<String> = loops.iter().map(|&v| var_text(&ordered, v)).collect();
         ordered
             .script
