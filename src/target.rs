@@ -1,10 +1,52 @@
 //! What code is written for.
 
 /// A target of the compiler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// C11 with OpenMP.
+    #[default]
     C,
     /// CUDA C++17.
     Cuda,
+}
+
+/// What holds for programs of a target. Stages ask for properties, never which target it is; only
+/// emitters, and what builds and runs their text, are of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// What the command line and headers of schedules call it.
+    pub word: &'static str,
+    /// Loops are shared out to blocks, warps and threads of a GPU; where not, to threads of a CPU
+    /// and lanes of its vectors.
+    pub has_blocks: bool,
+    /// Kernels may ask for memory while they run.
+    pub allocates: bool,
+    /// The checked function can give a result the coordinates of an argument.
+    pub copies_coordinates: bool,
+    /// There are instructions that fetch ahead.
+    pub fetches: bool,
+}
+
+impl Target {
+    pub const ALL: [Target; 2] = [Target::C, Target::Cuda];
+
+    #[must_use]
+    pub fn properties(self) -> Properties {
+        match self {
+            Target::C => Properties {
+                word: "c",
+                has_blocks: false,
+                allocates: true,
+                copies_coordinates: true,
+                fetches: true,
+            },
+            Target::Cuda => Properties {
+                word: "cuda",
+                has_blocks: true,
+                allocates: false,
+                copies_coordinates: false,
+                fetches: false,
+            },
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The command line (clap).
 
+use crate::target::Target;
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -79,7 +81,7 @@ pub struct ProgramArgs {
     #[arg(short = 's', value_name = "COMMANDS")]
     pub commands: Vec<String>,
     #[arg(long, value_enum, default_value = "c")]
-    pub target: TargetName,
+    pub target: Target,
     /// A .sched file, or a named schedule of the program.
     #[arg(long, value_name = "FILE|NAME", conflicts_with = "no_schedule")]
     pub schedule: Option<String>,
@@ -108,11 +110,14 @@ pub struct ProgramArgs {
     pub warnings: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum TargetName {
-    #[default]
-    C,
-    Cuda,
+impl ValueEnum for Target {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Target::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.properties().word))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,12 +1,11 @@
 //! What the options of the command line ask the compiler for.
 
-use super::args::{Cli, ProgramArgs, TargetName};
+use super::args::{Cli, ProgramArgs};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::{Failure, Request, ScheduleChoice, Source, argument};
 use crate::program::spelling::suggest;
 use crate::syntax::taco::TacoArgs;
-use crate::target::Target;
 use clap::CommandFactory;
 use std::path::{Path, PathBuf};
 
@@ -97,10 +96,7 @@ pub fn request(
         sizes,
         index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
         def: program.def.clone(),
-        target: match program.target {
-            TargetName::C => Target::C,
-            TargetName::Cuda => Target::Cuda,
-        },
+        target: program.target,
         first_commands: None,
     })
 }

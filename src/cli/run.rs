@@ -94,7 +94,8 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let programs: Vec<PathBuf> = programs.into_iter().map(PathBuf::from).collect();
     let request = request(&programs, &args.program, &mut reporter.sources)?;
-    if let (Some(threads), Target::Cuda) = (args.threads, request.target) {
+    let has_blocks = request.target.properties().has_blocks;
+    if let Some(threads) = args.threads.filter(|_| has_blocks) {
         let text = threads.to_string();
         let span = argument(&mut reporter.sources, "--threads", &text);
         return Err(Diagnostic::error(
@@ -231,7 +232,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         Vec::new()
     };
     let mut races = None;
-    if args.verify && compiled.target == Target::C {
+    if args.verify && !has_blocks {
         progress.step("checking for races");
         let kernels = std::slice::from_ref(kernel);
         if let Some(checker) =

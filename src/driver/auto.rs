@@ -29,11 +29,10 @@ pub(super) fn schedule(
         if nest.loops.is_empty() || reached.nests.get(at).is_none_or(is_shared) {
             continue;
         }
-        match (target, search.refused.get(&at)) {
-            (Target::C, Some(why)) => remarks.push(in_one_thread(&graph, nest, why)),
-            // Nothing was tried.
-            (Target::C, None) => {}
-            (Target::Cuda, _) => remarks.push(in_one_thread_of_the_gpu(&graph, nest)),
+        if target.properties().has_blocks {
+            remarks.push(in_one_thread_of_the_gpu(&graph, nest));
+        } else if let Some(why) = search.refused.get(&at) {
+            remarks.push(in_one_thread(&graph, nest, why));
         }
     }
     search.commands(&[])
@@ -76,9 +75,10 @@ impl<'s> Search<'s> {
         stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
-            let texts: Vec<Vec<String>> = match target {
-                Target::C => auto::for_cpus(graph, nest),
-                Target::Cuda => auto::for_gpus(graph, nest),
+            let texts: Vec<Vec<String>> = if target.properties().has_blocks {
+                auto::for_gpus(graph, nest)
+            } else {
+                auto::for_cpus(graph, nest)
             };
             let parse = |script: Vec<String>| {
                 let text = script.join("\n");

@@ -127,7 +127,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             }
         };
         let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
-        if unscheduled && request.target == Target::C {
+        if unscheduled && !request.target.properties().has_blocks {
             let shared = !chosen.is_empty();
             remarks.append(&mut super::strides::notes(function, shared, sources));
         }

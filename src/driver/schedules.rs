@@ -5,8 +5,8 @@ use super::{Failure, argument};
 use crate::diagnostic::codes::{environment as codes, schedule as schedule_codes};
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::program::{ir::Function, ir::Program};
-use crate::schedule::Target;
 use crate::syntax::{self, ast};
+use crate::target::Target;
 use std::path::{Path, PathBuf};
 
 /// The schedules in use.
@@ -35,10 +35,7 @@ impl Schedules {
             })
             .collect();
         check_headers(&all, files)?;
-        let target = match request.target {
-            Target::C => "c",
-            Target::Cuda => "cuda",
-        };
+        let target = request.target.properties().word;
         let fits = |s: &ast::Schedule| s.target.as_ref().is_none_or(|t| t.name == target);
         match &request.schedule {
             ScheduleChoice::None => Ok(Schedules::Plain),
@@ -121,10 +118,11 @@ impl Schedules {
 /// the same.
 fn check_headers(all: &[&ast::Schedule], files: &[ast::File]) -> Result<(), Failure> {
     let mut errors = Vec::new();
+    let targets = Target::ALL.map(|target| target.properties().word);
     let mut seen: Vec<(String, String, String, Span)> = Vec::new();
     for schedule in all {
         if let Some(target) = &schedule.target
-            && !["c", "cuda"].contains(&target.name.as_str())
+            && !targets.contains(&target.name.as_str())
         {
             errors.push(
                 Diagnostic::error(
@@ -133,7 +131,7 @@ fn check_headers(all: &[&ast::Schedule], files: &[ast::File]) -> Result<(), Fail
                     format!("unknown target `{}`", target.name),
                     "no such target",
                 )
-                .with_help("the targets are c and cuda"),
+                .with_help(format!("the targets are {}", targets.join(" and "))),
             );
         }
         let Some(def) = &schedule.def else { continue };

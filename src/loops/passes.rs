@@ -64,9 +64,10 @@ pub const ALL: [Pass; 8] = [
 /// The passes between lowering and emitting.
 #[must_use]
 pub fn of(target: Target) -> &'static [Pass] {
-    match target {
-        Target::C => &[CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE],
-        Target::Cuda => &[TILES, DEVICE, DIVIDE],
+    if target.properties().has_blocks {
+        &[TILES, DEVICE, DIVIDE]
+    } else {
+        &[CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE]
     }
 }
 

@@ -8,7 +8,6 @@
 //! pattern. Refused: C is dense; `once` on a result that follows no input, or on a GPU;
 //! `two_phase` and `insert` (not supported yet).
 
-use super::Target;
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
@@ -51,7 +50,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     match how.name.to_ascii_lowercase().as_str() {
         "append" => {}
         "once" => {
-            if arguments.target == Target::Cuda {
+            if !arguments.target.properties().copies_coordinates {
                 return Err(Diagnostic::error(
                     codes::UNSUPPORTED_COMMAND,
                     arguments.span,

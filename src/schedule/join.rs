@@ -11,7 +11,6 @@
 
 pub mod dependence;
 
-use super::Target;
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -104,7 +103,7 @@ fn check_appended(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic
         for nest in [writer, reader] {
             let result = graph.tensor(nest.tensor);
             let appends = result.is_appended() && pattern::source(graph, nest).is_none();
-            if appends && arguments.target == Target::Cuda {
+            if appends && !arguments.target.properties().allocates {
                 return Err(Diagnostic::error(
                     codes::UNSUPPORTED_COMMAND,
                     arguments.span,

@@ -55,7 +55,7 @@ pub struct Settings {
 pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnosed<Graph> {
     let mut graph = graph;
     // The memory of a launch is there before it.
-    graph.follows_appended = settings.target == Target::C;
+    graph.follows_appended = settings.target.properties().allocates;
     let mut constants = Constants::new(&settings.defines);
     for command in commands {
         graph =

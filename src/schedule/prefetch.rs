@@ -9,7 +9,6 @@
 //! hide latency themselves); n < 1; no statement reads A inside v; v runs in lanes, or the first
 //! element is not known where the iteration begins (when it is lowered).
 
-use super::Target;
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
@@ -29,7 +28,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let var = arguments.loop_var(&graph, 1)?;
     arguments.expect_open(&graph, var)?;
     let ahead = arguments.positive(2)?;
-    if arguments.target == Target::Cuda {
+    if !arguments.target.properties().fetches {
         return Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             arguments.span,

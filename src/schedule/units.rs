@@ -1,6 +1,5 @@
 //! How schedules spell units and race strategies.
 
-use super::Target;
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -73,7 +72,7 @@ pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> 
     if let Some(gpu) = lower.strip_prefix("gpu") {
         return gpu_unit(arguments, e.span, name, gpu, args);
     }
-    if arguments.target == Target::Cuda && lower.starts_with("cpu") {
+    if arguments.target.properties().has_blocks && lower.starts_with("cpu") {
         return Err(refuse_with(
             e.span,
             format!("`{name}` is out of place: the target is a GPU"),
@@ -133,7 +132,7 @@ fn gpu_unit(
     args: &[Expr],
 ) -> Result<Unit, Diagnostic> {
     const USAGE: &str = "parallelize(i, GPUBlock, NoRaces)";
-    if arguments.target == Target::C {
+    if !arguments.target.properties().has_blocks {
         return Err(refuse(
             span,
             format!("`{name}` is out of place: the target is a CPU"),
