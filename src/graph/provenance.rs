@@ -295,6 +295,30 @@ impl Provenance {
         !self.cuts(var).is_empty()
     }
 
+    /// The inner part of a split of a variable of the program, or the coordinates of a tile of its
+    /// positions: consecutive coordinates.
+    #[must_use]
+    pub fn is_inner_part(&self, var: VarId) -> bool {
+        let whole = |var: VarId| self.producer(var).is_none() || self.is_inner_part(var);
+        match self.producer(var) {
+            Some(
+                Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. },
+            ) => *inner == var && whole(*parent),
+            // From one coordinate to another.
+            Some(Relation::Coord { parent, .. }) => {
+                self.is_cut(var) && self.stored_parent(*parent).is_some_and(whole)
+            }
+            Some(
+                Relation::Fuse { .. }
+                | Relation::Pos { .. }
+                | Relation::Inspect { .. }
+                | Relation::Precompute { .. }
+                | Relation::Bound { .. },
+            )
+            | None => false,
+        }
+    }
+
     /// The variable whose positions `var` counts, or counts a part of.
     #[must_use]
     pub fn stored_parent(&self, var: VarId) -> Option<VarId> {

@@ -156,7 +156,8 @@ impl Lowerer<'_> {
     pub(super) fn part(&self, pos: VarId) -> Option<VarId> {
         match self.graph.provenance.producer(pos) {
             Some(Relation::Pos { parent, .. }) => {
-                crate::schedule::pos::is_inner_part(self.graph, *parent).then_some(*parent)
+                let part = self.graph.provenance.is_inner_part(*parent);
+                part.then_some(*parent)
             }
             _ => None,
         }

@@ -45,7 +45,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
     };
     let access = find_access(&graph, nest, arguments.expr(2)?, &arguments.command.name)?;
-    let part = is_inner_part(&graph, parent);
+    let part = graph.provenance.is_inner_part(parent);
     if !part && !made_of_roots(&graph, parent) {
         return Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
@@ -125,42 +125,12 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
     }
 }
 
-/// The inner part of a split of a variable of the program, or the coordinates of a tile of its
-/// positions: consecutive coordinates.
-#[must_use]
-pub fn is_inner_part(graph: &Graph, var: VarId) -> bool {
-    match graph.provenance.producer(var) {
-        Some(Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. }) => {
-            *inner == var
-                && (graph.provenance.producer(*parent).is_none() || is_inner_part(graph, *parent))
-        }
-        // From one coordinate to another.
-        Some(Relation::Coord { parent, .. }) => {
-            graph.provenance.is_cut(var)
-                && graph
-                    .provenance
-                    .stored_parent(*parent)
-                    .is_some_and(|stored| {
-                        graph.provenance.producer(stored).is_none() || is_inner_part(graph, stored)
-                    })
-        }
-        Some(
-            Relation::Fuse { .. }
-            | Relation::Pos { .. }
-            | Relation::Inspect { .. }
-            | Relation::Precompute { .. }
-            | Relation::Bound { .. },
-        )
-        | None => false,
-    }
-}
-
 /// The outer parts of the splits that `var` is the inner part of.
 #[must_use]
 pub fn tiles_around(graph: &Graph, var: VarId) -> Vec<VarId> {
     let mut tiles = Vec::new();
     let mut part = var;
-    while is_inner_part(graph, part)
+    while graph.provenance.is_inner_part(part)
         && let Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) =
             graph.provenance.producer(part)
     {

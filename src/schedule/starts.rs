@@ -90,7 +90,7 @@ fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
     if !searched {
         return Err("its positions have rows by arithmetic, or none");
     }
-    if first != Some(0) || super::pos::is_inner_part(graph, *parent) {
+    if first != Some(0) || graph.provenance.is_inner_part(*parent) {
         return Err("its positions are counted anew in each iteration of a loop outside");
     }
     Ok(pos)
