@@ -1,6 +1,7 @@
-//! Structural equality of expressions, places ignored.
+//! Structural equality of expressions and statements, places ignored.
 
-use crate::program::ir::{Access, Expr, ExprKind};
+use super::{Assign, Stmt};
+use crate::program::ir::{Access, Expr, ExprKind, Literal};
 
 /// Whether two expressions say the same.
 #[must_use]
@@ -14,13 +15,80 @@ pub fn same_access(a: &Access, b: &Access) -> bool {
     a.tensor == b.tensor && same_all(&a.subscripts, &b.subscripts)
 }
 
+/// Whether two statements do the same in loops over the same variables, however these are shared
+/// out.
+#[must_use]
+pub fn same_stmt(a: &Stmt, b: &Stmt) -> bool {
+    match (a, b) {
+        (
+            Stmt::Forall { var, body, .. },
+            Stmt::Forall {
+                var: other,
+                body: inner,
+                ..
+            },
+        ) => var == other && same_stmt(body, inner),
+        (
+            Stmt::Within { var, skipped, body },
+            Stmt::Within {
+                var: other,
+                skipped: others,
+                body: inner,
+            },
+        ) => var == other && skipped == others && same_stmt(body, inner),
+        (
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init,
+            },
+            Stmt::Where {
+                consumer: second,
+                producer: first,
+                temp: other,
+                init: start,
+            },
+        ) => {
+            temp == other
+                && init == start
+                && same_stmt(producer, first)
+                && same_stmt(consumer, second)
+        }
+        (Stmt::Sequence(stmts), Stmt::Sequence(others)) => {
+            stmts.len() == others.len() && stmts.iter().zip(others).all(|(x, y)| same_stmt(x, y))
+        }
+        (Stmt::Assign(x), Stmt::Assign(y)) => same_assign(x, y),
+        (
+            Stmt::Forall { .. }
+            | Stmt::Within { .. }
+            | Stmt::Where { .. }
+            | Stmt::Sequence(_)
+            | Stmt::Assign(_),
+            _,
+        ) => false,
+    }
+}
+
+fn same_assign(a: &Assign, b: &Assign) -> bool {
+    a.tensor == b.tensor && a.lhs == b.lhs && a.op == b.op && same(&a.rhs, &b.rhs)
+}
+
 fn same_all(a: &[Expr], b: &[Expr]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y))
 }
 
+/// Zeros differ in their sign, and no number is the same as itself.
+fn same_literal(a: Literal, b: Literal) -> bool {
+    match (a, b) {
+        (Literal::Float(a), Literal::Float(b)) => a.to_bits() == b.to_bits(),
+        (Literal::Bool(_) | Literal::Int(_) | Literal::Float(_), _) => a == b,
+    }
+}
+
 fn same_kind(a: &ExprKind, b: &ExprKind) -> bool {
     match (a, b) {
-        (ExprKind::Literal(x), ExprKind::Literal(y)) => x == y,
+        (ExprKind::Literal(x), ExprKind::Literal(y)) => same_literal(*x, *y),
         (ExprKind::Access(x), ExprKind::Access(y)) => same_access(x, y),
         (ExprKind::Index(x), ExprKind::Index(y)) => x == y,
         (ExprKind::Size(x), ExprKind::Size(y)) => x == y,

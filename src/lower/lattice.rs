@@ -10,6 +10,7 @@
 use super::access::AccessId;
 use super::{Lowerer, Scope};
 use crate::graph::Stmt;
+use crate::graph::equal::same_stmt;
 use crate::program::ir::{TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -191,9 +192,8 @@ impl Lowerer<'_> {
         (all, point): (&BTreeSet<AccessId>, &BTreeSet<AccessId>),
     ) -> bool {
         let absent = all.difference(point).copied().collect();
-        let text = |stmt: &Stmt| crate::graph::print::stmt_text(self.graph, &self.tensors, stmt);
         self.simplify(stmt, &absent, &mut BTreeSet::new())
-            .is_some_and(|smaller| text(&smaller) == text(left))
+            .is_some_and(|smaller| same_stmt(&smaller, left))
     }
 
     /// The non-empty points, largest first; `None` if they are too many.
