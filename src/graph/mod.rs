@@ -27,10 +27,10 @@ pub mod within;
 pub use provenance::{BoundKind, Provenance, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::loops::ir::{GpuUnit, OmpSchedule};
 use crate::program::ir::{
     Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
+pub use crate::units::{Race, Unit};
 use std::rc::Rc;
 
 /// The iteration graph of one function.
@@ -196,31 +196,6 @@ pub struct Parallel {
     pub span: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    CpuThread(OmpSchedule),
-    /// The lanes of a vector register.
-    CpuVector,
-    Gpu(GpuUnit),
-}
-
-/// What the user says of writes by several units (000, figure 7-2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Race {
-    /// There are none; checked.
-    NoRaces,
-    /// There are none; taken on the user's word.
-    IgnoreRaces,
-    /// Writes that race are atomic.
-    Atomics,
-    /// Each thread writes a copy of its own; the copies are reduced afterwards.
-    Temporary,
-    /// A reduction across the unit's lanes or threads.
-    ParallelReduction,
-    /// As the unit's segment group says (001, 5.1).
-    Group,
-}
-
 /// The tree that lowering walks.
 #[derive(Clone, Debug)]
 pub enum Stmt {
@@ -292,32 +267,6 @@ impl Graph {
     pub fn add_var(&mut self, var: IndexVar) -> VarId {
         self.vars.push(var);
         VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
-    }
-}
-
-impl ReduceOp {
-    /// The value that changes nothing: what a reduction over nothing gives.
-    /// For `min` and `max` of integers it is the type's largest or smallest value.
-    #[must_use]
-    pub fn neutral(self, ty: crate::scalar::ScalarType) -> crate::scalar::Literal {
-        use crate::scalar::{Literal, ScalarType};
-        // The largest number of 64 bits without a sign: all ones, as a pattern.
-        #[expect(clippy::cast_possible_truncation)]
-        let whole = |end: i128| Literal::Int(end as i64);
-        let bools = ty == ScalarType::Bool;
-        match self {
-            ReduceOp::Add => Literal::Int(0),
-            ReduceOp::Mul => Literal::Int(1),
-            ReduceOp::And => Literal::Bool(true),
-            ReduceOp::Or => Literal::Bool(false),
-            ReduceOp::Min | ReduceOp::Max if bools => Literal::Bool(self == ReduceOp::Min),
-            ReduceOp::Min => ty
-                .ends()
-                .map_or(Literal::Float(f64::INFINITY), |(_, most)| whole(most)),
-            ReduceOp::Max => ty
-                .ends()
-                .map_or(Literal::Float(f64::NEG_INFINITY), |(least, _)| whole(least)),
-        }
     }
 }
 

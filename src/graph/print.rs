@@ -6,7 +6,7 @@ use super::{Graph, Relation, Stmt, Tag};
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
 };
-use crate::schedule::units::{race_text, unit_text};
+use crate::units::{race_text, unit_text};
 
 /// The graph's trees, one a line, with the relations of its variables.
 #[must_use]

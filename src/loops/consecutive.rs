@@ -10,12 +10,11 @@ use super::build as b;
 use super::device::{Definitions, definitions};
 use super::effects::{Around, Facts, Homes, Who, meet, touches};
 use super::interface::{Arg, Direction, Interface};
-use super::ir::{
-    ArrayId, Expr, ExprKind, Kernel, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, VarId,
-};
+use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Run, ScalarType, Stmt, VarId};
 use super::trips::Bounds;
 use super::visit;
 use crate::level::ArrayRole;
+use crate::units::OmpSchedule;
 use std::collections::BTreeSet;
 
 /// Makes one loop of a serial loop over positions and the loop around it, if the outer one's

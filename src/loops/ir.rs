@@ -7,11 +7,11 @@
 //! do not alias. `F16` and `BF16` occur only as element types of arrays: a load
 //! has the type `F32`, a store rounds what it combined in `F32`.
 
-pub use super::device::ir::{Device, GpuLevel, GpuUnit, Group, Strategy};
+pub use super::device::ir::Device;
 pub use super::interface::Interface;
-pub use crate::program::ir::Func;
+pub use crate::operators::{Func, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
-pub use crate::syntax::ast::ReduceOp;
+pub use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
 
 /// A scalar variable of a [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,18 +126,6 @@ pub enum Place {
     BlockIndex(Axis),
     ThreadIndex(Axis),
     Blocks(Axis),
-}
-
-/// A dimension of a grid or block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Axis {
-    X,
-    Y,
-    Z,
-}
-
-impl Axis {
-    pub const ALL: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -447,17 +435,9 @@ impl LoopTag {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OmpSchedule {
-    /// Whatever the implementation does by default: no clause.
-    Default,
-    Static(Option<u32>),
-    Dynamic(Option<u32>),
-    Guided(Option<u32>),
-}
-
 /// Whether OpenMP updates an element of type `elem` in one step (`omp atomic`: sums and
-/// products of numbers). Whatever else there is takes turns, which lanes of a vector cannot.
+/// products of numbers, and what is set). Whatever else there is takes turns, which lanes of a
+/// vector cannot.
 pub fn is_atomic(elem: ScalarType, op: Option<ReduceOp>) -> bool {
     let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
     let narrow = elem.is_integer() && elem.size() < 4;

@@ -9,8 +9,9 @@ mod lockstep;
 #[cfg(test)]
 mod tests;
 
-use super::ir::{ArrayId, Expr, ExprKind, GpuLevel, GpuUnit, Place, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Place, Stmt, VarId};
 use super::visit;
+use crate::units::{GpuLevel, GpuUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Units that a value may differ between.

@@ -8,8 +8,8 @@
 
 use crate::diagnostic::Span;
 use crate::format::TensorFormat;
+pub use crate::operators::{Func, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
-pub use crate::syntax::ast::ReduceOp;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -342,44 +342,3 @@ impl Expr {
 }
 
 pub use crate::syntax::ast::{BinaryOp, UnaryOp};
-
-/// Built-in functions. Arguments and result have the node's type, except where said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Func {
-    /// Of a complex number: its magnitude (a real of the same width).
-    Abs,
-    Sqrt,
-    Cbrt,
-    Exp,
-    Expm1,
-    Log,
-    Log1p,
-    Log10,
-    Sin,
-    Cos,
-    Tan,
-    Asin,
-    Acos,
-    Atan,
-    Atan2,
-    Sinh,
-    Cosh,
-    Tanh,
-    Asinh,
-    Acosh,
-    Atanh,
-    /// 1 / (1 + exp(-x))
-    Sigmoid,
-    Pow,
-    Floor,
-    Ceil,
-    Round,
-    /// C's `fmod`, and `%` on integers.
-    Mod,
-    Min,
-    Max,
-    /// a * b + c, rounded once
-    Fma,
-    /// 0 below zero, the second argument at zero, 1 above.
-    Heaviside,
-}

@@ -1,8 +1,9 @@
 //! A statement as text, for the comments of emitted code: what the user wrote, with
 //! uniform spaces.
 
+use crate::operators::ReduceOp;
 use crate::syntax::ast::{
-    Assign, AssignOp, BinaryOp, Expr, ExprKind, Number, RangeClause, ReduceOp, UnaryOp,
+    Assign, AssignOp, BinaryOp, Expr, ExprKind, Number, RangeClause, UnaryOp,
 };
 
 /// `y(i) +=! A(i, j) * x(j) where ...`, without the label.

@@ -18,15 +18,16 @@
 
 use super::arguments::Arguments;
 use super::join::dependence;
-use super::units::{group_race, race, race_text, refuse, unit, unit_text};
+use super::units::{group_race, race, refuse, unit};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::graph::concretize::concretize;
 use crate::graph::pattern;
 use crate::graph::race::races;
 use crate::graph::{Graph, Nest, Parallel, Race, Stmt, Unit};
-use crate::loops::ir::{Axis, GpuLevel, GpuUnit, Group, Strategy};
 use crate::program::ir::{SizeExpr, VarId};
+use crate::units::{Axis, GpuLevel, GpuUnit, Group, Strategy};
+use crate::units::{race_text, unit_text};
 
 const USAGE: &str = "parallelize(i, CPUThread, NoRaces)";
 

@@ -4,58 +4,10 @@ use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Race, Unit};
-use crate::loops::ir::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
 use crate::syntax::ast::{Expr, ExprKind};
+use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy, race_text};
 
 const USAGE: &str = "parallelize(i, CPUThread, NoRaces)";
-
-/// The unit as a schedule writes it.
-#[must_use]
-pub fn unit_text(unit: Unit) -> String {
-    let schedule = match unit {
-        Unit::CpuThread(schedule) => schedule,
-        Unit::CpuVector => return "CPUVector".to_string(),
-        Unit::Gpu(unit) => {
-            if let Some(group) = unit.group {
-                return format!("GPUGroup({})", group.size);
-            }
-            let level = match unit.level {
-                GpuLevel::Block => "GPUBlock",
-                GpuLevel::Warp => "GPUWarp",
-                GpuLevel::Thread => "GPUThread",
-            };
-            let axis = match unit.axis {
-                Axis::X => "",
-                Axis::Y => "Y",
-                Axis::Z => "Z",
-            };
-            return format!("{level}{axis}");
-        }
-    };
-    let with = |kind: &str, chunk: Option<u32>| match chunk {
-        Some(chunk) => format!("CPUThread({kind}, {chunk})"),
-        None => format!("CPUThread({kind})"),
-    };
-    match schedule {
-        OmpSchedule::Default => "CPUThread".to_string(),
-        OmpSchedule::Static(chunk) => with("static", chunk),
-        OmpSchedule::Dynamic(chunk) => with("dynamic", chunk),
-        OmpSchedule::Guided(chunk) => with("guided", chunk),
-    }
-}
-
-/// The race strategy as a schedule writes it.
-#[must_use]
-pub fn race_text(race: Race) -> &'static str {
-    match race {
-        Race::NoRaces => "NoRaces",
-        Race::IgnoreRaces => "IgnoreRaces",
-        Race::Atomics => "Atomics",
-        Race::Temporary => "Temporary",
-        Race::ParallelReduction => "ParallelReduction",
-        Race::Group => "Segment",
-    }
-}
 
 pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> {
     let (name, args): (&str, &[Expr]) = match &e.kind {

@@ -4,6 +4,7 @@
 //! and whether `M` is a size, a scalar or an index variable is for `program/`.
 
 use crate::diagnostic::Span;
+use crate::operators::ReduceOp;
 
 /// A name and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,17 +103,6 @@ pub enum AssignOp {
     Set,
     /// `+=` and, with `init`, `+=!`
     Reduce { op: ReduceOp, init: bool },
-}
-
-/// An associative and commutative reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReduceOp {
-    Add,
-    Mul,
-    Min,
-    Max,
-    And,
-    Or,
 }
 
 /// `v in lo:hi`, half-open: lo <= v < hi.

@@ -2,11 +2,12 @@
 
 use super::ast::{
     Arg, Assign, AssignOp, Call, Command, Def, Dim, File, Ident, Item, Notation, Param,
-    RangeClause, ReduceOp, Schedule, Stmt,
+    RangeClause, Schedule, Stmt,
 };
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnostic, FileId, Span};
+use crate::operators::ReduceOp;
 use pest::iterators::{Pair, Pairs};
 
 pub(super) type Build<T> = Result<T, Diagnostic>;

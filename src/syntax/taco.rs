@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use self::tensors::Tensors;
 use super::ast::{
     Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, ReduceOp, Schedule,
-    Stmt,
+    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Schedule, Stmt,
 };
 use super::build::Builder;
 use super::parse::{Rule, parse_rule, parse_schedule};
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, Span};
+use crate::operators::ReduceOp;
 
 /// The strings of `-e`, `-f`, `-t`, `-d` and `-s`.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,6 @@
 //! other: what one of them made, another one may not use, be it in a loop beside or in another
 //! iteration of a serial loop around.
 
-use super::ir::GpuLevel;
 use super::segments::has_blocks;
 use super::spmd::inside;
 use super::{Definitions, Refusal};
@@ -14,6 +13,7 @@ use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
 use crate::loops::ir::{ArrayId, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::uniform::{Uniform, Units};
 use crate::loops::visit;
+use crate::units::GpuLevel;
 use std::collections::BTreeSet;
 
 /// Checks the body of a launch.

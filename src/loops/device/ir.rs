@@ -1,39 +1,6 @@
 //! What stands in a kernel for a GPU beyond plain loops.
 
-use crate::loops::ir::{ArrayId, Axis, Expr, ReduceOp, Room, Stmt, VarId};
-
-/// How a loop is shared out to the units of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GpuUnit {
-    pub level: GpuLevel,
-    pub axis: Axis,
-    /// How the threads of the loop reduce, if a schedule says so (001, 5.1).
-    pub group: Option<Group>,
-}
-
-/// Outer levels first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GpuLevel {
-    Block,
-    /// Threads of a block that stand together: a tile of threads, no more (001, 5.1).
-    Warp,
-    Thread,
-}
-
-/// A segment group: `size` threads (2, 4, 8, 16 or 32) that reduce together (001, 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
-    pub size: u32,
-    pub strategy: Strategy,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// To as many results as the group holds different indices.
-    Segment,
-    /// To one result.
-    Parallel,
-}
+use crate::loops::ir::{ArrayId, Expr, ReduceOp, Room, Stmt, VarId};
 
 /// Statements of a GPU's program.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::fills::{each, fill};
 use super::growth::{self, Growth};
-use super::ir::{Device, GpuLevel};
+use super::ir::Device;
 use super::shape::Shape;
 use super::spmd::Spmd;
 use super::spread::only_sets;
@@ -11,6 +11,7 @@ use crate::loops::build as b;
 use crate::loops::effects::Around;
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, Place, Room, Stmt, VarId};
 use crate::loops::visit;
+use crate::units::GpuLevel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A part of the body.

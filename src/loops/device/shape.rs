@@ -4,12 +4,13 @@
 //! another takes turns with a fixed number of them. Threads are as many as the loops over
 //! threads have iterations, where that is a constant, and as usual otherwise.
 
-use super::ir::{Device, GpuLevel};
+use super::ir::Device;
 use super::{Definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::effects::Threads;
 use crate::loops::ir::{Axis, Expr, ExprKind, Place, Stmt, VarId};
 use crate::loops::{linear, visit};
+use crate::units::GpuLevel;
 use std::collections::BTreeSet;
 
 /// Blocks of a loop whose iterations the host cannot count.

@@ -1,13 +1,13 @@
 //! Work that all threads of a block would repeat, shared out to them.
 
 use super::Definitions;
-use super::ir::{GpuLevel, GpuUnit};
 use super::spmd::Spmd;
 use crate::loops::build as b;
 use crate::loops::effects::{Around, Facts, Homes, Touch, Who, meet, touches};
 use crate::loops::ir::{Axis, LoopTag, ScalarType, Stmt, VarId};
 use crate::loops::trips::Bounds;
 use crate::loops::visit;
+use crate::units::{GpuLevel, GpuUnit};
 
 impl Spmd<'_> {
     /// With loops in the place of fills; loops that only set elements, each its own, are

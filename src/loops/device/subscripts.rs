@@ -1,12 +1,12 @@
 //! How accesses take the elements of a workspace apart: which loops, at which strides.
 
 use super::Definitions;
-use super::ir::GpuLevel;
 use super::shape::Shape;
 use crate::loops::build as b;
 use crate::loops::ir::{ArrayId, Axis, Expr, ExprKind, Stmt, VarId};
 use crate::loops::linear::Linear;
 use crate::loops::visit;
+use crate::units::GpuLevel;
 
 /// A loop that a subscript of the workspace depends on.
 #[derive(Clone, Debug)]

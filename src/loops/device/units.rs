@@ -3,7 +3,7 @@
 use super::Refusal;
 use super::barriers::Pending;
 use super::groups::has_segments;
-use super::ir::{Device, GpuLevel, GpuUnit, ReduceScope, Strategy};
+use super::ir::{Device, ReduceScope};
 use super::segments::is_literal;
 use super::shape::LANES;
 use super::spmd::{Site, Spmd};
@@ -12,6 +12,7 @@ use crate::loops::effects::Around;
 use crate::loops::ir::{Axis, BinaryOp, Expr, LoopTag, Place, ReduceOp, ScalarType, Stmt, VarId};
 use crate::loops::trips::Bounds;
 use crate::loops::uniform::Units;
+use crate::units::{GpuLevel, GpuUnit, Strategy};
 
 impl Spmd<'_> {
     /// A loop over blocks, warps or threads.

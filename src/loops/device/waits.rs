@@ -2,11 +2,12 @@
 
 use super::Refusal;
 use super::barriers::Pending;
-use super::ir::{Device, GpuLevel, Scope};
+use super::ir::{Device, Scope};
 use super::shape::LANES;
 use super::spmd::{Site, Spmd, inside};
 use crate::loops::ir::{Axis, Expr, Stmt};
 use crate::loops::visit;
+use crate::units::GpuLevel;
 
 impl Spmd<'_> {
     /// Notes what bounds and conditions read.

@@ -12,10 +12,11 @@ mod touch;
 
 pub use touch::{Around, Homes, Touch, touches};
 
-use super::ir::{ArrayId, Axis, Expr, ExprKind, GpuLevel, GpuUnit, Place, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Place, VarId};
 use super::linear::Linear;
 use super::visit;
 use crate::sums::{Range, Solution, Sum, solve};
+use crate::units::{Axis, GpuLevel, GpuUnit};
 
 /// The units of which two may meet.
 #[derive(Clone, Copy, Debug)]

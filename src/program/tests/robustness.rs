@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::verify::verify;
 use crate::diagnostic::{FileId, Span};
+use crate::operators::ReduceOp;
 use crate::program::{Options, resolve};
 use crate::syntax::ast::{
     Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, ReduceOp, Stmt,
-    UnaryOp,
+    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Stmt, UnaryOp,
 };
 
 const SPAN: Span = Span {
