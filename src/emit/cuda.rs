@@ -56,20 +56,22 @@ pub fn emit(unit: &Unit) -> Vec<File> {
         .collect()
 }
 
+/// What the runtime header has of complex numbers in C++, and its last line: where CUDA's parts go.
+const COMPLEX: &str = "#include <complex>\n\
+    typedef std::complex<float> sparsec_complex64;\n\
+    typedef std::complex<double> sparsec_complex128;\n";
+const END: &str = "#endif /* SPARSEC_H */";
+
 /// The runtime header with its part for CUDA.
 #[must_use]
 pub fn runtime_header() -> String {
-    const COMPLEX: &str = "#include <complex>\n\
-        typedef std::complex<float> sparsec_complex64;\n\
-        typedef std::complex<double> sparsec_complex128;\n";
     let prelude = include_str!("runtime/prelude.h");
     let own = include_str!("runtime/complex.h");
     let complex = format!("{prelude}\n{own}#else\n{COMPLEX}#endif\n");
-    let end = "#endif /* SPARSEC_H */";
     let cuda = include_str!("runtime/cuda.h");
     RUNTIME_HEADER
         .replacen(COMPLEX, &complex, 1)
-        .replacen(end, &format!("\n{cuda}\n{end}"), 1)
+        .replacen(END, &format!("\n{cuda}\n{END}"), 1)
 }
 
 /// The text of `NAME.cu`.
@@ -143,4 +145,16 @@ fn device_text(kernel: &Kernel) -> String {
     }
     out.push_str(&host.launching_function());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_has_the_places_of_cudas_parts_once() {
+        for place in [COMPLEX, END] {
+            assert_eq!(RUNTIME_HEADER.matches(place).count(), 1, "{place}");
+        }
+    }
 }

@@ -321,7 +321,7 @@ impl<'k> Host<'k> {
             Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => {
                 self.printer.stmt(stmt)
             }
-            // Placement leaves none of these on the host.
+            // Placement leaves none of these on the host; what it left would not compile.
             Stmt::Assign { .. }
             | Stmt::Store { .. }
             | Stmt::While { .. }
@@ -332,7 +332,11 @@ impl<'k> Host<'k> {
             | Stmt::Free { .. }
             | Stmt::Search { .. }
             | Stmt::FailIf { .. }
-            | Stmt::Device(_) => {}
+            | Stmt::Device(_) => {
+                debug_assert!(false, "on the host: {stmt:?}");
+                self.printer
+                    .line("#error a statement of the device on the host");
+            }
         }
     }
 

@@ -329,7 +329,12 @@ impl Spmd<'_> {
             | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => out.push(stmt),
             // Loops since `spread`.
-            Stmt::Fill { .. } => {}
+            Stmt::Fill { .. } => {
+                return Err(Refusal::new(
+                    "an array would be filled by one thread after another",
+                    "this is sparsec's fault: please report it with the program",
+                ));
+            }
             Stmt::Alloc { .. }
             | Stmt::Append { .. }
             | Stmt::Grow { .. }
