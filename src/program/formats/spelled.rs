@@ -195,7 +195,7 @@ fn level(written: &ast::LevelType) -> Checked<Level> {
     };
     for property in &written.properties {
         match property.name.as_str() {
-            "nonunique" if level.is_full() => {
+            "nonunique" if level.is_placed() => {
                 return Err(Box::new(
                     Diagnostic::error(
                         codes::UNKNOWN_LEVEL,

@@ -47,6 +47,11 @@ pub(super) const REFUSALS: &[(&str, &str)] = &[
         format f { A: {dense(nonunique), singleton} }",
     ),
     (
+        "E0305_bitmap",
+        "def f(double(M,N) A) -> (y) { y(i) = A(i,j) }
+        format f { A: {bitmap(nonunique), singleton} }",
+    ),
+    (
         "E0306",
         "def f(double a, double(N) x) -> (y) { y(i) = a * x(i) } format f { a: dense }",
     ),
