@@ -222,3 +222,24 @@ fn passes_keep_their_rules() {
     assert!(malformed.is_empty(), "{}", malformed.join("\n\n"));
     assert!(bless || wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+/// `scripts/rules` finds each rule that it switches off; it takes too long to run with all tests.
+#[test]
+fn rules_that_are_switched_off_stand_in_their_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let list = std::fs::read_to_string(root.join("testdata/loops/mutations.list")).unwrap();
+    let (mut file, mut text) = (String::new(), String::new());
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(rule) = line.strip_prefix("  ") {
+            let (expression, _) = rule.split_once(" ~> ").unwrap();
+            assert!(
+                text.contains(&plain(expression)),
+                "`{expression}` stands no more in {file}: change testdata/loops/mutations.list"
+            );
+        } else if !line.trim().is_empty() {
+            file = line.trim().to_string();
+            text = plain(&std::fs::read_to_string(root.join(&file)).unwrap());
+        }
+    }
+}
