@@ -9,7 +9,7 @@ use super::memory;
 use super::names::{Scopes, function};
 use super::types::c_type;
 use crate::level::Field;
-use crate::loops::interface::{Arg, Direction, TensorArg};
+use crate::loops::interface::{Arg, Direction, LevelArrays, TensorArg};
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;
 use crate::target::Target;
@@ -446,17 +446,22 @@ impl<'k> Entry<'k> {
         None
     }
 
+    /// The local names of a level's arrays, in the order of the fields that hold them.
+    pub(super) fn fields(&mut self, own: &str, (l, level): (usize, &LevelArrays)) -> String {
+        let names = Field::ALL.map(|field| match level.in_field(field) {
+            Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
+            None => "NULL".to_string(),
+        });
+        names.join(", ")
+    }
+
     fn hand_over(&mut self, tensor: &TensorArg) {
         let own = self.own(&tensor.name);
         let positions = self.local(&format!("{own}_positions"));
         self.line(&format!("int64_t {positions} = 1;"));
         for (l, level) in tensor.levels.iter().enumerate() {
             if !level.arrays.is_empty() {
-                let names = Field::ALL.map(|field| match level.in_field(field) {
-                    Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
-                    None => "NULL".to_string(),
-                });
-                let names = names.join(", ");
+                let names = self.fields(&own, (l, level));
                 self.line(&format!(
                     "sparsec_set_level({own}, {l}, {names}, {positions});"
                 ));

@@ -3,7 +3,6 @@
 
 use super::entry::{Entry, returned, tensors};
 use super::types::c_type;
-use crate::level::Field;
 use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
@@ -143,11 +142,7 @@ impl Entry<'_> {
             }
             for (l, level) in tensor.levels.iter().enumerate() {
                 if !level.arrays.is_empty() {
-                    let names = Field::ALL.map(|field| match level.in_field(field) {
-                        Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
-                        None => "NULL".to_string(),
-                    });
-                    let names = names.join(", ");
+                    let names = self.fields(&own, (l, level));
                     self.try_call(&format!("sparsec_download_level({own}, {l}, {names})"));
                 }
             }
