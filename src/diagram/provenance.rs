@@ -2,7 +2,6 @@
 
 use super::{Diagram, Kind};
 use crate::graph::Graph;
-use crate::graph::print::relation;
 use crate::program::ir::VarId;
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ pub fn diagram(graph: &Graph) -> Diagram {
         }
     }
     for r in &graph.provenance.relations {
-        let at = diagram.node(Kind::Relation, vec![relation(graph, r)]);
+        let at = diagram.node(Kind::Relation, vec![r.text(graph)]);
         for parent in r.parents() {
             let parent = variable(&mut diagram, parent);
             diagram.edge(parent, at, "");

@@ -119,19 +119,14 @@ impl Concretizer<'_> {
         if !known_below {
             return vec![var];
         }
-        let relation = self
-            .graph
-            .provenance
-            .consumers(var)
-            .find(|r| {
-                r.children()
-                    .iter()
-                    .any(|&c| !self.graph.provenance.leaves(c, &self.loops).is_empty())
-            })
-            .map(Relation::children);
+        let provenance = &self.graph.provenance;
+        let relation = provenance.consumers(var).find(|r| {
+            let mut parts = r.children().into_iter();
+            parts.any(|part| !provenance.leaves(part, &self.loops).is_empty())
+        });
         relation
-            .unwrap_or_default()
             .into_iter()
+            .flat_map(Relation::children)
             .flat_map(|child| self.unbound(child, depth))
             .collect()
     }

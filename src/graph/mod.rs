@@ -15,22 +15,27 @@ pub mod equal;
 pub mod exact;
 pub mod fold;
 mod initial;
+pub mod known;
 pub mod order;
 pub mod pattern;
 pub mod print;
 pub mod producers;
 pub mod provenance;
 pub mod race;
+pub mod relation;
 pub mod terms;
 pub mod within;
 
-pub use provenance::{BoundKind, Provenance, Relation};
+pub use provenance::Provenance;
+pub use relation::{BoundKind, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{
-    Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId, VarId,
+    Access, Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId,
+    VarId,
 };
 pub use crate::units::{Race, Unit};
+use relation::Values;
 use std::rc::Rc;
 
 /// The iteration graph of one function.
@@ -249,6 +254,13 @@ impl Graph {
         &self.function.stmts[nest.stmt]
     }
 
+    /// The level that stores the variable alone.
+    #[must_use]
+    pub fn level_of(&self, access: &Access, var: VarId) -> Option<usize> {
+        let mut modes = self.tensor(access.tensor).format.modes.iter();
+        modes.position(|&mode| access.subscripts.get(mode).and_then(Expr::as_var) == Some(var))
+    }
+
     /// Whether the nest stages the box under windows: it reads its operand behind a test that
     /// the element is there, so nothing may be moved out of it.
     #[must_use]
@@ -294,7 +306,7 @@ pub fn visit<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Expr)) {
 impl Graph {
     /// Adds a relation, and the command that makes it to the script.
     pub fn relate(&mut self, relation: Relation) {
-        self.script.push(print::relation(self, &relation));
+        self.script.push(relation.text(self));
         self.provenance.relations.push(relation);
     }
 
@@ -309,82 +321,22 @@ impl Graph {
     /// inner part of a split may stop earlier; it never has more.
     #[must_use]
     pub fn extent(&self, var: VarId) -> Option<SizeExpr> {
-        let extent = self.extent_expr(var)?;
-        Some(match extent.eval(&|_| None, &|_| None) {
-            Some(constant) => SizeExpr::Const(constant),
-            None => extent,
-        })
+        relation::Sizes(self).extent(var)
     }
 
-    fn extent_expr(&self, var: VarId) -> Option<SizeExpr> {
-        let up = |e: SizeExpr, n: i64| {
-            SizeExpr::FloorDiv(
-                Box::new(SizeExpr::Add(Box::new(e), Box::new(SizeExpr::Const(n - 1)))),
-                Box::new(SizeExpr::Const(n)),
-            )
-        };
-        match self.provenance.producer(var) {
-            None => {
-                let (lo, hi) = self.static_range(var)?;
-                Some(match lo {
-                    SizeExpr::Const(0) => hi.clone(),
-                    SizeExpr::Const(_)
-                    | SizeExpr::Size(_)
-                    | SizeExpr::Param(_)
-                    | SizeExpr::Add(..)
-                    | SizeExpr::Sub(..)
-                    | SizeExpr::Mul(..)
-                    | SizeExpr::FloorDiv(..)
-                    | SizeExpr::Min(..)
-                    | SizeExpr::Max(..) => {
-                        SizeExpr::Sub(Box::new(hi.clone()), Box::new(lo.clone()))
-                    }
-                })
-            }
-            Some(Relation::Split {
-                parent,
-                outer,
-                factor,
-                ..
-            }) => {
-                if *outer == var {
-                    Some(up(self.extent(*parent)?, *factor))
-                } else {
-                    Some(SizeExpr::Const(*factor))
-                }
-            }
-            Some(Relation::Divide {
-                parent,
-                outer,
-                parts,
-                ..
-            }) => {
-                if *outer == var {
-                    Some(SizeExpr::Const(*parts))
-                } else {
-                    // A part of nothing has one iteration as well, which the guards end.
-                    let size = up(self.extent(*parent)?, *parts);
-                    Some(SizeExpr::Max(Box::new(size), Box::new(SizeExpr::Const(1))))
-                }
-            }
-            Some(Relation::Fuse { outer, inner, .. }) => Some(SizeExpr::Mul(
-                Box::new(self.extent(*outer)?),
-                Box::new(self.extent(*inner)?),
-            )),
-            Some(Relation::Bound {
-                value,
-                kind: BoundKind::MaxExact | BoundKind::MaxConstraint,
-                ..
-            }) => Some(SizeExpr::Const(*value)),
-            Some(Relation::Bound { parent, .. } | Relation::Precompute { parent, .. }) => {
-                self.extent(*parent)
-            }
-            Some(Relation::Pos { .. } | Relation::Inspect { .. }) => None,
-            // Data decide where the tile of positions ends.
-            Some(Relation::Coord { .. }) if self.provenance.is_cut(var) => None,
-            Some(Relation::Coord { parent, .. }) => {
-                self.extent(self.provenance.stored_parent(*parent)?)
-            }
-        }
+    /// Whether data decide where the range of the variable begins or ends.
+    #[must_use]
+    pub fn has_dynamic_range(&self, var: VarId) -> bool {
+        let roots = self.provenance.roots(var);
+        let dynamic = |&root: &VarId| self.static_range(root).is_none();
+        roots.iter().any(dynamic) || self.provenance.is_cut(var)
+    }
+
+    /// Whether the number of values of a variable follows from data, not from sizes alone: a
+    /// data-dependent range, positions, and parts of them of no constant size.
+    #[must_use]
+    pub fn data_decides(&self, var: VarId) -> bool {
+        let derived = self.provenance.producer(var).is_some();
+        self.has_dynamic_range(var) || (derived && self.extent(var).is_none())
     }
 }

@@ -2,7 +2,7 @@
 //! `suchthat(forall(i0, forall(i1, ...)), split(i, i0, i1, 32))`.
 
 use super::concretize::concretize;
-use super::{Graph, Relation, Stmt, Tag};
+use super::{Graph, Stmt, Tag};
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
 };
@@ -22,7 +22,7 @@ pub fn print(graph: &Graph) -> String {
         .provenance
         .relations
         .iter()
-        .map(|r| relation(graph, r))
+        .map(|r| r.text(graph))
         .collect();
     let mut text = String::new();
     for stmt in &tree.stmts {
@@ -43,76 +43,8 @@ pub fn print_provenance(graph: &Graph) -> String {
         .provenance
         .relations
         .iter()
-        .map(|r| relation(graph, r) + "\n")
+        .map(|r| r.text(graph) + "\n")
         .collect()
-}
-
-/// A relation as the command that makes it.
-#[must_use]
-pub fn relation(graph: &Graph, relation: &Relation) -> String {
-    let name = |v: &VarId| var_text(graph, *v);
-    let command = relation.name();
-    match relation {
-        Relation::Split {
-            parent,
-            outer,
-            inner,
-            factor: n,
-        }
-        | Relation::Divide {
-            parent,
-            outer,
-            inner,
-            parts: n,
-        } => format!(
-            "{command}({}, {}, {}, {n})",
-            name(parent),
-            name(outer),
-            name(inner)
-        ),
-        Relation::Fuse {
-            outer,
-            inner,
-            fused,
-        } => format!(
-            "{command}({}, {}, {})",
-            name(outer),
-            name(inner),
-            name(fused)
-        ),
-        Relation::Pos {
-            parent,
-            pos,
-            access,
-            ..
-        } => format!(
-            "{command}({}, {}, {})",
-            name(parent),
-            name(pos),
-            access_text(graph, access)
-        ),
-        Relation::Bound {
-            parent,
-            child,
-            value,
-            kind,
-            ..
-        } => format!(
-            "{command}({}, {}, {value}, {})",
-            name(parent),
-            name(child),
-            kind.name()
-        ),
-        Relation::Inspect { parent, bound, .. } => {
-            format!("{command}({}, {})", name(parent), graph.tensor(*bound).name)
-        }
-        Relation::Coord { parent, coord } => {
-            format!("{command}({}, {})", name(parent), name(coord))
-        }
-        Relation::Precompute { parent, child } => {
-            format!("{command}({}, {})", name(parent), name(child))
-        }
-    }
 }
 
 /// The variable as a command names it: `i`, or `S1.i` where several statements have one.

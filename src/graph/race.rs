@@ -1,6 +1,6 @@
 //! Which loops have iterations that write the same elements.
 
-use super::{Graph, Nest};
+use super::{Graph, Nest, Relation};
 use crate::program::ir::VarId;
 
 /// Whether iterations of a loop over `var` may write the same elements of the nest's result:
@@ -15,9 +15,7 @@ pub fn races(graph: &Graph, nest: &Nest, var: VarId) -> bool {
 /// have one value for each value of what they were made of.)
 #[must_use]
 pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {
-    let parents = graph
-        .provenance
-        .producer(var)
-        .map_or(Vec::new(), |relation| relation.parents());
-    lhs.contains(&var) || (!parents.is_empty() && parents.iter().all(|&v| told(graph, lhs, v)))
+    let parents = graph.provenance.producer(var).map(Relation::parents);
+    let all = parents.is_some_and(|parents| parents.into_iter().all(|v| told(graph, lhs, v)));
+    lhs.contains(&var) || all
 }

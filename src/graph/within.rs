@@ -8,7 +8,8 @@
 
 use super::order::{range_vars, vars_in};
 use super::pattern;
-use super::{Graph, Nest, Relation, Unit};
+use super::relation::Pos;
+use super::{Graph, Nest, Unit};
 use crate::program::ir::{Access, ExprKind, VarId};
 
 /// The variables whose loops replace the nest's loop number `at`, outermost first, and
@@ -26,100 +27,43 @@ pub fn opened(
         l.tag.parallel.as_ref().map(|p| p.unit),
         Some(Unit::CpuThread(_) | Unit::Gpu(_))
     );
-    let (top, made) = top_of(graph, l.var)?;
+    let top = graph.provenance.top_of(l.var);
+    let made = graph.provenance.producer(top)?;
     let around: Vec<VarId> = outer
         .iter()
         .copied()
         .chain(nest.loops[..=at].iter().map(|l| l.var))
         .collect();
     let completes = graph.provenance.is_complete(top, &around);
-    if threads || !completes || !is_innermost_part(graph, l.var, top) {
+    if threads || !completes || !graph.provenance.is_innermost_part(l.var, top) {
         return None;
     }
-    match made {
-        Relation::Pos { parent, access, .. } => {
-            let roots = graph.provenance.roots(*parent);
-            let skipped = roots[..roots.len() - 1]
-                .iter()
-                .take_while(|&&root| !is_needed(graph, nest, access, root))
-                .count();
-            // A dense level's coordinates follow from those of the levels above.
-            let format = &graph.tensor(access.tensor).format;
-            let full = roots[..=skipped].iter().rposition(|&root| {
-                let level = format
-                    .modes
-                    .iter()
-                    .position(|&m| access.subscripts[m].as_var() == Some(root));
-                level.is_some_and(|l| !format.levels[l].is_walked())
-            });
-            let skipped = match full {
-                Some(at) if at == skipped => 0,
-                Some(_) | None => skipped,
-            };
-            Some((roots, skipped))
-        }
-        Relation::Fuse { .. } => Some((unfused(graph, top), 0)),
-        Relation::Split { .. }
-        | Relation::Divide { .. }
-        | Relation::Coord { .. }
-        | Relation::Bound { .. }
-        | Relation::Inspect { .. }
-        | Relation::Precompute { .. } => None,
-    }
-}
-
-/// The fused or position variable that `var` is, or is a part of, and what made it.
-fn top_of(graph: &Graph, var: VarId) -> Option<(VarId, &Relation)> {
-    match graph.provenance.producer(var)? {
-        made @ (Relation::Pos { .. } | Relation::Fuse { .. }) => Some((var, made)),
-        Relation::Split { parent, .. }
-        | Relation::Divide { parent, .. }
-        | Relation::Bound { parent, .. }
-        | Relation::Inspect { parent, .. }
-        | Relation::Precompute { parent, .. } => top_of(graph, *parent),
-        Relation::Coord { parent, .. } => top_of(graph, graph.provenance.stored_parent(*parent)?),
-    }
+    let Some(Pos { parent, access, .. }) = made.counts() else {
+        return Some((unfused(graph, top), 0));
+    };
+    let roots = graph.provenance.roots(*parent);
+    let skipped = roots[..roots.len() - 1]
+        .iter()
+        .take_while(|&&root| !is_needed(graph, nest, access, root))
+        .count();
+    // A dense level's coordinates follow from those of the levels above.
+    let format = &graph.tensor(access.tensor).format;
+    let full = roots[..=skipped].iter().rposition(|&root| {
+        let level = graph.level_of(access, root);
+        level.is_some_and(|l| !format.levels[l].is_walked())
+    });
+    let skipped = match full {
+        Some(at) if at == skipped => 0,
+        Some(_) | None => skipped,
+    };
+    Some((roots, skipped))
 }
 
 /// The variables that were fused into `var`, outermost first.
 fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
-    match graph.provenance.producer(var) {
-        Some(Relation::Fuse { outer, inner, .. }) => {
-            [unfused(graph, *outer), unfused(graph, *inner)].concat()
-        }
-        Some(
-            Relation::Split { .. }
-            | Relation::Divide { .. }
-            | Relation::Pos { .. }
-            | Relation::Coord { .. }
-            | Relation::Bound { .. }
-            | Relation::Inspect { .. }
-            | Relation::Precompute { .. },
-        )
-        | None => vec![var],
-    }
-}
-
-/// Whether `var` counts single values of `top`: it is the inner part of each split.
-#[must_use]
-pub fn is_innermost_part(graph: &Graph, var: VarId, top: VarId) -> bool {
-    if var == top {
-        return true;
-    }
-    match graph.provenance.producer(var) {
-        Some(Relation::Split { parent, inner, .. } | Relation::Divide { parent, inner, .. }) => {
-            *inner == var && is_innermost_part(graph, *parent, top)
-        }
-        Some(
-            Relation::Bound { parent, .. }
-            | Relation::Inspect { parent, .. }
-            | Relation::Precompute { parent, .. },
-        ) => is_innermost_part(graph, *parent, top),
-        Some(Relation::Coord { parent, .. }) => graph
-            .provenance
-            .stored_parent(*parent)
-            .is_some_and(|stored| is_innermost_part(graph, stored, top)),
-        Some(Relation::Fuse { .. } | Relation::Pos { .. }) | None => false,
+    match graph.provenance.fused_from(var) {
+        Some((outer, inner)) => [unfused(graph, outer), unfused(graph, inner)].concat(),
+        None => vec![var],
     }
 }
 

@@ -1,7 +1,8 @@
 //! The accesses of a nest and how far into its levels each has come.
 
 use crate::graph::equal::same_access;
-use crate::graph::{Graph, Relation, Stmt, visit};
+use crate::graph::relation::Pos;
+use crate::graph::{Graph, Stmt, visit};
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
 use crate::program::ir::{self, Access, Bound, ExprKind, Tensor};
@@ -102,7 +103,7 @@ impl Table {
                 }
             }
         }
-        if let Some(Relation::Pos { access, .. }) = graph.provenance.position_of(var)
+        if let Some(Pos { access, .. }) = graph.provenance.position_of(var)
             && !tensors[access.tensor.index()].dims.is_empty()
         {
             self.add(access, false);
@@ -222,7 +223,7 @@ impl Table {
                             }
                         }
                     }
-                    if let Some(Relation::Pos { access, .. }) = graph.provenance.position_of(*var) {
+                    if let Some(Pos { access, .. }) = graph.provenance.position_of(*var) {
                         extend(self.find(access).into_iter().collect());
                     }
                 }

@@ -6,20 +6,12 @@ use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Stmt;
+use crate::graph::relation::Cut;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
 use crate::loops::trips::Bounds;
 use crate::program::ir::VarId;
-
-/// The coordinates from a tile's first element to its last.
-#[derive(Clone, Debug)]
-pub(super) struct Cut {
-    /// The offset of the first one, in the variable whose positions are counted.
-    pub first: Expr,
-    /// How many there are from there to the last one.
-    pub count: Expr,
-}
 
 /// What holds where a tile has elements, and what is declared there.
 type Guards = Vec<(Expr, Vec<ir::Stmt>)>;
@@ -122,23 +114,5 @@ impl Lowerer<'_> {
             format!("which tile of `{name}` it is cannot be told here: not supported yet"),
             "in this statement",
         )
-    }
-
-    /// The offset of the variable whose positions are `pos` where loops run over its
-    /// coordinates again, all of them or those of a tile.
-    pub(super) fn offset_of_coordinates(&mut self, pos: VarId, scope: &Scope) -> Option<Expr> {
-        let graph = self.graph;
-        graph.provenance.relations.iter().find_map(|relation| {
-            let crate::graph::Relation::Coord { parent, coord } = relation else {
-                return None;
-            };
-            if *parent == pos {
-                return self.offset_down(*coord, scope);
-            }
-            let part = graph.provenance.ancestors(*parent).contains(&pos);
-            let cut = scope.cuts.get(coord).filter(|_| part)?;
-            let first = cut.first.clone();
-            Some(b::add(first, self.offset_down(*coord, scope)?))
-        })
     }
 }

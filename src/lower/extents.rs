@@ -1,10 +1,12 @@
 //! The ranges of variables and of the parts that commands made of them.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{BoundKind, Relation};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::lower as codes;
+use crate::graph::relation::Values;
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
-use crate::program::ir::{Bound, SizeExpr, VarId};
+use crate::program::ir::{Bound, VarId};
 
 impl Lowerer<'_> {
     /// The bounds of a variable of the program.
@@ -49,7 +51,7 @@ impl Lowerer<'_> {
                 continue;
             }
             self.locate_bounds(scope)?;
-            let Some(offset) = self.offset_down(var, scope) else {
+            let Some(offset) = self.here(scope).by_parts(var) else {
                 continue;
             };
             if !self.range_is_known(var, scope) {
@@ -64,35 +66,9 @@ impl Lowerer<'_> {
         Ok(guards)
     }
 
-    /// Whether data decide how many values the variable has.
-    pub(super) fn has_dynamic_range(&self, var: VarId) -> bool {
-        let roots = self.graph.provenance.roots(var);
-        let dynamic = |&root: &VarId| self.graph.static_range(root).is_none();
-        roots.iter().any(dynamic) || self.graph.provenance.is_cut(var)
-    }
-
-    /// Whether the number of values of a variable follows from data, not from sizes alone: a
-    /// data-dependent range, positions, and parts of them of no constant size.
-    pub(super) fn data_decides(&self, var: VarId) -> bool {
-        let derived = self.graph.provenance.producer(var).is_some();
-        self.has_dynamic_range(var) || (derived && self.graph.extent(var).is_none())
-    }
-
     /// Whether the loops outside determine how many values a variable has.
     pub(super) fn extent_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
-        match self.graph.provenance.producer(var).cloned() {
-            None => self.range_is_known(var, scope),
-            Some(Relation::Pos { .. }) => scope.segments.contains_key(&var),
-            Some(Relation::Coord { parent, .. }) => {
-                scope.cuts.contains_key(&var)
-                    || (!self.graph.provenance.is_cut(var)
-                        && self.extent_is_known(self.stored_parent(parent), scope))
-            }
-            Some(relation) => relation
-                .parents()
-                .into_iter()
-                .all(|parent| self.extent_is_known(parent, scope)),
-        }
+        self.here(scope).extent(var).is_some()
     }
 
     /// The variable whose positions `pos` counts, or counts a part of.
@@ -100,116 +76,34 @@ impl Lowerer<'_> {
         self.graph.provenance.stored_parent(pos).unwrap_or(pos)
     }
 
-    /// Whether the parts of a split make up exactly the values of its parent.
-    pub(super) fn divides(&mut self, relation: &Relation, scope: &Scope) -> Lower<bool> {
-        let Relation::Split { parent, factor, .. } = relation else {
-            return Ok(false);
-        };
-        if let Some(Relation::Bound {
-            value,
-            kind: BoundKind::Multiple,
-            ..
-        }) = self.graph.provenance.producer(*parent)
-            && value % factor == 0
-        {
-            return Ok(true);
-        }
-        let extent = self.own_extent(*parent, scope)?;
-        Ok(b::as_int(&extent).is_some_and(|n| n % factor == 0))
-    }
-
-    /// The number of values of the inner part of a split or divided variable.
-    pub(super) fn part_size(&mut self, relation: &Relation, scope: &Scope) -> Lower<Expr> {
-        match relation {
-            Relation::Split { factor, .. } => Ok(b::int(*factor)),
-            Relation::Divide { parent, parts, .. } => {
-                let extent = self.own_extent(*parent, scope)?;
-                // At least 1, so that an empty range can be divided by it.
-                Ok(b::max(b::ceil_div(extent, *parts), b::int(1)))
-            }
-            Relation::Fuse { .. }
-            | Relation::Pos { .. }
-            | Relation::Coord { .. }
-            | Relation::Bound { .. }
-            | Relation::Inspect { .. }
-            | Relation::Precompute { .. } => Ok(b::int(1)),
-        }
-    }
-
     /// What the number of values of a variable does not exceed, if constants say so.
     pub(super) fn most_extent(&self, var: VarId, scope: &Scope) -> Option<i64> {
-        match self.graph.provenance.producer(var) {
-            None => self.graph.most_extent(var),
-            Some(Relation::Precompute { parent, .. }) => self.most_extent(*parent, scope),
-            Some(
-                Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Coord { .. },
-            ) => None,
-            Some(Relation::Pos { .. }) => scope.segments.get(&var)?.last()?.most,
+        let provenance = &self.graph.provenance;
+        let Some(relation) = provenance.producer(var) else {
+            return self.graph.most_extent(var);
+        };
+        if relation.counts().is_some() {
+            return scope.segments.get(&var)?.last()?.most;
         }
+        let same = relation.is_renaming(provenance) && relation.coordinates().is_none();
+        let of = relation.part_of(provenance).filter(|_| same)?;
+        self.most_extent(of, scope)
     }
 
     /// The number of values of a variable, as far as its own relation says.
     pub(super) fn own_extent(&mut self, var: VarId, scope: &Scope) -> Lower<Expr> {
-        match self.graph.provenance.producer(var).cloned() {
-            None => {
-                let (lo, hi) = self.range(var, scope)?;
-                Ok(b::sub(hi, lo))
-            }
-            Some(Relation::Split {
-                parent,
-                outer,
-                factor,
-                ..
-            }) => {
-                if var == outer {
-                    let extent = self.own_extent(parent, scope)?;
-                    Ok(b::ceil_div(extent, factor))
-                } else {
-                    Ok(b::int(factor))
-                }
-            }
-            Some(ref relation @ Relation::Divide { outer, parts, .. }) => {
-                if var == outer {
-                    Ok(b::int(parts))
-                } else {
-                    self.part_size(relation, scope)
-                }
-            }
-            Some(Relation::Fuse { outer, inner, .. }) => Ok(b::mul(
-                self.own_extent(outer, scope)?,
-                self.own_extent(inner, scope)?,
-            )),
-            Some(Relation::Pos { .. }) => Ok(self.position_count(var, scope)),
-            Some(Relation::Coord { parent, .. }) => match scope.cuts.get(&var) {
-                Some(cut) => Ok(cut.count.clone()),
-                None => self.own_extent(self.stored_parent(parent), scope),
-            },
-            Some(Relation::Bound {
-                parent,
-                value,
-                kind,
-                ..
-            }) => match kind {
-                BoundKind::MaxExact | BoundKind::MaxConstraint => {
-                    // Of a range that data decide it bounds the number of values.
-                    match self.graph.static_range(parent) {
-                        Some((lo, _)) if self.graph.provenance.producer(parent).is_none() => {
-                            Ok(b::sub(b::int(value), self.size_expr(lo)))
-                        }
-                        Some(_) | None => Ok(b::int(value)),
-                    }
-                }
-                BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                    self.own_extent(parent, scope)
-                }
-            },
-            Some(Relation::Inspect { bound, .. }) => Ok(self.size_expr(&SizeExpr::Param(bound))),
-            Some(Relation::Precompute { parent, .. }) => self.own_extent(parent, scope),
+        match self.here(scope).extent(var) {
+            Some(extent) => Ok(extent),
+            None => Err(self.unknown_extent(var)),
         }
+    }
+
+    pub(super) fn unknown_extent(&self, var: VarId) -> Diagnostic {
+        let name = &self.graph.var(var).name;
+        self.error(
+            codes::UNKNOWN_COORDINATE,
+            format!("how many values `{name}` has cannot be told here: not supported yet"),
+            "in this statement",
+        )
     }
 }

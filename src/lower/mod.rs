@@ -15,6 +15,7 @@ mod cuts;
 pub mod emit;
 mod extents;
 mod gaps;
+mod here;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
@@ -39,6 +40,7 @@ pub mod workspace;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::concretize::concretize;
+use crate::graph::relation::Cut;
 use crate::graph::{Graph, Nest};
 use crate::level::{ArrayRole, InKernel};
 use crate::loops::build as b;
@@ -165,7 +167,7 @@ pub(crate) struct Scope {
     /// For each variable that counts positions, where the rows of its tiles were found.
     tiles: BTreeMap<VarId, starts::Tiles>,
     /// Where the coordinates of tiles of positions begin, and how many they span.
-    cuts: BTreeMap<VarId, cuts::Cut>,
+    cuts: BTreeMap<VarId, Cut<Expr>>,
     /// Bounded variables whose promises have been stated.
     promised: BTreeSet<VarId>,
     /// Levels of results at which it is noted already that the elements at hand are there.

@@ -3,7 +3,7 @@
 use super::access::AccessId;
 use super::recover::{Root, Top, Window};
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Relation;
+use crate::graph::relation::Pos;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::trips::Bounds;
@@ -33,18 +33,11 @@ impl Counted {
 
 impl Lowerer<'_> {
     pub(super) fn counted(&self, pos: VarId) -> Option<Counted> {
-        let Some(Relation::Pos { parent, access, .. }) = self.graph.provenance.producer(pos) else {
-            return None;
-        };
+        let Pos { parent, access, .. } = self.graph.provenance.producer(pos)?.counts()?;
         let roots = self.graph.provenance.roots(*parent);
-        let format = &self.tensor(access.tensor).format;
-        let first = format
-            .modes
-            .iter()
-            .position(|&m| access.subscripts[m].as_var() == roots.first().copied())?;
         Some(Counted {
             id: self.table.find(access)?,
-            first,
+            first: self.graph.level_of(access, *roots.first()?)?,
             roots,
         })
     }
@@ -52,18 +45,8 @@ impl Lowerer<'_> {
     /// Where the positions that `var` is a part of begin and end, level by level;
     /// declared once, at the outermost loop that needs them.
     pub(super) fn prepare(&mut self, var: VarId, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
-        let pos = match self.graph.provenance.position_of(var) {
-            Some(Relation::Pos { pos, .. }) => *pos,
-            Some(
-                Relation::Split { .. }
-                | Relation::Divide { .. }
-                | Relation::Fuse { .. }
-                | Relation::Coord { .. }
-                | Relation::Bound { .. }
-                | Relation::Inspect { .. }
-                | Relation::Precompute { .. },
-            )
-            | None => return Ok(Vec::new()),
+        let Some(&Pos { pos, .. }) = self.graph.provenance.position_of(var) else {
+            return Ok(Vec::new());
         };
         if scope.segments.contains_key(&pos) {
             return Ok(Vec::new());
@@ -154,13 +137,11 @@ impl Lowerer<'_> {
 
     /// The part of a range whose positions `pos` counts, if it is no whole one.
     pub(super) fn part(&self, pos: VarId) -> Option<VarId> {
-        match self.graph.provenance.producer(pos) {
-            Some(Relation::Pos { parent, .. }) => {
-                let part = self.graph.provenance.is_inner_part(*parent);
-                part.then_some(*parent)
-            }
-            _ => None,
-        }
+        let parent = self.graph.provenance.producer(pos)?.counts()?.parent;
+        self.graph
+            .provenance
+            .is_inner_part(parent)
+            .then_some(parent)
     }
 
     /// The positions of `level` below the positions `lo..hi` of the level above.
@@ -180,12 +161,10 @@ impl Lowerer<'_> {
         Bounds::of(positions.start, positions.end).at_most(most)
     }
 
-    /// How many positions a `pos` variable counts.
-    pub(super) fn position_count(&self, pos: VarId, scope: &Scope) -> Expr {
-        match scope.segments.get(&pos).and_then(|s| s.last()) {
-            Some(all) => b::sub(all.hi.clone(), all.lo.clone()),
-            None => b::int(0),
-        }
+    /// How many positions a `pos` variable counts, once it is known where they begin and end.
+    pub(super) fn position_count(&self, pos: VarId, scope: &Scope) -> Option<Expr> {
+        let all = scope.segments.get(&pos)?.last()?;
+        Some(b::sub(all.hi.clone(), all.lo.clone()))
     }
 
     /// The offset of the position at hand, where the loops have reached one.

@@ -2,7 +2,8 @@
 //! kernel checks it.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{BoundKind, Relation};
+use crate::graph::Relation;
+use crate::graph::relation::{Bound, BoundKind};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp};
 use crate::program::ir::VarId;
@@ -11,14 +12,11 @@ impl Lowerer<'_> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
     pub(super) fn static_promises(&mut self) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
-        for relation in self.graph.provenance.relations.clone() {
-            let Relation::Bound { parent, .. } = relation else {
-                continue;
-            };
-            if self.data_decides(parent) {
+        for bound in self.promised() {
+            if self.graph.data_decides(bound.parent) {
                 continue;
             }
-            self.promise(&relation, &Scope::default(), &mut out)?;
+            self.promise(bound, &Scope::default(), &mut out)?;
         }
         Ok(out)
     }
@@ -33,46 +31,46 @@ impl Lowerer<'_> {
         if self.checks {
             return Ok(());
         }
-        for relation in self.graph.provenance.relations.clone() {
-            let Relation::Bound { parent, child, .. } = relation else {
-                continue;
-            };
+        for bound in self.promised() {
+            let Bound { parent, child, .. } = bound;
             let roots = self.graph.provenance.roots(parent);
             let stmts = roots.iter().map(|&root| self.graph.var(root).stmt);
             let ours = self
                 .nests
                 .iter()
                 .any(|nest| stmts.clone().any(|s| s == nest.stmt));
-            if !ours || !self.data_decides(parent) || scope.promised.contains(&child) {
+            if !ours || !self.graph.data_decides(parent) || scope.promised.contains(&child) {
                 continue;
             }
             if self.extent_is_known(parent, scope) {
                 scope.promised.insert(child);
-                self.promise(&relation, scope, out)?;
+                self.promise(bound, scope, out)?;
             }
         }
         Ok(())
     }
 
+    /// What the commands say about ranges.
+    fn promised(&self) -> Vec<Bound> {
+        let relations = self.graph.provenance.relations.iter();
+        relations.filter_map(Relation::promise).copied().collect()
+    }
+
     fn promise(
         &mut self,
-        relation: &Relation,
-        scope: &Scope,
-        out: &mut Vec<ir::Stmt>,
-    ) -> Lower<()> {
-        let Relation::Bound {
+        Bound {
             parent,
             child,
             value,
             kind,
             ..
-        } = relation
-        else {
-            return Ok(());
-        };
-        let (lo, hi) = self.promised_range(*parent, scope)?;
-        let data = self.data_decides(*parent);
-        let name = self.graph.var(*parent).name.clone();
+        }: Bound,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        let (lo, hi) = self.promised_range(parent, scope)?;
+        let data = self.graph.data_decides(parent);
+        let name = self.graph.var(parent).name.clone();
         // What is found instead, and what to say before that number.
         let (what, found) = match kind {
             BoundKind::MinExact | BoundKind::MinConstraint => ("begins at", lo.clone()),
@@ -82,22 +80,22 @@ impl Lowerer<'_> {
             }
         };
         let cond = match kind {
-            BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, b::int(*value)),
-            BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, b::int(*value)),
+            BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, b::int(value)),
+            BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, b::int(value)),
             // Of a range that data decide, a static bound on the number of values.
             BoundKind::MaxExact | BoundKind::MaxConstraint if data => {
-                b::binary(BinaryOp::Le, b::sub(hi, lo), b::int(*value))
+                b::binary(BinaryOp::Le, b::sub(hi, lo), b::int(value))
             }
-            BoundKind::MaxExact => b::binary(BinaryOp::Eq, hi, b::int(*value)),
-            BoundKind::MaxConstraint => b::binary(BinaryOp::Le, hi, b::int(*value)),
+            BoundKind::MaxExact => b::binary(BinaryOp::Eq, hi, b::int(value)),
+            BoundKind::MaxConstraint => b::binary(BinaryOp::Le, hi, b::int(value)),
             BoundKind::Multiple => {
-                let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), b::int(*value));
+                let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), b::int(value));
                 b::eq(rest, b::int(0))
             }
         };
         // Sizes that are numbers keep or break it here and now.
         if cond != b::boolean(true) {
-            let child = &self.graph.var(*child).name;
+            let child = &self.graph.var(child).name;
             let kind = kind.name();
             out.push(ir::Stmt::Assume {
                 cond,
@@ -114,7 +112,7 @@ impl Lowerer<'_> {
             return self.range(var, scope);
         }
         let extent = match self.graph.extent(var) {
-            Some(extent) if !self.data_decides(var) => self.size_expr(&extent),
+            Some(extent) if !self.graph.data_decides(var) => self.size_expr(&extent),
             Some(_) | None => self.own_extent(var, scope)?,
         };
         Ok((b::int(0), extent))

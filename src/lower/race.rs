@@ -9,7 +9,7 @@ use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{performance, schedule as codes};
 use crate::graph::race::races;
-use crate::graph::{Assign, Nest, Parallel, Race, Relation, Stmt, Tag, Unit};
+use crate::graph::{Assign, Nest, Parallel, Race, Stmt, Tag, Unit};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, Jam, LoopTag, Run, Strategy};
 use crate::loops::visit;
@@ -349,9 +349,9 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Option<Expr>> {
         let graph = self.graph;
-        let position = |var: &VarId| match graph.provenance.position_of(*var) {
-            Some(Relation::Pos { parent, access, .. }) => Some((*parent, access)),
-            _ => None,
+        let position = |var: &VarId| {
+            let pos = graph.provenance.position_of(*var)?;
+            Some((pos.parent, &pos.access))
         };
         let Some((parent, access)) = vars.first().and_then(position) else {
             return Ok(None);

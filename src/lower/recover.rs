@@ -9,7 +9,7 @@
 //! reach 4 and where j would reach its extent, whichever comes first.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{BoundKind, Relation};
+use crate::graph::relation::{self, Affine, Values};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr};
 use crate::loops::trips::{self, Bounds};
@@ -70,35 +70,6 @@ pub(super) struct Window {
     pub whole: bool,
 }
 
-/// A variable's offset as `base + stride * v` for the loop variable v at hand.
-struct Affine {
-    base: Expr,
-    stride: Expr,
-}
-
-impl Affine {
-    /// The offset of the whole whose inner or outer part this is: `outer * size + inner`.
-    fn part(self, is_inner: bool, other: Expr, size: Expr) -> Affine {
-        if is_inner {
-            Affine {
-                base: b::add(b::mul(other, size), self.base),
-                stride: self.stride,
-            }
-        } else {
-            Affine {
-                base: b::add(b::mul(self.base, size.clone()), other),
-                stride: b::mul(self.stride, size),
-            }
-        }
-    }
-}
-
-/// How many iterations of a part of a range may be empty: no more than a block of a GPU has
-/// threads, so that numbers of units stay what the schedule says. A loop over more of them (the
-/// parts that `divide` makes, the places in the parts of `split` outside of these) ends at the
-/// number of values, which none of them reaches.
-const FEW_PARTS: i64 = 1024;
-
 impl Lowerer<'_> {
     /// What the loop over `var` determines, given the loops outside.
     pub(super) fn step(&mut self, var: VarId, scope: &Scope) -> Lower<Step> {
@@ -131,143 +102,36 @@ impl Lowerer<'_> {
                 .at_most(self.most_extent(var, scope)),
             Some(clip) => clip,
         };
-        let step = |ends: Vec<Expr>, top: Top| Step {
-            lo: clip.lo.clone(),
+        let Some(climb) = self.here(scope).climb(var) else {
+            return Err(self.unknown_extent(var));
+        };
+        let Affine { base, stride } = climb.affine;
+        let mut ends = vec![clip.hi];
+        ends.extend(climb.ends);
+        let mut step = Step {
+            lo: clip.lo,
             ends,
             most: clip.most,
-            top,
+            top: Top::Nothing,
         };
-        let mut ends = vec![clip.hi.clone()];
-        // Every variable that this loop completes bounds it.
-        let mut known = var;
-        let mut affine = Affine {
-            base: b::int(0),
-            stride: b::int(1),
+        step.top = match climb.top {
+            relation::Top::Nothing => Top::Nothing,
+            relation::Top::Position(pos) => Top::Position { pos, base },
+            relation::Top::Fused(fused) => Top::Fused { fused, base },
+            relation::Top::Root(root) => {
+                let mut window = None;
+                if stride == b::int(1) {
+                    let start = b::add(self.range(root, scope)?.0, base);
+                    let Bounds { lo, hi, most } = step.bounds();
+                    let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi));
+                    window = Some(Window {
+                        bounds: bounds.at_most(most),
+                        whole: false,
+                    });
+                }
+                Top::Root(Root { var: root, window })
+            }
         };
-        while let Some(relation) = self.graph.provenance.producer(known).cloned() {
-            let parent = match relation {
-                Relation::Split {
-                    parent,
-                    outer,
-                    inner,
-                    ..
-                }
-                | Relation::Divide {
-                    parent,
-                    outer,
-                    inner,
-                    ..
-                } => {
-                    let other = if known == outer { inner } else { outer };
-                    let Some(rest) = self.offset_down(other, scope) else {
-                        let many = if let Relation::Divide { parts, .. } = relation {
-                            known == outer && parts > FEW_PARTS
-                        } else if let Relation::Split { factor, .. } = relation {
-                            known == inner && factor > FEW_PARTS
-                        } else {
-                            false
-                        };
-                        if many && self.extent_is_known(parent, scope) {
-                            let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                            ends.push(b::ceil_div_by(left, &affine.stride));
-                        }
-                        return Ok(step(ends, Top::Nothing));
-                    };
-                    let size = self.part_size(&relation, scope)?;
-                    let exact = self.divides(&relation, scope)?;
-                    affine = affine.part(known == inner, rest, size);
-                    if exact {
-                        known = parent;
-                        continue;
-                    }
-                    let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    ends.push(b::ceil_div_by(left, &affine.stride));
-                    parent
-                }
-                Relation::Bound { parent, kind, .. } => {
-                    let data = self.data_decides(parent);
-                    let cut = match kind {
-                        BoundKind::MaxExact | BoundKind::MaxConstraint => true,
-                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                            false
-                        }
-                    };
-                    if cut && data && !self.range_is_known(parent, scope) {
-                        return Ok(step(ends, Top::Nothing));
-                    }
-                    let shorter = match kind {
-                        BoundKind::MaxExact => data,
-                        BoundKind::MaxConstraint => true,
-                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                            false
-                        }
-                    };
-                    if shorter {
-                        let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                        ends.push(b::ceil_div_by(left, &affine.stride));
-                    }
-                    parent
-                }
-                Relation::Inspect { parent, .. } => {
-                    if !self.range_is_known(parent, scope) {
-                        return Ok(step(ends, Top::Nothing));
-                    }
-                    let left = b::sub(self.own_extent(parent, scope)?, affine.base.clone());
-                    ends.push(b::ceil_div_by(left, &affine.stride));
-                    parent
-                }
-                Relation::Precompute { parent, .. } => parent,
-                Relation::Coord { parent, coord } => {
-                    match scope.cuts.get(&coord) {
-                        Some(cut) => affine.base = b::add(cut.first.clone(), affine.base),
-                        None if self
-                            .graph
-                            .provenance
-                            .cuts(coord)
-                            .iter()
-                            .any(|c| c.0 == coord) =>
-                        {
-                            return Ok(step(ends, Top::Nothing));
-                        }
-                        None => {}
-                    }
-                    self.stored_parent(parent)
-                }
-                Relation::Pos { pos, .. } => {
-                    return Ok(step(
-                        ends,
-                        Top::Position {
-                            pos,
-                            base: affine.base,
-                        },
-                    ));
-                }
-                Relation::Fuse { fused, .. } => {
-                    return Ok(step(
-                        ends,
-                        Top::Fused {
-                            fused,
-                            base: affine.base,
-                        },
-                    ));
-                }
-            };
-            known = parent;
-        }
-        let mut step = step(ends, Top::Nothing);
-        let window = if affine.stride == b::int(1) {
-            let (start, _) = self.range(known, scope)?;
-            let start = b::add(start, affine.base);
-            let Bounds { lo, hi, most } = step.bounds();
-            let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi)).at_most(most);
-            Some(Window {
-                bounds,
-                whole: false,
-            })
-        } else {
-            None
-        };
-        step.top = Top::Root(Root { var: known, window });
         Ok(step)
     }
 
@@ -280,14 +144,10 @@ impl Lowerer<'_> {
         let graph = self.graph;
         let mut found = None;
         for relation in graph.provenance.consumers(var) {
-            if let Relation::Fuse {
-                outer,
-                inner,
-                fused,
-            } = relation
-                && let Some(clip) = self.clip(*fused, scope)?
+            if let Some((outer, inner)) = relation.fuses()
+                && let Some(clip) = self.clip(relation.children().0, scope)?
             {
-                found = Some((*outer, *inner, clip));
+                found = Some((outer, inner, clip));
                 break;
             }
         }
@@ -319,96 +179,7 @@ impl Lowerer<'_> {
 
     /// The offset of a variable, if the loops outside determine it.
     pub(super) fn offset(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
-        self.offset_down(var, scope)
-            .or_else(|| self.offset_up(var, scope))
-    }
-
-    /// From its own value or the parts it was taken apart into.
-    pub(super) fn offset_down(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
-        let graph = self.graph;
-        if let Some((id, level, begin)) = scope.spans.get(&var)
-            && let Some(at) = self.cursor(scope, *id).passed.get(level)
-        {
-            return Some(b::sub(at.clone(), begin.clone()));
-        }
-        if let Some(value) = scope.coords.get(&var) {
-            let value = value.clone();
-            if graph.provenance.producer(var).is_some() {
-                return Some(value);
-            }
-            let (lo, _) = self.range(var, scope).ok()?;
-            return Some(b::sub(value, lo));
-        }
-        graph
-            .provenance
-            .consumers(var)
-            .find_map(|relation| match relation {
-                Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => {
-                    let outer = self.offset_down(*outer, scope)?;
-                    let inner = self.offset_down(*inner, scope)?;
-                    let size = self.part_size(relation, scope).ok()?;
-                    Some(b::add(b::mul(outer, size), inner))
-                }
-                Relation::Bound { child, .. }
-                | Relation::Inspect { child, .. }
-                | Relation::Precompute { child, .. } => self.offset_down(*child, scope),
-                Relation::Pos { pos, .. } => self.offset_of_coordinates(*pos, scope),
-                Relation::Fuse { .. } | Relation::Coord { .. } => None,
-            })
-    }
-
-    /// From the variable that it is a part of.
-    fn offset_up(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
-        let relation = self.graph.provenance.producer(var)?.clone();
-        let floor = |a, n| b::binary(BinaryOp::FloorDiv, a, n);
-        match &relation {
-            Relation::Split {
-                parent,
-                outer,
-                inner,
-                ..
-            }
-            | Relation::Divide {
-                parent,
-                outer,
-                inner,
-                ..
-            } => {
-                let whole = self
-                    .offset_down(*parent, scope)
-                    .or_else(|| self.offset_up(*parent, scope))?;
-                let size = self.part_size(&relation, scope).ok()?;
-                if var == *outer {
-                    return Some(floor(whole, size));
-                }
-                debug_assert_eq!(var, *inner);
-                let outer = match self.offset_down(*outer, scope) {
-                    Some(outer) => outer,
-                    None => floor(whole.clone(), size.clone()),
-                };
-                Some(b::sub(whole, b::mul(outer, size)))
-            }
-            Relation::Bound { parent, .. }
-            | Relation::Inspect { parent, .. }
-            | Relation::Precompute { parent, .. } => self
-                .offset_down(*parent, scope)
-                .or_else(|| self.offset_up(*parent, scope)),
-            Relation::Fuse { outer, inner, .. } => {
-                let extent = self.own_extent(*inner, scope).ok()?;
-                let outer = self.offset(*outer, scope)?;
-                let inner = self.offset(*inner, scope)?;
-                Some(b::add(b::mul(outer, extent), inner))
-            }
-            Relation::Pos { pos, .. } => self.position_offset(*pos, scope),
-            Relation::Coord { parent, coord } => {
-                let stored = self.stored_parent(*parent);
-                let Some(cut) = scope.cuts.get(coord) else {
-                    return self.offset(stored, scope);
-                };
-                let first = cut.first.clone();
-                Some(b::sub(self.offset(stored, scope)?, first))
-            }
-        }
+        self.here(scope).offset(var)
     }
 
     /// The value of an index variable: what subscripts mean by it.
@@ -417,14 +188,8 @@ impl Lowerer<'_> {
             return Some(value.clone());
         }
         let offset = self.offset(var, scope)?;
-        if self.graph.provenance.producer(var).is_some() {
-            return Some(offset);
-        }
-        if !self.range_is_known(var, scope) {
-            return None;
-        }
-        let (lo, _) = self.range(var, scope).ok()?;
-        Some(b::add(lo, offset))
+        let origin = self.here(scope).origin(var)?;
+        Some(b::add(origin, offset))
     }
 
     /// The value of a variable that the place at hand needs.

@@ -6,7 +6,8 @@ use super::recover::Step;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::graph::{BoundKind, Relation, Stmt, Tag};
+use crate::graph::relation::Values;
+use crate::graph::{Stmt, Tag};
 use crate::level::Parents;
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
@@ -206,8 +207,7 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
         guards: &mut Vec<Expr>,
     ) -> Lower<()> {
-        let Some(&Relation::Fuse { outer, inner, .. }) = self.graph.provenance.producer(fused)
-        else {
+        let Some((outer, inner)) = self.graph.provenance.fused_from(fused) else {
             return Ok(());
         };
         let extent = self.own_extent(inner, scope)?;
@@ -218,66 +218,35 @@ impl Lowerer<'_> {
         let first = self.named(&self.graph.var(outer).name.clone(), first, out);
         let second = b::sub(offset, b::mul(first.clone(), extent));
         for (part, value) in [(outer, first), (inner, second)] {
-            if matches!(
-                self.graph.provenance.producer(part),
-                Some(Relation::Fuse { .. })
-            ) {
+            if self.graph.provenance.fused_from(part).is_some() {
                 self.unfuse(part, value, scope, out, guards)?;
                 continue;
             }
             let mut known = part;
             let name = self.graph.var(part).name.clone();
             let value = self.named(&name, value, out);
-            if self.graph.provenance.producer(part).is_none() {
-                let (lo, _) = self.range(part, scope)?;
-                scope.coords.insert(part, b::add(lo, value));
-            } else {
-                scope.coords.insert(part, value);
-            }
+            let origin = self.here(scope).origin(part).unwrap_or_else(|| b::int(0));
+            scope.coords.insert(part, b::add(origin, value));
             self.locate_bounds(scope)?;
-            while let Some(relation) = self.graph.provenance.producer(known).cloned() {
-                let Some(&parent) = relation.parents().first() else {
-                    break;
-                };
-                let parent = match relation {
-                    Relation::Coord { .. } => self.stored_parent(parent),
-                    Relation::Split { .. }
-                    | Relation::Divide { .. }
-                    | Relation::Fuse { .. }
-                    | Relation::Pos { .. }
-                    | Relation::Bound { .. }
-                    | Relation::Inspect { .. }
-                    | Relation::Precompute { .. } => parent,
-                };
-                if let Relation::Fuse { fused, .. } = relation {
-                    if let Some(offset) = self.offset_down(fused, scope) {
-                        self.unfuse(fused, offset, scope, out, guards)?;
+            let graph = self.graph;
+            while let Some(relation) = graph.provenance.producer(known) {
+                if relation.fuses().is_some() {
+                    if let Some(offset) = self.here(scope).by_parts(known) {
+                        self.unfuse(known, offset, scope, out, guards)?;
                     }
                     break;
                 }
-                let Some(whole) = self.offset(parent, scope) else {
+                let Some(whole) = relation.part_of(&graph.provenance) else {
                     break;
                 };
-                let overshoots = match relation {
-                    Relation::Split { .. } | Relation::Divide { .. } | Relation::Inspect { .. } => {
-                        true
-                    }
-                    Relation::Bound { kind, .. } => match kind {
-                        BoundKind::MaxConstraint => true,
-                        BoundKind::MaxExact => self.data_decides(parent),
-                        BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                            false
-                        }
-                    },
-                    Relation::Fuse { .. }
-                    | Relation::Pos { .. }
-                    | Relation::Coord { .. }
-                    | Relation::Precompute { .. } => false,
+                let mut here = self.here(scope);
+                let Some(offset) = here.offset(whole) else {
+                    break;
                 };
-                if overshoots {
-                    guards.push(b::lt(whole, self.own_extent(parent, scope)?));
+                if relation.overshoots(&mut here) {
+                    guards.push(b::lt(offset, self.own_extent(whole, scope)?));
                 }
-                known = parent;
+                known = whole;
             }
         }
         Ok(())

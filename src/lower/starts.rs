@@ -5,7 +5,7 @@ use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::graph::{Relation, Starts, Unit};
+use crate::graph::{Starts, Unit};
 use crate::level::{ArrayRole, Parents};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag, OmpSchedule, Run, ScalarType, Storage};
@@ -92,19 +92,12 @@ impl Lowerer<'_> {
     }
 
     fn tiles(&self, starts: &Starts) -> Option<Tiles> {
-        match self.graph.provenance.producer(starts.tile)? {
-            Relation::Split { inner, .. } | Relation::Divide { inner, .. } => Some(Tiles {
-                tile: starts.tile,
-                inner: *inner,
-                starts: Vec::new(),
-            }),
-            Relation::Fuse { .. }
-            | Relation::Pos { .. }
-            | Relation::Coord { .. }
-            | Relation::Bound { .. }
-            | Relation::Inspect { .. }
-            | Relation::Precompute { .. } => None,
-        }
+        let tiles = self.graph.provenance.tiles(starts.tile)?;
+        Some(Tiles {
+            tile: starts.tile,
+            inner: tiles.inner,
+            starts: Vec::new(),
+        })
     }
 
     /// The first position of `level` in a tile.

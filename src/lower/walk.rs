@@ -6,7 +6,7 @@ use super::positions::{Clip, Counted};
 use super::recover::{Root, Step, Top};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::graph::{Relation, Stmt, Tag};
+use crate::graph::{Stmt, Tag};
 use crate::level::Parents;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
@@ -61,8 +61,10 @@ impl Lowerer<'_> {
         match step.top.clone() {
             Top::Position { pos, base } => {
                 let count = self.position_count(pos, &scope);
-                let whole =
-                    base == b::int(0) && lo == b::int(0) && hi == count && self.part(pos).is_none();
+                let whole = base == b::int(0)
+                    && lo == b::int(0)
+                    && Some(&hi) == count.as_ref()
+                    && self.part(pos).is_none();
                 let begin = scope.segments[&pos].last().map(|s| s.lo.clone());
                 let start = b::add(begin.unwrap_or_else(|| b::int(0)), base);
                 if whole {
@@ -115,12 +117,10 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Whether `var` runs over the tiles that the positions were split into at once.
+    /// Whether `var` runs over tiles of all positions, each of which has one.
     pub(super) fn is_first_tile(&self, var: VarId, pos: VarId) -> bool {
-        matches!(
-            self.graph.provenance.producer(var),
-            Some(Relation::Split { parent, .. }) if *parent == pos
-        )
+        let tiles = self.graph.provenance.tiles(var);
+        tiles.is_some_and(|tiles| tiles.whole == pos && tiles.inhabited)
     }
 
     /// Makes loops over the levels' variables walk the access, within the `window` of `var`.
@@ -324,9 +324,9 @@ impl Lowerer<'_> {
         // A workspace over these positions themselves has no gaps.
         let nests = &self.nests;
         let graph = self.graph;
-        let counts = |v: VarId| match graph.provenance.position_of(v) {
-            Some(Relation::Pos { pos: own, .. }) => *own == pos,
-            Some(_) | None => false,
+        let counts = |v: VarId| {
+            let own = graph.provenance.position_of(v);
+            own.is_some_and(|own| own.pos == pos)
         };
         tensors.retain(|&tensor| {
             let mut counted = false;

@@ -12,6 +12,7 @@
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::relation::Bound;
 use crate::graph::{BoundKind, Graph, Relation};
 use crate::program::ir::{SizeExpr, VarId};
 use crate::syntax::ast::ExprKind;
@@ -38,13 +39,13 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     check(&graph, parent, value, kind, arguments)?;
     let child = new_var(&mut graph, &arguments.name(1)?)?;
     replace_loops(&mut graph, parent, &[child]);
-    graph.relate(Relation::Bound {
+    graph.relate(Relation::Bound(Bound {
         parent,
         child,
         value,
         kind,
         span: arguments.span,
-    });
+    }));
     Ok(graph)
 }
 

@@ -12,7 +12,7 @@ use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::vars_in;
-use crate::graph::within::is_innermost_part;
+use crate::graph::relation::{Coord, Pos};
 use crate::graph::{Graph, Relation, visit};
 use crate::program::ir::{ExprKind, TensorId, VarId};
 
@@ -35,10 +35,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         )
         .with_help("`pos(i, p, A(i,j))` leads to positions"));
     }
-    let Some(Relation::Pos { pos, .. }) = graph.provenance.position_of(parent) else {
+    let Some(&Pos { pos, .. }) = graph.provenance.position_of(parent) else {
         return Ok(graph);
     };
-    if !is_innermost_part(&graph, parent, *pos) {
+    if !graph.provenance.is_innermost_part(parent, pos) {
         return Err(Diagnostic::error(
             codes::POSITION_SPACE,
             here,
@@ -61,7 +61,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     let coord = new_var(&mut graph, &arguments.name(1)?)?;
     replace_loops(&mut graph, parent, &[coord]);
-    graph.relate(Relation::Coord { parent, coord });
+    graph.relate(Relation::Coord(Coord { parent, coord }));
     Ok(graph)
 }
 

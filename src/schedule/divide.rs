@@ -8,6 +8,7 @@
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
+use crate::graph::relation::Divide;
 use crate::graph::{Graph, Relation};
 
 const USAGE: &str = "divide(i, i0, i1, 8)";
@@ -25,11 +26,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let outer = new_var(&mut graph, &outer)?;
     let inner = new_var(&mut graph, &inner)?;
     replace_loops(&mut graph, parent, &[outer, inner]);
-    graph.relate(Relation::Divide {
+    graph.relate(Relation::Divide(Divide {
         parent,
         outer,
         inner,
         parts,
-    });
+    }));
     Ok(graph)
 }

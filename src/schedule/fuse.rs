@@ -12,8 +12,9 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::pattern;
+use crate::graph::relation::Fuse;
 use crate::graph::{Graph, Loop, Nest, Relation};
-use crate::program::ir::{Expr, VarId};
+use crate::program::ir::VarId;
 
 const USAGE: &str = "fuse(i, j, f)";
 
@@ -77,11 +78,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             }
         });
     }
-    graph.relate(Relation::Fuse {
+    graph.relate(Relation::Fuse(Fuse {
         outer,
         inner,
         fused,
-    });
+    }));
     Ok(graph)
 }
 
@@ -150,13 +151,7 @@ fn nested(
         }
         let below = inner_roots.iter().all(|&next| {
             sparse_accesses(graph, &nest.rhs).iter().any(|access| {
-                let format = &graph.tensor(access.tensor).format;
-                let level = |var: VarId| {
-                    format
-                        .modes
-                        .iter()
-                        .position(|&m| access.subscripts.get(m).and_then(Expr::as_var) == Some(var))
-                };
+                let level = |var: VarId| graph.level_of(access, var);
                 matches!((level(sparse), level(next)), (Some(a), Some(b)) if a < b)
             })
         });

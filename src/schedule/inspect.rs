@@ -13,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
 use crate::graph::order::range_vars;
+use crate::graph::relation::Inspect;
 use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::{
@@ -91,11 +92,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     graph.nests.insert(first, inspector);
     let child = graph.add_var(var);
     replace_loops(&mut graph, parent, &[child]);
-    graph.relate(Relation::Inspect {
+    graph.relate(Relation::Inspect(Inspect {
         parent,
         child,
         bound,
-    });
+    }));
     Ok(graph)
 }
 

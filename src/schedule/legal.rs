@@ -6,10 +6,9 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::concretize::accumulates;
-use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
 use crate::graph::producers::around;
-use crate::graph::{BoundKind, Graph, Nest, Relation};
+use crate::graph::{Graph, Nest};
 use crate::program::ir::VarId;
 
 /// What must hold of every nest after a command, whatever it was before.
@@ -45,11 +44,11 @@ fn check_positions(
 ) -> Result<(), Diagnostic> {
     let order: Vec<VarId> = outer.iter().copied().chain(nest.loop_vars()).collect();
     for (at, &var) in order.iter().enumerate() {
-        let Some(Relation::Pos { parent, access, .. }) = graph.provenance.position_of(var) else {
+        let Some(pos) = graph.provenance.position_of(var) else {
             continue;
         };
         // Of a tile: which tile it is.
-        for tile in super::pos::tiles_around(graph, *parent) {
+        for tile in graph.tiles_around(pos.parent) {
             let leaves = graph.provenance.leaves(tile, &order);
             if !leaves.iter().all(|leaf| order[..at].contains(leaf)) {
                 return Err(Diagnostic::error(
@@ -65,13 +64,8 @@ fn check_positions(
                 .with_help("keep the loops over tiles outside"));
             }
         }
-        let format = &graph.tensor(access.tensor).format;
-        let first = super::pos::first_level(graph, *parent, access);
-        for &mode in &format.modes[..first] {
-            let Some(above) = access.subscripts.get(mode) else {
-                continue;
-            };
-            for needed in vars_in(above) {
+        for above in graph.levels_above(pos) {
+            for needed in above {
                 let known = graph
                     .provenance
                     .leaves(needed, &order)
@@ -88,7 +82,7 @@ fn check_positions(
                         ),
                         format!(
                             "`{}` stores them below it",
-                            graph.tensor(access.tensor).name
+                            graph.tensor(pos.access.tensor).name
                         ),
                     )
                     .with_help("keep the loops of the outer levels outside"));
@@ -135,30 +129,7 @@ fn check_cuts(
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     for (_, part) in graph.provenance.cuts(var) {
-        let mut needed = Vec::new();
-        let mut at = part;
-        while let Some(relation) = graph.provenance.producer(at) {
-            match relation {
-                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } => {
-                    needed.push(*outer);
-                    at = *parent;
-                }
-                Relation::Bound { parent, .. }
-                | Relation::Inspect { parent, .. }
-                | Relation::Precompute { parent, .. } => at = *parent,
-                Relation::Pos { parent, access, .. } => {
-                    needed.extend(super::pos::tiles_around(graph, *parent));
-                    let first = super::pos::first_level(graph, *parent, access);
-                    let modes = &graph.tensor(access.tensor).format.modes;
-                    let above = modes[..first]
-                        .iter()
-                        .filter_map(|&m| access.subscripts.get(m));
-                    needed.extend(above.flat_map(vars_in));
-                    break;
-                }
-                Relation::Fuse { .. } | Relation::Coord { .. } => break,
-            }
-        }
+        let needed = graph.needed_by_tile(part);
         let unknown = needed.into_iter().find(|&needed| {
             let leaves = graph.provenance.leaves(needed, outside);
             leaves.is_empty() || !graph.provenance.is_complete(needed, outside)
@@ -240,7 +211,7 @@ fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(
 fn check_extents(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
     let order = nest.loop_vars();
     for (at, &var) in order.iter().enumerate() {
-        let unknown = extent_needs(graph, var).into_iter().any(|needed| {
+        let unknown = graph.needed_by_extent(var).into_iter().any(|needed| {
             let leaves = graph.provenance.leaves(needed, &order);
             leaves.iter().any(|leaf| order[at..].contains(leaf))
         });
@@ -265,33 +236,4 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
         "keep `{name}` inside the variables its range names, or give it a static upper \
          bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
     ))
-}
-
-/// The variables that the number of iterations of a loop depends on.
-fn extent_needs(graph: &Graph, var: VarId) -> Vec<VarId> {
-    match graph.provenance.producer(var) {
-        None => range_vars(graph, var),
-        Some(Relation::Split { parent, outer, .. }) => {
-            if *outer == var {
-                extent_needs(graph, *parent)
-            } else {
-                Vec::new()
-            }
-        }
-        Some(Relation::Divide { parent, .. } | Relation::Precompute { parent, .. }) => {
-            extent_needs(graph, *parent)
-        }
-        Some(Relation::Fuse { outer, inner, .. }) => {
-            [extent_needs(graph, *outer), extent_needs(graph, *inner)].concat()
-        }
-        Some(Relation::Bound { parent, kind, .. }) => match kind {
-            BoundKind::MaxExact | BoundKind::MaxConstraint => Vec::new(),
-            BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => {
-                extent_needs(graph, *parent)
-            }
-        },
-        Some(Relation::Pos { .. } | Relation::Coord { .. } | Relation::Inspect { .. }) => {
-            Vec::new()
-        }
-    }
 }

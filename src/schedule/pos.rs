@@ -14,8 +14,8 @@ use super::arguments::{Arguments, new_var};
 use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::format::TensorFormat;
 use crate::graph::fold::{as_literal, fold};
+use crate::graph::relation::Pos;
 use crate::graph::terms::{reduces, replace};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, VarId};
@@ -82,12 +82,12 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             }
         });
     }
-    graph.relate(Relation::Pos {
+    graph.relate(Relation::Pos(Pos {
         parent,
         pos,
         access,
         span: arguments.span,
-    });
+    }));
     Ok(graph)
 }
 
@@ -102,62 +102,18 @@ pub(super) fn nest_of(graph: &Graph, var: VarId) -> Option<&Nest> {
     graph.nests.iter().find_map(|nest| find(nest, var))
 }
 
-/// A variable of the program, or several fused.
+/// A variable of the program, or several fused: all of their values.
 fn made_of_roots(graph: &Graph, var: VarId) -> bool {
-    match graph.provenance.producer(var) {
-        None => true,
-        Some(Relation::Fuse { outer, inner, .. }) => {
-            made_of_roots(graph, *outer) && made_of_roots(graph, *inner)
-        }
-        Some(Relation::Precompute { parent, .. }) => made_of_roots(graph, *parent),
-        Some(Relation::Coord { parent, .. }) if !graph.provenance.is_cut(var) => graph
-            .provenance
-            .stored_parent(*parent)
-            .is_some_and(|stored| made_of_roots(graph, stored)),
-        Some(
-            Relation::Split { .. }
-            | Relation::Divide { .. }
-            | Relation::Pos { .. }
-            | Relation::Coord { .. }
-            | Relation::Inspect { .. }
-            | Relation::Bound { .. },
-        ) => false,
+    let provenance = &graph.provenance;
+    let Some(relation) = provenance.producer(var) else {
+        return true;
+    };
+    if let Some((outer, inner)) = relation.fuses() {
+        return made_of_roots(graph, outer) && made_of_roots(graph, inner);
     }
-}
-
-/// The outer parts of the splits that `var` is the inner part of.
-#[must_use]
-pub fn tiles_around(graph: &Graph, var: VarId) -> Vec<VarId> {
-    let mut tiles = Vec::new();
-    let mut part = var;
-    while graph.provenance.is_inner_part(part)
-        && let Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) =
-            graph.provenance.producer(part)
-    {
-        tiles.push(*outer);
-        part = *parent;
-    }
-    tiles
-}
-
-/// The first level of the access whose positions are those of `var`.
-#[must_use]
-pub fn first_level(graph: &Graph, var: VarId, access: &Access) -> usize {
-    let roots = graph.provenance.roots(var);
-    let format = &graph.tensor(access.tensor).format;
-    let first = roots.first();
-    first
-        .and_then(|&root| level_of(format, access, root))
-        .unwrap_or(0)
-}
-
-/// The level of `format` that stores the variable alone.
-#[must_use]
-pub fn level_of(format: &TensorFormat, access: &Access, var: VarId) -> Option<usize> {
-    format
-        .modes
-        .iter()
-        .position(|&mode| access.subscripts.get(mode).and_then(Expr::as_var) == Some(var))
+    let same = relation.is_renaming(provenance);
+    let of = relation.part_of(provenance).filter(|_| same);
+    of.is_some_and(|of| made_of_roots(graph, of))
 }
 
 fn check_levels(
@@ -169,7 +125,7 @@ fn check_levels(
     let tensor = graph.tensor(access.tensor);
     let mut levels = Vec::new();
     for &root in roots {
-        let Some(level) = level_of(&tensor.format, access, root) else {
+        let Some(level) = graph.level_of(access, root) else {
             return Err(Diagnostic::error(
                 codes::POSITION_SPACE,
                 arguments.span,

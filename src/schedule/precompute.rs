@@ -25,6 +25,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
 use crate::graph::order::{range_vars, vars_in};
+use crate::graph::relation::Precompute;
 use crate::graph::terms::{reads, reduces};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{
@@ -69,7 +70,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         graph
             .provenance
             .relations
-            .push(Relation::Precompute { parent, child });
+            .push(Relation::Precompute(Precompute { parent, child }));
     }
     hoist(&mut graph, &at);
     graph.script.push(line);

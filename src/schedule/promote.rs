@@ -11,6 +11,7 @@
 //! Refused: no statement reads T inside v, or with subscripts of different variables; a part
 //! inside v has no constant number of iterations; the tile is too large.
 
+mod steps;
 mod window;
 
 use self::window::Side;

@@ -13,7 +13,7 @@ use super::join::dependence;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_concordant, range_vars, sparse_accesses};
-use crate::graph::{BoundKind, Graph, Nest, Relation};
+use crate::graph::{Graph, Nest, Relation};
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Arg, Expr};
 
@@ -180,18 +180,8 @@ fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Resul
     for (at, var) in known.iter().enumerate() {
         // With an upper bound the loop may run before its end is known, and be left
         // where it is.
-        let bounded = graph.provenance.consumers(*var).any(|r| match r {
-            Relation::Inspect { .. } => true,
-            Relation::Bound { kind, .. } => {
-                matches!(kind, BoundKind::MaxExact | BoundKind::MaxConstraint)
-            }
-            Relation::Split { .. }
-            | Relation::Divide { .. }
-            | Relation::Fuse { .. }
-            | Relation::Pos { .. }
-            | Relation::Coord { .. }
-            | Relation::Precompute { .. } => false,
-        });
+        let mut consumers = graph.provenance.consumers(*var);
+        let bounded = consumers.any(Relation::is_bounded);
         if !bounded
             && range_vars(graph, *var)
                 .iter()

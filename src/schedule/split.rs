@@ -9,6 +9,7 @@
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
+use crate::graph::relation::Split;
 use crate::graph::{Graph, Relation};
 use crate::program::ir::VarId;
 use crate::syntax::ast::Ident;
@@ -43,11 +44,11 @@ pub fn split(
     let outer = new_var(graph, outer)?;
     let inner = new_var(graph, inner)?;
     replace_loops(graph, parent, &[outer, inner]);
-    graph.relate(Relation::Split {
+    graph.relate(Relation::Split(Split {
         parent,
         outer,
         inner,
         factor,
-    });
+    }));
     Ok((outer, inner))
 }

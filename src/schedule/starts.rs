@@ -13,7 +13,8 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::print::var_text;
-use crate::graph::{Graph, Relation, Starts};
+use crate::graph::relation::Pos;
+use crate::graph::{Graph, Starts};
 use crate::level::ArrayRole;
 use crate::program::ir::VarId;
 
@@ -61,27 +62,26 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 /// The positions that `tile` counts the tiles of, if their rows are searched.
 fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
     let no_tile = "is no outer part of split positions";
-    let split = graph.provenance.producer(tile);
-    let Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) =
-        split
+    let Some(parts) = graph.provenance.tiles(tile).filter(|t| t.outer == tile) else {
+        return Err(no_tile);
+    };
+    // Something may have been said of all positions, but tiles of tiles are none.
+    let Some(Pos {
+        parent,
+        pos,
+        access,
+        ..
+    }) = graph.provenance.position_of(parts.whole)
     else {
         return Err(no_tile);
     };
-    if *outer != tile {
+    let pos = *pos;
+    if tiles_between(graph, parts.whole, pos) {
         return Err(no_tile);
     }
-    let mut pos = *parent;
-    while let Some(Relation::Bound { parent, .. }) = graph.provenance.producer(pos) {
-        pos = *parent;
-    }
-    let Some(Relation::Pos { parent, access, .. }) = graph.provenance.producer(pos) else {
-        return Err(no_tile);
-    };
     let roots = graph.provenance.roots(*parent);
     let format = &graph.tensor(access.tensor).format;
-    let first = roots
-        .first()
-        .and_then(|&root| super::pos::level_of(format, access, root));
+    let first = roots.first().and_then(|&root| graph.level_of(access, root));
     let levels = format.levels.iter().enumerate();
     let searched = levels
         .skip(first.unwrap_or(0) + 1)
@@ -94,4 +94,13 @@ fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
         return Err("its positions are counted anew in each iteration of a loop outside");
     }
     Ok(pos)
+}
+
+/// Whether `var` is only a tile of the positions `pos`.
+fn tiles_between(graph: &Graph, var: VarId, pos: VarId) -> bool {
+    let made = graph.provenance.producer(var).filter(|_| var != pos);
+    made.is_some_and(|made| {
+        let of = made.part_of(&graph.provenance);
+        made.tiles().is_some() || of.is_some_and(|of| tiles_between(graph, of, pos))
+    })
 }

@@ -7,6 +7,7 @@
 //! Of each subscript the loops inside v make an offset in the box, what stands outside its
 //! corner. Elements of the box that A does not have are zeros, which nothing reads.
 
+use super::steps::Steps;
 use crate::diagnostic::Span;
 use crate::graph::{Graph, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, VarId};
@@ -94,7 +95,7 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
     }
     let mut inside: Vec<(VarId, i64)> = Vec::new();
     for (root, by) in sum.vars {
-        let leaves = parts(graph, root, loops)?;
+        let leaves = Steps::of(graph, root, loops)?.loops;
         let is_inside = |leaf: VarId| loops[at + 1..].contains(&leaf);
         if !leaves.iter().any(|&(leaf, _)| is_inside(leaf)) {
             negative |= by < 0;
@@ -187,43 +188,6 @@ fn whole(e: &Expr) -> Option<i64> {
         Some(n)
     } else {
         None
-    }
-}
-
-/// The loops that a variable was taken apart into, with the number of its values that one
-/// step of each is. `None` if it is not a sum of such steps.
-fn parts(graph: &Graph, var: VarId, loops: &[VarId]) -> Option<Vec<(VarId, i64)>> {
-    use crate::graph::Relation;
-    if loops.contains(&var) {
-        return Some(vec![(var, 1)]);
-    }
-    let relation = graph.provenance.consumers(var).find(|r| {
-        r.children()
-            .iter()
-            .all(|&c| graph.provenance.is_complete(c, loops))
-    })?;
-    match relation {
-        Relation::Split {
-            outer,
-            inner,
-            factor,
-            ..
-        } => {
-            let mut all = Vec::new();
-            for (leaf, stride) in parts(graph, *outer, loops)? {
-                all.push((leaf, stride.checked_mul(*factor)?));
-            }
-            all.extend(parts(graph, *inner, loops)?);
-            Some(all)
-        }
-        Relation::Bound { child, .. } | Relation::Precompute { child, .. } => {
-            parts(graph, *child, loops)
-        }
-        Relation::Divide { .. }
-        | Relation::Fuse { .. }
-        | Relation::Pos { .. }
-        | Relation::Coord { .. }
-        | Relation::Inspect { .. } => None,
     }
 }
 

@@ -1,0 +1,164 @@
+//! What must be known before a loop can begin: which variables its number of values, the positions
+//! it counts and the tile it lies in depend on.
+//!
+//! Found by asking the relations with sets of variables in place of numbers, so that nothing is
+//! needed here that lowering, which asks the same relations with expressions, would not use.
+
+use super::Graph;
+use super::order::{range_vars, vars_in};
+use super::relation::{Cut, Pos, Quantity, Values};
+use crate::program::ir::{Access, TensorId, VarId};
+
+/// The variables that a number depends on, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needed(pub Vec<VarId>);
+
+impl Needed {
+    fn and(mut self, other: Needed) -> Needed {
+        for var in other.0 {
+            if !self.0.contains(&var) {
+                self.0.push(var);
+            }
+        }
+        self
+    }
+}
+
+impl Quantity for Needed {
+    fn int(_: i64) -> Self {
+        Needed::default()
+    }
+
+    fn as_int(&self) -> Option<i64> {
+        None
+    }
+
+    fn add(self, other: Self) -> Self {
+        self.and(other)
+    }
+
+    fn sub(self, other: Self) -> Self {
+        self.and(other)
+    }
+
+    fn mul(self, other: Self) -> Self {
+        self.and(other)
+    }
+
+    fn floor_div(self, by: Self) -> Self {
+        self.and(by)
+    }
+
+    fn at_least(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+/// What numbers depend on, at any place in the loops.
+pub struct Needs<'g>(pub &'g Graph);
+
+impl<'g> Values<'g> for Needs<'g> {
+    type Quantity = Needed;
+
+    fn graph(&self) -> &'g Graph {
+        self.0
+    }
+
+    fn range(&mut self, root: VarId) -> Option<(Needed, Needed)> {
+        let vars = Needed(range_vars(self.0, root));
+        Some((vars.clone(), vars))
+    }
+
+    fn own(&mut self, var: VarId) -> Option<Needed> {
+        Some(Needed(vec![var]))
+    }
+
+    fn count(&mut self, pos: VarId) -> Option<Needed> {
+        let counted = self.0.provenance.position_of(pos)?;
+        Some(Needed(self.0.needed_by_positions(counted)))
+    }
+
+    fn position(&mut self, pos: VarId) -> Option<Needed> {
+        self.own(pos)
+    }
+
+    fn cut(&mut self, coord: VarId) -> Option<Cut<Needed>> {
+        let all = self.0.provenance.cuts(coord);
+        let (_, part) = all.into_iter().find(|(cut, _)| *cut == coord)?;
+        let needed = self.tile(part)?;
+        Some(Cut {
+            first: needed.clone(),
+            count: needed,
+        })
+    }
+
+    fn parameter(&mut self, _: TensorId) -> Option<Needed> {
+        Some(Needed::default())
+    }
+}
+
+impl Needs<'_> {
+    /// Which tile of positions `part` counts: the numbers of the tiles around, and what tells where
+    /// the positions begin.
+    fn tile(&mut self, part: VarId) -> Option<Needed> {
+        let base = self.climb(part)?.affine.base;
+        Some(base.and(self.count(part)?))
+    }
+}
+
+impl Graph {
+    /// The variables that the number of values of `var` depends on.
+    #[must_use]
+    pub fn needed_by_extent(&self, var: VarId) -> Vec<VarId> {
+        Needs(self).extent(var).unwrap_or_default().0
+    }
+
+    /// The variables that tell which tile of positions `part` is.
+    #[must_use]
+    pub fn needed_by_tile(&self, part: VarId) -> Vec<VarId> {
+        Needs(self).tile(part).unwrap_or_default().0
+    }
+
+    /// What must be known where positions begin to be counted: the tile of coordinates that they
+    /// lie in, and the coordinates of the levels above.
+    #[must_use]
+    pub fn needed_by_positions(&self, pos: &Pos) -> Vec<VarId> {
+        let mut needed = self.tiles_around(pos.parent);
+        needed.extend(self.levels_above(pos).into_iter().flatten());
+        needed
+    }
+
+    /// The variables in the subscripts of the levels above the positions.
+    #[must_use]
+    pub fn levels_above(&self, pos: &Pos) -> Vec<Vec<VarId>> {
+        let modes = &self.tensor(pos.access.tensor).format.modes;
+        let first = self.first_level(pos.parent, &pos.access);
+        let above = modes[..first].iter();
+        let above = above.filter_map(|&mode| pos.access.subscripts.get(mode));
+        above.map(vars_in).collect()
+    }
+
+    /// The outer parts of the splits that `var` is the inner part of.
+    #[must_use]
+    pub fn tiles_around(&self, var: VarId) -> Vec<VarId> {
+        let mut tiles = Vec::new();
+        let mut part = var;
+        while self.provenance.is_inner_part(part)
+            && let Some(parts) = self.provenance.tiles(part)
+        {
+            tiles.push(parts.outer);
+            part = parts.whole;
+        }
+        tiles
+    }
+
+    /// The first level of the access whose positions are those of `var`.
+    #[must_use]
+    pub fn first_level(&self, var: VarId, access: &Access) -> usize {
+        let roots = self.provenance.roots(var);
+        let first = roots.first();
+        first
+            .and_then(|&root| self.level_of(access, root))
+            .unwrap_or(0)
+    }
+}

@@ -1,0 +1,60 @@
+//! `inspect(p, u)`: an upper bound of a dynamic counted loop that is computed before it (003).
+
+use super::{Affine, Lift, RelationType, Values, Vars, names};
+use crate::graph::Graph;
+use crate::program::ir::{TensorId, VarId};
+
+/// `child` is `parent` with an upper bound that an inspector computes.
+#[derive(Clone, Copy, Debug)]
+pub struct Inspect {
+    pub parent: VarId,
+    pub child: VarId,
+    pub bound: TensorId,
+}
+
+impl RelationType for Inspect {
+    fn name(&self) -> &'static str {
+        "inspect"
+    }
+
+    fn parents(&self) -> Vars {
+        Vars::one(self.parent)
+    }
+
+    fn children(&self) -> Vars {
+        Vars::one(self.child)
+    }
+
+    fn arguments(&self, graph: &Graph) -> String {
+        let var = names(graph, &[self.parent]);
+        format!("{var}, {}", graph.tensor(self.bound).name)
+    }
+
+    fn extent<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
+        v.parameter(self.bound)
+    }
+
+    fn lift<'g, V: Values<'g> + ?Sized>(
+        &self,
+        _: VarId,
+        affine: Affine<V::Quantity>,
+        v: &mut V,
+    ) -> Option<Lift<V::Quantity>> {
+        if !v.has_range(self.parent) {
+            return Some(Lift::Open { end: None });
+        }
+        Some(Lift::Whole {
+            whole: self.parent,
+            affine,
+            overshoots: true,
+        })
+    }
+
+    fn overshoots<'g, V: Values<'g> + ?Sized>(&self, _: &mut V) -> bool {
+        true
+    }
+
+    fn is_bounded(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,397 @@
+//! How the variables of loops derive from one another: one file for each command that makes some.
+//!
+//! A relation ties *parents*, which it took apart or renamed, to *children*, which have loops
+//! instead. What it says of them it says in terms of [`Quantity`], for any [`Values`] that are
+//! known at a place: lowering asks with expressions of the kernel, `schedule` with the variables
+//! that such an expression would depend on, `promote` with affine sums of loops, tests with
+//! numbers. Nobody asks which relation it is: a new one is a file here and a line in the list
+//! below (after TACO's `IndexVarRelNode`, 000 chapter 6, which answers with C expressions only).
+
+mod bound;
+mod coord;
+mod divide;
+mod fuse;
+mod inspect;
+mod pos;
+mod precompute;
+mod split;
+#[cfg(test)]
+mod tests;
+mod tiles;
+mod values;
+
+pub use bound::{Bound, BoundKind};
+pub use coord::Coord;
+pub use divide::Divide;
+pub use fuse::Fuse;
+pub use inspect::Inspect;
+pub use pos::Pos;
+pub use precompute::Precompute;
+pub use split::Split;
+pub use tiles::Tiles;
+pub use values::{Cut, Quantity, Sizes, Values};
+
+use super::{Graph, Provenance};
+use crate::program::ir::VarId;
+
+/// The variables on one side of a relation: one or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vars(pub VarId, pub Option<VarId>);
+
+impl Vars {
+    /// One variable.
+    #[must_use]
+    pub fn one(var: VarId) -> Vars {
+        Vars(var, None)
+    }
+
+    /// An outer and an inner one.
+    #[must_use]
+    pub fn two(outer: VarId, inner: VarId) -> Vars {
+        Vars(outer, Some(inner))
+    }
+
+    #[must_use]
+    pub fn contains(self, var: VarId) -> bool {
+        self.0 == var || self.1 == Some(var)
+    }
+}
+
+impl IntoIterator for Vars {
+    type Item = VarId;
+    type IntoIter = std::iter::Chain<std::iter::Once<VarId>, std::option::IntoIter<VarId>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self.0).chain(self.1)
+    }
+}
+
+/// An offset as `base + stride * v` for the variable v of the loop at hand.
+#[derive(Clone, Debug)]
+pub struct Affine<Q> {
+    pub base: Q,
+    pub stride: Q,
+}
+
+/// The variable furthest up that a loop determines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Top {
+    /// None: other parts of its variable are still to come.
+    Nothing,
+    /// A variable of the program.
+    Root(VarId),
+    /// What counts positions.
+    Position(VarId),
+    /// What was fused.
+    Fused(VarId),
+}
+
+/// What a loop determines of the variables that its own derives from.
+#[derive(Clone, Debug)]
+pub struct Climb<Q> {
+    /// Where the loop ends besides its own extent: what may overshoot is bounded by the loop that
+    /// completes it. The first to come counts.
+    pub ends: Vec<Q>,
+    pub top: Top,
+    /// The offset of the top.
+    pub affine: Affine<Q>,
+}
+
+impl<Q: Quantity> Climb<Q> {
+    fn at(var: VarId) -> Self {
+        Climb {
+            ends: Vec::new(),
+            top: Top::Root(var),
+            affine: Affine {
+                base: Q::int(0),
+                stride: Q::int(1),
+            },
+        }
+    }
+}
+
+/// One step of a climb: from a child, whose offset is affine in the loop at hand, to its parent.
+#[derive(Clone, Debug)]
+pub enum Lift<Q> {
+    /// Other parts are still to come, or what a bound comes from; the loop ends here
+    /// nevertheless, if at all.
+    Open { end: Option<Q> },
+    /// The parent's offset. Where it overshoots, the parent's extent ends the loop.
+    Whole {
+        whole: VarId,
+        affine: Affine<Q>,
+        overshoots: bool,
+    },
+    /// The child is the last one whose offset is affine.
+    Top(Top),
+}
+
+/// What a command says about the variables it made.
+pub trait RelationType {
+    /// The command.
+    fn name(&self) -> &'static str;
+    fn parents(&self) -> Vars;
+    fn children(&self) -> Vars;
+    /// The arguments of the command, as schedules write them.
+    fn arguments(&self, graph: &Graph) -> String;
+
+    // What follows is said as of a renaming: the child has the parent's values again.
+
+    /// The number of values of a child.
+    fn extent<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
+        v.extent(self.parents().0)
+    }
+
+    /// A parent's offset, from those of the children.
+    fn parent_offset<'g, V: Values<'g> + ?Sized>(
+        &self,
+        _: VarId,
+        v: &mut V,
+    ) -> Option<V::Quantity> {
+        v.by_parts(self.children().0)
+    }
+
+    /// A child's offset, from those of the parents.
+    fn child_offset<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
+        v.offset(self.parents().0)
+    }
+
+    /// The parent's offset, where the child's is affine in the loop at hand; `None` if a number
+    /// of values in it is not known.
+    fn lift<'g, V: Values<'g> + ?Sized>(
+        &self,
+        _: VarId,
+        affine: Affine<V::Quantity>,
+        v: &mut V,
+    ) -> Option<Lift<V::Quantity>> {
+        Some(Lift::Whole {
+            whole: self.parents().0,
+            affine,
+            overshoots: self.overshoots(v),
+        })
+    }
+
+    /// Whether the children have values beyond the parent's.
+    fn overshoots<'g, V: Values<'g> + ?Sized>(&self, _: &mut V) -> bool {
+        false
+    }
+
+    /// The variable of the loop over a child where its offset is zero: parts count from zero.
+    fn origin<'g, V: Values<'g> + ?Sized>(&self, _: VarId, _: &mut V) -> Option<V::Quantity> {
+        Some(V::Quantity::int(0))
+    }
+
+    /// The variable some of whose values a child has: a part, or all of them again. `None` for
+    /// what counts something else.
+    fn part_of(&self, _: &Provenance) -> Option<VarId> {
+        Some(self.parents().0)
+    }
+
+    /// The variable over consecutive values of which a child runs.
+    fn consecutive_in(&self, _: VarId, _: &Provenance) -> Option<VarId> {
+        Some(self.parents().0)
+    }
+
+    // What else a relation may be:
+
+    /// What takes a variable apart into tiles.
+    fn tiles(&self) -> Option<Tiles> {
+        None
+    }
+
+    /// The variables that are one now, the outer one first.
+    fn fuses(&self) -> Option<(VarId, VarId)> {
+        None
+    }
+
+    /// Which positions its child counts.
+    fn counts(&self) -> Option<&Pos> {
+        None
+    }
+
+    /// The same, to change it.
+    fn counts_mut(&mut self) -> Option<&mut Pos> {
+        None
+    }
+
+    /// The coordinates of which positions its child runs over.
+    fn coordinates(&self) -> Option<Coord> {
+        None
+    }
+
+    /// What the user says about the range of its parent.
+    fn promise(&self) -> Option<&Bound> {
+        None
+    }
+
+    /// Whether the child's loop may run before the range of the parent is known.
+    fn is_bounded(&self) -> bool {
+        false
+    }
+
+    /// Whether the child has all values of the parent, one for one, whatever the data say.
+    fn is_renaming(&self, _: &Provenance) -> bool {
+        false
+    }
+}
+
+/// One transformation of variables.
+#[derive(Clone, Debug)]
+pub enum Relation {
+    Split(Split),
+    Divide(Divide),
+    Fuse(Fuse),
+    Pos(Pos),
+    Coord(Coord),
+    Bound(Bound),
+    Inspect(Inspect),
+    Precompute(Precompute),
+}
+
+/// The list of relations: asks the one at hand.
+macro_rules! ask {
+    ($relation:expr, $r:ident => $answer:expr) => {
+        match $relation {
+            Relation::Split($r) => $answer,
+            Relation::Divide($r) => $answer,
+            Relation::Fuse($r) => $answer,
+            Relation::Pos($r) => $answer,
+            Relation::Coord($r) => $answer,
+            Relation::Bound($r) => $answer,
+            Relation::Inspect($r) => $answer,
+            Relation::Precompute($r) => $answer,
+        }
+    };
+}
+
+/// See [`RelationType`].
+impl Relation {
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        ask!(self, r => r.name())
+    }
+
+    #[must_use]
+    pub fn parents(&self) -> Vars {
+        ask!(self, r => r.parents())
+    }
+
+    #[must_use]
+    pub fn children(&self) -> Vars {
+        ask!(self, r => r.children())
+    }
+
+    #[must_use]
+    pub fn arguments(&self, graph: &Graph) -> String {
+        ask!(self, r => r.arguments(graph))
+    }
+
+    pub fn extent<'g, V: Values<'g> + ?Sized>(
+        &self,
+        child: VarId,
+        v: &mut V,
+    ) -> Option<V::Quantity> {
+        ask!(self, r => r.extent(child, v))
+    }
+
+    pub fn parent_offset<'g, V: Values<'g> + ?Sized>(
+        &self,
+        parent: VarId,
+        v: &mut V,
+    ) -> Option<V::Quantity> {
+        ask!(self, r => r.parent_offset(parent, v))
+    }
+
+    pub fn child_offset<'g, V: Values<'g> + ?Sized>(
+        &self,
+        child: VarId,
+        v: &mut V,
+    ) -> Option<V::Quantity> {
+        ask!(self, r => r.child_offset(child, v))
+    }
+
+    pub fn lift<'g, V: Values<'g> + ?Sized>(
+        &self,
+        child: VarId,
+        affine: Affine<V::Quantity>,
+        v: &mut V,
+    ) -> Option<Lift<V::Quantity>> {
+        ask!(self, r => r.lift(child, affine, v))
+    }
+
+    pub fn overshoots<'g, V: Values<'g> + ?Sized>(&self, v: &mut V) -> bool {
+        ask!(self, r => r.overshoots(v))
+    }
+
+    pub fn origin<'g, V: Values<'g> + ?Sized>(
+        &self,
+        child: VarId,
+        v: &mut V,
+    ) -> Option<V::Quantity> {
+        ask!(self, r => r.origin(child, v))
+    }
+
+    #[must_use]
+    pub fn part_of(&self, provenance: &Provenance) -> Option<VarId> {
+        ask!(self, r => r.part_of(provenance))
+    }
+
+    #[must_use]
+    pub fn consecutive_in(&self, child: VarId, provenance: &Provenance) -> Option<VarId> {
+        ask!(self, r => r.consecutive_in(child, provenance))
+    }
+
+    #[must_use]
+    pub fn tiles(&self) -> Option<Tiles> {
+        ask!(self, r => r.tiles())
+    }
+
+    #[must_use]
+    pub fn fuses(&self) -> Option<(VarId, VarId)> {
+        ask!(self, r => r.fuses())
+    }
+
+    #[must_use]
+    pub fn counts(&self) -> Option<&Pos> {
+        ask!(self, r => r.counts())
+    }
+
+    pub fn counts_mut(&mut self) -> Option<&mut Pos> {
+        ask!(self, r => r.counts_mut())
+    }
+
+    #[must_use]
+    pub fn coordinates(&self) -> Option<Coord> {
+        ask!(self, r => r.coordinates())
+    }
+
+    #[must_use]
+    pub fn promise(&self) -> Option<&Bound> {
+        ask!(self, r => r.promise())
+    }
+
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        ask!(self, r => r.is_bounded())
+    }
+
+    #[must_use]
+    pub fn is_renaming(&self, provenance: &Provenance) -> bool {
+        ask!(self, r => r.is_renaming(provenance))
+    }
+
+    /// The command that makes it.
+    #[must_use]
+    pub fn text(&self, graph: &Graph) -> String {
+        format!("{}({})", self.name(), self.arguments(graph))
+    }
+}
+
+/// The names of variables between commas.
+fn names(graph: &Graph, vars: &[VarId]) -> String {
+    let names: Vec<String> = vars
+        .iter()
+        .map(|&v| super::print::var_text(graph, v))
+        .collect();
+    names.join(", ")
+}

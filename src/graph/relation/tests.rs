@@ -1,0 +1,343 @@
+//! What relations say, against all values: every graph of up to three commands on a variable of
+//! few values is run as the loops it stands for.
+
+use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Split};
+use super::{Quantity, Relation, Top, Values};
+use crate::graph::Graph;
+use crate::program::ir::{self, TensorId, VarId};
+use crate::{diagnostic::Sources, program, syntax};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+impl Quantity for i64 {
+    fn int(n: i64) -> Self {
+        n
+    }
+
+    fn as_int(&self) -> Option<i64> {
+        Some(*self)
+    }
+
+    fn add(self, other: Self) -> Self {
+        self + other
+    }
+
+    fn sub(self, other: Self) -> Self {
+        self - other
+    }
+
+    fn mul(self, other: Self) -> Self {
+        self * other
+    }
+
+    fn floor_div(self, by: Self) -> Self {
+        self.div_euclid(by)
+    }
+
+    fn at_least(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+/// Numbers: those of the loops around.
+struct Numbers<'a, 'g> {
+    graph: &'g Graph,
+    loops: &'a BTreeMap<VarId, i64>,
+}
+
+impl<'g> Values<'g> for Numbers<'_, 'g> {
+    type Quantity = i64;
+
+    fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    fn range(&mut self, root: VarId) -> Option<(i64, i64)> {
+        let (lo, hi) = self.graph.static_range(root)?;
+        Some((lo.as_int()?, hi.as_int()?))
+    }
+
+    fn own(&mut self, var: VarId) -> Option<i64> {
+        let value = *self.loops.get(&var)?;
+        Some(value - self.origin(var)?)
+    }
+
+    fn count(&mut self, _: VarId) -> Option<i64> {
+        None
+    }
+
+    fn position(&mut self, _: VarId) -> Option<i64> {
+        None
+    }
+
+    fn cut(&mut self, _: VarId) -> Option<Cut<i64>> {
+        None
+    }
+
+    fn parameter(&mut self, _: TensorId) -> Option<i64> {
+        None
+    }
+}
+
+/// `y(i,j)` for i from 1 to 1 + m and j from 0 to n.
+fn two_loops(m: i64, n: i64) -> (Graph, VarId, VarId) {
+    let text = format!(
+        "def f(double(9,9) x) -> (y) {{ y(i,j) = x(i,j) where i in 1:{}, j in 0:{n} }}",
+        m + 1
+    );
+    let mut sources = Sources::default();
+    let file = sources.add("test.tc", &text);
+    let ast = syntax::parse(file, &text).unwrap();
+    let options = program::Options::default();
+    let program = program::resolve(&[ast], &options).unwrap().program;
+    let graph = Graph::build(&Rc::new(program.functions[0].clone())).unwrap();
+    let loops = graph.nests[0].loop_vars();
+    (graph, loops[0], loops[1])
+}
+
+fn derived(graph: &mut Graph, of: VarId) -> VarId {
+    let var: ir::IndexVar = graph.var(of).clone();
+    graph.add_var(var)
+}
+
+/// One more command on the loops, all that there are; the loops after it.
+fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
+    let mut found = Vec::new();
+    let mut add = |at: usize, taken: usize, make: &dyn Fn(&mut Graph) -> (Relation, Vec<VarId>)| {
+        let mut graph = graph.clone();
+        let (relation, children) = make(&mut graph);
+        graph.provenance.relations.push(relation);
+        let mut loops = loops.to_vec();
+        loops.splice(at..at + taken, children);
+        found.push((graph, loops));
+    };
+    for (at, &parent) in loops.iter().enumerate() {
+        for factor in [1, 2, 3] {
+            add(at, 1, &|graph| {
+                let (outer, inner) = (derived(graph, parent), derived(graph, parent));
+                let split = Split {
+                    parent,
+                    outer,
+                    inner,
+                    factor,
+                };
+                (Relation::Split(split), vec![outer, inner])
+            });
+        }
+        add(at, 1, &|graph| {
+            let (outer, inner) = (derived(graph, parent), derived(graph, parent));
+            let divide = Divide {
+                parent,
+                outer,
+                inner,
+                parts: 2,
+            };
+            (Relation::Divide(divide), vec![outer, inner])
+        });
+        add(at, 1, &|graph| {
+            let child = derived(graph, parent);
+            let copy = Precompute { parent, child };
+            (Relation::Precompute(copy), vec![child])
+        });
+        // Promises that hold.
+        let extent = graph.extent(parent).and_then(|e| e.as_int()).unwrap();
+        let root = graph.provenance.producer(parent).is_none();
+        let lo = if root {
+            graph.static_range(parent).unwrap().0.as_int().unwrap()
+        } else {
+            0
+        };
+        for (kind, value) in [
+            (BoundKind::MaxExact, lo + extent),
+            (BoundKind::MaxConstraint, lo + extent + 1),
+            (BoundKind::Multiple, extent.max(1)),
+        ] {
+            add(at, 1, &|graph| {
+                let child = derived(graph, parent);
+                let bound = Bound {
+                    parent,
+                    child,
+                    value,
+                    kind,
+                    span: graph.function.span,
+                };
+                (Relation::Bound(bound), vec![child])
+            });
+        }
+        if let Some(&inner) = loops.get(at + 1) {
+            add(at, 2, &|graph| {
+                let fused = derived(graph, parent);
+                let fuse = Fuse {
+                    outer: parent,
+                    inner,
+                    fused,
+                };
+                (Relation::Fuse(fuse), vec![fused])
+            });
+        }
+    }
+    found
+}
+
+/// Runs the loops as lowering would, fused ones taken apart, and notes the values of the roots.
+fn run(graph: &Graph, order: &[VarId], roots: [VarId; 2]) -> Vec<[i64; 2]> {
+    let mut visited = Vec::new();
+    enter(graph, order, &BTreeMap::new(), roots, &mut visited);
+    visited
+}
+
+fn enter(
+    graph: &Graph,
+    order: &[VarId],
+    around: &BTreeMap<VarId, i64>,
+    roots: [VarId; 2],
+    visited: &mut Vec<[i64; 2]>,
+) {
+    let Some((&var, rest)) = order.split_first() else {
+        let mut here = Numbers {
+            graph,
+            loops: around,
+        };
+        let value = |root| Some(here.offset(root)? + here.origin(root)?);
+        let values: Vec<i64> = roots.into_iter().filter_map(value).collect();
+        assert_eq!(
+            values.len(),
+            2,
+            "not known inside {around:?} after {:?}",
+            graph.provenance.relations
+        );
+        visited.push([values[0], values[1]]);
+        return;
+    };
+    let mut here = Numbers {
+        graph,
+        loops: around,
+    };
+    let climb = here.climb(var).unwrap();
+    let extent = here.extent(var).unwrap();
+    let end = climb.ends.iter().copied().fold(extent, Ord::min);
+    let origin = here.origin(var).unwrap();
+    for offset in 0..end {
+        let mut around = around.clone();
+        around.insert(var, origin + offset);
+        if !unfuse(
+            graph,
+            climb.top,
+            (climb.affine.base, climb.affine.stride),
+            offset,
+            &mut around,
+        ) {
+            continue;
+        }
+        enter(graph, rest, &around, roots, visited);
+    }
+}
+
+/// Gives the variables that were fused their values; whether they are values at all.
+fn unfuse(
+    graph: &Graph,
+    top: Top,
+    (base, stride): (i64, i64),
+    offset: i64,
+    around: &mut BTreeMap<VarId, i64>,
+) -> bool {
+    let Top::Fused(fused) = top else {
+        return true;
+    };
+    let (outer, inner) = graph.provenance.fused_from(fused).unwrap();
+    let value = base + stride * offset;
+    let mut here = Numbers {
+        graph,
+        loops: around,
+    };
+    let extent = here.extent(inner).unwrap().max(1);
+    let parts = [(outer, value / extent), (inner, value % extent)];
+    for (part, offset) in parts {
+        let mut here = Numbers {
+            graph,
+            loops: around,
+        };
+        let origin = here.origin(part).unwrap();
+        around.insert(part, origin + offset);
+        let mut here = Numbers {
+            graph,
+            loops: around,
+        };
+        let climb = here.climb(part).unwrap();
+        let Some(own) = here.own(part) else {
+            return false;
+        };
+        if climb.ends.iter().any(|&end| own >= end) {
+            return false;
+        }
+        let at = (climb.affine.base, climb.affine.stride);
+        let nested = climb.top == Top::Fused(part);
+        let at = if nested { (0, 1) } else { at };
+        let whole = unfuse(graph, climb.top, at, own, around);
+        if !whole {
+            return false;
+        }
+    }
+    true
+}
+
+fn permutations(of: &[VarId]) -> Vec<Vec<VarId>> {
+    let mut all = vec![Vec::new()];
+    for &var in of {
+        let longer = all.iter().flat_map(|order: &Vec<VarId>| {
+            (0..=order.len()).map(move |at| {
+                let mut order = order.clone();
+                order.insert(at, var);
+                order
+            })
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+/// Loops in whatever order visit each pair of values once, and nothing else.
+fn check(graph: &Graph, orders: &[Vec<VarId>], roots: [VarId; 2], (m, n): (i64, i64)) {
+    let mut all: Vec<[i64; 2]> = Vec::new();
+    for i in 1..=m {
+        all.extend((0..n).map(|j| [i, j]));
+    }
+    for order in orders {
+        let mut visited = run(graph, order, roots);
+        visited.sort_unstable();
+        let names: Vec<u32> = order.iter().map(|v| v.0).collect();
+        let relations = &graph.provenance.relations;
+        assert_eq!(
+            visited, all,
+            "{m} by {n}, loops {names:?} after {relations:?}"
+        );
+    }
+}
+
+/// All graphs of up to so many commands.
+fn check_all(depth: usize, (m, n): (i64, i64)) {
+    let (graph, i, j) = two_loops(m, n);
+    let mut graphs = vec![(graph, vec![i, j])];
+    for commanded in 1..=depth {
+        let next = graphs
+            .iter()
+            .flat_map(|(graph, loops)| commands(graph, loops));
+        graphs = next.collect();
+        for (graph, loops) in &graphs {
+            let orders = match commanded {
+                1 | 2 => permutations(loops),
+                3 => vec![loops.clone(), loops.iter().rev().copied().collect()],
+                _ => vec![loops.clone()],
+            };
+            check(graph, &orders, [i, j], (m, n));
+        }
+    }
+}
+
+#[test]
+fn loops_over_derived_variables_visit_each_value_once() {
+    for sizes in [(1, 4), (3, 0), (0, 2)] {
+        check_all(3, sizes);
+    }
+    check_all(4, (2, 3));
+}

@@ -1,0 +1,116 @@
+//! The offset of a variable as a sum of the loops that it was taken apart into.
+
+use crate::graph::Graph;
+use crate::graph::relation::{Cut, Quantity, Values};
+use crate::program::ir::{SizeExpr, TensorId, VarId};
+
+/// A sum of multiples of loop variables, in the order of the parts, and a constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps {
+    pub loops: Vec<(VarId, i64)>,
+    pub constant: i64,
+}
+
+impl Steps {
+    /// The offset of `var` as such a sum. `None` if it is none.
+    pub fn of(graph: &Graph, var: VarId, loops: &[VarId]) -> Option<Steps> {
+        Loops { graph, loops }.by_parts(var)?
+    }
+
+    fn plus(mut self, other: &Steps, by: i64) -> Option<Steps> {
+        for &(var, step) in &other.loops {
+            self.loops.push((var, step.checked_mul(by)?));
+        }
+        self.constant = self.constant.checked_add(other.constant.checked_mul(by)?)?;
+        Some(self)
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        self.loops.is_empty().then_some(self.constant)
+    }
+}
+
+/// `None` is what is no such sum.
+impl Quantity for Option<Steps> {
+    fn int(constant: i64) -> Self {
+        Some(Steps {
+            loops: Vec::new(),
+            constant,
+        })
+    }
+
+    fn as_int(&self) -> Option<i64> {
+        self.as_ref()?.as_constant()
+    }
+
+    fn add(self, other: Self) -> Self {
+        self?.plus(&other?, 1)
+    }
+
+    fn sub(self, other: Self) -> Self {
+        self?.plus(&other?, -1)
+    }
+
+    fn mul(self, other: Self) -> Self {
+        let (a, b) = (self?, other?);
+        match (a.as_constant(), b.as_constant()) {
+            (_, Some(n)) => Steps::default().plus(&a, n),
+            (Some(n), None) => Steps::default().plus(&b, n),
+            (None, None) => None,
+        }
+    }
+
+    fn floor_div(self, by: Self) -> Self {
+        let constant = self.as_int()?.checked_div_euclid(by.as_int()?)?;
+        Self::int(constant)
+    }
+
+    fn at_least(self, other: Self) -> Self {
+        Self::int(self.as_int()?.max(other.as_int()?))
+    }
+}
+
+/// What loops say of the variables that they were made of.
+struct Loops<'a, 'g> {
+    graph: &'g Graph,
+    loops: &'a [VarId],
+}
+
+impl<'g> Values<'g> for Loops<'_, 'g> {
+    type Quantity = Option<Steps>;
+
+    fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    fn range(&mut self, root: VarId) -> Option<(Option<Steps>, Option<Steps>)> {
+        let constant = |e: &SizeExpr| e.as_int().and_then(Quantity::int);
+        let (lo, hi) = self.graph.static_range(root)?;
+        Some((constant(lo), constant(hi)))
+    }
+
+    fn own(&mut self, var: VarId) -> Option<Option<Steps>> {
+        self.loops.contains(&var).then(|| {
+            Some(Steps {
+                loops: vec![(var, 1)],
+                constant: 0,
+            })
+        })
+    }
+
+    fn count(&mut self, _: VarId) -> Option<Option<Steps>> {
+        None
+    }
+
+    fn position(&mut self, _: VarId) -> Option<Option<Steps>> {
+        None
+    }
+
+    fn cut(&mut self, _: VarId) -> Option<Cut<Option<Steps>>> {
+        None
+    }
+
+    fn parameter(&mut self, _: TensorId) -> Option<Option<Steps>> {
+        None
+    }
+}
