@@ -231,7 +231,7 @@ impl Lowerer<'_> {
             });
         }
         let tag = self.loop_tag(tag, scope);
-        let out = vec![step.bounds().each(v, tag, stmts)];
+        let out = vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)];
         Ok(match root {
             Some(root) => self.close_result(root, scope, out),
             None => out,

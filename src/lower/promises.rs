@@ -3,10 +3,9 @@
 
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Relation;
-use crate::graph::relation::{Bound, BoundKind};
+use crate::graph::relation::{Bound, BoundKind, Values};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp};
-use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
@@ -68,7 +67,9 @@ impl Lowerer<'_> {
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
-        let (lo, hi) = self.promised_range(parent, scope)?;
+        let Some((lo, hi)) = self.here(scope).bounds(parent) else {
+            return Err(self.unknown_extent(parent));
+        };
         let data = self.graph.data_decides(parent);
         let name = self.graph.var(parent).name.clone();
         // What is found instead, and what to say before that number.
@@ -104,17 +105,5 @@ impl Lowerer<'_> {
             });
         }
         Ok(())
-    }
-
-    /// Where a variable's values begin and end.
-    fn promised_range(&mut self, var: VarId, scope: &Scope) -> Lower<(ir::Expr, ir::Expr)> {
-        if self.graph.provenance.producer(var).is_none() {
-            return self.range(var, scope);
-        }
-        let extent = match self.graph.extent(var) {
-            Some(extent) if !self.graph.data_decides(var) => self.size_expr(&extent),
-            Some(_) | None => self.own_extent(var, scope)?,
-        };
-        Ok((b::int(0), extent))
     }
 }

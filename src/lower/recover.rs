@@ -135,6 +135,23 @@ impl Lowerer<'_> {
         Ok(step)
     }
 
+    /// The values over which the loop of `step` runs: a variable of the program has them in its
+    /// step, others count from their origin.
+    pub(super) fn loop_bounds(&mut self, var: VarId, step: &Step, scope: &Scope) -> Lower<Bounds> {
+        let bounds = step.bounds();
+        if self.graph.provenance.producer(var).is_none() {
+            return Ok(bounds);
+        }
+        let Some(origin) = self.here(scope).origin(var) else {
+            return Err(self.unknown_extent(var));
+        };
+        let from = |end: &Expr| b::add(origin.clone(), end.clone());
+        let hi = step.ends.iter().map(from).reduce(b::min);
+        let lo = from(&bounds.lo);
+        let hi = hi.unwrap_or_else(|| lo.clone());
+        Ok(Bounds::of(lo, hi).at_most(bounds.most))
+    }
+
     /// The part of a variable's offsets that an enclosing window of fused values leaves.
     fn clip(&mut self, var: VarId, scope: &Scope) -> Lower<Option<Bounds>> {
         if let Some(clip) = scope.clips.get(&var) {

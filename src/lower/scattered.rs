@@ -68,7 +68,9 @@ impl Lowerer<'_> {
             }),
         }
         let tag = self.loop_tag(tag, scope);
-        Ok(vec![step.bounds().each(v, tag, stmts)])
+        Ok(vec![
+            self.loop_bounds(var, step, scope)?.each(v, tag, stmts),
+        ])
     }
 
     /// A loop over single fused values or positions has no place for the test that ends a
@@ -194,7 +196,9 @@ impl Lowerer<'_> {
             });
         }
         let tag = self.loop_tag(tag, scope);
-        Ok(vec![step.bounds().each(v, tag, stmts)])
+        Ok(vec![
+            self.loop_bounds(var, step, scope)?.each(v, tag, stmts),
+        ])
     }
 
     /// Declares the variables that were fused, and what they complete; what may

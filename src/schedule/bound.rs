@@ -12,7 +12,7 @@
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::relation::Bound;
+use crate::graph::relation::{Bound, Sizes, Values};
 use crate::graph::{BoundKind, Graph, Relation};
 use crate::program::ir::{SizeExpr, VarId};
 use crate::syntax::ast::ExprKind;
@@ -93,15 +93,8 @@ fn check(
         | SizeExpr::Min(..)
         | SizeExpr::Max(..) => None,
     };
-    let derived = graph.provenance.producer(parent).is_some();
-    let (lo, hi) = if derived {
-        (Some(0), graph.extent(parent).as_ref().and_then(constant))
-    } else {
-        match graph.static_range(parent) {
-            Some((lo, hi)) => (constant(lo), constant(hi)),
-            None => (None, None),
-        }
-    };
+    let bounds = Sizes(graph).bounds(parent);
+    let (lo, hi) = bounds.map_or((None, None), |(lo, hi)| (constant(&lo), constant(&hi)));
     let wrong = match kind {
         BoundKind::MinExact => lo.is_some_and(|lo| lo != value),
         BoundKind::MinConstraint => lo.is_some_and(|lo| lo < value),

@@ -85,12 +85,9 @@ impl RelationType for Bound {
             return v.extent(self.parent);
         }
         let end = V::Quantity::int(self.value);
-        let graph = v.graph();
-        let is_root = graph.provenance.producer(self.parent).is_none();
         // Of a range that data decide it bounds the number of values.
-        if is_root && graph.static_range(self.parent).is_some() {
-            let (lo, _) = v.range(self.parent)?;
-            return Some(end.sub(lo));
+        if !v.graph().has_dynamic_range(self.parent) {
+            return Some(end.sub(v.origin(self.parent)?));
         }
         Some(end)
     }

@@ -106,7 +106,16 @@ pub trait Values<'g> {
         roots.into_iter().all(|root| self.range(root).is_some())
     }
 
-    /// What the loop's own variable is where its offset is zero.
+    /// Where the values of a variable begin and end.
+    fn bounds(&mut self, var: VarId) -> Option<(Self::Quantity, Self::Quantity)> {
+        if self.graph().provenance.producer(var).is_none() {
+            return self.range(var);
+        }
+        let lo = self.origin(var)?;
+        Some((lo.clone(), lo.add(self.extent(var)?)))
+    }
+
+    /// The value of a variable where its offset is zero.
     fn origin(&mut self, var: VarId) -> Option<Self::Quantity> {
         match self.graph().provenance.producer(var) {
             None => Some(self.range(var)?.0),
@@ -204,6 +213,9 @@ impl Quantity for SizeExpr {
     }
 
     fn add(self, other: Self) -> Self {
+        if self == SizeExpr::Const(0) {
+            return other;
+        }
         sized(SizeExpr::Add, self, other)
     }
 
