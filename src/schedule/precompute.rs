@@ -13,16 +13,16 @@
 //! later commands on i apply to both loops. Refused: e does not occur; i is no loop
 //! around it; the range of i has no size that is known before it runs.
 
-mod find;
+pub(super) mod find;
 pub(super) mod place;
 mod rewrite;
 
-use self::find::{Found, find};
-use self::place::{absent, place};
+use self::find::Found;
+use self::place::{Place, place};
 use self::rewrite::{hoist, rewrite};
-use super::arguments::{Arguments, new_var};
-use crate::diagnostic::Diagnostic;
+use super::arguments::{Arguments, loop_var, new_var};
 use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::format::TensorFormat;
 use crate::graph::order::{range_vars, vars_in};
 use crate::graph::relation::Precompute;
@@ -45,36 +45,84 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         arguments.expect_count(4, USAGE)?;
     }
     let wanted = arguments.expr(0)?;
-    let (at, vars) = place(&graph, arguments, wanted)?;
-    let nest = at.of(&graph);
+    let vars = kept_over(&graph, arguments)?;
+    let (at, found) = place(&graph, arguments, wanted, &vars)?;
     let copies = copies(&graph, arguments, &vars)?;
-    let Some(found) = find(&graph, &nest.rhs, wanted) else {
-        return Err(absent(nest, wanted));
+    let name = if arguments.args.len() == 4 {
+        Some(arguments.name(3)?)
+    } else {
+        None
     };
-    let moved = moved_sums(&graph, nest, &found, &vars);
-    let dims = dims(&graph, arguments, &vars)?;
-    check_inside(&graph, nest, &found, &vars, &moved, arguments)?;
+    let over: Vec<(VarId, Option<Ident>)> = vars.into_iter().zip(copies).collect();
+    precompute(&mut graph, (&at, &found), &over, name, arguments.span)?;
+    Ok(graph)
+}
+
+/// Keeps an expression of a nest in a workspace over some of the nest's loops. Each of them
+/// has another name where the workspace is computed, or is the same variable there. Returns
+/// the workspace and the variables that run over it there.
+///
+/// # Errors
+/// What the expression reads is not known there, a loop has no size that is known before it
+/// runs, or a name is taken.
+pub(super) fn precompute(
+    graph: &mut Graph,
+    (at, found): (&Place, &Found),
+    over: &[(VarId, Option<Ident>)],
+    name: Option<Ident>,
+    span: Span,
+) -> Result<(TensorId, Vec<VarId>), Diagnostic> {
+    let vars: Vec<VarId> = over.iter().map(|(var, _)| *var).collect();
+    let nest = at.of(graph);
+    debug_assert!(vars.iter().all(|v| nest.loop_vars().contains(v)));
+    let moved = moved_sums(graph, nest, found, &vars);
+    let dims = dims(graph, &vars, span)?;
+    check_inside(graph, nest, found, &vars, &moved, span)?;
 
     let mut pairs = Vec::new();
-    for (&var, copy) in vars.iter().zip(&copies) {
+    for (var, copy) in over {
         let copy = match copy {
-            Some(name) => new_var(&mut graph, name)?,
-            None => var,
+            Some(name) => new_var(graph, name)?,
+            None => *var,
         };
-        pairs.push((var, copy));
+        pairs.push((*var, copy));
     }
-    let workspace = workspace(&mut graph, arguments, &found.e, dims)?;
-    let line = script(&graph, &found.e, &pairs, workspace);
-    rewrite(&mut graph, &at, &found, &pairs, &moved, workspace);
+    let workspace = workspace(graph, name, &found.e, dims, span)?;
+    let line = script(graph, &found.e, &pairs, workspace);
+    rewrite(graph, at, found, &pairs, &moved, workspace);
     for &(parent, child) in pairs.iter().filter(|(var, copy)| var != copy) {
         graph
             .provenance
             .relations
             .push(Relation::Precompute(Precompute { parent, child }));
     }
-    hoist(&mut graph, &at);
+    hoist(graph, at);
     graph.script.push(line);
-    Ok(graph)
+    Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
+}
+
+/// The loops that the workspace is kept over.
+fn kept_over(graph: &Graph, arguments: &Arguments) -> Result<Vec<VarId>, Diagnostic> {
+    let named: Vec<&ast::Expr> = match arguments.args.get(1) {
+        Some(Arg::Expr(e)) => vec![e],
+        Some(Arg::Vars(list, _)) => list.iter().collect(),
+        None => Vec::new(),
+    };
+    if let Some(Arg::Vars(_, span)) = arguments.args.get(1)
+        && named.is_empty()
+    {
+        let message = "a workspace needs a variable that runs over it".to_string();
+        return Err(arguments.wrong(*span, message, USAGE));
+    }
+    let mut vars = Vec::new();
+    for e in &named {
+        let var = loop_var(graph, e)?;
+        arguments.expect_open(graph, var)?;
+        if !vars.contains(&var) {
+            vars.push(var);
+        }
+    }
+    Ok(vars)
 }
 
 /// The names of the variables that run over the workspace; `None` for the same one.
@@ -194,7 +242,7 @@ fn check_inside(
     found: &Found,
     vars: &[VarId],
     moved: &[VarId],
-    arguments: &Arguments,
+    span: Span,
 ) -> Result<(), Diagnostic> {
     let mut around = nest.lhs.clone();
     for sum in reduces(&nest.rhs) {
@@ -216,7 +264,7 @@ fn check_inside(
     if let Some(&var) = apart {
         return Err(Diagnostic::error(
             codes::NOT_NESTED,
-            arguments.span,
+            span,
             format!("`{}` is no loop around the expression", graph.var(var).name),
             "it belongs to another sum",
         )
@@ -240,7 +288,7 @@ fn check_inside(
         if let Some(leaf) = inside {
             return Err(Diagnostic::error(
                 codes::NOT_NESTED,
-                arguments.span,
+                span,
                 format!(
                     "the expression depends on `{}`, a loop inside `{}`",
                     graph.var(leaf).name,
@@ -257,7 +305,7 @@ fn check_inside(
     Ok(())
 }
 
-fn dims(graph: &Graph, arguments: &Arguments, vars: &[VarId]) -> Result<Vec<SizeExpr>, Diagnostic> {
+fn dims(graph: &Graph, vars: &[VarId], span: Span) -> Result<Vec<SizeExpr>, Diagnostic> {
     let mut dims = Vec::new();
     for &var in vars {
         // Variables of the program keep their values as subscripts.
@@ -269,7 +317,7 @@ fn dims(graph: &Graph, arguments: &Arguments, vars: &[VarId]) -> Result<Vec<Size
             let name = &graph.var(var).name;
             return Err(Diagnostic::error(
                 codes::NO_SIZE,
-                arguments.span,
+                span,
                 format!("how many values `{name}` has is known only when it runs"),
                 "the workspace would have no size",
             )
@@ -297,12 +345,12 @@ fn natural(extent: SizeExpr) -> SizeExpr {
 
 fn workspace(
     graph: &mut Graph,
-    arguments: &Arguments,
+    name: Option<Ident>,
     e: &Expr,
     dims: Vec<SizeExpr>,
+    span: Span,
 ) -> Result<TensorId, Diagnostic> {
-    let name = if arguments.args.len() == 4 {
-        let name = arguments.name(3)?;
+    let name = if let Some(name) = name {
         let taken = graph.vars.iter().any(|v| v.name == name.name)
             || graph.tensors.iter().any(|t| t.name == name.name)
             || graph.function.sizes.iter().any(|s| s.name == name.name);
@@ -319,7 +367,7 @@ fn workspace(
     };
     let id = graph.add_tensor(Tensor {
         name,
-        span: arguments.span,
+        span,
         role: Role::Temporary,
         ty: e.ty,
         format: TensorFormat::dense(dims.len()),

@@ -9,24 +9,27 @@
 //! differ by constants, the box around what they touch ([`window`]). `shared` memory is that of a block: v stands outside its
 //! loops over threads; `local` is a thread's own, in registers where its loops are unrolled.
 //! Refused: no statement reads T inside v, or with subscripts of different variables; a part
-//! inside v has no constant number of iterations; the tile is too large.
+//! inside v has no constant number of iterations, or stands around the workspace that reads T;
+//! the tile is too large. Of several statements, the last that reads T inside v gets the tile.
 
 mod steps;
 mod window;
 
 use self::window::Side;
 use super::arguments::{Arguments, new_var};
+use super::precompute::find::{Wanted, find};
 use super::precompute::place::Place;
+use super::precompute::precompute;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
 use crate::graph::order::vars_in;
-use crate::graph::print::{expr_text, var_text};
+use crate::graph::print::var_text;
 use crate::graph::producers::around;
 use crate::graph::{Graph, Loop, Nest, Space, visit};
 use crate::program::ir::{Access, Bound, Expr, ExprKind, Role, SizeExpr, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
-use crate::syntax::ast::{Command, Ident};
+use crate::syntax::ast::Ident;
 
 const USAGE: &str = "promote(A, shared, k0)";
 
@@ -39,7 +42,7 @@ const MOST_LOCAL: i64 = 1024;
 ///
 /// # Errors
 /// Its preconditions, see the module.
-pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(3, USAGE)?;
     let name = arguments.name(0)?;
     let kind = arguments.name(1)?;
@@ -83,57 +86,30 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
             "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
         ));
     };
-    let inside = &reads.inside;
-    let extents = extents(&graph, inside, arguments)?;
+    let extents = extents(&graph, &reads.inside, arguments)?;
     check_size(&graph, reads.tensor, &extents, space, arguments)?;
-    let own: Vec<String> = inside.iter().map(|&v| var_text(&graph, v)).collect();
-    let copies: Vec<String> = inside
-        .iter()
-        .map(|&v| format!("{}_{tile_name}", graph.var(v).name))
-        .collect();
-    let text = format!(
-        "precompute({}, {{{}}}, {{{}}}, {tile_name})",
-        expr_text(&graph, access),
-        own.join(", "),
-        copies.join(", ")
-    );
-    let at_own_place = |mut error: Diagnostic| {
-        error.labels.truncate(1);
-        for label in &mut error.labels {
-            label.span = arguments.span;
-        }
-        error
-    };
-    let commands = crate::syntax::parse_schedule(arguments.span.file, &text).map_err(|errors| {
-        at_own_place(
-            errors
-                .into_iter()
-                .next()
-                .unwrap_or_else(|| refused(arguments)),
-        )
-    })?;
-    let Some(Command::Call { name, args, .. }) = commands.first() else {
+    let nest = reads.place.of(&graph);
+    let own = nest.loop_vars();
+    if let Some(&outer) = reads.inside.iter().find(|v| !own.contains(v)) {
+        return Err(not_its_own(&graph, outer, &reads, arguments));
+    }
+    let Some(found) = find(&graph, &nest.rhs, Wanted::Access(access)) else {
         return Err(refused(arguments));
     };
-    let precompute = Arguments {
-        command: name,
-        args,
-        span: arguments.span,
-        constants: arguments.constants,
-        target: arguments.target,
+    let span = arguments.span;
+    let copy = |&var: &VarId| {
+        let name = format!("{}_{tile_name}", graph.var(var).name);
+        (var, Some(Ident { name, span }))
     };
-    let mut graph = super::precompute::apply(graph, &precompute).map_err(at_own_place)?;
-    if let Some(&workspace) = graph.workspaces.last() {
-        graph.spaces.push((workspace, space));
-    }
+    let over: Vec<(VarId, Option<Ident>)> = reads.inside.iter().map(copy).collect();
+    let name = Ident {
+        name: tile_name,
+        span,
+    };
+    let at = (&reads.place, &found);
+    let (tile, loops) = precompute(&mut graph, at, &over, Some(name), span)?;
+    graph.spaces.push((tile, space));
     // What is loaded side by side stands side by side.
-    let loops: Vec<VarId> = copies
-        .iter()
-        .filter_map(|name| {
-            let at = graph.vars.iter().position(|v| v.name == *name)?;
-            u32::try_from(at).ok().map(VarId)
-        })
-        .collect();
     let mut ordered = graph.clone();
     let legal = |ordered: &mut Graph| {
         super::reorder::reorder(ordered, &loops, arguments)
@@ -147,6 +123,22 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         return Ok(ordered);
     }
     Ok(graph)
+}
+
+/// A tile would be filled once for all iterations of a loop that it has a side along.
+fn not_its_own(graph: &Graph, outer: VarId, reads: &Reads, arguments: &Arguments) -> Diagnostic {
+    let outer = &graph.var(outer).name;
+    let operand = &graph.tensor(reads.tensor).name;
+    Diagnostic::error(
+        codes::NOT_NESTED,
+        arguments.span,
+        format!("`{outer}` is no loop of the workspace that reads `{operand}`"),
+        "the tile would stand inside that loop",
+    )
+    .with_label(reads.place.of(graph).span, "it is computed for this")
+    .with_help(format!(
+        "promote inside `{outer}`, or before the `precompute`"
+    ))
 }
 
 fn refused(arguments: &Arguments) -> Diagnostic {

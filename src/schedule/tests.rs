@@ -17,6 +17,14 @@ const MTTKRP: &str = "def f(double(I,K,L) B, double(K,J) C, double(L,J) D) -> (A
     A(i,j) +=! B(i,k,l) * D(l,j) * C(k,j) }\nformat f { B: csf }";
 const UNION: &str = "def f(double(M,N) A, double(M,N) B, double(N) x) -> (y) { y(i) = (A(i,j) + B(i,j)) * x(j) }\n\
     format f { A: csr, B: csr }";
+/// A sum of a constant number of products.
+const SHORT: &str =
+    "def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) where k in 0:8 }";
+/// A column whose number is a size.
+const COLUMN: &str = "def f(double(M,N) A) -> (y) { y(i) = A(i,N-1) * 2 }";
+/// Joined statements share all loops over what they read.
+const BOTH: &str = "def f(double(M,K) A) -> (C, D) {\n\
+    S1: C(i,k) = A(i,k) * 2 where k in 0:4  S2: D(i,k) = A(i,k) * 3 where k in 0:4 }";
 const COUNTED: &str = "def f(int(R) pos, double(Z) val) -> (y) {\n\
     y(i) +=! val(p) where i in 0:R-1, p in pos(i):pos(i+1) }";
 const CHAIN: &str = "def f(double(N) x) -> (t, y) {\n\
@@ -217,6 +225,13 @@ fn accepted() {
             SPMV,
             "fuse(i, j, f) pos(f, p, A(i,j)) split(p, a, b, 64) starts(a, inside) starts(a, Before)",
         ),
+        (
+            GEMM,
+            "tile(i, j, 4, 4) split(k, k0, k1, 8) reorder(i_o, j_o, k0, i_i, j_i, k1) \
+             promote(A, shared, k0) promote(B, shared, k0)",
+        ),
+        (COLUMN, "split(i, i0, i1, 4) promote(A, local, i0)"),
+        (BOTH, "join(S1, S2, i, k) promote(A, local, i)"),
     ];
     let text: Vec<String> = cases
         .iter()
@@ -333,6 +348,11 @@ fn refused() {
         (SPMV, "mergeby(j, gallop)"),
         (INNER, "mergeby(i, sometimes)"),
         (SPMV, "promote(A, shared, i)"),
+        (
+            SHORT,
+            "split(i, i0, i1, 4) precompute(A(i,k) * B(k,j), j, jw, w) promote(A, local, i0)",
+        ),
+        (SHORT, "split(j, j0, k_A_tile, 4) promote(A, local, i)"),
         (SPMV, "assemble(y, once)"),
         (SCALED, "assemble(C, two_phase)"),
         (SCALED, "assemble(A, once)"),

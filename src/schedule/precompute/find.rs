@@ -1,12 +1,53 @@
 //! Where an expression stands in a statement, whatever the order of its factors.
 
 use super::super::matching::{assign, ast_operands, matches, operands};
-use crate::graph::Graph;
+use crate::graph::{Graph, equal};
 use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use crate::syntax::ast;
 
+/// What is looked for.
+#[derive(Clone, Copy)]
+pub(in crate::schedule) enum Wanted<'a> {
+    /// What a command writes.
+    Written(&'a ast::Expr),
+    /// An access of the statement.
+    Access(&'a Expr),
+}
+
+impl Wanted<'_> {
+    /// Whether it is this expression, or what is converted there.
+    fn is(self, graph: &Graph, e: &Expr) -> bool {
+        match self {
+            Wanted::Written(wanted) => matches(graph, e, wanted),
+            Wanted::Access(wanted) => match &e.kind {
+                ExprKind::Cast(inner) => self.is(graph, inner),
+                ExprKind::Literal(_)
+                | ExprKind::Access(_)
+                | ExprKind::Index(_)
+                | ExprKind::Size(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Call(..)
+                | ExprKind::Reduce { .. } => equal::same(e, wanted),
+            },
+        }
+    }
+
+    /// The numbers of the operands of a chain of `op` that make it up.
+    fn among(self, graph: &Graph, have: &[&Expr], op: BinaryOp) -> Option<Vec<usize>> {
+        match self {
+            Wanted::Written(wanted) => assign(graph, have, &ast_operands(wanted, op)),
+            Wanted::Access(_) => {
+                let at = have.iter().position(|e| self.is(graph, e))?;
+                Some(vec![at])
+            }
+        }
+    }
+}
+
 /// An expression found in a statement.
-pub(super) struct Found {
+pub(in crate::schedule) struct Found {
     /// What the workspace holds.
     pub e: Expr,
     /// The whole product or sum that it was found in, and what is left of it.
@@ -28,14 +69,14 @@ impl Found {
 }
 
 /// Finds the expression, outer places first.
-pub(super) fn find(graph: &Graph, e: &Expr, wanted: &ast::Expr) -> Option<Found> {
+pub(in crate::schedule) fn find(graph: &Graph, e: &Expr, wanted: Wanted) -> Option<Found> {
     search(graph, e, wanted, None)
 }
 
 fn search(
     graph: &Graph,
     e: &Expr,
-    wanted: &ast::Expr,
+    wanted: Wanted,
     sum: Option<(ReduceOp, Vec<VarId>, Expr)>,
 ) -> Option<Found> {
     if let ExprKind::Reduce { op, vars, body } = &e.kind {
@@ -46,8 +87,7 @@ fn search(
         if have.len() < 2 {
             continue;
         }
-        let want = ast_operands(wanted, op);
-        let Some(taken) = assign(graph, &have, &want) else {
+        let Some(taken) = wanted.among(graph, &have, op) else {
             continue;
         };
         let chosen: Vec<Expr> = taken.iter().map(|&at| have[at].clone()).collect();
@@ -63,7 +103,7 @@ fn search(
             sum,
         });
     }
-    if matches(graph, e, wanted) {
+    if wanted.is(graph, e) {
         return Some(Found {
             e: e.clone(),
             whole: e.clone(),

@@ -1,13 +1,13 @@
 //! Where the expression of a `precompute` stands.
 
-use super::super::arguments::{Arguments, loop_var};
+use super::super::arguments::Arguments;
 use super::USAGE;
-use super::find::find;
+use super::find::{Found, Wanted, find};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::{Graph, Nest};
 use crate::program::ir::VarId;
-use crate::syntax::ast::{self, Arg};
+use crate::syntax::ast;
 
 /// The nest that an expression stands in: a statement's, or below it a workspace's.
 #[derive(Clone, Debug)]
@@ -55,31 +55,14 @@ impl Place {
     }
 }
 
-/// Where the expression stands, and the loops over which it is kept.
+/// Where a nest with all these loops holds the expression.
 pub(super) fn place(
     graph: &Graph,
     arguments: &Arguments,
     wanted: &ast::Expr,
-) -> Result<(Place, Vec<VarId>), Diagnostic> {
-    let named: Vec<&ast::Expr> = match arguments.args.get(1) {
-        Some(Arg::Expr(e)) => vec![e],
-        Some(Arg::Vars(list, _)) => list.iter().collect(),
-        None => Vec::new(),
-    };
-    if let Some(Arg::Vars(_, span)) = arguments.args.get(1)
-        && named.is_empty()
-    {
-        let message = "a workspace needs a variable that runs over it".to_string();
-        return Err(arguments.wrong(*span, message, USAGE));
-    }
-    let mut vars = Vec::new();
-    for e in &named {
-        let var = loop_var(graph, e)?;
-        arguments.expect_open(graph, var)?;
-        if !vars.contains(&var) {
-            vars.push(var);
-        }
-    }
+    vars: &[VarId],
+) -> Result<(Place, Found), Diagnostic> {
+    let found = |place: &Place| find(graph, &place.of(graph).rhs, Wanted::Written(wanted));
     let has_loops = |nest: &Nest| vars.iter().all(|v| nest.loops.iter().any(|l| l.var == *v));
     let places = Place::all(graph);
     let (around, elsewhere): (Vec<Place>, Vec<Place>) = places
@@ -87,15 +70,12 @@ pub(super) fn place(
         .partition(|place| has_loops(place.of(graph)));
     let mut last = None;
     for place in around {
-        if find(graph, &place.of(graph).rhs, wanted).is_some() {
-            return Ok((place, vars));
+        if let Some(found) = found(&place) {
+            return Ok((place, found));
         }
         last = Some(place);
     }
-    let other = elsewhere
-        .iter()
-        .find(|place| find(graph, &place.of(graph).rhs, wanted).is_some());
-    if let Some(other) = other {
+    if let Some(other) = elsewhere.iter().find(|place| found(place).is_some()) {
         let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
         return Err(Diagnostic::error(
             codes::NOT_NESTED,
@@ -113,7 +93,7 @@ pub(super) fn place(
     })
 }
 
-pub(super) fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
+fn absent(nest: &Nest, wanted: &ast::Expr) -> Diagnostic {
     Diagnostic::error(
         codes::NO_SUCH_EXPRESSION,
         wanted.span,
