@@ -86,8 +86,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             "precompute(A(i,k), {i1, k1}, {i1p, k1p}, w)",
         ));
     };
-    let extents = extents(&graph, &reads.inside, arguments)?;
-    check_size(&graph, reads.tensor, &extents, space, arguments)?;
+    check_constant(&graph, &reads.inside, arguments)?;
     let nest = reads.place.of(&graph);
     let own = nest.loop_vars();
     if let Some(&outer) = reads.inside.iter().find(|v| !own.contains(v)) {
@@ -108,6 +107,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     };
     let at = (&reads.place, &found);
     let (tile, loops) = precompute(&mut graph, at, &over, Some(name), span)?;
+    check_size(&graph, reads.tensor, tile, space, arguments)?;
     graph.spaces.push((tile, space));
     // What is loaded side by side stands side by side.
     let mut ordered = graph.clone();
@@ -224,14 +224,12 @@ fn reads_below(
     }
 }
 
-fn extents(graph: &Graph, inside: &[VarId], arguments: &Arguments) -> Result<Vec<i64>, Diagnostic> {
-    let constant = |&var: &VarId| {
-        let Some(SizeExpr::Const(n)) = graph.extent(var) else {
-            return Err(not_constant(graph, var, arguments));
-        };
-        Ok(n)
-    };
-    inside.iter().map(constant).collect()
+fn check_constant(graph: &Graph, inside: &[VarId], args: &Arguments) -> Result<(), Diagnostic> {
+    let constant = |var: VarId| matches!(graph.extent(var), Some(SizeExpr::Const(_)));
+    match inside.iter().find(|&&var| !constant(var)) {
+        Some(&var) => Err(not_constant(graph, var, args)),
+        None => Ok(()),
+    }
 }
 
 fn not_constant(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
@@ -245,22 +243,28 @@ fn not_constant(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic 
     .with_help(format!("`split` {own} and promote outside its inner part"))
 }
 
+/// The tile holds elements as the statement reads them, which may be converted, and has room
+/// for all coordinates of a side, from 0 on.
 fn check_size(
     graph: &Graph,
-    tensor: TensorId,
-    extents: &[i64],
+    operand: TensorId,
+    tile: TensorId,
     space: Space,
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
-    let tensor = graph.tensor(tensor);
-    let size = tensor.ty.size() as i64;
-    let bytes = extents.iter().fold(size, |all, &n| all.saturating_mul(n));
+    let tile = graph.tensor(tile);
+    let elements = |dim: &SizeExpr| dim.eval(&|_| None, &|_| None).unwrap_or(i64::MAX);
+    let size = tile.ty.size() as i64;
+    let bytes = tile
+        .dims
+        .iter()
+        .fold(size, |all, dim| all.saturating_mul(elements(dim)));
     let most = match space {
         Space::Shared => MOST_SHARED,
         Space::Local => MOST_LOCAL,
     };
     if bytes > most {
-        let name = &tensor.name;
+        let name = &graph.tensor(operand).name;
         return Err(Diagnostic::error(
             codes::NO_TILE,
             arguments.span,
@@ -288,7 +292,6 @@ fn stage(
         let extent = side.extent(&graph);
         extents.push(extent.map_err(|var| not_constant(&graph, var, arguments))?);
     }
-    check_size(&graph, reads.tensor, &extents, space, arguments)?;
     let stmt = reads.place.of(&graph).stmt;
     let operand = graph.tensor(reads.tensor).clone();
     let tile = graph.add_tensor(Tensor {
@@ -300,6 +303,7 @@ fn stage(
         dims: extents.iter().map(|&n| SizeExpr::Const(n)).collect(),
         fill: Literal::ZERO,
     });
+    check_size(&graph, reads.tensor, tile, space, arguments)?;
     graph.workspaces.push(tile);
     graph.spaces.push((tile, space));
     // Of each mode, the variable that runs over the side.

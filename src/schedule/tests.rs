@@ -20,6 +20,12 @@ const UNION: &str = "def f(double(M,N) A, double(M,N) B, double(N) x) -> (y) { y
 /// A sum of a constant number of products.
 const SHORT: &str =
     "def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) where k in 0:8 }";
+/// What is read is converted.
+const CONVERTED: &str =
+    "def f(int(M,K) A, double(K) x) -> (y) { y(i) = A(i,k) * x(k) where k in 0:129 }";
+/// A sum that does not begin at zero.
+const LATE: &str =
+    "def f(double(M,K) A, double(K) x) -> (y) { y(i) = A(i,k) * x(k) where k in 100:129 }";
 /// A column whose number is a size.
 const COLUMN: &str = "def f(double(M,N) A) -> (y) { y(i) = A(i,N-1) * 2 }";
 /// Joined statements share all loops over what they read.
@@ -353,6 +359,8 @@ fn refused() {
             "split(i, i0, i1, 4) precompute(A(i,k) * B(k,j), j, jw, w) promote(A, local, i0)",
         ),
         (SHORT, "split(j, j0, k_A_tile, 4) promote(A, local, i)"),
+        (CONVERTED, "promote(A, local, i)"),
+        (LATE, "promote(A, local, i)"),
         (SPMV, "assemble(y, once)"),
         (SCALED, "assemble(C, two_phase)"),
         (SCALED, "assemble(A, once)"),
