@@ -2,6 +2,8 @@
 //! readable C and CUDA kernels. `src/README.md` maps the modules and their
 //! invariants.
 
+#[cfg(test)]
+mod cases;
 pub mod cleanup;
 pub mod cli;
 pub mod data;

@@ -392,7 +392,16 @@ mod tests {
             "def f(double(N) x) -> (y",
         ]
         .map(said);
-        insta::assert_debug_snapshot!(all);
+        insta::assert_debug_snapshot!(all, @r#"
+        [
+            "y {: expected `(`, found `y`; what is returned stands in parentheses: `-> (y)`",
+            "{\n : expected `->`, found `{`; say what is returned: `def f(double(N) x) -> (y) { ... }`",
+            "(M,: expected `)`, found `(`; the dimensions stand behind the type: `double(M,N) A`",
+            "-> : expected `)`, found `-`; a parenthesis is still open here",
+            "-> : expected `(`, found `-`; `sparsec explain E0101` describes the grammar's errors",
+            "{\n : expected `)`, found `{`; a parenthesis is still open here",
+        ]
+        "#);
     }
 
     #[test]

@@ -1,10 +1,12 @@
-mod programs;
+//! Programs in their cases, and what no list of cases shows.
+
 mod refusals;
 mod robustness;
 mod sizes;
 mod verify;
 
 use super::{Options, resolve};
+use crate::cases::check;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::syntax;
 
@@ -33,17 +35,50 @@ fn outcome_with(text: &str, options: &Options) -> Result<String, (Sources, Vec<D
     }
 }
 
-/// What a source text resolves to.
-fn program(text: &str) -> String {
-    outcome(text).unwrap_or_else(|(sources, errors)| panic!("{}", listing(&sources, &errors)))
+/// What a case's first line says, in the command line's words.
+fn options(given: &str) -> Options {
+    let mut options = Options::default();
+    let first = given.lines().next().unwrap_or_default();
+    let mut words = first.split_whitespace().skip(1);
+    if !first.starts_with("# --") {
+        return options;
+    }
+    while let (Some(option), Some(value)) = (words.next(), words.next()) {
+        match option {
+            "--def" => options.def = Some(value.to_string()),
+            "--index" => options.index_bits = value.parse().ok(),
+            "--size" => {
+                let (name, size) = value.split_once('=').expect("NAME=VALUE");
+                options
+                    .sizes
+                    .push((name.to_string(), size.parse().expect("a number")));
+            }
+            _ => panic!("what is {option}?"),
+        }
+    }
+    options
 }
 
-/// The errors of a source text, each with its places and the text there.
-fn refused(text: &str) -> String {
-    match outcome(text) {
-        Ok(printed) => panic!("accepted:\n{printed}"),
-        Err((sources, errors)) => listing(&sources, &errors),
+/// The files of `testdata/stages/program`: programs, as `show --stage program` prints them, or
+/// the errors. A rule begins with a code if this is among these, otherwise nothing is refused.
+#[test]
+fn cases_are_resolved_or_refused() {
+    let cases = check("program", |shared, given| {
+        assert!(shared.is_empty(), "programs stand in their cases");
+        match outcome_with(given, &options(given)) {
+            Ok(printed) => printed,
+            Err((sources, errors)) => listing(&sources, &errors),
+        }
+    });
+    for case in &cases {
+        let code = case.rule.split(':').next().filter(|c| c.starts_with("E0"));
+        let as_said = match code {
+            Some(code) => case.expected.contains(&format!("{code}: ")),
+            None => !case.expected.starts_with("E0"),
+        };
+        assert!(as_said, "{}:\n{}", case.rule, case.expected);
     }
+    refusals::check_codes(&cases);
 }
 
 fn listing(sources: &Sources, errors: &[Diagnostic]) -> String {
