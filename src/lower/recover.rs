@@ -97,6 +97,7 @@ impl Lowerer<'_> {
                 }),
             });
         }
+        let whole = clip.is_none();
         let clip = match clip {
             None => Bounds::of(b::int(0), self.own_extent(var, scope)?)
                 .at_most(self.most_extent(var, scope)),
@@ -126,7 +127,7 @@ impl Lowerer<'_> {
                     let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi));
                     window = Some(Window {
                         bounds: bounds.at_most(most),
-                        whole: false,
+                        whole: whole && climb.whole,
                     });
                 }
                 Top::Root(Root { var: root, window })

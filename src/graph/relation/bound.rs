@@ -2,7 +2,7 @@
 
 use super::{Affine, Lift, Quantity, RelationType, Values, Vars, names};
 use crate::diagnostic::Span;
-use crate::graph::Graph;
+use crate::graph::{Graph, Provenance};
 use crate::program::ir::VarId;
 
 /// `child` is `parent` with something known of its range.
@@ -115,6 +115,11 @@ impl RelationType for Bound {
             BoundKind::MaxConstraint => true,
             BoundKind::MinExact | BoundKind::MinConstraint | BoundKind::Multiple => false,
         }
+    }
+
+    /// What it says of where the range begins, or of what divides it, leaves all values.
+    fn is_renaming(&self, _: &Provenance) -> bool {
+        !self.kind.is_upper()
     }
 
     fn promise(&self) -> Option<&Bound> {

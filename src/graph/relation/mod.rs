@@ -95,6 +95,8 @@ pub struct Climb<Q> {
     pub top: Top,
     /// The offset of the top.
     pub affine: Affine<Q>,
+    /// Whether the top has no other values than the loop: it was only renamed.
+    pub whole: bool,
 }
 
 impl<Q: Quantity> Climb<Q> {
@@ -106,6 +108,7 @@ impl<Q: Quantity> Climb<Q> {
                 base: Q::int(0),
                 stride: Q::int(1),
             },
+            whole: true,
         }
     }
 }

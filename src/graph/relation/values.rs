@@ -149,6 +149,7 @@ pub trait Values<'g> {
                         climb.ends.push(left.ceil_div(&affine.stride));
                     }
                     climb.affine = affine;
+                    climb.whole &= relation.is_renaming(&self.graph().provenance);
                     at = whole;
                 }
             }
