@@ -4,7 +4,8 @@
 use super::concretize::concretize;
 use super::{Graph, Stmt, Tag};
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Tensor, TensorId, UnaryOp, VarId,
+    Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Statement, Tensor, TensorId, UnaryOp,
+    VarId,
 };
 use crate::units::{race_text, unit_text};
 
@@ -51,8 +52,12 @@ pub fn print_provenance(graph: &Graph) -> String {
 #[must_use]
 pub fn var_text(graph: &Graph, var: VarId) -> String {
     let name = &graph.var(var).name;
-    let several = graph.vars.iter().filter(|v| v.name == *name).count() > 1;
-    let statement = graph.function.stmts.iter().find(|s| s.vars.contains(&var));
+    let mut named = graph.function.vars.iter().filter(|v| v.name == *name);
+    let several = named.nth(1).is_some();
+    // A command may leave a variable its name.
+    let roots = graph.provenance.roots(var);
+    let has = |statement: &&Statement| statement.vars.iter().any(|v| roots.contains(v));
+    let statement = graph.function.stmts.iter().find(has);
     match statement {
         Some(statement) if several => format!("{}.{name}", statement.label),
         Some(_) | None => name.clone(),

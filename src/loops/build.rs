@@ -179,16 +179,22 @@ fn add_constant(op: BinaryOp, a: Expr, b: Expr, constant: i64) -> Expr {
             Some(inner)
         };
         if let Some(total) = inner.and_then(|inner| inner.checked_add(signed)) {
-            return if total == 0 {
-                (**x).clone()
-            } else if total > 0 {
-                raw_binary(BinaryOp::Add, (**x).clone(), int(total))
-            } else {
-                raw_binary(BinaryOp::Sub, (**x).clone(), int(total.wrapping_neg()))
-            };
+            return with_constant((**x).clone(), total);
         }
     }
-    raw_binary(op, a, b)
+    match signed {
+        Some(signed) => with_constant(a, signed),
+        None => raw_binary(op, a, b),
+    }
+}
+
+/// `a + constant`, as one would write it.
+fn with_constant(a: Expr, constant: i64) -> Expr {
+    match constant.checked_neg() {
+        _ if constant == 0 => a,
+        Some(less) if constant < 0 => raw_binary(BinaryOp::Sub, a, int(less)),
+        Some(_) | None => raw_binary(BinaryOp::Add, a, int(constant)),
+    }
 }
 
 enum Folded {

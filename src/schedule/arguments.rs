@@ -122,6 +122,25 @@ impl Arguments<'_> {
         .with_help("give a positive whole number"))
     }
 
+    /// A whole number, perhaps a negative one.
+    ///
+    /// # Errors
+    /// When it is none, or larger than a loop may count to.
+    pub fn whole(&self, at: usize) -> Result<i64, Diagnostic> {
+        let e = self.expr(at)?;
+        let value = self.constants.eval(e)?;
+        if (-LARGEST..=LARGEST).contains(&value) {
+            return Ok(value);
+        }
+        Err(Diagnostic::error(
+            codes::BAD_NUMBER,
+            e.span,
+            format!("{value} is too large"),
+            "must lie between -2^47 and 2^47",
+        )
+        .with_help("give a number that a loop may count to"))
+    }
+
     /// A variable that has a loop: `i`, or `S1.i`.
     ///
     /// # Errors

@@ -4,8 +4,8 @@
 
 /* hog
  *   sum(x, y) +=! g(r, c) where r in 0:rows(x, y), c in 0:cols(x, y)
- *   inspect(S0.r, rows_most)
- *   inspect(S0.c, cols_most)
+ *   inspect(r, rows_most)
+ *   inspect(c, cols_most)
  *   split(r, r0, r1, 8)
  *   split(c, c0, c1, 8)
  *   reorder(x, y, r0, c0, r1, c1)

@@ -4,7 +4,7 @@
 
 /* spmv_csr
  *   y(i) +=! val(p) * x(crd(p)) where i in 0:R - 1, p in pos(i):pos(i + 1)
- *   inspect(S0.p, longest)
+ *   inspect(p, longest)
  *   split(i, i0, i1, 32)
  *   split(p, p0, p1, 16)
  *   reorder(i0, p0, i1, p1)

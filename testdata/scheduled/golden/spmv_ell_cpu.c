@@ -4,7 +4,7 @@
 
 /* spmv_ell
  *   y(i) +=! val(i, k) * x(crd(i, k)) where k in 0:len(i)
- *   inspect(S0.k, longest)
+ *   inspect(k, longest)
  *   split(i, i0, i1, 32)
  *   reorder(i0, k, i1)
  *   parallelize(i0, CPUThread, NoRaces)

@@ -5,7 +5,7 @@
 /* spmv_ell
  *   y(i) +=! val(i, k) * x(crd(i, k)) where k in 0:len(i)
  *   split(i, block, thread, 128)
- *   inspect(S0.k, u)
+ *   inspect(k, u)
  *   split(k, k0, k1, 8)
  *   reorder(block, thread, k0, k1)
  *   parallelize(block, GPUBlock, NoRaces)
