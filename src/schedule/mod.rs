@@ -22,6 +22,7 @@ pub mod precompute;
 pub mod prefetch;
 pub mod promote;
 pub mod reorder;
+pub mod shift;
 pub mod split;
 pub mod starts;
 pub mod strides;
@@ -109,6 +110,7 @@ fn call(
         "coord" => coord::apply(graph, &arguments),
         "reorder" | "order" => reorder::apply(graph, &arguments),
         "fuse" => fuse::apply(graph, &arguments),
+        "shift" => shift::apply(graph, &arguments),
         "split" => split::apply(graph, &arguments),
         "divide" => divide::apply(graph, &arguments),
         "bound" => bound::apply(graph, &arguments),

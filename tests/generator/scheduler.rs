@@ -295,13 +295,17 @@ impl Maker {
                 }
                 ("coord", format!("coord({p}, c{n})"))
             }
-            57 => ("inspect", format!("inspect({i}, u{n})")),
+            57 if self.chance(50) => ("inspect", format!("inspect({i}, u{n})")),
+            57 => {
+                let by = self.pick(&[-2, 1, 3]);
+                ("shift", format!("shift({i}, {by})"))
+            }
             58..=61 => {
                 // Promises must be true: no variable of a program has more than 64 values.
                 let root = !i.ends_with(|c: char| c.is_ascii_digit());
                 let (value, kind) = match self.below(3) {
                     0 | 1 if root => (64, "MaxConstraint"),
-                    0 => (0, "MinConstraint"),
+                    0 => (-64, "MinConstraint"),
                     _ => (1, "Multiple"),
                 };
                 ("bound", format!("bound({i}, d{n}, {value}, {kind})"))

@@ -14,6 +14,7 @@ mod fuse;
 mod inspect;
 mod pos;
 mod precompute;
+mod shift;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use fuse::Fuse;
 pub use inspect::Inspect;
 pub use pos::Pos;
 pub use precompute::Precompute;
+pub use shift::Shift;
 pub use split::Split;
 pub use tiles::Tiles;
 pub use values::{Cut, Quantity, Sizes, Values};
@@ -249,6 +251,7 @@ pub enum Relation {
     Bound(Bound),
     Inspect(Inspect),
     Precompute(Precompute),
+    Shift(Shift),
 }
 
 /// The list of relations: asks the one at hand.
@@ -263,6 +266,7 @@ macro_rules! ask {
             Relation::Bound($r) => $answer,
             Relation::Inspect($r) => $answer,
             Relation::Precompute($r) => $answer,
+            Relation::Shift($r) => $answer,
         }
     };
 }

@@ -1,8 +1,8 @@
 //! What relations say, against all values: every graph of up to three commands on a variable of
 //! few values is run as the loops it stands for.
 
-use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Split};
-use super::{Quantity, Relation, Top, Values};
+use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Shift, Split};
+use super::{Quantity, Relation, Sizes, Top, Values};
 use crate::graph::Graph;
 use crate::program::ir::{self, TensorId, VarId};
 use crate::{diagnostic::Sources, program, syntax};
@@ -139,18 +139,22 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
             let copy = Precompute { parent, child };
             (Relation::Precompute(copy), vec![child])
         });
+        add(at, 1, &|graph| {
+            let child = derived(graph, parent);
+            let shift = Shift {
+                parent,
+                child,
+                by: -3,
+            };
+            (Relation::Shift(shift), vec![child])
+        });
         // Promises that hold.
-        let extent = graph.extent(parent).and_then(|e| e.as_int()).unwrap();
-        let root = graph.provenance.producer(parent).is_none();
-        let lo = if root {
-            graph.static_range(parent).unwrap().0.as_int().unwrap()
-        } else {
-            0
-        };
+        let (lo, hi) = Sizes(graph).bounds(parent).unwrap();
+        let (lo, hi) = (lo.as_int().unwrap(), hi.as_int().unwrap());
         for (kind, value) in [
-            (BoundKind::MaxExact, lo + extent),
-            (BoundKind::MaxConstraint, lo + extent + 1),
-            (BoundKind::Multiple, extent.max(1)),
+            (BoundKind::MaxExact, hi),
+            (BoundKind::MaxConstraint, hi + 1),
+            (BoundKind::Multiple, (hi - lo).max(1)),
         ] {
             add(at, 1, &|graph| {
                 let child = derived(graph, parent);
