@@ -19,6 +19,7 @@ mod drawn_files;
 mod emitted;
 mod expressions;
 mod files;
+mod late;
 mod maker;
 mod names;
 mod numpy;
@@ -36,6 +37,7 @@ use maker::Maker;
 use program::File;
 use scheduler::Rates;
 use std::collections::BTreeMap;
+use std::hash::{Hash as _, Hasher as _};
 use std::path::Path;
 use std::process::Command;
 use support::{Case, compile, parse, root, run_all};
@@ -186,6 +188,31 @@ const INNER: &str = "SPARSEC_GENERATOR_INNER";
 #[test]
 fn random_programs_agree_with_the_judge() {
     run_apart("random_programs_agree_with_the_judge", 1000, false);
+}
+
+/// Only draws schedules: counts those that `schedule` takes and lowering refuses, and writes a
+/// small one of each class to `target/generator/late_c` and `late_cuda`.
+#[test]
+#[ignore = "draws 20,000 schedules"]
+fn schedules_that_lowering_refuses() {
+    let seed = number("SPARSEC_SEED").unwrap_or(USUAL_SEED);
+    let cases = [("SPARSEC_CASES", 20_000), ("SPARSEC_GPU_CASES", 10_000)];
+    for (cuda, (variable, usual)) in [false, true].into_iter().zip(cases) {
+        let mut maker = Maker::new(seed, cuda);
+        let mut rates = Rates::default();
+        // Which ones were taken: a change of `schedule` alone must not change it.
+        let mut taken = std::hash::DefaultHasher::new();
+        for _ in 0..number(variable).unwrap_or(usual) {
+            let file = draw(&mut maker, &mut rates);
+            file.text().hash(&mut taken);
+        }
+        let (tried, accepted) = rates.total();
+        println!("{accepted} of {tried} commands taken ({:x})", taken.finish());
+        println!("{}", rates.text());
+        println!("{}", rates.late.text());
+        let name = if cuda { "late_cuda" } else { "late_c" };
+        rates.late.write(&root().join("target/generator").join(name));
+    }
 }
 
 /// As many as `SPARSEC_GPU_CASES` says.
@@ -358,6 +385,7 @@ fn run_cases(seed: u64, cases: u64, cuda: bool, folder: &Path) {
     );
     let (tried, taken) = rates.total();
     println!("{taken} of {tried} commands taken: {}", rates.text());
+    println!("{}", rates.late.text());
     println!("of the rarer kinds: {:?}", maker.drawn);
     println!("functions: {:?}", maker.calls);
     assert!(

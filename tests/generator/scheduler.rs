@@ -1,6 +1,7 @@
 //! Draws random schedules, without knowing what is legal: a command that the compiler
 //! refuses is left out and counted, one that it takes must not change the result.
 
+use crate::late::{Late, Refusal};
 use crate::maker::Maker;
 use crate::program::{File, Program};
 use sparsec::diagnostic::Sources;
@@ -17,18 +18,22 @@ const MOST: usize = 12;
 
 /// How often each command was tried, and how often taken.
 #[derive(Default)]
-pub struct Rates(BTreeMap<&'static str, (usize, usize)>);
+pub struct Rates {
+    commands: BTreeMap<&'static str, (usize, usize)>,
+    /// What `schedule` took and lowering did not.
+    pub late: Late,
+}
 
 impl Rates {
     fn note(&mut self, command: &'static str, taken: bool) {
-        let (tried, accepted) = self.0.entry(command).or_default();
+        let (tried, accepted) = self.commands.entry(command).or_default();
         *tried += 1;
         *accepted += usize::from(taken);
     }
 
     /// How many commands were tried, and how many taken.
     pub fn total(&self) -> (usize, usize) {
-        self.0
+        self.commands
             .values()
             .fold((0, 0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1))
     }
@@ -36,7 +41,7 @@ impl Rates {
     /// `split 20/31 ...`
     pub fn text(&self) -> String {
         let parts: Vec<String> = self
-            .0
+            .commands
             .iter()
             .map(|(command, (tried, taken))| format!("{command} {taken}/{tried}"))
             .collect();
@@ -58,21 +63,49 @@ fn graph(file: &File, name: &str) -> Option<Graph> {
     Graph::build(&Rc::new(resolved.program.functions[0].clone())).ok()
 }
 
+/// What a compiler does with one more command.
+pub enum Tried {
+    Taken(Box<Graph>),
+    /// By `schedule`: the command is refused where it stands.
+    Refused,
+    /// `schedule` takes it, a later stage refuses what it leads to.
+    Late(Refusal),
+}
+
+/// The graph of a function before any schedule, and what lowering has against it already.
+pub fn unscheduled(file: &File, name: &str) -> Option<(Graph, Option<Refusal>)> {
+    let graph = graph(file, name)?;
+    let refusal = lowered(&graph, file.cuda).err();
+    Some((graph, refusal))
+}
+
 /// The graph after one more command, if the compiler takes it and lowers the result.
-fn after(graph: &Graph, command: &str, cuda: bool) -> Option<Graph> {
+pub fn after(graph: &Graph, command: &str, cuda: bool) -> Tried {
     let mut sources = Sources::default();
     let file = sources.add("case.sched", command);
-    let commands = syntax::parse_schedule(file, command).ok()?;
+    let Ok(commands) = syntax::parse_schedule(file, command) else {
+        return Tried::Refused;
+    };
     let settings = Settings {
         defines: vec![],
         target: if cuda { Target::Cuda } else { Target::C },
     };
-    let next = apply(graph.clone(), &commands, &settings).ok()?;
-    let lowered = lower::lower(&next).ok()?;
-    if cuda {
-        device::place(lowered.kernel).ok()?;
+    let Ok(next) = apply(graph.clone(), &commands, &settings) else {
+        return Tried::Refused;
+    };
+    match lowered(&next, cuda) {
+        Ok(()) => Tried::Taken(Box::new(next)),
+        Err(refusal) => Tried::Late(refusal),
     }
-    Some(next)
+}
+
+/// Whether all stages behind `schedule` take the graph.
+fn lowered(graph: &Graph, cuda: bool) -> Result<(), Refusal> {
+    let lowered = lower::lower(graph).map_err(|errors| Refusal::of_lowering(&errors))?;
+    if cuda {
+        device::place(lowered.kernel).map_err(|refusal| Refusal::of_placing(&refusal))?;
+    }
+    Ok(())
 }
 
 /// Every loop as a command names it.
@@ -106,7 +139,7 @@ impl Maker {
     /// Commands for a function that the compiler takes one after another.
     pub fn schedule(&mut self, file: &File, at: usize, rates: &mut Rates) -> Vec<String> {
         let program = &file.functions[at];
-        let Some(mut graph) = graph(file, &program.name) else {
+        let Some((mut graph, before)) = unscheduled(file, &program.name) else {
             return Vec::new();
         };
         let mut known = Vec::new();
@@ -146,13 +179,17 @@ impl Maker {
                 out.push(command);
                 break;
             };
-            rates.note(name, next.is_some());
-            if let Some(next) = next {
-                graph = next;
+            rates.note(name, matches!(next, Tried::Taken(_)));
+            if let Tried::Taken(next) = next {
+                graph = *next;
                 out.push(command);
-            } else {
-                self.refused = Some((at, [out.as_slice(), &[command]].concat()));
+                continue;
             }
+            let all = [out.as_slice(), &[command]].concat();
+            if let (Tried::Late(refusal), None) = (next, &before) {
+                rates.late.note(refusal, file, at, &all);
+            }
+            self.refused = Some((at, all));
         }
         if shared_out {
             for name in loops(&graph) {
@@ -171,13 +208,19 @@ impl Maker {
                 let race = self.pick(&["NoRaces", "NoRaces", "Atomics"]);
                 let command = format!("parallelize({name}, {unit}, {race})");
                 let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
-                rates.note("units", matches!(next, Ok(Some(_))));
+                rates.note("units", matches!(next, Ok(Tried::Taken(_))));
                 match next {
-                    Ok(Some(next)) => {
-                        graph = next;
+                    Ok(Tried::Taken(next)) => {
+                        graph = *next;
                         out.push(command);
                     }
-                    Ok(None) => {}
+                    Ok(Tried::Refused) => {}
+                    Ok(Tried::Late(refusal)) => {
+                        if before.is_none() {
+                            let all = [out.as_slice(), &[command]].concat();
+                            rates.late.note(refusal, file, at, &all);
+                        }
+                    }
                     Err(_) => {
                         out.push(command);
                         break;
