@@ -78,3 +78,17 @@ pub enum Func {
     /// 0 below zero, the second argument at zero, 1 above.
     Heaviside,
 }
+
+/// Whether OpenMP updates an element of type `elem` in one step (`omp atomic`: sums and
+/// products of numbers, and what is set). Whatever else there is takes turns, which lanes of a
+/// vector cannot.
+#[must_use]
+pub fn is_atomic(elem: ScalarType, op: Option<ReduceOp>) -> bool {
+    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
+    let narrow = elem.is_integer() && elem.size() < 4;
+    match op {
+        Some(ReduceOp::Add) | None => number,
+        Some(ReduceOp::Mul) => number && !narrow,
+        Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) => false,
+    }
+}

@@ -53,6 +53,19 @@ pub fn concretize(graph: &Graph) -> Option<Tree> {
     Some(Tree { tensors, stmts })
 }
 
+/// The nests of each tree: those that share loops together.
+#[must_use]
+pub fn groups(graph: &Graph) -> Vec<Vec<&Nest>> {
+    let mut groups: Vec<Vec<&Nest>> = Vec::new();
+    for nest in &graph.nests {
+        match groups.last_mut() {
+            Some(group) if nest.joined > 0 => group.push(nest),
+            Some(_) | None => groups.push(vec![nest]),
+        }
+    }
+    groups
+}
+
 /// Two trees whose `depth` outer loops are one.
 fn merge(first: Stmt, second: Stmt, depth: usize) -> Stmt {
     match (depth, first, second) {

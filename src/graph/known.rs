@@ -1,13 +1,15 @@
-//! What must be known before a loop can begin: which variables its number of values, the positions
-//! it counts and the tile it lies in depend on.
+//! What is known inside some loops ([`Known`]), and what must be known before a loop can begin
+//! ([`Needs`]): which variables its number of values, the positions it counts and the tile it lies
+//! in depend on.
 //!
-//! Found by asking the relations with sets of variables in place of numbers, so that nothing is
-//! needed here that lowering, which asks the same relations with expressions, would not use.
+//! Found by asking the relations with constants, as far as there are any, and with sets of
+//! variables in place of numbers: nothing is known or needed here that lowering, which asks the
+//! same relations with expressions, would not know or use.
 
 use super::Graph;
 use super::order::{range_vars, vars_in};
 use super::relation::{Cut, Pos, Quantity, Values};
-use crate::program::ir::{Access, TensorId, VarId};
+use crate::program::ir::{Access, Bound, Expr, TensorId, VarId};
 
 /// The variables that a number depends on, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,6 +105,108 @@ impl Needs<'_> {
     fn tile(&mut self, part: VarId) -> Option<Needed> {
         let base = self.climb(part)?.affine.base;
         Some(base.and(self.count(part)?))
+    }
+}
+
+/// A number that is known, and which one if it is a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant(pub Option<i64>);
+
+impl Constant {
+    fn with(self, other: Constant, op: fn(i64, i64) -> Option<i64>) -> Constant {
+        Constant(self.0.and_then(|a| op(a, other.0?)))
+    }
+}
+
+impl Quantity for Constant {
+    fn int(n: i64) -> Self {
+        Constant(Some(n))
+    }
+
+    fn as_int(&self) -> Option<i64> {
+        self.0
+    }
+
+    fn add(self, other: Self) -> Self {
+        self.with(other, i64::checked_add)
+    }
+
+    fn sub(self, other: Self) -> Self {
+        self.with(other, i64::checked_sub)
+    }
+
+    fn mul(self, other: Self) -> Self {
+        self.with(other, i64::checked_mul)
+    }
+
+    fn floor_div(self, by: Self) -> Self {
+        self.with(by, i64::checked_div_euclid)
+    }
+
+    fn at_least(self, other: Self) -> Self {
+        self.with(other, |a, b| Some(a.max(b)))
+    }
+}
+
+/// What loops and the positions that they have come to tell.
+pub struct Known<'a, 'g> {
+    graph: &'g Graph,
+    loops: &'a [VarId],
+}
+
+impl<'a, 'g> Known<'a, 'g> {
+    /// Inside these loops.
+    #[must_use]
+    pub fn after(graph: &'g Graph, loops: &'a [VarId]) -> Self {
+        Known { graph, loops }
+    }
+
+    /// Whether the value of an expression is known: that of each variable in it.
+    pub fn has_value(&mut self, e: &Expr) -> bool {
+        let mut vars = vars_in(e).into_iter();
+        vars.all(|var| self.offset(var).is_some() && self.origin(var).is_some())
+    }
+}
+
+impl<'g> Values<'g> for Known<'_, 'g> {
+    type Quantity = Constant;
+
+    fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    fn range(&mut self, root: VarId) -> Option<(Constant, Constant)> {
+        let range = &self.graph.var(root).range;
+        let mut end = |bound: &Bound| match bound {
+            Bound::Static(e) => Some(Constant(e.as_int())),
+            Bound::Dynamic(e) => self.has_value(e).then_some(Constant(None)),
+        };
+        Some((end(&range.lo)?, end(&range.hi)?))
+    }
+
+    fn own(&mut self, var: VarId) -> Option<Constant> {
+        self.loops.contains(&var).then_some(Constant(None))
+    }
+
+    fn count(&mut self, _: VarId) -> Option<Constant> {
+        Some(Constant(None))
+    }
+
+    fn position(&mut self, pos: VarId) -> Option<Constant> {
+        let parent = self.graph.provenance.stored_parent(pos)?;
+        self.offset(parent).map(|_| Constant(None))
+    }
+
+    fn cut(&mut self, coord: VarId) -> Option<Cut<Constant>> {
+        let cuts = self.graph.provenance.cuts(coord);
+        cuts.iter().any(|cut| cut.0 == coord).then_some(Cut {
+            first: Constant(None),
+            count: Constant(None),
+        })
+    }
+
+    fn parameter(&mut self, _: TensorId) -> Option<Constant> {
+        Some(Constant(None))
     }
 }
 

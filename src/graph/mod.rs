@@ -9,6 +9,7 @@
 //!
 //! Graphs are values: a command takes one and returns another or a diagnostic.
 
+pub mod access;
 pub mod build;
 pub mod concretize;
 pub mod equal;
@@ -16,13 +17,16 @@ pub mod exact;
 pub mod fold;
 mod initial;
 pub mod known;
+pub mod lattice;
 pub mod order;
 pub mod pattern;
 pub mod print;
 pub mod producers;
 pub mod provenance;
 pub mod race;
+pub mod reached;
 pub mod relation;
+pub mod simplify;
 pub mod terms;
 pub mod within;
 

@@ -9,11 +9,12 @@ use super::equal::same_access;
 use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::terms::{reduces, replace};
-use super::{Graph, Nest};
+use super::{Graph, Nest, Stmt};
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, TensorId, VarId};
 use crate::scalar::Literal;
+use std::collections::BTreeMap;
 
 /// The operand that a sparse result follows.
 #[derive(Clone, Debug)]
@@ -116,6 +117,31 @@ pub fn follows_nothing(name: &str, span: Span) -> Diagnostic {
     .with_help("`once` is for products with a sparse operand in whose format the result is stored")
 }
 
+/// The operands whose coordinates results have that follow one: what follows a result that
+/// follows an operand follows that.
+#[must_use]
+pub fn followed(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
+    let mut found: BTreeMap<TensorId, (TensorId, usize)> = BTreeMap::new();
+    for nest in &graph.nests {
+        match source(graph, nest) {
+            Some(Source { access, levels }) => {
+                let operand = match found.get(&access.tensor) {
+                    Some((operand, known)) if *known >= levels => *operand,
+                    Some(_) | None => access.tensor,
+                };
+                found.insert(nest.tensor, (operand, levels));
+            }
+            None => {
+                found.remove(&nest.tensor);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(result, (o, _))| (result, o))
+        .collect()
+}
+
 /// Whether workspaces are computed where the coordinates in `vars` are known.
 fn stands_inside(graph: &Graph, nest: &Nest, vars: &[VarId]) -> bool {
     nest.producers.iter().all(|producer| {
@@ -181,4 +207,38 @@ pub fn constant(graph: &Graph, nest: &Nest, missing: Option<&Access>) -> Option<
         }
     }
     as_literal(&fold(&rhs, &absent, &reads))
+}
+
+/// Whether sums add to blocks of the nest's result that the loops themselves set up, each where
+/// its position is known.
+#[must_use]
+pub fn is_by_block(graph: &Graph, nest: &Nest, stmt: &Stmt) -> bool {
+    constant(graph, nest, None).is_none()
+        && accumulates(stmt, nest.tensor).is_some()
+        && sets(stmt, nest.tensor)
+}
+
+/// The operation with which some assignment adds to the tensor's elements.
+#[must_use]
+pub fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => accumulates(body, tensor),
+        Stmt::Where {
+            consumer, producer, ..
+        } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
+        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| accumulates(s, tensor)),
+        Stmt::Assign(assign) => assign.op.filter(|_| assign.tensor == tensor),
+    }
+}
+
+/// Whether some assignment sets the tensor's elements.
+fn sets(stmt: &Stmt, tensor: TensorId) -> bool {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => sets(body, tensor),
+        Stmt::Where {
+            consumer, producer, ..
+        } => sets(consumer, tensor) || sets(producer, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|s| sets(s, tensor)),
+        Stmt::Assign(assign) => assign.tensor == tensor && assign.op.is_none(),
+    }
 }

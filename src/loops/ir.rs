@@ -9,7 +9,7 @@
 
 pub use super::device::ir::Device;
 pub use super::interface::Interface;
-pub use crate::operators::{Func, ReduceOp};
+pub use crate::operators::{Func, ReduceOp, is_atomic};
 pub use crate::scalar::{Literal, ScalarType};
 pub use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
 
@@ -432,18 +432,5 @@ impl LoopTag {
         {
             reductions.retain(|(_, var)| test(*var));
         }
-    }
-}
-
-/// Whether OpenMP updates an element of type `elem` in one step (`omp atomic`: sums and
-/// products of numbers, and what is set). Whatever else there is takes turns, which lanes of a
-/// vector cannot.
-pub fn is_atomic(elem: ScalarType, op: Option<ReduceOp>) -> bool {
-    let number = !elem.is_complex() && elem != ScalarType::Bool && elem.compute() == elem;
-    let narrow = elem.is_integer() && elem.size() < 4;
-    match op {
-        Some(ReduceOp::Add) | None => number,
-        Some(ReduceOp::Mul) => number && !narrow,
-        Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) => false,
     }
 }

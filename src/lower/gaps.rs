@@ -73,7 +73,7 @@ impl Lowerer<'_> {
         note_where(stmt, &mut |producer| {
             any |= self.walks_sparse(producer, scope)
         });
-        any && self.without_reductions(stmt, &absent).is_none()
+        any && self.operands().without_reductions(stmt, &absent).is_none()
     }
 
     /// Whether a loop of `stmt` walks a sparse level.

@@ -1,7 +1,7 @@
 //! Loops: a range, the positions of one sparse level, or a coiteration of several.
 
 use super::access::AccessId;
-use super::lattice::{Lattice, Point, Shape};
+use super::lattice::{Point, Shape};
 use super::recover::{Root, Step, Top, Window};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
@@ -75,13 +75,8 @@ impl Lowerer<'_> {
         let Some(window) = root.window.clone() else {
             return self.range_loop(var, &step, tag, body, scope);
         };
-        self.refuse_parallel(tag, &lattice, scope)?;
-        self.refuse_gallop(var, tag, &lattice, scope)?;
-        let counted = match &lattice.shape {
-            Shape::Nothing => true,
-            Shape::Sparse(points) => self.single_walk(points, scope).is_some(),
-            Shape::Full { .. } | Shape::Wide { .. } => false,
-        };
+        let level = |id| self.cursor(scope, id).level;
+        let counted = self.operands().counts(&lattice, &level);
         if !counted {
             self.note_unroll(var, tag, "it merges several sparse operands");
         }
@@ -129,64 +124,10 @@ impl Lowerer<'_> {
         Ok(self.close_result(root.var, scope, out))
     }
 
-    /// The only operand, if the loop walks one unique level and nothing else.
+    /// See [`crate::graph::simplify::Operands::single_walk`].
     fn single_walk(&self, points: &[Point], scope: &Scope) -> Option<AccessId> {
-        let [point] = points else { return None };
-        let mut present = point.present.iter();
-        let (Some(&id), None) = (present.next(), present.next()) else {
-            return None;
-        };
-        let format = &self.tensor(self.table.get(id).access.tensor).format;
-        format.levels[self.cursor(scope, id).level]
-            .unique
-            .then_some(id)
-    }
-
-    /// Leaping needs an intersection of levels without repeated coordinates.
-    fn refuse_gallop(&self, var: VarId, tag: &Tag, lattice: &Lattice, scope: &Scope) -> Lower<()> {
-        let leaps = match &lattice.shape {
-            Shape::Sparse(points) => match points.as_slice() {
-                [point] => point.present.iter().all(|&id| {
-                    let format = &self.tensor(self.table.get(id).access.tensor).format;
-                    format.levels[self.cursor(scope, id).level].unique
-                }),
-                _ => false,
-            },
-            Shape::Nothing => true,
-            Shape::Full { .. } | Shape::Wide { .. } => false,
-        };
-        if !tag.gallop || leaps {
-            return Ok(());
-        }
-        let name = &self.graph.var(var).name;
-        Err(self
-            .error(
-                crate::diagnostic::codes::schedule::MERGE,
-                format!("the operands at `{name}` are not intersected alone"),
-                "does something where one of them stores nothing, or meets repeated coordinates",
-            )
-            .with_help(format!("leave out `mergeby({name}, gallop)`")))
-    }
-
-    fn refuse_parallel(&self, tag: &Tag, lattice: &Lattice, scope: &Scope) -> Lower<()> {
-        let Some(parallel) = &tag.parallel else {
-            return Ok(());
-        };
-        let single = match &lattice.shape {
-            Shape::Nothing => true,
-            Shape::Sparse(points) => self.single_walk(points, scope).is_some(),
-            Shape::Full { .. } | Shape::Wide { .. } => false,
-        };
-        if single {
-            return Ok(());
-        }
-        Err(crate::diagnostic::Diagnostic::error(
-            codes::COITERATED_PARALLEL,
-            parallel.span,
-            "a coiterated loop cannot be parallel",
-            "several sparse levels are merged in this loop",
-        )
-        .with_help("`split` the variable and parallelize the outer part"))
+        let level = |id| self.cursor(scope, id).level;
+        self.operands().single_walk(points, &level)
     }
 
     /// `for (v = lo; v < hi; v++)`, recovering what v completes.

@@ -30,7 +30,6 @@ pub mod race;
 pub mod recover;
 mod scattered;
 pub mod signature;
-pub mod simplify;
 mod standing;
 mod starts;
 #[cfg(test)]
@@ -39,7 +38,7 @@ mod walk;
 pub mod workspace;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
-use crate::graph::concretize::concretize;
+use crate::graph::concretize::{concretize, groups};
 use crate::graph::relation::Cut;
 use crate::graph::{Graph, Nest};
 use crate::level::{ArrayRole, InKernel};
@@ -98,25 +97,11 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() {
-        errors = lowerer.check_fetched();
-    }
     if !errors.is_empty() {
         return Err(errors);
     }
+    lowerer.note_unfetched();
     Ok(lowerer.finish(checks, body))
-}
-
-/// The nests of each tree: those that share loops together.
-fn groups(graph: &Graph) -> Vec<Vec<&Nest>> {
-    let mut groups: Vec<Vec<&Nest>> = Vec::new();
-    for nest in &graph.nests {
-        match groups.last_mut() {
-            Some(group) if nest.joined > 0 => group.push(nest),
-            Some(_) | None => groups.push(vec![nest]),
-        }
-    }
-    groups
 }
 
 /// The arrays of a tensor.
@@ -219,6 +204,8 @@ pub(crate) struct Lowerer<'g> {
     assemblies: Vec<assemble::Assembly>,
     /// Its sparse results that store what an operand stores.
     patterns: Vec<pattern::Pattern>,
+    /// See [`crate::graph::simplify::Operands`].
+    blocks: Vec<(TensorId, AccessId)>,
 }
 
 impl<'g> Lowerer<'g> {
@@ -247,6 +234,7 @@ impl<'g> Lowerer<'g> {
             declared: BTreeSet::new(),
             assemblies: Vec::new(),
             patterns: Vec::new(),
+            blocks: Vec::new(),
             fetched: Vec::new(),
             follows: BTreeMap::new(),
         };

@@ -1,11 +1,10 @@
 //! One tree of loops: the nests that share it, what their results need before and after.
 
-use super::access::Table;
+use super::access::{Cursor, Table};
 use super::{Lower, Lowerer, Scope};
 use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir;
-use crate::program::ir::{Role, SizeExpr, TensorId};
 use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
@@ -18,16 +17,13 @@ impl Lowerer<'_> {
         self.nests = nests.iter().map(|&n| n.clone()).collect();
         self.table = Table::of(self.graph, &self.tensors, stmt);
         self.prefill.clear();
-        self.droppable = match nests {
-            [only] => self.droppable_tensors(only),
-            _ => BTreeSet::new(),
-        };
-        self.droppable.extend(&self.graph.workspaces);
+        self.droppable = crate::graph::simplify::droppable(self.graph, &self.tensors, nests);
+        self.blocks.clear();
         self.assemblies.clear();
         self.patterns.clear();
         let mut out = Vec::new();
         let mut scope = Scope {
-            cursors: self.table.start(),
+            cursors: vec![Cursor::root(); self.table.entries.len()],
             ..Scope::default()
         };
         for nest in nests {
@@ -37,22 +33,10 @@ impl Lowerer<'_> {
             let source = crate::graph::pattern::source(self.graph, nest);
             let pattern =
                 source.and_then(|source| self.begin_pattern(nest, &source, stmt, &mut out));
-            let once = self.graph.once.iter().find(|o| o.tensor == nest.tensor);
-            if let Some(once) = once {
-                let input = |&(operand, _): &(TensorId, usize)| {
-                    matches!(self.tensor(operand).role, Role::Input | Role::InOut)
-                };
-                if pattern.is_none() || !self.follows.get(&nest.tensor).is_some_and(input) {
-                    let name = &self.tensor(nest.tensor).name;
-                    return Err(crate::graph::pattern::follows_nothing(name, once.span));
-                }
-            }
             if let Some(pattern) = pattern {
-                self.droppable.insert(nest.tensor);
                 self.patterns.push(pattern);
             } else {
                 self.follows.remove(&nest.tensor);
-                self.droppable.insert(nest.tensor);
                 let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
                 scope.results.push(assembly.start());
                 self.assemblies.push(assembly);
@@ -89,23 +73,5 @@ impl Lowerer<'_> {
             made => self.appended(made, loops),
         });
         Ok(out)
-    }
-
-    /// An assignment that stores the fill where operands are absent may be left
-    /// out, if the whole tensor is set to its fill before and no element outside
-    /// the statement's ranges or read by it is lost by that.
-    fn droppable_tensors(&self, nest: &Nest) -> BTreeSet<TensorId> {
-        let tensor = self.tensor(nest.tensor);
-        let whole = nest.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
-            self.graph
-                .static_range(var)
-                .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
-        });
-        let reads = crate::graph::terms::reads(&nest.rhs, nest.tensor);
-        if tensor.is_appended() || (whole && !reads && !tensor.dims.is_empty()) {
-            BTreeSet::from([nest.tensor])
-        } else {
-            BTreeSet::new()
-        }
     }
 }

@@ -4,13 +4,13 @@
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::pattern::Source;
+use crate::graph::pattern::{self, Source};
 use crate::graph::{Nest, Stmt};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{ReduceOp, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 
 /// The result of the nest at hand and the access that it follows.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,6 @@ pub(crate) struct Pattern {
     pub tensor: TensorId,
     pub(super) source: AccessId,
     levels: usize,
-    /// Sums add to blocks that the loops themselves set up, each where its position is known.
-    pub(super) by_block: bool,
 }
 
 impl Lowerer<'_> {
@@ -85,9 +83,12 @@ impl Lowerer<'_> {
             var.is_none_or(|v| nest.lhs.contains(&v))
         });
         // What folds to the fill is not stored by any iteration.
-        let folded = crate::graph::pattern::constant(self.graph, nest, None);
-        let added = accumulates(stmt, tensor);
-        let by_block = folded.is_none() && added.is_some() && sets(stmt, tensor);
+        let folded = pattern::constant(self.graph, nest, None);
+        let added = pattern::accumulates(stmt, tensor);
+        let by_block = pattern::is_by_block(self.graph, nest, stmt);
+        if by_block {
+            self.blocks.push((tensor, source));
+        }
         let first = match (folded, added) {
             (Some(value), _) => Some(value),
             (None, Some(_)) if by_block => None,
@@ -106,7 +107,6 @@ impl Lowerer<'_> {
             tensor,
             source,
             levels: *levels,
-            by_block,
         })
     }
 
@@ -164,29 +164,5 @@ impl Lowerer<'_> {
                 "leave the loops in the order of `{operand}`, or store `{}` dense",
                 result.name
             )))
-    }
-}
-
-/// The operation with which some assignment adds to the tensor's elements.
-fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => accumulates(body, tensor),
-        Stmt::Where {
-            consumer, producer, ..
-        } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
-        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| accumulates(s, tensor)),
-        Stmt::Assign(assign) => assign.op.filter(|_| assign.tensor == tensor),
-    }
-}
-
-/// Whether some assignment sets the tensor's elements.
-fn sets(stmt: &Stmt, tensor: TensorId) -> bool {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => sets(body, tensor),
-        Stmt::Where {
-            consumer, producer, ..
-        } => sets(consumer, tensor) || sets(producer, tensor),
-        Stmt::Sequence(stmts) => stmts.iter().any(|s| sets(s, tensor)),
-        Stmt::Assign(assign) => assign.tensor == tensor && assign.op.is_none(),
     }
 }

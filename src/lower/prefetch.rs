@@ -2,7 +2,7 @@
 
 use super::Lowerer;
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::codes::performance;
 use crate::graph::{Fetch, Tag, Unit};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
@@ -30,42 +30,28 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Refuses hints that no loop could give.
-    ///
-    /// # Errors
-    /// One for each `prefetch` without effect.
-    pub(super) fn check_fetched(&self) -> Vec<Diagnostic> {
+    /// Says which hints no loop could give.
+    pub(super) fn note_unfetched(&mut self) {
+        let graph = self.graph;
         let mut without: Vec<Fetch> = Vec::new();
-        let mut refused = Vec::new();
-        for nest in &self.graph.nests {
-            nest.visit(&mut |part| {
-                for l in &part.loops {
-                    for fetch in &l.tag.fetches {
-                        if !self.fetched.contains(&fetch.span) && !without.contains(fetch) {
-                            without.push(fetch.clone());
-                            refused.push(self.not_fetched(fetch, &l.tag));
-                        }
-                    }
-                }
-            });
+        graph.visit_nests(&mut |nest| {
+            let fetches = nest.loops.iter().flat_map(|l| &l.tag.fetches);
+            let lost = fetches.filter(|fetch| !self.fetched.contains(&fetch.span));
+            without.extend(lost.cloned());
+        });
+        for fetch in without {
+            let name = &self.tensor(fetch.tensor).name;
+            let remark = Diagnostic::performance(
+                performance::SERIAL,
+                fetch.span,
+                format!("where an iteration reads `{name}` first is not known as it begins"),
+                "has no effect",
+            )
+            .with_help("name another loop");
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
         }
-        refused
-    }
-
-    fn not_fetched(&self, fetch: &Fetch, tag: &Tag) -> Diagnostic {
-        let name = &self.tensor(fetch.tensor).name;
-        let message = if in_lanes(tag) {
-            format!("lanes of a vector cannot fetch `{name}` one by one")
-        } else {
-            format!("where an iteration reads `{name}` first is not known as it begins")
-        };
-        Diagnostic::error(
-            codes::PREFETCH,
-            fetch.span,
-            message,
-            "cannot be fetched ahead",
-        )
-        .with_help("name another loop; `sparsec explain E0424` says which can")
     }
 
     /// The arrays with one element for each stored one, or for each coordinate.

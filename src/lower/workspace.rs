@@ -4,10 +4,10 @@
 //! allocated once before the loops, with a part for each thread where threads fill them.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{Space, Stmt, Unit};
+use crate::graph::Stmt;
 use crate::loops::build as b;
-use crate::loops::ir::{self, GpuLevel, GpuUnit};
-use crate::program::ir::{TensorId, VarId};
+use crate::loops::ir;
+use crate::program::ir::TensorId;
 
 /// Bytes that a workspace may take on the stack of its thread.
 const MOST_ON_STACK: i64 = 32 * 1024;
@@ -21,7 +21,6 @@ impl Lowerer<'_> {
         consumer: &Stmt,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        self.check_space(temp, scope)?;
         let mut out = Vec::new();
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();
@@ -72,56 +71,6 @@ impl Lowerer<'_> {
         out.extend(producer);
         out.extend(self.stmt(consumer, &inner)?);
         Ok(out)
-    }
-
-    /// Refuses a tile whose place among the units of a GPU is not that of its memory.
-    fn check_space(&self, temp: TensorId, scope: &Scope) -> Lower<()> {
-        let Some((_, space)) = self.graph.spaces.iter().find(|(t, _)| *t == temp) else {
-            return Ok(());
-        };
-        let units: Vec<GpuUnit> = scope
-            .units
-            .iter()
-            .filter_map(|&v| self.gpu_unit(v))
-            .collect();
-        let threads = units.iter().any(|u| u.level == GpuLevel::Thread);
-        let fits = units.is_empty() || threads == (*space == Space::Local);
-        if fits {
-            return Ok(());
-        }
-        let name = &self.tensor(temp).name;
-        let (message, help) = match space {
-            Space::Shared => (
-                format!("`{name}` stands inside a loop over threads: it cannot be shared"),
-                "promote at a loop outside, or to local",
-            ),
-            Space::Local => (
-                format!("`{name}` stands outside of the loops over threads: it cannot be local"),
-                "promote at a loop inside, or to shared",
-            ),
-        };
-        Err(self
-            .error(
-                crate::diagnostic::codes::schedule::NO_TILE,
-                message,
-                "with this schedule",
-            )
-            .with_help(help))
-    }
-
-    /// The unit of a GPU that a loop is shared out to.
-    fn gpu_unit(&self, var: VarId) -> Option<GpuUnit> {
-        let mut found = None;
-        for nest in &self.nests {
-            nest.visit(&mut |part| {
-                for l in part.loops.iter().filter(|l| l.var == var) {
-                    if let Some(Unit::Gpu(unit)) = l.tag.parallel.as_ref().map(|p| p.unit) {
-                        found = Some(unit);
-                    }
-                }
-            });
-        }
-        found
     }
 
     /// The memory of a workspace, allocated once however often it is used: with a part

@@ -59,10 +59,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 )
                 .with_help("leave it out: coordinates are made at every call"));
             }
-            let mut writers = graph.nests.iter().filter(|nest| nest.tensor == tensor);
-            if !writers.all(|nest| pattern::source(&graph, nest).is_some()) {
-                return Err(pattern::follows_nothing(&name.name, arguments.span));
-            }
             graph.once.push(Once {
                 tensor,
                 span: arguments.span,
@@ -85,4 +81,26 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let how = how.name.to_ascii_lowercase();
     graph.script.push(format!("assemble({}, {how})", name.name));
     Ok(graph)
+}
+
+/// What is assembled once stores what an input stores, whatever commands have made of the loops.
+///
+/// # Errors
+/// It follows no input any more.
+pub(super) fn check(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let followed = match graph.once.is_empty() {
+        true => return Ok(()),
+        false => pattern::followed(graph),
+    };
+    for once in &graph.once {
+        let mut writers = graph.nests.iter().filter(|n| n.tensor == once.tensor);
+        let given = followed.get(&once.tensor).is_some_and(|&operand| {
+            matches!(graph.tensor(operand).role, Role::Input | Role::InOut)
+        });
+        if !given || !writers.all(|nest| pattern::source(graph, nest).is_some()) {
+            let name = &graph.tensor(once.tensor).name;
+            return Err(pattern::follows_nothing(name, arguments.span));
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::concretize::accumulates;
+use crate::graph::concretize::concretize_nest;
 use crate::graph::pattern;
 use crate::graph::producers::around;
 use crate::graph::{Graph, Nest};
@@ -21,8 +21,7 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
         check_positions(graph, nest, &[], arguments)?;
         check_extents(graph, nest, arguments)?;
         check_appended(graph, nest, arguments)?;
-        let order = nest.loop_vars();
-        if !accumulates(graph, nest, &order) {
+        if concretize_nest(graph, nest, &mut graph.tensors.clone()).is_none() {
             return Err(Diagnostic::error(
                 codes::REDUCTION_ORDER,
                 arguments.span,

@@ -6,7 +6,7 @@
 //! Two fingers step through both operands, which is what happens without the command;
 //! galloping leaps in steps that double to the larger coordinate, and pays where one operand
 //! stores far less than another. Refused: fewer than two sparse operands meet at i; what
-//! meets there is not an intersection alone (when it is lowered).
+//! meets there is not an intersection alone ([`super::tree`]).
 
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;

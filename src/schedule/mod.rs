@@ -29,6 +29,7 @@ pub mod strides;
 #[cfg(test)]
 mod tests;
 pub mod tile;
+pub mod tree;
 pub mod units;
 pub mod unroll;
 
@@ -134,5 +135,7 @@ fn call(
     }?;
     legal::check_all(&graph, &arguments)?;
     join::check_shared(&graph, &arguments)?;
+    assemble::check(&graph, &arguments)?;
+    tree::check(&graph, &arguments)?;
     Ok(graph)
 }

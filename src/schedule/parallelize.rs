@@ -12,8 +12,8 @@
 //! Refused: a unit that the target does not have; `NoRaces` where iterations write the
 //! same element or depend on each other; `Atomics` on vector lanes; threads inside
 //! threads or lanes, blocks inside warps or threads; a group whose loop reduces nothing,
-//! or is not as long as the group of a `ParallelReduction` (001, 3.3); a nest that appends to a sparse result; a coiterated loop (by
-//! lowering, which knows the lattice). Afterwards only `unroll` and `parallelize` may
+//! or is not as long as the group of a `ParallelReduction` (001, 3.3); a nest that appends to a sparse result; a coiterated loop
+//! ([`super::tree`]). Afterwards only `unroll` and `parallelize` may
 //! follow on the nest.
 
 use super::arguments::Arguments;

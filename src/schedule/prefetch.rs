@@ -6,8 +6,9 @@
 //! Each iteration of v fetches what A stores n elements behind the first one that it reads:
 //! values, and coordinates where A has them. Pays where rows are short and many, as the
 //! processor then sees no stream that it could follow by itself. Refused: a GPU (its threads
-//! hide latency themselves); n < 1; no statement reads A inside v; v runs in lanes, or the first
-//! element is not known where the iteration begins (when it is lowered).
+//! hide latency themselves); n < 1; no statement reads A inside v; v runs in lanes
+//! ([`super::tree`]). Where the first element is not known as the iteration begins there is no
+//! hint, and a note says so.
 
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;

@@ -207,11 +207,16 @@ fn schedules_that_lowering_refuses() {
             file.text().hash(&mut taken);
         }
         let (tried, accepted) = rates.total();
-        println!("{accepted} of {tried} commands taken ({:x})", taken.finish());
+        println!(
+            "{accepted} of {tried} commands taken ({:x})",
+            taken.finish()
+        );
         println!("{}", rates.text());
         println!("{}", rates.late.text());
         let name = if cuda { "late_cuda" } else { "late_c" };
-        rates.late.write(&root().join("target/generator").join(name));
+        rates
+            .late
+            .write(&root().join("target/generator").join(name));
     }
 }
 

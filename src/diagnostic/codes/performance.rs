@@ -16,6 +16,9 @@ the result's size first. Store the operand with its levels in the order of the r
 that merges several sparse operands and so does not count. Split the loop and unroll the
 inner part.
 
+`prefetch` has none where the place of the first element is not known as an iteration begins:
+behind a test, a search or a loop that may have no iterations. Name the loop inside.
+
 Where a program has no schedule, sparsec shares out the outermost loop of each statement if
 its iterations write different elements, and says where they do not.";
     GROWS = "P0804", "a result that grows step by step",

@@ -132,8 +132,8 @@ the iteration begins: by arithmetic, or as the start of a row.
 
     prefetch(A, i, 512)                       # y(i) = A(i,j) * x(j): A_vals[A2_pos[i] + 512]
 
-Behind a test, a search or a loop that may have no iterations it is not. Name the loop
-inside.";
+Elsewhere the command has no effect, which a note says (P0803). Lanes of a vector cannot fetch
+one by one: name a loop outside of them.";
     ASSEMBLE = "E0425", "coordinates that cannot be made so",
 "`assemble(C, append | once)` says how a sparse result gets its coordinates. With `once`, the
 first call makes them and later ones compute values only. So what C stores must be known

@@ -1,20 +1,65 @@
 //! What is left of a statement when some accesses are absent.
 
-use super::Lowerer;
-use super::access::AccessId;
-use super::pattern::Pattern;
-use crate::graph::fold::{as_literal, fold};
-use crate::graph::{Assign, Stmt};
-use crate::program::ir::{Access, Expr, ExprKind, TensorId};
+use super::access::{AccessId, Table};
+use super::fold::{as_literal, fold};
+use super::{Assign, Graph, Nest, Stmt};
+use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, Tensor, TensorId};
 use crate::scalar::Literal;
 use std::collections::BTreeSet;
 
-impl Lowerer<'_> {
+/// The operands of the nests that share a tree of loops, and what may be left out where some of
+/// them are absent.
+#[derive(Clone, Copy)]
+pub struct Operands<'a> {
+    pub graph: &'a Graph,
+    /// Those of the tree.
+    pub tensors: &'a [Tensor],
+    pub table: &'a Table,
+    /// See [`droppable`].
+    pub droppable: &'a BTreeSet<TensorId>,
+    /// Results that sums add to in blocks which the loops themselves set up, and the operand that
+    /// says where they are.
+    pub blocks: &'a [(TensorId, AccessId)],
+}
+
+/// The results of which an assignment that would store the fill may be left out.
+#[must_use]
+pub fn droppable(graph: &Graph, tensors: &[Tensor], nests: &[&Nest]) -> BTreeSet<TensorId> {
+    let mut found: BTreeSet<TensorId> = graph.workspaces.iter().copied().collect();
+    if let [only] = nests
+        && is_filled_before(graph, &tensors[only.tensor.index()], only)
+    {
+        found.insert(only.tensor);
+    }
+    let results = nests.iter().map(|nest| nest.tensor);
+    found.extend(results.filter(|&tensor| tensors[tensor.index()].is_appended()));
+    found
+}
+
+/// Whether the whole tensor can be set to its fill before, and no element outside the nest's
+/// ranges or read by it is lost by that.
+fn is_filled_before(graph: &Graph, tensor: &Tensor, nest: &Nest) -> bool {
+    let whole = nest.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
+        graph
+            .static_range(var)
+            .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
+    });
+    whole && !super::terms::reads(&nest.rhs, nest.tensor) && !tensor.dims.is_empty()
+}
+
+impl Operands<'_> {
+    /// A tensor of the tree.
+    #[must_use]
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
     /// The statement with the accesses of `absent` replaced by their fill, or `None`
     /// if nothing is left to do. Dense results of which an assignment was left out
     /// because it would store the fill are added to `dropped`: they must hold their
     /// fill before.
-    pub(super) fn simplify(
+    #[must_use]
+    pub fn simplify(
         &self,
         stmt: &Stmt,
         absent: &BTreeSet<AccessId>,
@@ -137,14 +182,14 @@ impl Lowerer<'_> {
     /// The operand at whose positions `assign` sets up what sums add to.
     fn block_source(&self, assign: &Assign) -> Option<&Access> {
         as_literal(&assign.rhs)?;
-        let by_block = |p: &&Pattern| p.by_block && p.tensor == assign.tensor;
-        let pattern = self.patterns.iter().find(by_block)?;
-        Some(&self.table.get(pattern.source).access)
+        let (_, source) = self.blocks.iter().find(|b| b.0 == assign.tensor)?;
+        Some(&self.table.get(*source).access)
     }
 
     /// The statement as it is when every reduction that may be empty is: `absent` gives the
     /// operands that a producer may be without.
-    pub(super) fn without_reductions(
+    #[must_use]
+    pub fn without_reductions(
         &self,
         stmt: &Stmt,
         absent: &dyn Fn(&Stmt) -> BTreeSet<AccessId>,

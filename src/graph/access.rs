@@ -1,0 +1,224 @@
+//! The accesses of a nest.
+
+use super::equal::same_access;
+use super::relation::Pos;
+use super::{Graph, Stmt, visit};
+use crate::program::ir::{self, Access, Bound, ExprKind, Tensor};
+
+/// An access of the nest at hand: an index into its [`Table`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccessId(pub usize);
+
+/// Every access that is read, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub access: Access,
+    /// Stands inside a subscript or a bound: it is never walked, only located.
+    pub nested: bool,
+}
+
+impl Table {
+    /// Collects the accesses of a tree, those of the bounds of its loops too.
+    #[must_use]
+    pub fn of(graph: &Graph, tensors: &[Tensor], stmt: &Stmt) -> Self {
+        let mut table = Table::default();
+        table.collect(graph, tensors, stmt);
+        table
+    }
+
+    fn collect(&mut self, graph: &Graph, tensors: &[Tensor], stmt: &Stmt) {
+        match stmt {
+            Stmt::Forall { var, body, .. } => {
+                self.collect_var(graph, tensors, *var);
+                self.collect(graph, tensors, body);
+            }
+            Stmt::Within { var, body, .. } => {
+                self.collect_var(graph, tensors, *var);
+                self.collect(graph, tensors, body);
+            }
+            Stmt::Where {
+                consumer, producer, ..
+            } => {
+                self.collect(graph, tensors, producer);
+                self.collect(graph, tensors, consumer);
+            }
+            Stmt::Sequence(stmts) => {
+                for stmt in stmts {
+                    self.collect(graph, tensors, stmt);
+                }
+            }
+            Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, false),
+        }
+    }
+
+    /// What a loop over `var` reads itself: the bounds of its roots, and the access
+    /// whose positions it counts.
+    fn collect_var(&mut self, graph: &Graph, tensors: &[Tensor], var: ir::VarId) {
+        for root in graph.provenance.roots(var) {
+            let range = &graph.var(root).range;
+            for bound in [&range.lo, &range.hi] {
+                if let Bound::Dynamic(e) = bound {
+                    self.add_expr(tensors, e, true);
+                }
+            }
+        }
+        if let Some(Pos { access, .. }) = graph.provenance.position_of(var)
+            && !tensors[access.tensor.index()].dims.is_empty()
+        {
+            self.add(access, false);
+        }
+    }
+
+    fn add_expr(&mut self, tensors: &[Tensor], e: &ir::Expr, nested: bool) {
+        match &e.kind {
+            ExprKind::Access(access) => {
+                if !tensors[access.tensor.index()].dims.is_empty() {
+                    self.add(access, nested);
+                }
+                for subscript in &access.subscripts {
+                    self.add_expr(tensors, subscript, true);
+                }
+            }
+            ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.add_expr(tensors, a, nested),
+            ExprKind::Binary(_, a, b) => {
+                self.add_expr(tensors, a, nested);
+                self.add_expr(tensors, b, nested);
+            }
+            ExprKind::Select(c, a, b) => {
+                self.add_expr(tensors, c, nested);
+                self.add_expr(tensors, a, nested);
+                self.add_expr(tensors, b, nested);
+            }
+            ExprKind::Call(_, args) => {
+                for arg in args {
+                    self.add_expr(tensors, arg, nested);
+                }
+            }
+            ExprKind::Reduce { body, .. } => self.add_expr(tensors, body, nested),
+        }
+    }
+
+    fn add(&mut self, access: &Access, nested: bool) {
+        match self.find(access) {
+            // Once inside a subscript, an access must be locatable at any time.
+            Some(id) => self.entries[id.0].nested |= nested,
+            None => self.entries.push(Entry {
+                access: access.clone(),
+                nested,
+            }),
+        }
+    }
+
+    /// The access's id, if it is of this nest.
+    #[must_use]
+    pub fn find(&self, access: &Access) -> Option<AccessId> {
+        self.entries
+            .iter()
+            .position(|e| same_access(&e.access, access))
+            .map(AccessId)
+    }
+
+    #[must_use]
+    pub fn get(&self, id: AccessId) -> &Entry {
+        &self.entries[id.0]
+    }
+
+    /// The accesses of an expression in value position and, with `nested`, those
+    /// inside subscripts.
+    #[must_use]
+    pub fn in_expr(&self, e: &ir::Expr, nested: bool) -> Vec<AccessId> {
+        let mut found = Vec::new();
+        let mut note = |access: &Access| {
+            if let Some(id) = self.find(access)
+                && !found.contains(&id)
+            {
+                found.push(id);
+            }
+        };
+        if nested {
+            visit(e, &mut |node| {
+                if let ExprKind::Access(access) = &node.kind {
+                    note(access);
+                }
+            });
+        } else {
+            value_accesses(e, &mut note);
+        }
+        found
+    }
+
+    /// The accesses that a tree reads, in order of appearance; with `nested` those
+    /// of subscripts and bounds too.
+    #[must_use]
+    pub fn in_stmt(&self, graph: &Graph, stmt: &Stmt, nested: bool) -> Vec<AccessId> {
+        let mut found = Vec::new();
+        self.walk(graph, stmt, nested, &mut found);
+        found
+    }
+
+    fn walk(&self, graph: &Graph, stmt: &Stmt, nested: bool, found: &mut Vec<AccessId>) {
+        let mut extend = |ids: Vec<AccessId>| {
+            for id in ids {
+                if !found.contains(&id) {
+                    found.push(id);
+                }
+            }
+        };
+        match stmt {
+            Stmt::Forall { var, body, .. } | Stmt::Within { var, body, .. } => {
+                if nested {
+                    for root in graph.provenance.roots(*var) {
+                        let range = &graph.var(root).range;
+                        for bound in [&range.lo, &range.hi] {
+                            if let Bound::Dynamic(e) = bound {
+                                extend(self.in_expr(e, true));
+                            }
+                        }
+                    }
+                    if let Some(Pos { access, .. }) = graph.provenance.position_of(*var) {
+                        extend(self.find(access).into_iter().collect());
+                    }
+                }
+                self.walk(graph, body, nested, found);
+            }
+            Stmt::Where {
+                consumer, producer, ..
+            } => {
+                self.walk(graph, producer, nested, found);
+                self.walk(graph, consumer, nested, found);
+            }
+            Stmt::Sequence(stmts) => {
+                for stmt in stmts {
+                    self.walk(graph, stmt, nested, found);
+                }
+            }
+            Stmt::Assign(assign) => extend(self.in_expr(&assign.rhs, nested)),
+        }
+    }
+}
+
+/// Calls `f` on accesses outside subscripts.
+fn value_accesses(e: &ir::Expr, f: &mut impl FnMut(&Access)) {
+    match &e.kind {
+        ExprKind::Access(access) => f(access),
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => value_accesses(a, f),
+        ExprKind::Binary(_, a, b) => {
+            value_accesses(a, f);
+            value_accesses(b, f);
+        }
+        ExprKind::Select(c, a, b) => {
+            value_accesses(c, f);
+            value_accesses(a, f);
+            value_accesses(b, f);
+        }
+        ExprKind::Call(_, args) => args.iter().for_each(|a| value_accesses(a, f)),
+        ExprKind::Reduce { body, .. } => value_accesses(body, f),
+    }
+}

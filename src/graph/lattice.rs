@@ -1,0 +1,252 @@
+//! Merge lattices: which operands must be present for a loop body to do anything,
+//! and what it then does (Kjolstad et al. 2017; 000, 6.1).
+//!
+//! A point is a set of sparse levels with the statement simplified for exactly
+//! those being present. It is found by trying: the statement is simplified
+//! with some operands absent, and the operands that are left in it name the point.
+//! So intersections and unions need no rules of their own; they follow from
+//! `0 * x = 0` and `0 + x = x`, and any operator that folds takes part.
+
+use super::Stmt;
+use super::access::AccessId;
+use super::equal::same_stmt;
+use super::simplify::Operands;
+use crate::program::ir::{TensorId, VarId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Above this many points a lattice is walked by one loop over the smallest
+/// coordinate, in which an operand that is not there gives its fill: code linear in
+/// the operands, where cases would double with each one.
+pub const MAX_POINTS: usize = 7;
+
+/// Above this many levels that are merged, too, a lattice of more than `MAX_NESTED_POINTS` points
+/// is walked so: all of what is below would be written once for each case of each point, and
+/// so again at the next level.
+const MAX_BELOW: usize = 1;
+
+/// The points of a union of two operands: below each but one there is nothing to be merged.
+const MAX_NESTED_POINTS: usize = 3;
+
+/// Operands of a loop beyond which subsets are not enumerated any more.
+const MAX_ENUMERATED: usize = 6;
+
+/// The lattice of one loop.
+#[derive(Clone, Debug)]
+pub struct Lattice {
+    /// The sparse levels that the loop can walk.
+    pub iterators: Vec<AccessId>,
+    pub shape: Shape,
+    /// Dense results that must hold their fill before, because coordinates are skipped.
+    pub dropped: BTreeSet<TensorId>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// Only coordinates at which some point holds are visited. Largest points first.
+    Sparse(Vec<Point>),
+    /// Every coordinate of the range does something: `rest` where no point holds.
+    Full { points: Vec<Point>, rest: Stmt },
+    /// Too many points: every operand contributes its value or its fill. `required`
+    /// must all be present; if `full`, every coordinate is visited.
+    Wide {
+        stmt: Stmt,
+        required: BTreeSet<AccessId>,
+        full: bool,
+    },
+    /// Nothing is ever done.
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+pub struct Point {
+    pub present: BTreeSet<AccessId>,
+    pub stmt: Stmt,
+}
+
+/// How many levels of an access are resolved before a loop.
+pub type Resolved<'a> = &'a dyn Fn(AccessId) -> usize;
+
+impl Operands<'_> {
+    /// How many sparse levels at least two of the accesses have below the ones at hand.
+    fn levels_below(&self, ids: &[AccessId], resolved: Resolved) -> usize {
+        let mut left: Vec<usize> = ids
+            .iter()
+            .map(|&id| {
+                let format = &self.tensor(self.table.get(id).access.tensor).format;
+                let below = &format.levels[resolved(id) + 1..];
+                below.iter().filter(|level| level.is_walked()).count()
+            })
+            .collect();
+        left.sort_unstable();
+        left.iter().rev().nth(1).copied().unwrap_or(0)
+    }
+
+    /// The sparse levels that a loop which determines `root` can walk: those whose
+    /// outer levels are resolved and whose subscript is the variable itself.
+    #[must_use]
+    pub fn iterators(&self, stmt: &Stmt, root: VarId, resolved: Resolved) -> Vec<AccessId> {
+        self.table
+            .in_stmt(self.graph, stmt, false)
+            .into_iter()
+            .filter(|&id| {
+                let entry = self.table.get(id);
+                let level = resolved(id);
+                let format = &self.tensor(entry.access.tensor).format;
+                !entry.nested
+                    && level < format.order()
+                    && format.levels[level].is_walked()
+                    && entry.access.subscripts[format.modes[level]].as_var() == Some(root)
+            })
+            .collect()
+    }
+
+    /// The lattice of the loop body `stmt` over `iterators`.
+    #[must_use]
+    pub fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>, resolved: Resolved) -> Lattice {
+        let all: BTreeSet<AccessId> = iterators.iter().copied().collect();
+        let mut dropped = BTreeSet::new();
+        let rest = self.simplify(stmt, &all, &mut dropped);
+        let points = if iterators.len() <= MAX_ENUMERATED {
+            self.points(stmt, &all, &mut dropped)
+        } else {
+            None
+        };
+        let nested = self.levels_below(&iterators, resolved) > MAX_BELOW;
+        let points = points.filter(|points| !nested || points.len() <= MAX_NESTED_POINTS);
+        let shape = match (points, rest) {
+            (Some(points), None) if points.is_empty() => Shape::Nothing,
+            (Some(points), None) => Shape::Sparse(points),
+            (Some(points), Some(rest)) => Shape::Full { points, rest },
+            (None, rest) => Shape::Wide {
+                stmt: stmt.clone(),
+                required: self.required(stmt, &all),
+                full: rest.is_some(),
+            },
+        };
+        Lattice {
+            iterators,
+            shape,
+            dropped,
+        }
+    }
+
+    /// Whether `left` is what is left of the statement at `point`, too. It is not where an
+    /// absent operand takes over whatever others give, but only if those are there: of
+    /// `a + b` with the fills inf and -inf, -inf is left where a alone stands, NaN where none.
+    fn is_same_without(
+        &self,
+        stmt: &Stmt,
+        left: &Stmt,
+        (all, point): (&BTreeSet<AccessId>, &BTreeSet<AccessId>),
+    ) -> bool {
+        let absent = all.difference(point).copied().collect();
+        self.simplify(stmt, &absent, &mut BTreeSet::new())
+            .is_some_and(|smaller| same_stmt(&smaller, left))
+    }
+
+    /// The non-empty points, largest first; `None` if they are too many.
+    fn points(
+        &self,
+        stmt: &Stmt,
+        all: &BTreeSet<AccessId>,
+        dropped: &mut BTreeSet<TensorId>,
+    ) -> Option<Vec<Point>> {
+        let mut points: BTreeMap<BTreeSet<AccessId>, Stmt> = BTreeMap::new();
+        let mut seen: BTreeSet<BTreeSet<AccessId>> = BTreeSet::new();
+        let mut queue = vec![all.clone()];
+        while let Some(present) = queue.pop() {
+            if !seen.insert(present.clone()) {
+                continue;
+            }
+            let absent = all.difference(&present).copied().collect();
+            let Some(left) = self.simplify(stmt, &absent, dropped) else {
+                continue;
+            };
+            let read = self.table.in_stmt(self.graph, &left, false);
+            let mut point: BTreeSet<AccessId> =
+                read.into_iter().filter(|id| all.contains(id)).collect();
+            if point != present && !self.is_same_without(stmt, &left, (all, &point)) {
+                point = present;
+            }
+            for &gone in &point {
+                let mut smaller = point.clone();
+                smaller.remove(&gone);
+                queue.push(smaller);
+            }
+            if !point.is_empty() {
+                points.insert(point, left);
+            }
+            if points.len() > MAX_POINTS {
+                return None;
+            }
+        }
+        let mut list: Vec<Point> = points
+            .into_iter()
+            .map(|(present, stmt)| Point { present, stmt })
+            .collect();
+        list.sort_by(|a, b| {
+            b.present
+                .len()
+                .cmp(&a.present.len())
+                .then_with(|| a.present.cmp(&b.present))
+        });
+        Some(list)
+    }
+
+    /// Whether the loop counts: it walks one level in which coordinates do not repeat, or does
+    /// nothing.
+    #[must_use]
+    pub fn counts(&self, lattice: &Lattice, resolved: Resolved) -> bool {
+        match &lattice.shape {
+            Shape::Nothing => true,
+            Shape::Sparse(points) => self.single_walk(points, resolved).is_some(),
+            Shape::Full { .. } | Shape::Wide { .. } => false,
+        }
+    }
+
+    /// The only operand, if the loop walks one unique level and nothing else.
+    #[must_use]
+    pub fn single_walk(&self, points: &[Point], resolved: Resolved) -> Option<AccessId> {
+        let [point] = points else { return None };
+        let mut present = point.present.iter();
+        let (Some(&id), None) = (present.next(), present.next()) else {
+            return None;
+        };
+        self.is_unique(id, resolved).then_some(id)
+    }
+
+    /// Whether the loop may leap: it is an intersection of levels without repeated coordinates.
+    #[must_use]
+    pub fn leaps(&self, lattice: &Lattice, resolved: Resolved) -> bool {
+        match &lattice.shape {
+            Shape::Nothing => true,
+            Shape::Sparse(points) => match points.as_slice() {
+                [point] => point.present.iter().all(|&id| self.is_unique(id, resolved)),
+                _ => false,
+            },
+            Shape::Full { .. } | Shape::Wide { .. } => false,
+        }
+    }
+
+    fn is_unique(&self, id: AccessId, resolved: Resolved) -> bool {
+        let format = &self.tensor(self.table.get(id).access.tensor).format;
+        format.levels[resolved(id)].unique
+    }
+
+    /// The operands without which nothing is done.
+    fn required(&self, stmt: &Stmt, all: &BTreeSet<AccessId>) -> BTreeSet<AccessId> {
+        all.iter()
+            .copied()
+            .filter(|&id| {
+                self.simplify(stmt, &BTreeSet::from([id]), &mut BTreeSet::new())
+                    .is_none()
+            })
+            .collect()
+    }
+}
+
+/// The point that holds where exactly `here` are present.
+#[must_use]
+pub fn point_at<'p>(points: &'p [Point], here: &BTreeSet<AccessId>) -> Option<&'p Point> {
+    points.iter().find(|p| p.present.is_subset(here))
+}
