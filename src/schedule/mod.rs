@@ -64,6 +64,9 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
             one(graph, command, &mut constants, settings.target).map_err(|error| vec![error])?;
     }
     constants.finish(graph.function.span).map_err(|e| vec![e])?;
+    if let Some(Command::Call { span, .. }) = commands.last() {
+        tree::finish(&graph, *span).map_err(|e| vec![e])?;
+    }
     Ok(graph)
 }
 

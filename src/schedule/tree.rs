@@ -4,8 +4,8 @@
 //! positions miss nothing.
 
 use super::arguments::Arguments;
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower, schedule as codes};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::AccessId;
 use crate::graph::race::races;
 use crate::graph::reached::{Reached, Tree, Visitor, visit};
@@ -32,7 +32,32 @@ pub fn check(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
         return Ok(());
     }
     check_fetches(graph, arguments)?;
-    visit(graph, &mut Check { graph, arguments })
+    let span = arguments.span;
+    visit(
+        graph,
+        &mut Check {
+            graph,
+            span,
+            finished: false,
+        },
+    )
+}
+
+/// What must hold behind the last command, at `span`: a tile of a thread's own stands inside a loop
+/// over threads, which may be said after the one over blocks.
+///
+/// # Errors
+/// A tile stands elsewhere.
+pub fn finish(graph: &Graph, span: Span) -> Result<(), Diagnostic> {
+    if graph.spaces.is_empty() {
+        return Ok(());
+    }
+    let mut check = Check {
+        graph,
+        span,
+        finished: true,
+    };
+    visit(graph, &mut check)
 }
 
 /// Lanes of a vector do not fetch one by one: another loop must be left for each hint.
@@ -64,7 +89,10 @@ fn check_fetches(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
 
 struct Check<'c> {
     graph: &'c Graph,
-    arguments: &'c Arguments<'c>,
+    /// The command.
+    span: Span,
+    /// No unit is still to come.
+    finished: bool,
 }
 
 /// Who runs iterations at a place, and what they compete for.
@@ -133,7 +161,11 @@ impl Visitor for Check<'_> {
         });
         let levels: Vec<GpuLevel> = units.collect();
         let threads = levels.contains(&GpuLevel::Thread);
-        if levels.is_empty() || threads == (*space == Space::Local) {
+        let fits = match space {
+            Space::Shared => !threads,
+            Space::Local => threads || levels.is_empty() || !self.finished,
+        };
+        if fits {
             return Ok(());
         }
         let name = &tree.operands.tensor(temp).name;
@@ -182,7 +214,7 @@ impl Check<'_> {
         message: String,
         label: &'static str,
     ) -> Diagnostic {
-        Diagnostic::error(code, self.arguments.span, message, label)
+        Diagnostic::error(code, self.span, message, label)
     }
 
     /// A loop over the positions of an access must do nothing where it stores nothing.
