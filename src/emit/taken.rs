@@ -1,6 +1,21 @@
 //! Names that the headers of C and C++ have taken: their macros, which no name may be, and
 //! their functions, which a function of the user must not declare again.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Every name of a kernel is looked for: the lists are taken apart once.
+type Words = LazyLock<BTreeSet<&'static str>>;
+
+static MACRO_WORDS: Words = LazyLock::new(|| MACROS.split_whitespace().collect());
+static FUNCTION_WORDS: Words = LazyLock::new(|| {
+    FUNCTIONS
+        .split_whitespace()
+        .chain(GNU.split_whitespace())
+        .collect()
+});
+static CUDA_WORDS: Words = LazyLock::new(|| CUDA.split_whitespace().collect());
+
 /// Beginnings of whole families of macros; capitals or digits follow.
 const FAMILIES: &[&str] = &[
     "ADJ_", "CLOCK", "CLONE_", "CPU_", "EXIT_", "FD_", "FE_", "FP_", "HUGE_VAL", "LC_", "MOD_",
@@ -125,16 +140,13 @@ pub fn is_macro(name: &str) -> bool {
             .any(|last| name.ends_with(last));
     // C keeps E and capitals for numbers of errors.
     let error = capitals && name.starts_with('E') && name.len() > 2 && !name.contains('_');
-    family || limit || error || MACROS.split_whitespace().any(|known| known == name)
+    family || limit || error || MACRO_WORDS.contains(name)
 }
 
 /// Whether a header of C or C++ declares a function of this name.
 #[must_use]
 pub fn is_of_library(name: &str) -> bool {
-    let known = |name: &str| {
-        let mut all = FUNCTIONS.split_whitespace().chain(GNU.split_whitespace());
-        all.any(|function| function == name)
-    };
+    let known = |name: &str| FUNCTION_WORDS.contains(name);
     let variant = name.strip_suffix(['f', 'l']);
     // `lgammaf32x_r`, `strtof64_l`, `f32addf64`
     let end = name.strip_suffix("_r").or(name.strip_suffix("_l"));
@@ -161,7 +173,7 @@ fn is_narrow(stem: &str) -> bool {
 /// Whether a header of CUDA declares a function of this name, which C's do not.
 #[must_use]
 pub fn is_of_cuda(name: &str) -> bool {
-    let known = |name: &str| CUDA.split_whitespace().any(|function| function == name);
+    let known = |name: &str| CUDA_WORDS.contains(name);
     let rest = name.strip_prefix("cuda").unwrap_or_default();
     let is_call = rest.starts_with(|c: char| c.is_ascii_uppercase());
     known(name) || name.strip_suffix('f').is_some_and(known) || is_call

@@ -77,6 +77,15 @@ impl Lowerer<'_> {
         };
         let level = |id| self.cursor(scope, id).level;
         let counted = self.operands().counts(&lattice, &level);
+        let leaps = self.operands().leaps(&lattice, &level);
+        if (tag.parallel.is_some() && !counted) || (tag.gallop && !leaps) {
+            // `schedule/tree.rs` refuses it with more words; nothing is dropped silently here.
+            return Err(self.error(
+                codes::COITERATED_PARALLEL,
+                format!("`{}` merges several operands", self.graph.var(var).name),
+                "cannot be shared out, or leap",
+            ));
+        }
         if !counted {
             self.note_unroll(var, tag, "it merges several sparse operands");
         }
