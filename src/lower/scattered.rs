@@ -56,9 +56,8 @@ impl Lowerer<'_> {
             "`split` {name} and share out the outer part: rows are found once a tile"
         ));
         self.searches.push((rows, remark));
-        self.refuse_pending(var, &inner)?;
         let present = inner.cursors[counted.id.0].present.take();
-        let then = self.inside(&stmt, inner, None)?;
+        let then = self.until_ends(&stmt, inner)?;
         match present {
             None => stmts.extend(then),
             Some(cond) => stmts.push(ir::Stmt::If {
@@ -73,23 +72,22 @@ impl Lowerer<'_> {
         ])
     }
 
-    /// A loop over single fused values or positions has no place for the test that ends a
-    /// dynamic counted loop outside it.
-    fn refuse_pending(&mut self, var: VarId, scope: &Scope) -> Lower<()> {
-        let ended = self.complete_pending(&mut scope.clone(), &mut Vec::new())?;
-        if ended.is_empty() {
-            return Ok(());
+    /// The body where dynamic counted loops outside, whose ends the coordinates at hand tell, have
+    /// not ended.
+    fn until_ends(&mut self, body: &Stmt, mut scope: Scope) -> Lower<Vec<ir::Stmt>> {
+        let mut stmts = Vec::new();
+        let guards = self.complete_pending(&mut scope, &mut stmts)?;
+        let then = self.inside(body, scope, None)?;
+        if guards.is_empty() {
+            stmts.extend(then);
+        } else {
+            stmts.push(ir::Stmt::If {
+                cond: b::all(guards),
+                then,
+                otherwise: Vec::new(),
+            });
         }
-        let name = self.graph.var(var).name.clone();
-        Err(self
-            .error(
-                crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
-                format!("`{name}` decides where a loop outside it ends: not supported yet"),
-                "its range depends on data that only the inner loop knows",
-            )
-            .with_help(format!(
-                "leave `{name}` unfused, or the other loop inside it"
-            )))
+        Ok(stmts)
     }
 
     /// The coordinates of a position and of the levels above it, and whether there is an element;
@@ -184,8 +182,7 @@ impl Lowerer<'_> {
             return Err(self.unknown_tile(var));
         };
         self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
-        self.refuse_pending(var, &inner)?;
-        let body = self.inside(body, inner, None)?;
+        let body = self.until_ends(body, inner)?;
         if guards.is_empty() {
             stmts.extend(body);
         } else {
