@@ -6,6 +6,7 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::concretize::concretize_nest;
+use crate::graph::order::range_vars;
 use crate::graph::pattern;
 use crate::graph::producers::around;
 use crate::graph::{Graph, Nest};
@@ -86,6 +87,16 @@ fn check_positions(
                     )
                     .with_help("keep the loops of the outer levels outside"));
                 }
+            }
+        }
+        // Positions of a range begin and end where it does.
+        let known = |needed: &VarId| {
+            let leaves = graph.provenance.leaves(*needed, &order);
+            leaves.iter().all(|leaf| order[..at].contains(leaf))
+        };
+        for root in graph.provenance.roots(pos.parent) {
+            if !range_vars(graph, root).iter().all(known) {
+                return Err(unknown_range(graph, root, arguments));
             }
         }
     }
