@@ -8,7 +8,7 @@
 
 use super::Graph;
 use super::order::{range_vars, vars_in};
-use super::relation::{Cut, Pos, Quantity, Values};
+use super::relation::{Cut, Pos, Quantity, Relation, Values};
 use crate::program::ir::{Access, Bound, Expr, TensorId, VarId};
 
 /// The variables that a number depends on, each once.
@@ -186,8 +186,16 @@ impl<'g> Values<'g> for Known<'_, 'g> {
         Some((end(&range.lo)?, end(&range.hi)?))
     }
 
+    /// Loops over fused values tell what was fused, too.
     fn own(&mut self, var: VarId) -> Option<Constant> {
-        self.loops.contains(&var).then_some(Constant(None))
+        let graph = self.graph;
+        let fused = graph
+            .provenance
+            .consumers(var)
+            .filter(|r| r.fuses().is_some());
+        let mut fused = fused.flat_map(Relation::children);
+        let known = self.loops.contains(&var) || fused.any(|f| self.by_parts(f).is_some());
+        known.then_some(Constant(None))
     }
 
     fn count(&mut self, _: VarId) -> Option<Constant> {

@@ -328,6 +328,12 @@ impl Graph {
         relation::Sizes(self).extent(var)
     }
 
+    /// Whether the variable is one of the program whose range data decide.
+    #[must_use]
+    pub fn is_dynamic(&self, var: VarId) -> bool {
+        self.provenance.producer(var).is_none() && self.static_range(var).is_none()
+    }
+
     /// Whether data decide where the range of the variable begins or ends.
     #[must_use]
     pub fn has_dynamic_range(&self, var: VarId) -> bool {

@@ -202,12 +202,16 @@ impl Lowerer<'_> {
 
     /// The value of an index variable: what subscripts mean by it.
     pub(super) fn coordinate(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+        // Workspaces have an element for each offset of a derived one.
+        if self.graph.provenance.producer(var).is_some() {
+            return self.offset(var, scope);
+        }
         if let Some(value) = scope.coords.get(&var) {
             return Some(value.clone());
         }
         let offset = self.offset(var, scope)?;
-        let origin = self.here(scope).origin(var)?;
-        Some(b::add(origin, offset))
+        let (lo, _) = self.here(scope).range(var)?;
+        Some(b::add(lo, offset))
     }
 
     /// The value of a variable that the place at hand needs.

@@ -245,7 +245,12 @@ impl Lowerer<'_> {
                     break;
                 };
                 if relation.overshoots(&mut here) {
-                    guards.push(b::lt(offset, self.own_extent(whole, scope)?));
+                    match here.extent(whole) {
+                        Some(extent) => guards.push(b::lt(offset, extent)),
+                        // What the body waits for, see `until_ends`.
+                        None if graph.is_dynamic(whole) => {}
+                        None => return Err(self.unknown_extent(whole)),
+                    }
                 }
                 known = whole;
             }
