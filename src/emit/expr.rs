@@ -3,6 +3,7 @@
 use super::kernel::{Dialect, Printer};
 use super::literal;
 use super::types::{c_type, helper_suffix, is_lane, lane_type};
+use super::unsigned::{is_unit_number, leaves_unsigned};
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
 };
@@ -164,9 +165,17 @@ impl Printer<'_> {
     }
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: ScalarType) -> (String, u8) {
+        let wraps = leaves_unsigned(op, a, b);
+        let operand = |e: &Expr, level: u8| {
+            if wraps && is_unit_number(e) {
+                format!("(int64_t){}", self.at(e, PREFIX))
+            } else {
+                self.at(e, level)
+            }
+        };
         let infix = |symbol: &str, level: u8| {
-            let left = self.at(a, level);
-            let right = self.at(b, level + 1);
+            let left = operand(a, level);
+            let right = operand(b, level + 1);
             (format!("{left} {symbol} {right}"), level)
         };
         // Compilers ask for parentheses where one comparison is compared by another.

@@ -23,6 +23,7 @@ mod stmt;
 pub mod taken;
 mod transfer;
 pub mod types;
+mod unsigned;
 pub mod watch;
 mod workspace;
 

@@ -203,8 +203,10 @@ impl<'g> Values<'g> for Known<'_, 'g> {
     }
 
     fn position(&mut self, pos: VarId) -> Option<Constant> {
+        // Levels above may be skipped where their coordinates are not needed.
         let parent = self.graph.provenance.stored_parent(pos)?;
-        self.offset(parent).map(|_| Constant(None))
+        let innermost = self.graph.provenance.roots(parent).pop()?;
+        self.offset(innermost).map(|_| Constant(None))
     }
 
     fn cut(&mut self, coord: VarId) -> Option<Cut<Constant>> {

@@ -6,11 +6,13 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::concretize::concretize_nest;
-use crate::graph::order::range_vars;
+use crate::graph::known::Known;
+use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
 use crate::graph::producers::around;
-use crate::graph::{Graph, Nest};
-use crate::program::ir::VarId;
+use crate::graph::relation::Values;
+use crate::graph::{Graph, Nest, Stmt, visit};
+use crate::program::ir::{ExprKind, TensorId, VarId};
 
 /// What must hold of every nest after a command, whatever it was before.
 ///
@@ -22,7 +24,7 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
         check_positions(graph, nest, &[], arguments)?;
         check_extents(graph, nest, arguments)?;
         check_appended(graph, nest, arguments)?;
-        if concretize_nest(graph, nest, &mut graph.tensors.clone()).is_none() {
+        let Some(tree) = concretize_nest(graph, nest, &mut graph.tensors.clone()) else {
             return Err(Diagnostic::error(
                 codes::REDUCTION_ORDER,
                 arguments.span,
@@ -30,9 +32,56 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
                 "the operation around it does not distribute over it",
             )
             .with_help("keep the loops of the result outside"));
+        };
+        if let Some((workspace, var)) = unknown_read(graph, &tree, &mut Vec::new()) {
+            let name = &graph.var(var).name;
+            return Err(Diagnostic::error(
+                codes::NOT_NESTED,
+                arguments.span,
+                format!(
+                    "`{}` would be read where `{name}` is not known",
+                    graph.tensor(workspace).name
+                ),
+                format!("a part of the statement has no loop over `{name}`"),
+            )
+            .with_help(format!("leave `{name}` out of the workspace")));
         }
     }
     Ok(())
+}
+
+/// A workspace that is read where the loops around do not tell a variable in its subscripts. A sum
+/// stands inside the loops that it needs only, and a workspace may be kept over more.
+fn unknown_read(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(TensorId, VarId)> {
+    if graph.workspaces.is_empty() {
+        return None;
+    }
+    match stmt {
+        Stmt::Forall { var, body, .. } => {
+            loops.push(*var);
+            let found = unknown_read(graph, body, loops);
+            loops.pop();
+            found
+        }
+        Stmt::Within { body, .. } => unknown_read(graph, body, loops),
+        Stmt::Where {
+            consumer, producer, ..
+        } => unknown_read(graph, producer, loops).or_else(|| unknown_read(graph, consumer, loops)),
+        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| unknown_read(graph, s, loops)),
+        Stmt::Assign(assign) => {
+            let mut found = None;
+            visit(&assign.rhs, &mut |e| {
+                if let ExprKind::Access(access) = &e.kind
+                    && graph.workspaces.contains(&access.tensor)
+                {
+                    let mut vars = access.subscripts.iter().flat_map(vars_in);
+                    let unknown = vars.find(|&v| Known::after(graph, loops).offset(v).is_none());
+                    found = found.or(unknown.map(|var| (access.tensor, var)));
+                }
+            });
+            found
+        }
+    }
 }
 
 /// Positions count from where their row begins: the outer levels must be known.

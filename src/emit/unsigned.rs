@@ -1,0 +1,53 @@
+//! Numbers of blocks and threads: CUDA has them unsigned, of 32 bits, where all other indices are
+//! signed, of 64.
+
+use crate::loops::build::as_int;
+use crate::loops::ir::{BinaryOp, Expr, ExprKind, Place};
+
+/// Whether an expression is made of numbers of blocks and threads alone.
+pub(super) fn is_unit_number(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Place(place) => match place {
+            Place::Thread | Place::Threads => false,
+            Place::BlockIndex(_) | Place::ThreadIndex(_) | Place::Blocks(_) => true,
+        },
+        ExprKind::Binary(_, a, b) => {
+            let bare = |e: &Expr| is_unit_number(e) || as_int(e).is_some();
+            (is_unit_number(a) && bare(b)) || (bare(a) && is_unit_number(b))
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Var(_)
+        | ExprKind::Load { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Locate(..)
+        | ExprKind::Select(..) => false,
+    }
+}
+
+/// Whether a sum, difference or product of numbers of units may be negative, and would come round
+/// to large numbers instead.
+pub(super) fn leaves_unsigned(op: BinaryOp, a: &Expr, b: &Expr) -> bool {
+    let negative = |e: &Expr| as_int(e).is_some_and(|n| n < 0);
+    let bare = |e: &Expr| is_unit_number(e) || as_int(e).is_some();
+    let of_units = (is_unit_number(a) && bare(b)) || (bare(a) && is_unit_number(b));
+    of_units
+        && match op {
+            BinaryOp::Sub => true,
+            BinaryOp::Add | BinaryOp::Mul => negative(a) || negative(b),
+            BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::FloorDiv
+            | BinaryOp::Min
+            | BinaryOp::Max
+            | BinaryOp::Eq
+            | BinaryOp::Ne
+            | BinaryOp::Lt
+            | BinaryOp::Le
+            | BinaryOp::Gt
+            | BinaryOp::Ge
+            | BinaryOp::And
+            | BinaryOp::Or => false,
+        }
+}
