@@ -142,6 +142,35 @@ impl ScalarType {
         }
     }
 
+    /// A constant as computations of this type have it: `float` rounds.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+    pub fn rounded(self, constant: Literal) -> Literal {
+        let single = match self.compute() {
+            Self::F32 | Self::C64 => true,
+            Self::Bool
+            | Self::I8
+            | Self::I16
+            | Self::I32
+            | Self::I64
+            | Self::U8
+            | Self::U16
+            | Self::U32
+            | Self::U64
+            | Self::F16
+            | Self::BF16
+            | Self::F64
+            | Self::C128 => false,
+        };
+        match constant {
+            Literal::Float(x) if single => Literal::Float(f64::from(x as f32)),
+            Literal::Int(i) if single && i.unsigned_abs() > 1 << f32::MANTISSA_DIGITS => {
+                Literal::Float(f64::from(i as f32))
+            }
+            Literal::Int(_) | Literal::Float(_) | Literal::Bool(_) => constant,
+        }
+    }
+
     /// The type arithmetic is done in: `F32` for the half-width floats, else itself.
     #[must_use]
     pub fn compute(self) -> Self {

@@ -9,11 +9,11 @@ use super::exact::{Exact, exact};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 
-/// The literal, if the expression is one.
+/// The literal, if the expression is one, rounded as its type is.
 #[must_use]
 pub fn as_literal(e: &Expr) -> Option<Literal> {
     if let ExprKind::Literal(l) = e.kind {
-        Some(l)
+        Some(e.ty.rounded(l))
     } else {
         None
     }

@@ -186,15 +186,13 @@ impl<'g> Values<'g> for Known<'_, 'g> {
         Some((end(&range.lo)?, end(&range.hi)?))
     }
 
-    /// Loops over fused values tell what was fused, too.
+    /// Loops over fused values and positions tell what was fused, and the coordinates there.
     fn own(&mut self, var: VarId) -> Option<Constant> {
         let graph = self.graph;
-        let fused = graph
-            .provenance
-            .consumers(var)
-            .filter(|r| r.fuses().is_some());
-        let mut fused = fused.flat_map(Relation::children);
-        let known = self.loops.contains(&var) || fused.any(|f| self.by_parts(f).is_some());
+        let tells = |r: &&Relation| r.fuses().is_some() || r.counts().is_some();
+        let telling = graph.provenance.consumers(var).filter(tells);
+        let mut telling = telling.flat_map(Relation::children);
+        let known = self.loops.contains(&var) || telling.any(|v| self.by_parts(v).is_some());
         known.then_some(Constant(None))
     }
 

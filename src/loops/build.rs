@@ -51,8 +51,8 @@ pub fn cast(ty: ScalarType, e: Expr) -> Expr {
     if e.ty == ty {
         return e;
     }
-    if let (ExprKind::Literal(Literal::Int(i)), true) = (&e.kind, ty.is_float()) {
-        return literal(Literal::Int(*i), ty);
+    if let (ExprKind::Literal(constant @ Literal::Int(_)), true) = (&e.kind, ty.is_float()) {
+        return literal(e.ty.rounded(*constant), ty);
     }
     Expr {
         kind: ExprKind::Cast(Box::new(e)),
