@@ -2,6 +2,8 @@
 //! few values is run as the loops it stands for.
 
 use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Shift, Split};
+mod known;
+
 use super::{Quantity, Relation, Sizes, Top, Values};
 use crate::graph::Graph;
 use crate::program::ir::{self, TensorId, VarId};
@@ -183,35 +185,16 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
     found
 }
 
-/// Runs the loops as lowering would, fused ones taken apart, and notes the values of the roots.
-fn run(graph: &Graph, order: &[VarId], roots: [VarId; 2]) -> Vec<[i64; 2]> {
-    let mut visited = Vec::new();
-    enter(graph, order, &BTreeMap::new(), roots, &mut visited);
-    visited
-}
-
-fn enter(
+/// Runs the loops as lowering would, fused ones taken apart; `body` gets the values of the loops and
+/// of what was fused.
+fn run(
     graph: &Graph,
     order: &[VarId],
     around: &BTreeMap<VarId, i64>,
-    roots: [VarId; 2],
-    visited: &mut Vec<[i64; 2]>,
+    body: &mut dyn FnMut(&BTreeMap<VarId, i64>),
 ) {
     let Some((&var, rest)) = order.split_first() else {
-        let mut here = Numbers {
-            graph,
-            loops: around,
-        };
-        let value = |root| Some(here.offset(root)? + here.origin(root)?);
-        let values: Vec<i64> = roots.into_iter().filter_map(value).collect();
-        assert_eq!(
-            values.len(),
-            2,
-            "not known inside {around:?} after {:?}",
-            graph.provenance.relations
-        );
-        visited.push([values[0], values[1]]);
-        return;
+        return body(around);
     };
     let mut here = Numbers {
         graph,
@@ -233,7 +216,7 @@ fn enter(
         ) {
             continue;
         }
-        enter(graph, rest, &around, roots, visited);
+        run(graph, rest, &around, body);
     }
 }
 
@@ -307,7 +290,19 @@ fn check(graph: &Graph, orders: &[Vec<VarId>], roots: [VarId; 2], (m, n): (i64, 
         all.extend((0..n).map(|j| [i, j]));
     }
     for order in orders {
-        let mut visited = run(graph, order, roots);
+        let mut visited = Vec::new();
+        run(graph, order, &BTreeMap::new(), &mut |loops| {
+            let mut here = Numbers { graph, loops };
+            let value = |root| Some(here.offset(root)? + here.origin(root)?);
+            let values: Vec<i64> = roots.into_iter().filter_map(value).collect();
+            let relations = &graph.provenance.relations;
+            assert_eq!(
+                values.len(),
+                2,
+                "not known inside {loops:?} after {relations:?}"
+            );
+            visited.push([values[0], values[1]]);
+        });
         visited.sort_unstable();
         let names: Vec<u32> = order.iter().map(|v| v.0).collect();
         let relations = &graph.provenance.relations;
