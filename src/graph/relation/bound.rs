@@ -1,6 +1,6 @@
 //! `bound(i, b, n, kind)`: what is known of a range (000, 5.8).
 
-use super::{Affine, Lift, Quantity, RelationType, Values, Vars, names};
+use super::{Quantity, RelationType, Values, Vars, names};
 use crate::diagnostic::Span;
 use crate::graph::{Graph, Provenance};
 use crate::program::ir::VarId;
@@ -90,23 +90,6 @@ impl RelationType for Bound {
             return Some(end.sub(v.origin(self.parent)?));
         }
         Some(end)
-    }
-
-    fn lift<'g, V: Values<'g> + ?Sized>(
-        &self,
-        _: VarId,
-        affine: Affine<V::Quantity>,
-        v: &mut V,
-    ) -> Option<Lift<V::Quantity>> {
-        // The loop may run before the end that data decide is known, and is left there.
-        if self.is_bounded() && v.graph().data_decides(self.parent) && !v.has_range(self.parent) {
-            return Some(Lift::Open { end: None });
-        }
-        Some(Lift::Whole {
-            whole: self.parent,
-            affine,
-            overshoots: self.overshoots(v),
-        })
     }
 
     fn overshoots<'g, V: Values<'g> + ?Sized>(&self, v: &mut V) -> bool {

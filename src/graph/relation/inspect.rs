@@ -1,6 +1,6 @@
 //! `inspect(p, u)`: an upper bound of a dynamic counted loop that is computed before it (003).
 
-use super::{Affine, Lift, RelationType, Values, Vars, names};
+use super::{RelationType, Values, Vars, names};
 use crate::graph::Graph;
 use crate::program::ir::{TensorId, VarId};
 
@@ -32,22 +32,6 @@ impl RelationType for Inspect {
 
     fn extent<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
         v.parameter(self.bound)
-    }
-
-    fn lift<'g, V: Values<'g> + ?Sized>(
-        &self,
-        _: VarId,
-        affine: Affine<V::Quantity>,
-        v: &mut V,
-    ) -> Option<Lift<V::Quantity>> {
-        if !v.has_range(self.parent) {
-            return Some(Lift::Open { end: None });
-        }
-        Some(Lift::Whole {
-            whole: self.parent,
-            affine,
-            overshoots: true,
-        })
     }
 
     fn overshoots<'g, V: Values<'g> + ?Sized>(&self, _: &mut V) -> bool {

@@ -169,8 +169,13 @@ pub trait RelationType {
         affine: Affine<V::Quantity>,
         v: &mut V,
     ) -> Option<Lift<V::Quantity>> {
+        let whole = self.parents().0;
+        // The loop may run before the end that data decide is known, and is left there.
+        if self.is_bounded() && v.graph().data_decides(whole) && !v.has_range(whole) {
+            return Some(Lift::Open { end: None });
+        }
         Some(Lift::Whole {
-            whole: self.parents().0,
+            whole,
             affine,
             overshoots: self.overshoots(v),
         })

@@ -1,6 +1,6 @@
 //! What is said to be known inside some of the loops, against the values that there are.
 
-use super::{Numbers, commands, permutations, run, two_loops};
+use super::{Numbers, graphs, run};
 use crate::graph::Graph;
 use crate::graph::known::Known;
 use crate::graph::relation::Values;
@@ -50,23 +50,11 @@ fn compare(graph: &Graph, order: &[VarId], tally: &mut Tally) {
 fn what_is_said_to_be_known_is() {
     let mut tally = Tally::default();
     for sizes in [(2, 3), (3, 2)] {
-        let (graph, i, j) = two_loops(sizes.0, sizes.1);
-        let mut graphs = vec![(graph, vec![i, j])];
-        for commanded in 1..=3 {
-            let next = graphs
-                .iter()
-                .flat_map(|(graph, loops)| commands(graph, loops));
-            graphs = next.collect();
-            for (graph, loops) in &graphs {
-                let orders = match commanded {
-                    1 | 2 => permutations(loops),
-                    _ => vec![loops.clone()],
-                };
-                for order in &orders {
-                    compare(graph, order, &mut tally);
-                }
+        graphs(3, sizes, |graph, orders, _| {
+            for order in orders {
+                compare(graph, order, &mut tally);
             }
-        }
+        });
     }
     // The others have one value by chance: a part of one value, a range that a tile holds.
     let share = 100 * tally.said / tally.decided;
