@@ -146,22 +146,7 @@ impl ScalarType {
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
     pub fn rounded(self, constant: Literal) -> Literal {
-        let single = match self.compute() {
-            Self::F32 | Self::C64 => true,
-            Self::Bool
-            | Self::I8
-            | Self::I16
-            | Self::I32
-            | Self::I64
-            | Self::U8
-            | Self::U16
-            | Self::U32
-            | Self::U64
-            | Self::F16
-            | Self::BF16
-            | Self::F64
-            | Self::C128 => false,
-        };
+        let single = matches!(self.compute(), Self::F32 | Self::C64);
         match constant {
             Literal::Float(x) if single => Literal::Float(f64::from(x as f32)),
             Literal::Int(i) if single && i.unsigned_abs() > 1 << f32::MANTISSA_DIGITS => {

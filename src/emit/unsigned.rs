@@ -32,22 +32,7 @@ pub(super) fn leaves_unsigned(op: BinaryOp, a: &Expr, b: &Expr) -> bool {
     let negative = |e: &Expr| as_int(e).is_some_and(|n| n < 0);
     let bare = |e: &Expr| is_unit_number(e) || as_int(e).is_some();
     let of_units = (is_unit_number(a) && bare(b)) || (bare(a) && is_unit_number(b));
-    of_units
-        && match op {
-            BinaryOp::Sub => true,
-            BinaryOp::Add | BinaryOp::Mul => negative(a) || negative(b),
-            BinaryOp::Div
-            | BinaryOp::Rem
-            | BinaryOp::FloorDiv
-            | BinaryOp::Min
-            | BinaryOp::Max
-            | BinaryOp::Eq
-            | BinaryOp::Ne
-            | BinaryOp::Lt
-            | BinaryOp::Le
-            | BinaryOp::Gt
-            | BinaryOp::Ge
-            | BinaryOp::And
-            | BinaryOp::Or => false,
-        }
+    let signed = op == BinaryOp::Sub
+        || (matches!(op, BinaryOp::Add | BinaryOp::Mul) && (negative(a) || negative(b)));
+    of_units && signed
 }

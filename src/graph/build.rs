@@ -412,6 +412,13 @@ impl Graph {
         hi.most(&size)?.checked_sub(lo.eval(&size, &|_| None)?)
     }
 
+    /// Whether a variable of the program runs over a whole dimension of this size.
+    #[must_use]
+    pub fn covers(&self, var: VarId, dim: &SizeExpr) -> bool {
+        let range = self.static_range(var);
+        range.is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
+    }
+
     /// The extent of a variable of the program, if it is static.
     #[must_use]
     pub fn static_range(&self, var: VarId) -> Option<(&SizeExpr, &SizeExpr)> {

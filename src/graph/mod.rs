@@ -35,8 +35,8 @@ pub use relation::{BoundKind, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{
-    Access, Expr, ExprKind, Function, IndexVar, ReduceOp, SizeExpr, Statement, Tensor, TensorId,
-    VarId,
+    Access, Expr, ExprKind, Function, IndexVar, ReduceOp, Role, SizeExpr, Statement, Tensor,
+    TensorId, VarId,
 };
 pub use crate::units::{Race, Unit};
 use relation::Values;
@@ -242,6 +242,21 @@ pub struct Assign {
     pub rhs: Expr,
 }
 
+impl Stmt {
+    /// The assignments of a tree, in their order.
+    #[must_use]
+    pub fn assigns(&self) -> Vec<&Assign> {
+        match self {
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => body.assigns(),
+            Stmt::Where {
+                consumer, producer, ..
+            } => [producer.assigns(), consumer.assigns()].concat(),
+            Stmt::Sequence(stmts) => stmts.iter().flat_map(Stmt::assigns).collect(),
+            Stmt::Assign(assign) => vec![assign],
+        }
+    }
+}
+
 impl Graph {
     #[must_use]
     pub fn tensor(&self, id: TensorId) -> &Tensor {
@@ -271,6 +286,20 @@ impl Graph {
     pub fn is_guarded(&self, nest: &Nest) -> bool {
         matches!(nest.rhs.kind, ExprKind::Select(..))
             && self.spaces.iter().any(|(tile, _)| *tile == nest.tensor)
+    }
+
+    /// Whether a kernel keeps the tensor of a tree in a variable. One is as wide as computations
+    /// are: what rounds where it is stored is an array, of one element.
+    #[must_use]
+    pub fn is_variable(&self, id: TensorId, tensor: &Tensor) -> bool {
+        let rounds = tensor.ty != tensor.ty.compute();
+        let made = id.index() >= self.function.tensors.len();
+        tensor.dims.is_empty()
+            && match tensor.role {
+                Role::Input => true,
+                Role::Temporary => !rounds || made,
+                Role::InOut | Role::Result => false,
+            }
     }
 
     /// Adds a tensor that the function does not have.

@@ -12,7 +12,7 @@ use super::terms::{reduces, replace};
 use super::{Graph, Nest, Stmt};
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, TensorId, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, TensorId, VarId};
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
         .lhs
         .iter()
         .zip(&result.dims)
-        .all(|(&var, dim)| is_whole(graph, var, dim));
+        .all(|(&var, dim)| graph.covers(var, dim));
     // A run of equal coordinates belongs to the level below.
     let plain = levels[..=last]
         .windows(2)
@@ -160,12 +160,6 @@ pub fn appended(graph: &Graph, nest: &Nest) -> Vec<VarId> {
         Some(_) => Vec::new(),
         None => appended_vars(&graph.tensor(nest.tensor).format, &nest.lhs),
     }
-}
-
-fn is_whole(graph: &Graph, var: VarId, dim: &SizeExpr) -> bool {
-    graph
-        .static_range(var)
-        .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
 }
 
 /// Whether the statement would store the fill wherever `access` stores nothing.

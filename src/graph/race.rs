@@ -1,13 +1,29 @@
 //! Which loops have iterations that write the same elements.
 
 use super::{Graph, Nest, Relation};
-use crate::program::ir::VarId;
+use crate::program::ir::{TensorId, VarId};
 
 /// Whether iterations of a loop over `var` may write the same elements of the nest's result:
 /// unless the coordinates of the element tell which iteration writes it.
 #[must_use]
 pub fn races(graph: &Graph, nest: &Nest, var: VarId) -> bool {
     !told(graph, &nest.lhs, var)
+}
+
+/// Whether iterations of a loop over `var` may write the same elements of the tensor, in any of
+/// the nests.
+#[must_use]
+pub fn competed<'n>(
+    graph: &Graph,
+    nests: impl IntoIterator<Item = &'n Nest>,
+    tensor: TensorId,
+    var: VarId,
+) -> bool {
+    let mut found = false;
+    for nest in nests {
+        nest.visit(&mut |part| found |= part.tensor == tensor && races(graph, part, var));
+    }
+    found
 }
 
 /// Whether coordinates, such as the left side's, determine the value of the variable: it is one of them,

@@ -3,7 +3,7 @@
 use super::access::{AccessId, Table};
 use super::fold::{as_literal, fold};
 use super::{Assign, Graph, Nest, Stmt};
-use crate::program::ir::{Access, Expr, ExprKind, SizeExpr, Tensor, TensorId};
+use crate::program::ir::{Access, ReduceOp, Tensor, TensorId};
 use crate::scalar::Literal;
 use std::collections::BTreeSet;
 
@@ -39,11 +39,8 @@ pub fn droppable(graph: &Graph, tensors: &[Tensor], nests: &[&Nest]) -> BTreeSet
 /// Whether the whole tensor can be set to its fill before, and no element outside the nest's
 /// ranges or read by it is lost by that.
 fn is_filled_before(graph: &Graph, tensor: &Tensor, nest: &Nest) -> bool {
-    let whole = nest.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
-        graph
-            .static_range(var)
-            .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
-    });
+    let mut modes = nest.lhs.iter().zip(&tensor.dims);
+    let whole = modes.all(|(&var, dim)| graph.covers(var, dim));
     whole && !super::terms::reads(&nest.rhs, nest.tensor) && !tensor.dims.is_empty()
 }
 
@@ -122,13 +119,7 @@ impl Operands<'_> {
                         init: *init,
                     });
                 }
-                // Nothing is reduced: the workspace keeps the neutral element. An array's
-                // producer always sets it up.
-                let neutral = match (constant, init) {
-                    (Some(value), _) => value,
-                    (None, Some(op)) => op.neutral(self.tensor(*temp).ty),
-                    (None, None) => self.tensor(*temp).fill,
-                };
+                let neutral = constant.unwrap_or_else(|| self.unreduced(*temp, *init));
                 let with_neutral = |access: &Access| {
                     if access.tensor == *temp {
                         Some(neutral)
@@ -139,6 +130,13 @@ impl Operands<'_> {
                 self.simplify_with(consumer, &with_neutral, dropped)
             }
         }
+    }
+
+    /// What a workspace keeps where nothing is reduced: the neutral element. An array's producer
+    /// always sets it up.
+    fn unreduced(&self, temp: TensorId, init: Option<ReduceOp>) -> Literal {
+        let tensor = self.tensor(temp);
+        init.map_or(tensor.fill, |op| op.neutral(tensor.ty))
     }
 
     fn simplify_assign(
@@ -235,11 +233,7 @@ impl Operands<'_> {
                         init: *init,
                     });
                 }
-                let neutral = match (constant, init) {
-                    (Some(value), _) => value,
-                    (None, Some(op)) => op.neutral(self.tensor(*temp).ty),
-                    (None, None) => self.tensor(*temp).fill,
-                };
+                let neutral = constant.unwrap_or_else(|| self.unreduced(*temp, *init));
                 let fill = |access: &Access| (access.tensor == *temp).then_some(neutral);
                 self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
             }
@@ -256,10 +250,4 @@ fn constant_of(producer: &Stmt, temp: TensorId) -> Option<Literal> {
             .filter(|_| assign.tensor == temp && assign.op.is_none() && !assign.lhs.is_empty()),
         Stmt::Sequence(_) | Stmt::Where { .. } => None,
     }
-}
-
-/// Whether `e` is a constant (helps tests read).
-#[must_use]
-pub fn is_constant(e: &Expr) -> bool {
-    matches!(e.kind, ExprKind::Literal(_))
 }

@@ -2,7 +2,8 @@
 //! as a person would write it (`i * N + j`, never `(0 * M + i) * N + (j + 0)`).
 
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, Place, ReduceOp, ScalarType, UnaryOp, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Func, Literal, Place, ReduceOp, ScalarType, Stmt, UnaryOp,
+    VarId,
 };
 
 const INDEX: ScalarType = ScalarType::I64;
@@ -374,6 +375,19 @@ pub fn ceil_div_by(e: Expr, n: &Expr) -> Expr {
     }
     let up = sub(add(e, n.clone()), int(1));
     binary(BinaryOp::FloorDiv, up, n.clone())
+}
+
+/// The statements where all conditions hold.
+#[must_use]
+pub fn when(conds: Vec<Expr>, then: Vec<Stmt>) -> Vec<Stmt> {
+    if conds.is_empty() {
+        return then;
+    }
+    vec![Stmt::If {
+        cond: all(conds),
+        then,
+        otherwise: Vec::new(),
+    }]
 }
 
 /// A number that says where a statement runs.

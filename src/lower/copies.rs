@@ -3,9 +3,7 @@
 
 use super::race::Writes;
 use super::{Lowerer, Scope};
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::schedule as codes;
-use crate::graph::{Nest, Parallel};
+use crate::graph::Nest;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
 use crate::loops::trips::Bounds;
@@ -13,21 +11,6 @@ use crate::program::ir::{ReduceOp, Role, TensorId};
 use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
-    pub(super) fn copies_refused(
-        &self,
-        arrays: &BTreeSet<TensorId>,
-        parallel: &Parallel,
-    ) -> Diagnostic {
-        let name = arrays.first().map_or("", |&t| self.tensor(t).name.as_str());
-        Diagnostic::error(
-            codes::UNSUPPORTED_COMMAND,
-            parallel.span,
-            format!("each unit inside of another would need a copy of all of `{name}`"),
-            "only the outermost loop over units has copies",
-        )
-        .with_help("use Atomics, or bring the loop innermost, so that it sums into a scalar")
-    }
-
     /// A copy of each array for each thread (on a GPU, each block or thread), which the loop
     /// writes instead.
     pub(super) fn copies(

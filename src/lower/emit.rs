@@ -99,13 +99,11 @@ impl Lowerer<'_> {
         };
         let tensor = self.tensor(assign.tensor);
         let value = crate::graph::fold::as_literal(&assign.rhs)?;
-        let whole = assign.lhs.iter().zip(&tensor.dims).all(|(&var, dim)| {
-            vars.contains(&var)
-                && self
-                    .graph
-                    .static_range(var)
-                    .is_some_and(|(lo, hi)| *lo == program::SizeExpr::Const(0) && hi == dim)
-        });
+        let whole = assign
+            .lhs
+            .iter()
+            .zip(&tensor.dims)
+            .all(|(&var, dim)| vars.contains(&var) && self.graph.covers(var, dim));
         let arrays = self.storage.get(&assign.tensor)?;
         (whole && assign.op.is_none() && !tensor.is_sparse() && vars.len() == assign.lhs.len())
             .then(|| ir::Stmt::Fill {

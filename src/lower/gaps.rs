@@ -60,9 +60,7 @@ impl Lowerer<'_> {
     pub(super) fn covers(&self, root: VarId, tensor: TensorId, level: usize) -> bool {
         let tensor = self.tensor(tensor);
         let dim = &tensor.dims[tensor.format.modes[level]];
-        self.graph
-            .static_range(root)
-            .is_some_and(|(lo, hi)| *lo == crate::program::ir::SizeExpr::Const(0) && hi == dim)
+        self.graph.covers(root, dim)
     }
 
     /// Whether the element may have been reached without any operand: its sums run
@@ -236,14 +234,7 @@ impl Lowerer<'_> {
 
 /// The tensors that a statement assigns.
 pub(super) fn assigned(stmt: &Stmt) -> BTreeSet<TensorId> {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigned(body),
-        Stmt::Where {
-            consumer, producer, ..
-        } => &assigned(producer) | &assigned(consumer),
-        Stmt::Sequence(stmts) => stmts.iter().flat_map(assigned).collect(),
-        Stmt::Assign(assign) => BTreeSet::from([assign.tensor]),
-    }
+    stmt.assigns().iter().map(|assign| assign.tensor).collect()
 }
 
 fn note_where(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {

@@ -171,15 +171,7 @@ impl Lowerer<'_> {
             None => Vec::new(),
         };
         let then = self.inside(body, inner, root)?;
-        if guards.is_empty() {
-            stmts.extend(then);
-        } else {
-            stmts.push(ir::Stmt::If {
-                cond: b::all(guards),
-                then,
-                otherwise: vec![],
-            });
-        }
+        stmts.extend(b::when(guards, then));
         let tag = self.loop_tag(tag, scope);
         let out = vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)];
         Ok(match root {

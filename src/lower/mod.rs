@@ -139,8 +139,8 @@ pub(crate) struct Scope {
     race: Option<race::Contest>,
     /// Inside a loop that is shared out to threads.
     threaded: bool,
-    /// The command that makes iterations of a loop around lanes of a vector.
-    lanes: Option<Span>,
+    /// Inside a loop over lanes of a vector.
+    lanes: bool,
     /// The loops around that are shared out, outermost first.
     units: Vec<VarId>,
     /// Workspaces, and how many of those loops they stand inside.
@@ -251,15 +251,7 @@ impl<'g> Lowerer<'g> {
         for at in 0..self.tensors.len() {
             let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
             let tensor = self.tensors[at].clone();
-            // A variable is as wide as computations are: what rounds where it is stored is an
-            // array, of one element.
-            let rounds = tensor.ty != tensor.ty.compute();
-            let in_variable = match tensor.role {
-                Role::Input => true,
-                Role::Temporary => !rounds || self.is_workspace(id),
-                Role::InOut | Role::Result => false,
-            };
-            if tensor.dims.is_empty() && in_variable {
+            if self.graph.is_variable(id, &tensor) {
                 let mutable = tensor.role == Role::Temporary;
                 let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);
                 self.scalars.insert(id, var);
@@ -290,11 +282,6 @@ impl<'g> Lowerer<'g> {
         }
         let values = self.array(&format!("{}_vals", tensor.name), tensor.ty, storage);
         Arrays { levels, values }
-    }
-
-    /// Whether commands or the order of loops introduced the tensor, not the program.
-    fn is_workspace(&self, id: TensorId) -> bool {
-        id.index() >= self.graph.function.tensors.len()
     }
 
     /// Whether the tensor's coordinates are made before the kernel runs.
@@ -400,6 +387,13 @@ impl<'g> Lowerer<'g> {
 
     fn error(&self, code: crate::diagnostic::Code, message: String, label: &str) -> Diagnostic {
         Diagnostic::error(code, self.span, message, label)
+    }
+
+    /// What `schedule/tree.rs` refuses with more words: nothing is dropped silently should a command
+    /// lead here nevertheless.
+    fn unsettled(&self, code: crate::diagnostic::Code, what: &str, tensor: TensorId) -> Diagnostic {
+        let name = &self.tensor(tensor).name;
+        self.error(code, format!("{what} `{name}`"), "with this schedule")
     }
 
     fn finish(mut self, checks: Vec<ir::Stmt>, body: Vec<ir::Stmt>) -> Lowered {

@@ -8,8 +8,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{performance, schedule as codes};
-use crate::graph::race::races;
-use crate::graph::{Assign, Nest, Parallel, Race, Stmt, Tag, Unit};
+use crate::graph::race::competed;
+use crate::graph::{Assign, Race, Stmt, Tag, Unit};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, Jam, LoopTag, Run, Strategy};
 use crate::loops::visit;
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
             Unit::Gpu(unit) => (true, Some(unit)),
         };
         if parallel.unit == Unit::CpuVector {
-            scope.lanes = Some(parallel.span);
+            scope.lanes = true;
         }
         scope.threaded |= threads;
         scope.reductions.clear();
@@ -126,7 +126,7 @@ impl Lowerer<'_> {
                     });
                     let own: Vec<VarId> = inside
                         .copied()
-                        .filter(|&rival| self.competed(assign, rival))
+                        .filter(|&rival| competed(self.graph, &self.nests, assign.tensor, rival))
                         .collect();
                     if !own.is_empty() {
                         arrays.insert(assign.tensor);
@@ -145,9 +145,9 @@ impl Lowerer<'_> {
         {
             scope.reductions.push((ReduceOp::Or, flag));
         }
-        if arrays.is_empty() {
+        let Some(&first) = arrays.first() else {
             return Ok(Vec::new());
-        }
+        };
         let appended = |t: TensorId| {
             let in_place = matches!(
                 parallel.race,
@@ -157,14 +157,12 @@ impl Lowerer<'_> {
             self.tensor(t).is_appended() && !fixed
         };
         if let Some(&sparse) = arrays.iter().find(|&&t| appended(t)) {
-            let name = &self.tensor(sparse).name;
-            return Err(Diagnostic::error(
-                crate::diagnostic::codes::lower::PARALLEL_APPEND,
-                parallel.span,
-                format!("iterations would add to the same elements of the sparse `{name}`"),
-                "its elements are made one after another",
-            )
-            .with_help(format!("store `{name}` dense, or bring the loop innermost")));
+            let code = crate::diagnostic::codes::lower::PARALLEL_APPEND;
+            return Err(self.unsettled(
+                code,
+                "iterations would add to the same elements of",
+                sparse,
+            ));
         }
         match (parallel.race, threads) {
             (Race::NoRaces | Race::IgnoreRaces, _) => Ok(Vec::new()),
@@ -183,37 +181,16 @@ impl Lowerer<'_> {
             (Race::Temporary | Race::ParallelReduction, true)
                 if gpu.is_some() && scope.units.len() > 1 =>
             {
-                Err(self.copies_refused(&arrays, parallel))
+                let code = codes::UNSUPPORTED_COMMAND;
+                Err(self.unsettled(code, "each unit would need a copy of", first))
             }
             (Race::Temporary | Race::ParallelReduction, true) => {
                 Ok(self.copies(&writes, &arrays, gpu.is_some(), scope, out))
             }
             (Race::Temporary | Race::ParallelReduction, false) => {
-                Err(self.lanes_refused(&arrays, parallel))
+                Err(self.unsettled(codes::BAD_UNIT, "lanes would have copies of", first))
             }
         }
-    }
-
-    /// Whether iterations of `var` write the same elements of what `assign` writes.
-    fn competed(&self, assign: &Assign, var: VarId) -> bool {
-        let mut found = false;
-        for nest in &self.nests {
-            nest.visit(&mut |part: &Nest| {
-                found |= part.tensor == assign.tensor && races(self.graph, part, var);
-            });
-        }
-        found
-    }
-
-    fn lanes_refused(&self, arrays: &BTreeSet<TensorId>, parallel: &Parallel) -> Diagnostic {
-        let name = arrays.first().map_or("", |&t| self.tensor(t).name.as_str());
-        Diagnostic::error(
-            codes::BAD_UNIT,
-            parallel.span,
-            format!("lanes of a vector would add to the same elements of `{name}`"),
-            "only a single sum can be reduced across lanes",
-        )
-        .with_help("bring the loop innermost, so that it sums into a scalar")
     }
 
     /// Says when a loop is not unrolled although the schedule says so.
@@ -288,17 +265,8 @@ impl Lowerer<'_> {
                 lanes,
             })]);
         }
-        if !ir::is_atomic(self.tensor(tensor).ty, op)
-            && let Some(span) = scope.lanes
-        {
-            let name = &self.tensor(tensor).name;
-            return Err(Diagnostic::error(
-                codes::BAD_UNIT,
-                span,
-                format!("lanes of a vector cannot take turns to update `{name}`"),
-                "only sums and products of numbers are atomic without turns",
-            )
-            .with_help("let threads have copies (`Temporary`), or leave this loop as it is"));
+        if !ir::is_atomic(self.tensor(tensor).ty, op) && scope.lanes {
+            return Err(self.unsettled(codes::BAD_UNIT, "lanes cannot take turns at", tensor));
         }
         let mut before = Vec::new();
         let value = self.unconditional("value", value, &mut before);

@@ -58,14 +58,7 @@ impl Lowerer<'_> {
         self.searches.push((rows, remark));
         let present = inner.cursors[counted.id.0].present.take();
         let then = self.until_ends(&stmt, inner)?;
-        match present {
-            None => stmts.extend(then),
-            Some(cond) => stmts.push(ir::Stmt::If {
-                cond,
-                then,
-                otherwise: Vec::new(),
-            }),
-        }
+        stmts.extend(b::when(present.into_iter().collect(), then));
         let tag = self.loop_tag(tag, scope);
         Ok(vec![
             self.loop_bounds(var, step, scope)?.each(v, tag, stmts),
@@ -78,15 +71,7 @@ impl Lowerer<'_> {
         let mut stmts = Vec::new();
         let guards = self.complete_pending(&mut scope, &mut stmts)?;
         let then = self.inside(body, scope, None)?;
-        if guards.is_empty() {
-            stmts.extend(then);
-        } else {
-            stmts.push(ir::Stmt::If {
-                cond: b::all(guards),
-                then,
-                otherwise: Vec::new(),
-            });
-        }
+        stmts.extend(b::when(guards, then));
         Ok(stmts)
     }
 
@@ -183,15 +168,7 @@ impl Lowerer<'_> {
         };
         self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
         let body = self.until_ends(body, inner)?;
-        if guards.is_empty() {
-            stmts.extend(body);
-        } else {
-            stmts.push(ir::Stmt::If {
-                cond: b::all(guards),
-                then: body,
-                otherwise: vec![],
-            });
-        }
+        stmts.extend(b::when(guards, body));
         let tag = self.loop_tag(tag, scope);
         Ok(vec![
             self.loop_bounds(var, step, scope)?.each(v, tag, stmts),

@@ -121,11 +121,7 @@ impl Lowerer<'_> {
         let first = self.graph.nests.iter().find(|nest| nest.tensor == id);
         first.is_some_and(|nest| {
             nest.op.is_none()
-                && nest.lhs.iter().zip(dims).all(|(&var, dim)| {
-                    self.graph.static_range(var).is_some_and(|(lo, hi)| {
-                        *lo == crate::program::ir::SizeExpr::Const(0) && hi == dim
-                    })
-                })
+                && (nest.lhs.iter().zip(dims)).all(|(&var, dim)| self.graph.covers(var, dim))
         })
     }
 

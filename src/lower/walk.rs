@@ -287,8 +287,11 @@ impl Lowerer<'_> {
         if !self.table.in_stmt(self.graph, body, false).contains(&id) {
             // A workspace stands for it, or nothing is left of it; elements that it does not store
             // keep the fill.
-            let mut assigned = BTreeSet::new();
-            assigns(body, &mut assigned);
+            let sets = body
+                .assigns()
+                .into_iter()
+                .filter(|assign| assign.op.is_none());
+            let mut assigned: BTreeSet<TensorId> = sets.map(|assign| assign.tensor).collect();
             // A sparse result has no elements to be filled before.
             assigned.retain(|tensor| !self.tensor(*tensor).is_appended());
             self.with_gaps(pos, &mut assigned);
@@ -309,13 +312,8 @@ impl Lowerer<'_> {
     }
 
     fn uncovered(&self, tensor: TensorId) -> Diagnostic {
-        let name = &self.tensor(tensor).name;
-        self.error(
-            crate::diagnostic::codes::schedule::POSITION_SPACE,
-            format!("the stored elements of `{name}` do not cover the iteration"),
-            "it does something where nothing is stored",
-        )
-        .with_help("keep the loop in coordinate space")
+        let code = crate::diagnostic::codes::schedule::POSITION_SPACE;
+        self.unsettled(code, "something is done where nothing is stored of", tensor)
     }
 
     /// Keeps the tensors of which loops over the positions that `pos` counts may not reach all
@@ -337,24 +335,5 @@ impl Lowerer<'_> {
             }
             !counted
         });
-    }
-}
-
-/// The tensors whose elements a statement sets.
-fn assigns(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigns(body, found),
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            assigns(producer, found);
-            assigns(consumer, found);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| assigns(s, found)),
-        Stmt::Assign(assign) => {
-            if assign.op.is_none() {
-                found.insert(assign.tensor);
-            }
-        }
     }
 }

@@ -18,7 +18,7 @@ use crate::graph::fold::{as_literal, fold};
 use crate::graph::relation::Pos;
 use crate::graph::terms::{reduces, replace};
 use crate::graph::{Graph, Nest, Relation, equal};
-use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, SizeExpr, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
 
 const USAGE: &str = "pos(j, jpos, A(i,j))";
 
@@ -162,10 +162,7 @@ fn check_levels(
     // Of the first level a part may be walked; below it the positions are all there are.
     for (&root, &level) in roots.iter().zip(&levels).skip(1) {
         let dim = &tensor.dims[tensor.format.modes[level]];
-        let whole = graph
-            .static_range(root)
-            .is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim);
-        if !whole {
+        if !graph.covers(root, dim) {
             let name = &graph.var(root).name;
             return Err(Diagnostic::error(
                 codes::POSITION_SPACE,

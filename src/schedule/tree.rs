@@ -7,13 +7,11 @@ use super::arguments::Arguments;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::AccessId;
-use crate::graph::race::races;
+use crate::graph::race::competed;
 use crate::graph::reached::{Reached, Tree, Visitor, visit};
-use crate::graph::{
-    Assign, Graph, Nest, Parallel, Race, Relation, Space, Stmt, Tag, Unit, pattern,
-};
+use crate::graph::{Assign, Graph, Parallel, Race, Relation, Space, Stmt, Tag, Unit, pattern};
 use crate::operators::is_atomic;
-use crate::program::ir::{Role, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 use crate::units::{GpuLevel, Strategy};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -235,7 +233,7 @@ impl Check<'_> {
                 .is_none()
         } else {
             // A workspace stands for it; elements that it does not store keep the fill.
-            assigns(body)
+            body.assigns()
                 .iter()
                 .filter(|made| made.op.is_none() && !operands.tensor(made.tensor).is_appended())
                 .all(|made| operands.droppable.contains(&made.tensor))
@@ -277,14 +275,20 @@ impl Check<'_> {
             state.units.len() - 1..state.units.len()
         };
         let own = workspaces(body);
-        let arrays: BTreeSet<TensorId> = assigns(body)
+        let arrays: BTreeSet<TensorId> = body
+            .assigns()
             .into_iter()
             .filter(|assign| {
                 let from = state.owned.get(&assign.tensor).copied().unwrap_or(0);
                 let mut rivals = rivals.clone().filter(|&at| at >= from);
                 !own.contains(&assign.tensor)
-                    && !is_variable(self.graph, tree, assign.tensor)
-                    && rivals.any(|at| competed(self.graph, tree.nests, assign, state.units[at].0))
+                    && !self
+                        .graph
+                        .is_variable(assign.tensor, tree.operands.tensor(assign.tensor))
+                    && rivals.any(|at| {
+                        let nests = tree.nests.iter().copied();
+                        competed(self.graph, nests, assign.tensor, state.units[at].0)
+                    })
             })
             .map(|assign| assign.tensor)
             .collect();
@@ -341,30 +345,6 @@ impl Check<'_> {
     }
 }
 
-/// Whether a kernel keeps the tensor in a variable, which loops reduce.
-fn is_variable(graph: &Graph, tree: Tree, id: TensorId) -> bool {
-    let tensor = tree.operands.tensor(id);
-    let made = id.index() >= graph.function.tensors.len();
-    let rounds = tensor.ty != tensor.ty.compute();
-    tensor.dims.is_empty()
-        && match tensor.role {
-            Role::Input => true,
-            Role::Temporary => !rounds || made,
-            Role::InOut | Role::Result => false,
-        }
-}
-
-/// Whether iterations of `var` write the same elements of what `assign` writes.
-fn competed(graph: &Graph, nests: &[&Nest], assign: &Assign, var: VarId) -> bool {
-    let mut found = false;
-    for nest in nests {
-        nest.visit(&mut |part: &Nest| {
-            found |= part.tensor == assign.tensor && races(graph, part, var);
-        });
-    }
-    found
-}
-
 /// Whether the result's elements stand where an operand's do.
 fn follows(graph: &Graph, tree: Tree, tensor: TensorId) -> bool {
     let mut nests = tree.nests.iter().filter(|nest| nest.tensor == tensor);
@@ -391,16 +371,5 @@ fn workspaces(stmt: &Stmt) -> BTreeSet<TensorId> {
         }
         Stmt::Sequence(stmts) => stmts.iter().flat_map(workspaces).collect(),
         Stmt::Assign(_) => BTreeSet::new(),
-    }
-}
-
-fn assigns(stmt: &Stmt) -> Vec<&Assign> {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assigns(body),
-        Stmt::Where {
-            consumer, producer, ..
-        } => [assigns(producer), assigns(consumer)].concat(),
-        Stmt::Sequence(stmts) => stmts.iter().flat_map(assigns).collect(),
-        Stmt::Assign(assign) => vec![assign],
     }
 }
