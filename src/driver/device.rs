@@ -88,7 +88,8 @@ pub(super) fn compile(
     let mut kernels = CXX.command(sources)?;
     kernels
         .current_dir(folder)
-        .args(["-std=c++17", "-fPIC", "-w"]);
+        // Integers wrap on GPUs.
+        .args(["-std=c++17", "-fPIC", "-w", "-fwrapv"]);
     kernels
         .args(["-DSPARSEC_EMULATED", "-Iemulator"])
         .args(&trusted);
