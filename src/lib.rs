@@ -18,6 +18,7 @@ pub mod level;
 pub mod loops;
 pub mod lower;
 pub mod operators;
+pub mod plan;
 pub mod program;
 pub mod reference;
 pub mod scalar;

@@ -24,7 +24,6 @@ pub mod print;
 pub mod producers;
 pub mod provenance;
 pub mod race;
-pub mod reached;
 pub mod relation;
 pub mod simplify;
 pub mod terms;

@@ -27,9 +27,6 @@ pub(crate) struct Assembly {
     pub(super) block_capacity: Option<ir::VarId>,
     /// Levels that say which elements are there.
     pub(super) noted: Vec<Noted>,
-    /// Some coordinate of a dense level above a group may be skipped, so its `pos`
-    /// entry must be filled in afterwards.
-    pub(super) gaps: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -156,7 +153,6 @@ impl Lowerer<'_> {
             groups,
             block_capacity,
             noted: self.noted(id, first_group),
-            gaps: false,
         })
     }
 
@@ -249,7 +245,7 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let end = b::add(cursor.pos.clone(), b::int(1));
         let mut out = vec![self.store_index(group.pos, end, index(group.counter))];
-        if self.nests.len() > 1 && self.is_read(assembly.tensor) {
+        if self.tree.nests.len() > 1 && self.is_read(assembly.tensor) {
             out.splice(0..0, self.overflow_check(assembly, group));
         }
         out
@@ -258,7 +254,7 @@ impl Lowerer<'_> {
     /// Whether one of the nests at hand reads the tensor.
     pub(super) fn is_read(&self, tensor: TensorId) -> bool {
         let mut read = false;
-        for nest in &self.nests {
+        for nest in &self.tree.nests {
             nest.visit(&mut |part| {
                 crate::graph::visit(&part.rhs, &mut |node| {
                     read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
@@ -278,7 +274,7 @@ impl Lowerer<'_> {
 
     /// The loops into which the result's nest took `root` apart, outermost first.
     fn parts_of(&self, tensor: TensorId, root: VarId) -> Vec<VarId> {
-        let own = self.nests.iter().find(|nest| nest.tensor == tensor);
+        let own = self.tree.nests.iter().find(|nest| nest.tensor == tensor);
         let loops = own.map_or(Vec::new(), |nest| nest.loop_vars());
         let mut parts = self.graph.provenance.leaves(root, &loops);
         parts.sort_by_key(|part| loops.iter().position(|var| var == part));
@@ -346,7 +342,7 @@ impl Lowerer<'_> {
         for group in &assembly.groups {
             out.extend(self.overflow_check(assembly, group));
         }
-        if assembly.gaps {
+        if self.tree.gaps.contains(&assembly.tensor) {
             for (at, group) in assembly.groups.iter().enumerate() {
                 out.extend(self.carry_forward(assembly, at, group));
             }

@@ -12,10 +12,12 @@ use crate::graph::order::{choose, range_vars, vars_in};
 use crate::graph::{Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
+use crate::plan;
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
+use std::rc::Rc;
 
 /// A condition that must not hold anywhere in the ranges of its variables.
 struct Requirement {
@@ -106,7 +108,8 @@ impl Lowerer<'_> {
         }];
         if let Some(tree) = tree {
             self.checks = true;
-            let lowered = self.nest(&[&nest], &tree);
+            let plan = plan::tree(self.graph, &self.tensors, &[&nest], &tree, span);
+            let lowered = plan.and_then(|plan| self.nest(Rc::new(plan)));
             self.checks = false;
             out.extend(lowered?);
         }

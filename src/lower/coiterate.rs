@@ -3,13 +3,15 @@
 //! over the smallest coordinate.
 
 use super::access::AccessId;
-use super::lattice::{Point, point_at};
 use super::recover::{Root, Window};
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
+use crate::plan::{Case, Inside};
 use std::collections::BTreeSet;
+
+/// Operands that are present, and what is done then.
+type Point<'p> = (&'p BTreeSet<AccessId>, &'p Inside);
 
 /// One sparse level being walked.
 pub(super) struct Walker {
@@ -47,7 +49,7 @@ impl Lowerer<'_> {
                 var: end_var,
                 init: segment.end,
             });
-            let tensor = self.table.get(id).access.tensor;
+            let tensor = self.tree.table.get(id).access.tensor;
             let level = scope.cursors[id.0].level;
             walkers.push(Walker {
                 id,
@@ -108,39 +110,41 @@ impl Lowerer<'_> {
     pub(super) fn run_loop(
         &mut self,
         id: AccessId,
-        stmt: &Stmt,
+        inside: &Inside,
         root: &Root,
         window: &Window,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let point = Point {
-            present: BTreeSet::from([id]),
-            stmt: stmt.clone(),
-        };
-        self.coiterate(&[point], root, window, scope)
+        let present = BTreeSet::from([id]);
+        self.coiterate_all(&[(&present, inside)], root, window, scope)
     }
 
     /// The classical sequence of loops, one a point, with a case for each smaller point.
     pub(super) fn coiterate(
+        &mut self,
+        cases: &[Case],
+        root: &Root,
+        window: &Window,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let cases: Vec<Point> = cases.iter().map(|c| (&c.present, &c.inside)).collect();
+        self.coiterate_all(&cases, root, window, scope)
+    }
+
+    fn coiterate_all(
         &mut self,
         points: &[Point],
         root: &Root,
         window: &Window,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.present.clone()).collect();
+        let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.0.clone()).collect();
         let ids: Vec<AccessId> = ids.into_iter().collect();
         let mut out = Vec::new();
         let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
         for point in points {
-            let active: Vec<&Walker> = walkers
-                .iter()
-                .filter(|w| point.present.contains(&w.id))
-                .collect();
-            let cases: Vec<&Point> = points
-                .iter()
-                .filter(|p| p.present.is_subset(&point.present))
-                .collect();
+            let active: Vec<&Walker> = walkers.iter().filter(|w| point.0.contains(&w.id)).collect();
+            let cases: Vec<&Point> = points.iter().filter(|p| p.0.is_subset(point.0)).collect();
             out.push(self.point_loop(&active, &cases, points, root, scope)?);
         }
         Ok(out)
@@ -150,12 +154,12 @@ impl Lowerer<'_> {
     /// largest of them in steps that double.
     pub(super) fn gallop(
         &mut self,
-        point: &Point,
+        case: &Case,
         root: &Root,
         window: &Window,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let ids: Vec<AccessId> = point.present.iter().copied().collect();
+        let ids: Vec<AccessId> = case.present.iter().copied().collect();
         let mut out = Vec::new();
         let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
         let var_name = self.graph.var(root.var).name.clone();
@@ -180,7 +184,7 @@ impl Lowerer<'_> {
         for w in &walkers {
             self.advance(&mut inner, w.id, w.pos.clone(), None);
         }
-        let mut meet = self.inside(&point.stmt, inner, Some(root.var))?;
+        let mut meet = self.inside(&case.inside, inner, Some(root.var))?;
         meet.extend(walkers.iter().map(|w| self.move_on(w, None)));
         let mut leap = Vec::new();
         for w in &walkers {
@@ -287,7 +291,7 @@ impl Lowerer<'_> {
             inner.coords.insert(root.var, coordinate.clone());
             let mut conditions = Vec::new();
             for (k, w) in active.iter().enumerate() {
-                if case.present.contains(&w.id) {
+                if case.0.contains(&w.id) {
                     if active.len() > 1 {
                         conditions.push(here(k));
                     }
@@ -301,7 +305,7 @@ impl Lowerer<'_> {
             } else {
                 b::all(conditions)
             };
-            chain.push((cond, self.inside(&case.stmt, inner, Some(root.var))?));
+            chain.push((cond, self.inside(case.1, inner, Some(root.var))?));
         }
         body.extend(if_chain(chain));
         for (k, w) in active.iter().enumerate() {
@@ -327,7 +331,7 @@ fn all_covered(active: &[&Walker], points: &[Point]) -> bool {
             .filter(|k| mask & (1 << k) != 0)
             .map(|k| active[k].id)
             .collect();
-        point_at(points, &here).is_some()
+        points.iter().any(|p| p.0.is_subset(&here))
     })
 }
 

@@ -1,34 +1,25 @@
 //! Copies of an array for each thread (on a GPU, each block or thread), which are added up
 //! behind the loop (000, figure 7-2: `Temporary`).
 
-use super::race::Writes;
 use super::{Lowerer, Scope};
-use crate::graph::Nest;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{ReduceOp, Role, TensorId};
-use std::collections::BTreeSet;
+use crate::plan::Contest;
+use crate::program::ir::{ReduceOp, TensorId};
 
 impl Lowerer<'_> {
     /// A copy of each array for each thread (on a GPU, each block or thread), which the loop
     /// writes instead.
     pub(super) fn copies(
         &mut self,
-        writes: &Writes,
-        arrays: &BTreeSet<TensorId>,
+        contest: &Contest,
         gpu: bool,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
         let mut after = Vec::new();
-        for &tensor in arrays {
-            let op = writes
-                .assigns
-                .iter()
-                .find(|a| a.tensor == tensor)
-                .and_then(|a| a.op)
-                .unwrap_or(ReduceOp::Add);
+        for &(tensor, op) in &contest.copies {
             let name = self.tensor(tensor).name.clone();
             let ty = self.tensor(tensor).ty.compute();
             let count = self.element_count(tensor);
@@ -62,22 +53,6 @@ impl Lowerer<'_> {
                 offset: b::mul(b::thread(), count.clone()),
             });
             scope.copies.insert(tensor, own);
-            // All elements are added up, also those that loops around have not come to, and
-            // those of a tile that stick out of its tensor.
-            let mut begins = false;
-            for nest in &self.nests {
-                nest.visit(&mut |part| begins |= part.tensor == tensor && part.op.is_none());
-            }
-            let tile = self.graph.workspaces.contains(&tensor)
-                && self
-                    .tensor(tensor)
-                    .dims
-                    .iter()
-                    .any(|d| b::as_int(&self.size_expr(d)).is_some());
-            let fillable = self.droppable.contains(&tensor) || self.is_first_written(tensor);
-            if begins && (tile || !scope.coords.is_empty()) && fillable {
-                self.prefill.insert(tensor);
-            }
             after.push(if gpu {
                 self.add_up_together(tensor, (all, units), op, count)
             } else {
@@ -85,17 +60,6 @@ impl Lowerer<'_> {
             });
         }
         after
-    }
-
-    /// Whether nothing that could be lost stands in the tensor before the nests at hand.
-    fn is_first_written(&self, tensor: TensorId) -> bool {
-        let writes = |nest: &&Nest| nest.tensor == tensor;
-        let first = self.graph.nests.iter().find(writes);
-        let here = self.nests.iter().find(writes);
-        self.tensor(tensor).role != Role::InOut
-            && first
-                .zip(here)
-                .is_some_and(|(first, here)| first.span == here.span)
     }
 
     /// `T[e] op= copies[t * count + e]` for each thread t.

@@ -5,7 +5,6 @@ use super::positions::Clip;
 use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::graph::Stmt;
 use crate::graph::relation::Cut;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
@@ -36,7 +35,6 @@ impl Lowerer<'_> {
     pub(super) fn enter_cuts(
         &mut self,
         var: VarId,
-        body: &Stmt,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<Guards> {
@@ -57,7 +55,6 @@ impl Lowerer<'_> {
             else {
                 continue;
             };
-            self.covered((counted.id, pos), body)?;
             let begin = segments.last().map_or_else(|| b::int(0), |s| s.lo.clone());
             let start = b::add(begin, base);
             let name = self.graph.var(part).name.clone();

@@ -2,119 +2,80 @@
 
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::{Assign, Stmt};
+use crate::graph::Assign;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, UnaryOp};
+use crate::plan::{Node, Over, Write};
+use crate::program::ir::{
+    self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, TensorId, UnaryOp,
+};
+use crate::scalar::Literal;
 
 impl Lowerer<'_> {
     /// A statement whose accesses were located as far as they can be.
-    pub(super) fn stmt(&mut self, stmt: &Stmt, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
-        match stmt {
-            Stmt::Forall { var, tag, body } => match self.whole_fill(stmt) {
-                Some(fill) if scope.coords.is_empty() => Ok(vec![fill]),
-                _ => {
-                    let (mut out, scope) = self.touch_outside(stmt, scope);
-                    out.extend(self.forall(*var, tag, body, &scope)?);
+    pub(super) fn stmt(&mut self, node: &Node, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        match node {
+            Node::Loop(l) => match (&l.over, scope.touched) {
+                (Over::Constant(tensor, value), _) => Ok(self.constant(*tensor, *value)),
+                // Loops that add to a workspace at every coordinate reach it once for all.
+                (_, Some(flag)) if l.adds => {
+                    let mut scope = scope.clone();
+                    scope.touched = None;
+                    let mut out = vec![touch(flag)];
+                    out.extend(self.forall(l, &scope)?);
                     Ok(out)
                 }
+                (_, _) => self.forall(l, scope),
             },
-            Stmt::Sequence(stmts) => {
+            Node::Sequence(nodes) => {
                 let mut out = Vec::new();
-                for stmt in stmts {
-                    out.extend(self.stmt(stmt, scope)?);
+                for node in nodes {
+                    out.extend(self.stmt(node, scope)?);
                 }
                 Ok(out)
             }
-            Stmt::Within { var, skipped, body } => self.within(*var, *skipped, body, scope),
-            Stmt::Where {
-                consumer,
-                producer,
-                temp,
-                init: Some(init),
-            } => {
-                let tensor = self.tensor(*temp).clone();
-                let ty = tensor.ty.compute();
-                let var = self.fresh(&tensor.name, ty, true);
-                self.scalars.insert(*temp, var);
-                let mut inner = scope.clone();
-                inner.own(*temp);
-                let mut out = vec![ir::Stmt::Let {
-                    var,
-                    init: self.literal(init.neutral(ty), ty),
-                }];
-                out.extend(self.stmt(producer, &inner)?);
-                out.extend(self.stmt(consumer, &inner)?);
-                Ok(out)
-            }
-            Stmt::Where {
-                consumer,
-                producer,
-                temp,
-                init: None,
-            } => self.workspace(*temp, producer, consumer, scope),
-            Stmt::Assign(assign) => self.assign(assign, scope),
+            Node::Within { var, skipped, body } => self.within(*var, *skipped, body, scope),
+            Node::Workspace(workspace) => match workspace.init {
+                Some(init) => {
+                    let temp = workspace.temp;
+                    let tensor = self.tensor(temp).clone();
+                    let ty = tensor.ty.compute();
+                    let var = self.fresh(&tensor.name, ty, true);
+                    self.scalars.insert(temp, var);
+                    let mut out = vec![ir::Stmt::Let {
+                        var,
+                        init: self.literal(init.neutral(ty), ty),
+                    }];
+                    out.extend(self.stmt(&workspace.producer, scope)?);
+                    out.extend(self.stmt(&workspace.consumer, scope)?);
+                    Ok(out)
+                }
+                None => self.workspace(workspace, scope),
+            },
+            Node::Assign(assign, write) => self.assign(assign, write, scope),
         }
     }
 
-    /// Loops that add to a workspace at every coordinate reach it once for all.
-    fn touch_outside(&self, stmt: &Stmt, scope: &Scope) -> (Vec<ir::Stmt>, Scope) {
-        let mut scope = scope.clone();
-        let Some(flag) = scope.touched else {
-            return (Vec::new(), scope);
-        };
-        if !self.adds_to_workspace(stmt) || self.walks_sparse(stmt, &scope) {
-            return (Vec::new(), scope);
-        }
-        scope.touched = None;
-        (vec![touch(flag)], scope)
+    fn adds_to_workspace(&self, assign: &Assign) -> bool {
+        crate::graph::fold::as_literal(&assign.rhs).is_none()
+            && self.graph.workspaces.contains(&assign.tensor)
     }
 
-    fn adds_to_workspace(&self, stmt: &Stmt) -> bool {
-        match stmt {
-            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.adds_to_workspace(body),
-            Stmt::Assign(assign) => {
-                crate::graph::fold::as_literal(&assign.rhs).is_none()
-                    && self.graph.workspaces.contains(&assign.tensor)
-            }
-            Stmt::Sequence(_) | Stmt::Where { .. } => false,
-        }
+    /// All elements of a dense tensor set to one value.
+    fn constant(&self, tensor: TensorId, value: Literal) -> Vec<ir::Stmt> {
+        let ty = self.tensor(tensor).ty.compute();
+        let fill = self.storage.get(&tensor).map(|arrays| ir::Stmt::Fill {
+            array: arrays.values,
+            start: b::int(0),
+            count: self.element_count(tensor),
+            value: b::literal(value, ty),
+        });
+        fill.into_iter().collect()
     }
 
-    /// Loops that set every element of a dense tensor to one constant, as one fill.
-    fn whole_fill(&self, stmt: &Stmt) -> Option<ir::Stmt> {
-        let mut at = stmt;
-        let mut vars = Vec::new();
-        while let Stmt::Forall { var, tag, body } = at {
-            if tag.parallel.is_some() {
-                return None;
-            }
-            vars.push(*var);
-            at = body;
-        }
-        let Stmt::Assign(assign) = at else {
-            return None;
-        };
-        let tensor = self.tensor(assign.tensor);
-        let value = crate::graph::fold::as_literal(&assign.rhs)?;
-        let whole = assign
-            .lhs
-            .iter()
-            .zip(&tensor.dims)
-            .all(|(&var, dim)| vars.contains(&var) && self.graph.covers(var, dim));
-        let arrays = self.storage.get(&assign.tensor)?;
-        (whole && assign.op.is_none() && !tensor.is_sparse() && vars.len() == assign.lhs.len())
-            .then(|| ir::Stmt::Fill {
-                array: arrays.values,
-                start: b::int(0),
-                count: self.element_count(assign.tensor),
-                value: b::literal(value, tensor.ty.compute()),
-            })
-    }
-
-    fn assign(&mut self, assign: &Assign, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    fn assign(&mut self, assign: &Assign, write: &Write, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         let value = self.expr(&assign.rhs, scope, &mut out)?;
         if let Some(&var) = self.scalars.get(&assign.tensor) {
@@ -129,14 +90,15 @@ impl Lowerer<'_> {
             return Ok(out);
         }
         let (index, passed) = self.result_index(assign, scope)?;
-        if self.adds_to_workspace(&Stmt::Assign(assign.clone())) {
+        if self.adds_to_workspace(assign) {
             out.extend(scope.touched.map(touch));
         }
         let values = self.storage[&assign.tensor].values;
         let array = scope.copies.get(&assign.tensor).copied().unwrap_or(values);
         let elem = self.arrays[array.0 as usize].elem;
         let value = b::cast(elem.compute(), value);
-        out.extend(self.store(assign.tensor, array, (index, assign.op, value), scope)?);
+        let store = (index, assign.op, value);
+        out.extend(self.store((assign.tensor, array), store, write, scope)?);
         out.extend(self.note_presence(assign, &passed, scope));
         Ok(out)
     }
@@ -147,10 +109,9 @@ impl Lowerer<'_> {
         assign: &Assign,
         scope: &Scope,
     ) -> Lower<(Expr, Vec<(usize, Expr)>)> {
-        let pattern = self.patterns.iter().find(|p| p.tensor == assign.tensor);
-        if let Some(&pattern) = pattern {
+        if let Some((source, levels)) = self.followed(assign.tensor) {
             // What is there was copied.
-            let index = self.pattern_index(pattern, &assign.lhs, scope)?;
+            let index = self.pattern_index((source, levels), assign, scope)?;
             return Ok((index, Vec::new()));
         }
         let format = self.tensor(assign.tensor).format.clone();
@@ -233,7 +194,7 @@ impl Lowerer<'_> {
             return Ok(b::var(var, self.vars[var.0 as usize].ty));
         }
         let values = self.storage[&access.tensor].values;
-        let Some(id) = self.table.find(access) else {
+        let Some(id) = self.tree.table.find(access) else {
             return Ok(self.load(values, b::int(0)));
         };
         let cursor = self.cursor(scope, id).clone();

@@ -41,7 +41,7 @@ impl Lowerer<'_> {
         out: &mut Vec<crate::loops::ir::Stmt>,
     ) -> Lower<Vec<Expr>> {
         let mut guards = Vec::new();
-        let stmts: Vec<usize> = self.nests.iter().map(|nest| nest.stmt).collect();
+        let stmts: Vec<usize> = self.tree.nests.iter().map(|nest| nest.stmt).collect();
         for at in 0..self.graph.vars.len() {
             let var = VarId(u32::try_from(at).unwrap_or(u32::MAX));
             let dynamic = stmts.contains(&self.graph.var(var).stmt)

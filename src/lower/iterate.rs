@@ -1,142 +1,109 @@
 //! Loops: a range, the positions of one sparse level, or a coiteration of several.
 
 use super::access::AccessId;
-use super::lattice::{Point, Shape};
 use super::recover::{Root, Step, Top, Window};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::{Stmt, Tag};
+use crate::graph::Tag;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::{self, Bounds};
+use crate::plan::{Inside, Loop, Merge, Over, Walk};
 use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
-    /// Lowers `forall(var, body)`.
-    pub(super) fn forall(
-        &mut self,
-        var: VarId,
-        tag: &Tag,
-        body: &Stmt,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
+    /// Lowers a loop.
+    pub(super) fn forall(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = Vec::new();
-        let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
-        let mut inside = self.prepare(var, &mut scope)?;
+        let cut = self.enter_cuts(l.var, &mut scope, &mut out)?;
+        let mut inside = self.prepare(l.var, &mut scope)?;
         self.dynamic_promises(&mut scope, &mut inside)?;
-        let after = self.enter_race(var, tag, body, &mut scope, &mut inside)?;
+        let after = self.enter_race(l, &mut scope, &mut inside);
         let prologue = std::mem::take(&mut scope.prologue);
-        let mut loops = self.loop_of(var, tag, body, &scope)?;
-        self.prefetch(tag, &mut loops);
+        let mut loops = self.loop_of(l, &scope)?;
+        self.prefetch(&l.tag, &mut loops);
         begin_parallel(&mut loops, prologue);
         inside.append(&mut loops);
         inside.extend(after);
         out.extend(super::cuts::guarded(cut, inside));
-        out.extend(self.close_tiles(var, &scope));
+        out.extend(self.close_tiles(l.var, &scope));
         Ok(out)
     }
 
-    fn loop_of(
+    fn loop_of(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        let (var, tag) = (l.var, &l.tag);
+        let step = self.step(var, scope)?;
+        match (&l.over, &step.top) {
+            // `stmt` has made one fill of it.
+            (Over::Constant(..), _) => Ok(Vec::new()),
+            (Over::Every { root, body }, _) => {
+                if let Some(root) = root {
+                    self.refuse_dense_blowup(&body.left, *root, scope)?;
+                    self.note_every_coordinate(&body.left, *root, scope);
+                }
+                self.range_loop(var, &step, tag, body, scope)
+            }
+            (Over::Positions { body, .. }, Top::Position { pos, .. }) => {
+                self.scattered_positions(var, *pos, &step, tag, body, scope)
+            }
+            (Over::Fused(body), Top::Fused { fused, .. }) => {
+                self.scattered_fused(var, *fused, &step, tag, body, scope)
+            }
+            (Over::Stored { body, .. }, Top::Root(root)) => {
+                self.walked_loop(root, tag, body, scope)
+            }
+            (Over::Merge(merge), Top::Root(root)) => self.merged(l, merge, root, scope),
+            (
+                Over::Positions { .. } | Over::Fused(_) | Over::Stored { .. } | Over::Merge(_),
+                Top::Nothing | Top::Root(_) | Top::Position { .. } | Top::Fused { .. },
+            ) => Err(self.unknown_tile(var)),
+        }
+    }
+
+    /// A loop over what sparse levels store, together.
+    fn merged(
         &mut self,
-        var: VarId,
-        tag: &Tag,
-        body: &Stmt,
+        l: &Loop,
+        merge: &Merge,
+        root: &Root,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let step = self.step(var, scope)?;
-        let root = match &step.top {
-            Top::Nothing => return self.range_loop(var, &step, tag, body, scope),
-            Top::Position { pos, .. } => {
-                return self.scattered_positions(var, *pos, &step, tag, body, scope);
-            }
-            Top::Fused { fused, .. } => {
-                return self.scattered_fused(var, *fused, &step, tag, body, scope);
-            }
-            Top::Root(root) => root.clone(),
-        };
-        if let Some(&walked) = scope.walked.get(&root.var) {
-            return self.walked_loop(walked, &root, tag, body, scope);
-        }
-        let mut iterators = match &root.window {
-            Some(_) => self.iterators(body, root.var, scope),
-            None => Vec::new(),
-        };
-        if iterators.is_empty() {
-            self.refuse_dense_blowup(body, root.var, scope)?;
-            self.note_every_coordinate(body, root.var, scope);
-            return self.range_loop(var, &step, tag, body, scope);
-        }
-        iterators.sort_unstable();
-        let mut lattice = self.lattice(body, iterators, scope);
-        self.report(root.var, &lattice);
-        self.prefill.append(&mut lattice.dropped);
+        let (var, tag) = (l.var, &l.tag);
+        self.report(root.var, &merge.walk);
         let Some(window) = root.window.clone() else {
-            return self.range_loop(var, &step, tag, body, scope);
+            return Err(self.unknown_tile(var));
         };
-        let level = |id| self.cursor(scope, id).level;
-        let counted = self.operands().counts(&lattice, &level);
-        let leaps = self.operands().leaps(&lattice, &level);
-        if (tag.parallel.is_some() && !counted) || (tag.gallop && !leaps) {
-            // `schedule/tree.rs` refuses it with more words; nothing is dropped silently here.
-            return Err(self.error(
-                codes::COITERATED_PARALLEL,
-                format!("`{}` merges several operands", self.graph.var(var).name),
-                "cannot be shared out, or leap",
-            ));
+        match &merge.walk {
+            Walk::Nothing | Walk::One(..) => {}
+            Walk::Leap(_) | Walk::Cases(_) | Walk::Full { .. } | Walk::Wide { .. } => {
+                self.note_unroll(var, tag, "it merges several sparse operands");
+            }
         }
-        if !counted {
-            self.note_unroll(var, tag, "it merges several sparse operands");
-        }
-        let out = match &lattice.shape {
-            Shape::Nothing => {
-                self.note_gaps(root.var);
-                Vec::new()
+        let out = match &merge.walk {
+            Walk::Nothing => Vec::new(),
+            Walk::One(id, body) => {
+                let name = format!("p{}", self.level_name(*id, scope));
+                self.position_loop((*id, &name), body, root, &window, tag, scope)?
             }
-            Shape::Sparse(points) => {
-                self.note_gaps(root.var);
-                let single = self.single_walk(points, scope);
-                if let Some(id) = single {
-                    let stmt = points[0].stmt.clone();
-                    let name = format!("p{}", self.level_name(id, scope));
-                    self.position_loop((id, &name), &stmt, &root, &window, tag, scope)?
-                } else if tag.gallop {
-                    let point = points[0].clone();
-                    self.gallop(&point, &root, &window, scope)?
-                } else {
-                    let points = points.clone();
-                    self.coiterate(&points, &root, &window, scope)?
-                }
+            Walk::Leap(case) => self.gallop(case, root, &window, scope)?,
+            Walk::Cases(cases) => self.coiterate(cases, root, &window, scope)?,
+            Walk::Full { cases, rest } => {
+                self.refuse_dense_blowup(&rest.left, root.var, scope)?;
+                self.note_every_coordinate(&rest.left, root.var, scope);
+                self.full_loop(cases, rest, root, &window, scope)?
             }
-            Shape::Full { points, rest } => {
-                let (points, rest) = (points.clone(), rest.clone());
-                self.refuse_dense_blowup(&rest, root.var, scope)?;
-                self.note_every_coordinate(&rest, root.var, scope);
-                let stmts: Vec<&Stmt> = points.iter().map(|p| &p.stmt).chain([&rest]).collect();
-                self.note_missing(root.var, &stmts);
-                self.full_loop(&points, &rest, &root, &window, scope)?
-            }
-            Shape::Wide {
-                stmt,
+            Walk::Wide {
                 required,
                 full,
+                body,
             } => {
-                if !full {
-                    self.note_gaps(root.var);
-                }
-                let (stmt, required, full) = (stmt.clone(), required.clone(), *full);
-                let ids = lattice.iterators.clone();
-                self.wide_loop(&ids, &stmt, &required, full, &root, &window, scope)?
+                let ids: Vec<AccessId> = merge.levels.iter().map(|(id, _)| *id).collect();
+                self.wide_loop(&ids, (body, required, *full), root, &window, scope)?
             }
         };
         Ok(self.close_result(root.var, scope, out))
-    }
-
-    /// See [`crate::graph::simplify::Operands::single_walk`].
-    fn single_walk(&self, points: &[Point], scope: &Scope) -> Option<AccessId> {
-        let level = |id| self.cursor(scope, id).level;
-        self.operands().single_walk(points, &level)
     }
 
     /// `for (v = lo; v < hi; v++)`, recovering what v completes.
@@ -145,7 +112,7 @@ impl Lowerer<'_> {
         var: VarId,
         step: &Step,
         tag: &Tag,
-        body: &Stmt,
+        body: &Inside,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let name = self.graph.var(var).name.clone();
@@ -184,7 +151,7 @@ impl Lowerer<'_> {
     pub(super) fn position_loop(
         &mut self,
         (id, name): (AccessId, &str),
-        stmt: &Stmt,
+        inside: &Inside,
         root: &Root,
         window: &Window,
         tag: &Tag,
@@ -203,7 +170,7 @@ impl Lowerer<'_> {
         }];
         inner.loads.insert(root.var, load);
         inner.coords.insert(root.var, value);
-        body.extend(self.inside(stmt, inner, Some(root.var))?);
+        body.extend(self.inside(inside, inner, Some(root.var))?);
         let tag = self.loop_tag(tag, scope);
         out.push(segment.bounds().each(p, tag, body));
         Ok(out)
@@ -219,7 +186,7 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<(super::locate::Segment, ArrayId)> {
         let mut segment = self.segment(id, scope)?;
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         let level = scope.cursors[id.0].level;
         let Some(crd) = self.level(tensor, level).array(ArrayRole::Coordinates) else {
             return Err(self.error(
@@ -283,7 +250,7 @@ impl Lowerer<'_> {
 
     /// `A2` for the second level of A.
     pub(super) fn level_name(&self, id: AccessId, scope: &Scope) -> String {
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         format!(
             "{}{}",
             self.tensor(tensor).name,

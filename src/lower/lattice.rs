@@ -1,11 +1,11 @@
 //! What is kept of the merge lattices of loops ([`crate::graph::lattice`]) for people.
 
-use super::access::AccessId;
-use super::{Lowerer, Scope};
+use super::Lowerer;
 use crate::graph::Stmt;
-pub use crate::graph::lattice::{Lattice, MAX_POINTS, Point, Shape, point_at};
-use crate::graph::simplify::Operands;
-use crate::program::ir::{TensorId, VarId};
+use crate::graph::access::AccessId;
+pub use crate::graph::lattice::MAX_POINTS;
+use crate::plan::{Case, Walk};
+use crate::program::ir::VarId;
 use std::collections::BTreeSet;
 
 /// A lattice in words, for people.
@@ -26,74 +26,41 @@ pub struct ReportedPoint {
 }
 
 impl Lowerer<'_> {
-    pub(super) fn operands(&self) -> Operands<'_> {
-        Operands {
-            graph: self.graph,
-            tensors: &self.tensors,
-            table: &self.table,
-            droppable: &self.droppable,
-            blocks: &self.blocks,
-        }
-    }
-
-    /// See [`Operands::simplify`].
-    pub(super) fn simplify(
-        &self,
-        stmt: &Stmt,
-        absent: &BTreeSet<AccessId>,
-        dropped: &mut BTreeSet<TensorId>,
-    ) -> Option<Stmt> {
-        self.operands().simplify(stmt, absent, dropped)
-    }
-
-    /// See [`Operands::iterators`].
-    pub(super) fn iterators(&self, stmt: &Stmt, root: VarId, scope: &Scope) -> Vec<AccessId> {
-        let level = |id| self.cursor(scope, id).level;
-        self.operands().iterators(stmt, root, &level)
-    }
-
-    /// See [`Operands::lattice`].
-    pub(super) fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>, scope: &Scope) -> Lattice {
-        let level = |id| self.cursor(scope, id).level;
-        self.operands().lattice(stmt, iterators, &level)
-    }
-
     /// Keeps a lattice for `show --stage lattice`.
-    pub(super) fn report(&mut self, var: VarId, lattice: &Lattice) {
-        let name = |id: &AccessId| self.tensor(self.table.get(*id).access.tensor).name.clone();
-        let text = |stmt: &Stmt| crate::graph::print::stmt_text(self.graph, &self.tensors, stmt);
-        let point = |p: &Point| ReportedPoint {
-            present: p.present.iter().map(name).collect(),
-            statement: text(&p.stmt),
+    pub(super) fn report(&mut self, var: VarId, walk: &Walk) {
+        let name = |id: &AccessId| {
+            let tensor = self.tree.table.get(*id).access.tensor;
+            self.tensor(tensor).name.clone()
         };
-        let (shape, points) = match &lattice.shape {
-            Shape::Nothing => ("nothing is ever done".to_string(), Vec::new()),
-            Shape::Sparse(points) => (
-                "only where some point holds".to_string(),
-                points.iter().map(point).collect(),
-            ),
-            Shape::Full { points, rest } => {
-                let mut all: Vec<ReportedPoint> = points.iter().map(point).collect();
-                all.push(ReportedPoint {
-                    present: Vec::new(),
-                    statement: text(rest),
-                });
-                ("every coordinate".to_string(), all)
+        let point = |present: &BTreeSet<AccessId>, left: &Stmt| ReportedPoint {
+            present: present.iter().map(name).collect(),
+            statement: crate::graph::print::stmt_text(self.graph, &self.tensors, left),
+        };
+        let all = |cases: &[Case]| -> Vec<ReportedPoint> {
+            let points = cases.iter().map(|c| point(&c.present, &c.inside.left));
+            points.collect()
+        };
+        let some = "only where some point holds";
+        let (shape, points) = match walk {
+            Walk::Nothing => ("nothing is ever done", Vec::new()),
+            Walk::One(id, body) => (some, vec![point(&BTreeSet::from([*id]), &body.left)]),
+            Walk::Leap(case) => (some, all(std::slice::from_ref(case))),
+            Walk::Cases(cases) => (some, all(cases)),
+            Walk::Full { cases, rest } => {
+                let mut points = all(cases);
+                points.push(point(&BTreeSet::new(), &rest.left));
+                ("every coordinate", points)
             }
-            Shape::Wide { stmt, required, .. } => (
+            Walk::Wide { required, body, .. } => (
                 "too many points: one loop over the smallest coordinate, absent operands \
-                 give their fill"
-                    .to_string(),
-                vec![ReportedPoint {
-                    present: required.iter().map(name).collect(),
-                    statement: text(stmt),
-                }],
+                 give their fill",
+                vec![point(required, &body.left)],
             ),
         };
         let variable = self.graph.var(var).name.clone();
         self.reports.push(Report {
             variable,
-            shape,
+            shape: shape.to_string(),
             points,
         });
     }

@@ -1,19 +1,14 @@
-//! Where operands stand: positions of levels whose coordinates are known.
-//!
-//! A dense level is located by arithmetic, as far out as possible. A sparse level
-//! whose coordinate is known before it could be walked (a diagonal, a gather, an
-//! operand stored in another order) is located by binary search; where the element
-//! is not there, the statement is simplified for its absence.
+//! Where operands stand: positions of levels whose coordinates are known, found as the plan says
+//! (`plan/locate.rs`).
 
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Stmt;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{ExprKind, TensorId, VarId};
-use std::collections::BTreeSet;
+use crate::plan::{Absent, By, Found, Inside, Then};
+use crate::program::ir::{ExprKind, VarId};
 
 /// The positions of one level below a parent position.
 #[derive(Clone, Debug)]
@@ -34,59 +29,51 @@ impl Segment {
 }
 
 impl Lowerer<'_> {
-    /// Lowers `stmt` where new coordinates became known: locates what can be, opens
-    /// the sparse result's level that `root` stores, then lowers the statement.
+    /// Lowers what is done where new coordinates became known, `root` among them: finds the levels
+    /// that the plan says, opens those of appended results, then lowers the statement.
     pub(super) fn inside(
         &mut self,
-        stmt: &Stmt,
+        inside: &Inside,
         mut scope: Scope,
         root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
+        self.found(&inside.found, inside, &mut scope, root)
+    }
+
+    fn found(
+        &mut self,
+        levels: &[Found],
+        inside: &Inside,
+        scope: &mut Scope,
+        root: Option<VarId>,
+    ) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
-        let mut used = self.table.in_stmt(self.graph, stmt, true);
-        used.extend(scope.walked.values().map(|(id, _)| *id));
-        let values = self.table.in_stmt(self.graph, stmt, false);
-        let made = super::gaps::assigned(stmt);
-        while let Some(id) = used
-            .iter()
-            .copied()
-            .find(|&id| self.next_is_known(id, &scope) && !self.is_to_come(id, &made, &scope))
-        {
-            let level = scope.cursors[id.0].level;
-            let entry = self.table.get(id).clone();
-            let format = self.tensor(entry.access.tensor).format.clone();
-            let key = self.value(&entry.access.subscripts[format.modes[level]], &scope)?;
-            let stored = self.level(entry.access.tensor, level);
-            let cursor = &mut scope.cursors[id.0];
-            let found = match stored.locate(cursor.pos.clone(), key.clone()) {
-                Some(pos) => {
-                    cursor.advance(pos.clone());
-                    let Some(present) = stored.present(pos) else {
-                        continue;
-                    };
-                    // Of an absent parent the position is no position.
-                    match cursor.present.take() {
-                        Some(parent) => b::and(parent, present),
-                        None => present,
-                    }
-                }
-                None => {
-                    let (stmts, found) = self.search(id, key, &mut scope)?;
+        for (at, level) in levels.iter().enumerate() {
+            let id = level.access;
+            // Where bounds had to be known, what they read has been located.
+            if self.cursor(scope, id).level > level.level {
+                continue;
+            }
+            let access = self.tree.table.get(id).access.clone();
+            let mode = self.tensor(access.tensor).format.modes[level.level];
+            let key = self.value(&access.subscripts[mode], scope)?;
+            let (found, absent) = match level.by {
+                By::Search(absent) => {
+                    let (stmts, found) = self.search(id, key, scope)?;
                     out.extend(stmts);
-                    found
+                    (found, absent)
                 }
+                By::Arithmetic => {
+                    self.compute(id, key, scope);
+                    continue;
+                }
+                By::Probe(absent) => match self.compute(id, key, scope) {
+                    Some(present) => (present, absent),
+                    None => continue,
+                },
             };
-            let absent = BTreeSet::from([id]);
-            let mut dropped = BTreeSet::new();
-            let nothing = values.contains(&id)
-                && !entry.nested
-                && self.simplify(stmt, &absent, &mut dropped).is_none();
-            if nothing {
-                self.prefill.append(&mut dropped);
-                if let Some(root) = root {
-                    self.note_gaps(root);
-                }
-                let then = self.inside(stmt, scope, root)?;
+            if absent == Absent::Skip {
+                let then = self.found(&levels[at + 1..], inside, scope, root)?;
                 out.push(ir::Stmt::If {
                     cond: found,
                     then,
@@ -97,9 +84,34 @@ impl Lowerer<'_> {
             let found = self.named_flag(id, found, &mut out);
             scope.cursors[id.0].present = Some(found);
         }
-        out.extend(self.note_rows(stmt, &mut scope));
-        out.extend(self.open_result(stmt, scope, root)?);
+        out.extend(self.note_rows(&inside.left, scope));
+        out.extend(match &inside.then {
+            Then::One(node) => self.open_result((inside, node), scope.clone(), root)?,
+            Then::Apart(parts) => {
+                let mut all = Vec::new();
+                for part in parts {
+                    all.extend(self.inside(part, scope.clone(), root)?);
+                }
+                all
+            }
+        });
         Ok(out)
+    }
+
+    /// Moves the cursor to the position that arithmetic tells; whether there is an element, if it
+    /// has to be asked.
+    fn compute(&mut self, id: AccessId, key: Expr, scope: &mut Scope) -> Option<Expr> {
+        let level = scope.cursors[id.0].level;
+        let stored = self.level(self.tree.table.get(id).access.tensor, level);
+        let cursor = &mut scope.cursors[id.0];
+        let pos = stored.locate(cursor.pos.clone(), key)?;
+        cursor.advance(pos.clone());
+        let present = stored.present(pos)?;
+        // Of an absent parent the position is no position.
+        Some(match cursor.present.take() {
+            Some(parent) => b::and(parent, present),
+            None => present,
+        })
     }
 
     /// Whether an element is there, as a variable that is asked more than once.
@@ -107,7 +119,7 @@ impl Lowerer<'_> {
         if matches!(found.kind, ir::ExprKind::Var(_)) {
             return found;
         }
-        let name = &self.tensor(self.table.get(id).access.tensor).name;
+        let name = &self.tensor(self.tree.table.get(id).access.tensor).name;
         let var = self.fresh(&format!("has_{name}"), ScalarType::Bool, false);
         out.push(ir::Stmt::Let { var, init: found });
         b::var(var, ScalarType::Bool)
@@ -115,10 +127,10 @@ impl Lowerer<'_> {
 
     /// Locates what data-dependent bounds read, as far as arithmetic does.
     pub(super) fn locate_bounds(&mut self, scope: &mut Scope) -> Lower<()> {
-        for at in 0..self.table.entries.len() {
+        for at in 0..self.tree.table.entries.len() {
             let id = AccessId(at);
-            while self.table.get(id).nested && self.next_is_known(id, scope) {
-                let access = self.table.get(id).access.clone();
+            while self.tree.table.get(id).nested && self.next_is_known(id, scope) {
+                let access = self.tree.table.get(id).access.clone();
                 let format = self.tensor(access.tensor).format.clone();
                 let level = scope.cursors[at].level;
                 if !format.levels[level].is_full() {
@@ -135,19 +147,9 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Whether the access reads elements of which a part of the same statement is to say first
-    /// whether they are there.
-    fn is_to_come(&self, id: AccessId, made: &BTreeSet<TensorId>, scope: &Scope) -> bool {
-        let tensor = self.table.get(id).access.tensor;
-        let format = &self.tensor(tensor).format;
-        made.contains(&tensor)
-            && self.is_noted(tensor)
-            && !format.levels[self.cursor(scope, id).level].is_full()
-    }
-
     /// Whether the access's next level has a coordinate that is known.
     fn next_is_known(&mut self, id: AccessId, scope: &Scope) -> bool {
-        let access = &self.table.get(id).access;
+        let access = &self.tree.table.get(id).access;
         let format = &self.tensor(access.tensor).format;
         let level = self.cursor(scope, id).level;
         if level >= format.order() {
@@ -164,7 +166,7 @@ impl Lowerer<'_> {
         crate::graph::visit(e, &mut |node| match &node.kind {
             ExprKind::Index(var) => vars.push(*var),
             ExprKind::Access(access) => {
-                if let Some(id) = self.table.find(access) {
+                if let Some(id) = self.tree.table.find(access) {
                     let order = self.tensor(access.tensor).format.order();
                     known &= self.cursor(scope, id).level == order;
                 }
@@ -183,7 +185,7 @@ impl Lowerer<'_> {
 
     /// The positions below the cursor's position at its next, sparse level.
     pub(super) fn segment(&self, id: AccessId, scope: &Scope) -> Lower<Segment> {
-        let entry = self.table.get(id);
+        let entry = self.tree.table.get(id);
         let cursor = self.cursor(scope, id);
         let tensor = entry.access.tensor;
         let level = self.tensor(tensor).format.levels[cursor.level];
@@ -233,7 +235,7 @@ impl Lowerer<'_> {
         key: Expr,
         scope: &mut Scope,
     ) -> Lower<(Vec<ir::Stmt>, Expr)> {
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         let level = self.cursor(scope, id).level;
         let segment = self.segment(id, scope)?;
         let name = &self.tensor(tensor).name;

@@ -38,16 +38,17 @@ mod walk;
 pub mod workspace;
 
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
-use crate::graph::concretize::{concretize, groups};
+use crate::graph::Graph;
 use crate::graph::relation::Cut;
-use crate::graph::{Graph, Nest};
 use crate::level::{ArrayRole, InKernel};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
 use crate::loops::trips::Bounds;
+use crate::plan::{self, Tree};
 use crate::program::ir::{Literal, ReduceOp, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
-use access::{AccessId, Cursor, Table};
+use access::{AccessId, Cursor};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A kernel with what is to be said of it.
 #[derive(Clone, Debug)]
@@ -63,7 +64,8 @@ pub struct Lowered {
 /// # Errors
 /// What is not built yet, with the place of the statement or the command.
 pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
-    let Some(tree) = concretize(graph) else {
+    let planned = plan::plan(graph, graph.function.span).map_err(|error| vec![error])?;
+    let Some(plan) = planned else {
         // `schedule` refuses such orders before they get here.
         return Err(vec![Diagnostic::error(
             crate::diagnostic::codes::lower::ORDER,
@@ -72,7 +74,7 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
             "in this function",
         )]);
     };
-    let mut lowerer = Lowerer::new(graph, tree.tensors);
+    let mut lowerer = Lowerer::new(graph, plan.tensors);
     let mut errors = Vec::new();
     let mut body = Vec::new();
     match lowerer.static_promises() {
@@ -82,8 +84,8 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     body.extend(lowerer.clear_presence());
     let mut checks = Vec::new();
     let mut checked = None;
-    for (nests, stmt) in groups(graph).into_iter().zip(&tree.stmts) {
-        for nest in &nests {
+    for tree in plan.trees {
+        for nest in &tree.nests {
             if checked == Some(nest.stmt) {
                 continue;
             }
@@ -92,7 +94,7 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
                 errors.push(error);
             }
         }
-        match lowerer.nest(&nests, stmt) {
+        match lowerer.nest(Rc::new(tree)) {
             Ok(mut lowered) => body.append(&mut lowered),
             Err(error) => errors.push(error),
         }
@@ -135,16 +137,8 @@ pub(crate) struct Scope {
     walked: BTreeMap<VarId, (AccessId, VarId)>,
     /// Variables that span consecutive positions of a walked level, and the first one.
     spans: BTreeMap<VarId, (AccessId, usize, Expr)>,
-    /// Writes that iterations of an enclosing loop compete for.
-    race: Option<race::Contest>,
-    /// Inside a loop that is shared out to threads.
-    threaded: bool,
-    /// Inside a loop over lanes of a vector.
-    lanes: bool,
     /// The loops around that are shared out, outermost first.
     units: Vec<VarId>,
-    /// Workspaces, and how many of those loops they stand inside.
-    owned: BTreeMap<TensorId, usize>,
     /// Scalars that the innermost parallel loop reduces.
     reductions: Vec<(ReduceOp, ir::VarId)>,
     /// Each thread's own copies of results.
@@ -194,18 +188,10 @@ pub(crate) struct Lowerer<'g> {
     span: Span,
     /// Whether it checks data instead of computing.
     checks: bool,
-    table: Table,
-    /// Dense results whose elements are not all visited.
-    prefill: BTreeSet<TensorId>,
-    /// Tensors whose assignments may be dropped where they would store the fill.
-    droppable: BTreeSet<TensorId>,
-    nests: Vec<Nest>,
+    /// What was decided of it.
+    tree: Rc<Tree>,
     /// Its results that are appended.
     assemblies: Vec<assemble::Assembly>,
-    /// Its sparse results that store what an operand stores.
-    patterns: Vec<pattern::Pattern>,
-    /// See [`crate::graph::simplify::Operands`].
-    blocks: Vec<(TensorId, AccessId)>,
 }
 
 impl<'g> Lowerer<'g> {
@@ -224,17 +210,12 @@ impl<'g> Lowerer<'g> {
             reports: Vec::new(),
             span: graph.function.span,
             checks: false,
-            table: Table::default(),
-            prefill: BTreeSet::new(),
-            droppable: BTreeSet::new(),
-            nests: Vec::new(),
+            tree: Rc::default(),
             prelude: Vec::new(),
             postlude: Vec::new(),
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
             assemblies: Vec::new(),
-            patterns: Vec::new(),
-            blocks: Vec::new(),
             fetched: Vec::new(),
             follows: BTreeMap::new(),
         };
@@ -387,13 +368,6 @@ impl<'g> Lowerer<'g> {
 
     fn error(&self, code: crate::diagnostic::Code, message: String, label: &str) -> Diagnostic {
         Diagnostic::error(code, self.span, message, label)
-    }
-
-    /// What `schedule/tree.rs` refuses with more words: nothing is dropped silently should a command
-    /// lead here nevertheless.
-    fn unsettled(&self, code: crate::diagnostic::Code, what: &str, tensor: TensorId) -> Diagnostic {
-        let name = &self.tensor(tensor).name;
-        self.error(code, format!("{what} `{name}`"), "with this schedule")
     }
 
     fn finish(mut self, checks: Vec<ir::Stmt>, body: Vec<ir::Stmt>) -> Lowered {

@@ -1,61 +1,48 @@
 //! One tree of loops: the nests that share it, what their results need before and after.
 
-use super::access::{Cursor, Table};
+use super::access::Cursor;
 use super::{Lower, Lowerer, Scope};
-use crate::graph::{Nest, Stmt};
 use crate::loops::build as b;
 use crate::loops::ir;
-use std::collections::BTreeSet;
+use crate::plan::{Made, Tree};
+use std::rc::Rc;
 
 impl Lowerer<'_> {
-    /// Lowers the tree that the nests were made into.
-    pub(super) fn nest(&mut self, nests: &[&Nest], stmt: &Stmt) -> Lower<Vec<ir::Stmt>> {
-        let Some(&nest) = nests.first() else {
+    /// Lowers the plan of a tree.
+    pub(super) fn nest(&mut self, tree: Rc<Tree>) -> Lower<Vec<ir::Stmt>> {
+        let Some(nest) = tree.nests.first() else {
             return Ok(Vec::new());
         };
         self.span = nest.span;
-        self.nests = nests.iter().map(|&n| n.clone()).collect();
-        self.table = Table::of(self.graph, &self.tensors, stmt);
-        self.prefill.clear();
-        self.droppable = crate::graph::simplify::droppable(self.graph, &self.tensors, nests);
-        self.blocks.clear();
+        self.tree = Rc::clone(&tree);
         self.assemblies.clear();
-        self.patterns.clear();
         let mut out = Vec::new();
         let mut scope = Scope {
-            cursors: vec![Cursor::root(); self.table.entries.len()],
+            cursors: vec![Cursor::root(); tree.table.entries.len()],
             ..Scope::default()
         };
-        for nest in nests {
-            if !self.tensor(nest.tensor).is_appended() {
-                continue;
-            }
-            let source = crate::graph::pattern::source(self.graph, nest);
-            let pattern =
-                source.and_then(|source| self.begin_pattern(nest, &source, stmt, &mut out));
-            if let Some(pattern) = pattern {
-                self.patterns.push(pattern);
-            } else {
-                self.follows.remove(&nest.tensor);
-                let assembly = self.begin_assembly(nest.tensor, &nest.lhs)?;
-                scope.results.push(assembly.start());
-                self.assemblies.push(assembly);
+        for (nest, (tensor, made)) in tree.nests.iter().zip(&tree.made) {
+            match made {
+                Made::Placed => {}
+                Made::Follows(source, levels) => {
+                    self.begin_pattern(nest, (*source, *levels), &mut out);
+                }
+                Made::Appended => {
+                    self.follows.remove(tensor);
+                    let assembly = self.begin_assembly(*tensor, &nest.lhs)?;
+                    scope.results.push(assembly.start());
+                    self.assemblies.push(assembly);
+                }
             }
         }
-        // With nothing absent, only constants fold.
-        let mut dropped = BTreeSet::new();
-        let loops = match self.simplify(stmt, &BTreeSet::new(), &mut dropped) {
-            Some(stmt) => {
+        let loops = match &tree.body {
+            Some(body) => {
                 out.extend(self.find_starts(&mut scope)?);
-                self.inside(&stmt, scope, None)?
+                self.inside(body, scope, None)?
             }
             None => Vec::new(),
         };
-        self.prefill.append(&mut dropped);
-        for tensor in self.prefill.clone() {
-            if self.graph.workspaces.contains(&tensor) {
-                continue;
-            }
+        for &tensor in &tree.filled {
             if let Some(arrays) = self.storage.get(&tensor) {
                 let ty = self.tensor(tensor).ty.compute();
                 out.push(ir::Stmt::Fill {

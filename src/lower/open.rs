@@ -2,102 +2,62 @@
 //! stands before a statement and behind it so that its elements are appended.
 
 use super::assemble::{Assembly, Group, ResultCursor, grow, index};
-use super::gaps::assigned;
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Stmt;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
-use crate::program::ir::{TensorId, VarId};
+use crate::plan::{Inside, Node, Opened};
+use crate::program::ir::VarId;
 
 /// A statement for which a result's level was opened.
 #[derive(Clone, Copy)]
-struct Opened<'s> {
-    /// The number of the result.
-    at: usize,
+struct Opening<'s> {
+    /// See [`Opened`].
+    vacuous: bool,
+    /// Levels of other results that are still to be opened.
+    others: &'s [Opened],
     root: VarId,
-    stmt: &'s Stmt,
+    node: &'s Node,
     /// Coordinates to be written with the element.
     pending: &'s [Expr],
 }
 
 impl Lowerer<'_> {
-    /// Lowers `stmt` where `root` became known, writing the levels of results that store it.
+    /// Lowers a statement where `root` became known, writing the levels of results that store it.
     pub(super) fn open_result(
         &mut self,
-        stmt: &Stmt,
+        (inside, node): (&Inside, &Node),
         scope: Scope,
         root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
-        // Joined statements: each writes its own result.
-        if let Stmt::Sequence(parts) = stmt
-            && self.nests.len() > 1
-        {
-            let parts = self.by_result(parts);
-            if parts.len() > 1 {
-                let mut out = Vec::new();
-                for part in parts {
-                    // What the parts before have stored can be found now.
-                    out.extend(self.inside(&part, scope.clone(), root)?);
-                }
-                return Ok(out);
-            }
-        }
         match root {
-            Some(root) => self.open_from(0, stmt, scope, root),
-            None => self.stmt(stmt, &scope),
+            Some(root) => self.open_from(&inside.opened, node, scope, root),
+            None => self.stmt(node, &scope),
         }
     }
 
-    /// The parts of a sequence, of which those that assign the same results stay together, as far
-    /// as these note which elements are there.
-    fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
-        let appended = |stmt: &Stmt| -> Vec<TensorId> {
-            let mut made: Vec<TensorId> = assigned(stmt).into_iter().collect();
-            made.retain(|&tensor| self.is_noted(tensor));
-            made
-        };
-        let mut groups: Vec<(Vec<TensorId>, Vec<Stmt>)> = Vec::new();
-        for part in parts {
-            let own = appended(part);
-            match groups.last_mut() {
-                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
-                Some(_) | None => groups.push((own, vec![part.clone()])),
-            }
-        }
-        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
-            1 => stmts.remove(0),
-            _ => Stmt::Sequence(stmts),
-        });
-        stmts.collect()
-    }
-
-    /// Opens the results from number `at` on.
+    /// Opens levels of results, each inside of those before.
     fn open_from(
         &mut self,
-        at: usize,
-        stmt: &Stmt,
+        levels: &[Opened],
+        node: &Node,
         mut scope: Scope,
         root: VarId,
     ) -> Lower<Vec<ir::Stmt>> {
-        let assembly = self.assemblies.get(at).cloned();
-        let (Some(assembly), Some(cursor)) = (assembly, scope.results.get(at).cloned()) else {
-            return self.stmt(stmt, &scope);
+        let Some((opened, others)) = levels.split_first() else {
+            return self.stmt(node, &scope);
         };
-        let format = self.tensor(assembly.tensor).format.clone();
-        let last_group = assembly.groups.last().map_or(0, |g| g.last);
-        if cursor.level > last_group
-            || assembly.lhs[format.modes[cursor.level]] != root
-            || !assigned(stmt).contains(&assembly.tensor)
-        {
-            return self.open_from(at + 1, stmt, scope, root);
-        }
+        let tensor = opened.tensor;
+        let at = self.assemblies.iter().position(|a| a.tensor == tensor);
+        let found = at.map(|at| (at, self.assemblies[at].clone()));
+        let cursor = at.and_then(|at| scope.results.get(at).cloned());
+        let (Some((at, assembly)), Some(cursor)) = (found, cursor) else {
+            return self.open_from(others, node, scope, root);
+        };
+        let format = self.tensor(tensor).format.clone();
         let coordinate = self.known(root, &scope)?;
         let Some(g) = assembly.group_of(cursor.level) else {
-            let extent = self.extent(assembly.tensor, cursor.level);
-            if !self.covers(root, assembly.tensor, cursor.level) {
-                self.note_gaps(root);
-            }
+            let extent = self.extent(tensor, cursor.level);
             let mut passed = cursor.passed;
             let pos = b::locate(cursor.pos, extent, coordinate);
             if format.levels[cursor.level].has(ArrayRole::Presence) {
@@ -109,14 +69,14 @@ impl Lowerer<'_> {
                 passed,
                 ..cursor
             };
-            return self.open_from(at + 1, stmt, scope, root);
+            return self.open_from(others, node, scope, root);
         };
         let group = assembly.groups[g].clone();
         let mut pending = cursor.pending.clone();
         pending.push(coordinate);
         let counter = index(group.counter);
         scope.results[at] = ResultCursor {
-            tensor: assembly.tensor,
+            tensor,
             level: cursor.level + 1,
             pos: counter.clone(),
             pending: if cursor.level < group.last {
@@ -127,12 +87,13 @@ impl Lowerer<'_> {
             passed: cursor.passed,
         };
         if cursor.level < group.last {
-            return self.open_from(at + 1, stmt, scope, root);
+            return self.open_from(others, node, scope, root);
         }
-        let inside = Opened {
-            at,
+        let inside = Opening {
+            vacuous: opened.vacuous,
+            others,
             root,
-            stmt,
+            node,
             pending: &pending,
         };
         match assembly.groups.get(g + 1) {
@@ -147,7 +108,7 @@ impl Lowerer<'_> {
         assembly: &Assembly,
         group: &Group,
         next: &Group,
-        inside: Opened<'_>,
+        inside: Opening<'_>,
         scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let counter = index(group.counter);
@@ -180,7 +141,7 @@ impl Lowerer<'_> {
             var: begin,
             init: index(next.counter),
         });
-        out.extend(self.open_from(inside.at + 1, inside.stmt, scope, inside.root)?);
+        out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
         let mut then = vec![grow(group.capacity, b::add(counter, b::int(1)))];
         then.extend(self.append(assembly, group, inside.pending));
         out.push(ir::Stmt::If {
@@ -196,13 +157,11 @@ impl Lowerer<'_> {
         &mut self,
         assembly: &Assembly,
         group: &Group,
-        inside: Opened<'_>,
+        inside: Opening<'_>,
         mut scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let Opened { at, root, stmt, .. } = inside;
-        let several = self.assemblies.iter().skip(at + 1);
-        let made = assigned(stmt);
-        if several.clone().any(|other| made.contains(&other.tensor)) {
+        // Of the levels to be opened, one that is another result's would stand inside the element.
+        if !inside.others.is_empty() {
             let name = &self.tensor(assembly.tensor).name;
             return Err(self.error(
                 crate::diagnostic::codes::schedule::UNSUPPORTED_COMMAND,
@@ -234,8 +193,8 @@ impl Lowerer<'_> {
             }
         }
         let append = self.append(assembly, group, inside.pending);
-        if !self.may_be_vacuous(stmt, &scope) {
-            out.extend(self.open_from(at + 1, stmt, scope, root)?);
+        if !inside.vacuous {
+            out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
             out.extend(append);
             return Ok(out);
         }
@@ -246,7 +205,7 @@ impl Lowerer<'_> {
             init: b::boolean(false),
         });
         scope.touched = Some(flag);
-        out.extend(self.open_from(at + 1, stmt, scope, root)?);
+        out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
         out.push(ir::Stmt::If {
             cond: b::var(flag, ScalarType::Bool),
             then: append,

@@ -4,34 +4,33 @@
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::pattern::{self, Source};
-use crate::graph::{Nest, Stmt};
+use crate::graph::{Assign, Nest, pattern};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{TensorId, VarId};
-
-/// The result of the nest at hand and the access that it follows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pattern {
-    pub tensor: TensorId,
-    pub(super) source: AccessId,
-    levels: usize,
-}
+use crate::plan::Made;
+use crate::program::ir::TensorId;
 
 impl Lowerer<'_> {
-    /// Makes the result's arrays; `None` if nothing reads the access.
+    /// The access that a result follows, and on how many levels.
+    pub(super) fn followed(&self, tensor: TensorId) -> Option<(AccessId, usize)> {
+        self.tree.made.iter().find_map(|(own, made)| match made {
+            Made::Follows(source, levels) => (*own == tensor).then_some((*source, *levels)),
+            Made::Placed | Made::Appended => None,
+        })
+    }
+
+    /// Makes the arrays of a result that follows an access.
     pub(super) fn begin_pattern(
         &mut self,
         nest: &Nest,
-        source: &Source,
-        stmt: &Stmt,
+        (source, levels): (AccessId, usize),
         out: &mut Vec<ir::Stmt>,
-    ) -> Option<Pattern> {
-        let Source { access, levels } = source;
+    ) {
         let tensor = nest.tensor;
-        let source = self.table.find(access)?;
+        let access = &self.tree.table.get(source).access.clone();
+        let levels = &levels;
         // What follows a result that follows an operand follows that: its size is known
         // before anything runs.
         let followed = match self.follows.get(&access.tensor) {
@@ -84,11 +83,8 @@ impl Lowerer<'_> {
         });
         // What folds to the fill is not stored by any iteration.
         let folded = pattern::constant(self.graph, nest, None);
-        let added = pattern::accumulates(stmt, tensor);
-        let by_block = pattern::is_by_block(self.graph, nest, stmt);
-        if by_block {
-            self.blocks.push((tensor, source));
-        }
+        let added = self.tree.accumulated.get(&tensor).copied();
+        let by_block = self.tree.blocks.iter().any(|(own, _)| *own == tensor);
         let first = match (folded, added) {
             (Some(value), _) => Some(value),
             (None, Some(_)) if by_block => None,
@@ -103,11 +99,6 @@ impl Lowerer<'_> {
                 value: b::literal(first, ty),
             });
         }
-        Some(Pattern {
-            tensor,
-            source,
-            levels: *levels,
-        })
     }
 
     fn copy_index(&mut self, to: ArrayId, from: ArrayId, count: &Expr, out: &mut Vec<ir::Stmt>) {
@@ -133,24 +124,22 @@ impl Lowerer<'_> {
     /// Where the element at hand stands: where the operand's does.
     pub(super) fn pattern_index(
         &mut self,
-        pattern: Pattern,
-        lhs: &[VarId],
+        (source, levels): (AccessId, usize),
+        assign: &Assign,
         scope: &Scope,
     ) -> Lower<Expr> {
-        let cursor = self.cursor(scope, pattern.source);
-        let modes = self.tensor(pattern.tensor).format.modes.clone();
-        let at = cursor.passed.get(&(pattern.levels - 1)).cloned();
+        let cursor = self.cursor(scope, source);
+        let modes = self.tensor(assign.tensor).format.modes.clone();
+        let at = cursor.passed.get(&(levels - 1)).cloned();
         if let (Some(mut at), None) = (at, &cursor.present) {
-            for (level, &mode) in modes.iter().enumerate().skip(pattern.levels) {
-                let coordinate = self.known(lhs[mode], scope)?;
-                at = b::locate(at, self.extent(pattern.tensor, level), coordinate);
+            for (level, &mode) in modes.iter().enumerate().skip(levels) {
+                let coordinate = self.known(assign.lhs[mode], scope)?;
+                at = b::locate(at, self.extent(assign.tensor, level), coordinate);
             }
             return Ok(at);
         }
-        let result = self.tensor(pattern.tensor);
-        let operand = &self
-            .tensor(self.table.get(pattern.source).access.tensor)
-            .name;
+        let result = self.tensor(assign.tensor);
+        let operand = &self.tensor(self.tree.table.get(source).access.tensor).name;
         Err(self
             .error(
                 codes::DENSE_RESULT,

@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         let Pos { parent, access, .. } = self.graph.provenance.producer(pos)?.counts()?;
         let roots = self.graph.provenance.roots(*parent);
         Some(Counted {
-            id: self.table.find(access)?,
+            id: self.tree.table.find(access)?,
             first: self.graph.level_of(access, *roots.first()?)?,
             roots,
         })
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<Bounds> {
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         let cursor = self.cursor(scope, id).clone();
         let Bounds { lo, hi, most } = window.bounds.clone();
         if !self.tensor(tensor).format.levels[cursor.level].is_walked() {
@@ -146,7 +146,7 @@ impl Lowerer<'_> {
 
     /// The positions of `level` below the positions `lo..hi` of the level above.
     fn below(&self, id: AccessId, level: usize, above: Bounds) -> Bounds {
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         let own = self.tensor(tensor).format.levels[level];
         let stored = self.level(tensor, level);
         let most = if own.is_branchless() {

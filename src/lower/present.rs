@@ -31,15 +31,6 @@ impl Lowerer<'_> {
         noted.then(|| self.level(tensor, level).array(ArrayRole::Presence))?
     }
 
-    /// Whether the nests at hand say of a result's elements that they are there: they append them,
-    /// or set bytes. A result that follows an operand has its coordinates already.
-    pub(super) fn is_noted(&self, tensor: TensorId) -> bool {
-        let format = &self.tensor(tensor).format;
-        let bytes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
-        let follows = self.patterns.iter().any(|p| p.tensor == tensor);
-        self.assemblies.iter().any(|a| a.tensor == tensor) || (bytes && !follows)
-    }
-
     /// Nothing is there yet in results that have a place for each element.
     pub(super) fn clear_presence(&self) -> Vec<ir::Stmt> {
         let mut out = Vec::new();

@@ -35,6 +35,7 @@ impl Lowerer<'_> {
             let roots = self.graph.provenance.roots(parent);
             let stmts = roots.iter().map(|&root| self.graph.var(root).stmt);
             let ours = self
+                .tree
                 .nests
                 .iter()
                 .any(|nest| stmts.clone().any(|s| s == nest.stmt));

@@ -6,12 +6,13 @@ use super::recover::Step;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
+use crate::graph::Tag;
 use crate::graph::relation::Values;
-use crate::graph::{Stmt, Tag};
 use crate::level::Parents;
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::loops::trips::Bounds;
+use crate::plan::Inside;
 use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
@@ -23,13 +24,12 @@ impl Lowerer<'_> {
         pos: VarId,
         step: &Step,
         tag: &Tag,
-        body: &Stmt,
+        body: &Inside,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Some(counted) = self.counted(pos) else {
             return Err(self.unknown_tile(var));
         };
-        let stmt = self.covered((counted.id, pos), body)?;
         let name = self.graph.var(var).name.clone();
         let (v, value) = self.fresh_index(&name, false);
         let mut inner = scope.clone();
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
         ));
         self.searches.push((rows, remark));
         let present = inner.cursors[counted.id.0].present.take();
-        let then = self.until_ends(&stmt, inner)?;
+        let then = self.until_ends(body, inner)?;
         stmts.extend(b::when(present.into_iter().collect(), then));
         let tag = self.loop_tag(tag, scope);
         Ok(vec![
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
 
     /// The body where dynamic counted loops outside, whose ends the coordinates at hand tell, have
     /// not ended.
-    fn until_ends(&mut self, body: &Stmt, mut scope: Scope) -> Lower<Vec<ir::Stmt>> {
+    fn until_ends(&mut self, body: &Inside, mut scope: Scope) -> Lower<Vec<ir::Stmt>> {
         let mut stmts = Vec::new();
         let guards = self.complete_pending(&mut scope, &mut stmts)?;
         let then = self.inside(body, scope, None)?;
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<ir::VarId> {
         let mut searched = Vec::new();
-        let tensor = self.table.get(counted.id).access.tensor;
+        let tensor = self.tree.table.get(counted.id).access.tensor;
         let top = scope.cursors[counted.id.0].pos.clone();
         let mut position = at.clone();
         // Whether there are elements at the positions of the levels, innermost first.
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
         fused: VarId,
         step: &Step,
         tag: &Tag,
-        body: &Stmt,
+        body: &Inside,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let name = self.graph.var(var).name.clone();

@@ -3,44 +3,43 @@
 
 use super::access::AccessId;
 use super::coiterate::{Walker, if_chain};
-use super::lattice::Point;
 use super::recover::{Root, Window};
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, LoopTag, ScalarType};
+use crate::plan::{Case, Inside};
 use std::collections::BTreeSet;
 
 impl Lowerer<'_> {
     /// Every coordinate of the range, with the sparse operands walked along.
     pub(super) fn full_loop(
         &mut self,
-        points: &[Point],
-        rest: &Stmt,
+        cases: &[Case],
+        rest: &Inside,
         root: &Root,
         window: &Window,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.present.clone()).collect();
+        let ids: BTreeSet<AccessId> = cases.iter().flat_map(|c| c.present.clone()).collect();
         let ids: Vec<AccessId> = ids.into_iter().collect();
         let mut out = Vec::new();
         let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
         let (v, coordinate) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
         let (mut body, flags, runs) = self.standing(&walkers, &coordinate);
         let mut chain = Vec::new();
-        for point in points {
+        for case in cases {
             let mut inner = scope.clone();
             inner.coords.insert(root.var, coordinate.clone());
             let mut conditions = Vec::new();
             for (k, w) in walkers.iter().enumerate() {
-                if point.present.contains(&w.id) {
+                if case.present.contains(&w.id) {
                     conditions.push(flags[k].clone());
                     self.advance(&mut inner, w.id, w.pos.clone(), runs[k].clone());
                 }
             }
             chain.push((
                 b::all(conditions),
-                self.inside(&point.stmt, inner, Some(root.var))?,
+                self.inside(&case.inside, inner, Some(root.var))?,
             ));
         }
         let mut inner = scope.clone();
@@ -120,13 +119,10 @@ impl Lowerer<'_> {
 
     /// One loop over the smallest current coordinate, in which every operand
     /// contributes its value where it stands and its fill otherwise.
-    #[expect(clippy::too_many_arguments)]
     pub(super) fn wide_loop(
         &mut self,
         ids: &[AccessId],
-        stmt: &Stmt,
-        required: &BTreeSet<AccessId>,
-        full: bool,
+        (inside, required, full): (&Inside, &BTreeSet<AccessId>, bool),
         root: &Root,
         window: &Window,
         scope: &Scope,
@@ -178,7 +174,7 @@ impl Lowerer<'_> {
                 inner.cursors[w.id.0].present = Some(flags[k].clone());
             }
         }
-        let then = self.inside(stmt, inner, Some(root.var))?;
+        let then = self.inside(inside, inner, Some(root.var))?;
         body.extend(if_chain(vec![(b::all(needed), then)]));
         self.step_standing(&walkers, &flags, &runs, &mut body);
         out.push(if full {

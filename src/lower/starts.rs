@@ -39,7 +39,7 @@ impl Lowerer<'_> {
             let Some(mut found) = self.tiles(&starts) else {
                 continue;
             };
-            let tensor = self.table.get(counted.id).access.tensor;
+            let tensor = self.tree.table.get(counted.id).access.tensor;
             for level in (counted.first + 1..=counted.last()).rev() {
                 let Some(pos) = self.level(tensor, level).array(ArrayRole::Positions) else {
                     continue;
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Expr> {
         let segments = scope.segments[&starts.pos].clone();
-        let tensor = self.table.get(counted.id).access.tensor;
+        let tensor = self.tree.table.get(counted.id).access.tensor;
         let mut inside = scope.clone();
         inside.coords.insert(starts.tile, tile.clone());
         let base = match self.step(found.inner, &inside)?.top {

@@ -1,19 +1,17 @@
 //! Walking consecutive positions level by level: the loops over the levels that a window of
 //! positions lies in, clipped to it (000, 6.2 and 6.4).
 
-use super::access::AccessId;
 use super::positions::{Clip, Counted};
 use super::recover::{Root, Step, Top};
 use super::{Lower, Lowerer, Scope};
-use crate::diagnostic::Diagnostic;
-use crate::graph::{Stmt, Tag};
+use crate::graph::Tag;
 use crate::level::Parents;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
-use crate::program::ir::{TensorId, VarId};
-use std::collections::BTreeSet;
+use crate::plan::{Inside, Node};
+use crate::program::ir::VarId;
 
 impl Step {
     /// `start + hi`, where what is constant counts from `begin`, the name of `start`.
@@ -34,12 +32,12 @@ impl Lowerer<'_> {
         &mut self,
         var: VarId,
         skipped: usize,
-        body: &Stmt,
+        body: &Node,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = Vec::new();
-        let cut = self.enter_cuts(var, body, &mut scope, &mut out)?;
+        let cut = self.enter_cuts(var, &mut scope, &mut out)?;
         let mut inside = self.prepare(var, &mut scope)?;
         self.walk(var, skipped, body, scope, &mut inside)?;
         out.extend(super::cuts::guarded(cut, inside));
@@ -51,7 +49,7 @@ impl Lowerer<'_> {
         &mut self,
         var: VarId,
         skipped: usize,
-        body: &Stmt,
+        body: &Node,
         mut scope: Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
@@ -180,7 +178,7 @@ impl Lowerer<'_> {
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> (Expr, Expr) {
-        let tensor = self.table.get(counted.id).access.tensor;
+        let tensor = self.tree.table.get(counted.id).access.tensor;
         let name = format!("{}{}", self.tensor(tensor).name, level);
         let array = match self.level(tensor, level).parents(lo.clone()..hi.clone()) {
             Parents::Known(parents) => return (parents.start, parents.end),
@@ -219,20 +217,20 @@ impl Lowerer<'_> {
     /// The loop over a variable whose level is walked because its positions are counted.
     pub(super) fn walked_loop(
         &mut self,
-        (id, pos): (AccessId, VarId),
         root: &Root,
         tag: &Tag,
-        body: &Stmt,
+        body: &Inside,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let stmt = self.covered((id, pos), body)?;
+        let Some(&(id, pos)) = scope.walked.get(&root.var) else {
+            return Err(self.unknown_tile(root.var));
+        };
         let level = self.cursor(scope, id).level;
-        let tensor = self.table.get(id).access.tensor;
+        let tensor = self.tree.table.get(id).access.tensor;
         let window = match &root.window {
             Some(window) => window.clone(),
             None => return Err(self.unknown_tile(root.var)),
         };
-        self.note_gaps(root.var);
         if !self.tensor(tensor).format.levels[level].is_walked() {
             let extent = self.extent(tensor, level);
             let Bounds {
@@ -260,7 +258,7 @@ impl Lowerer<'_> {
                     window: None,
                 }),
             };
-            return self.range_loop(root.var, &step, tag, &stmt, scope);
+            return self.range_loop(root.var, &step, tag, body, scope);
         }
         let unique = self.tensor(tensor).format.levels[level].unique;
         let out = if unique {
@@ -270,70 +268,10 @@ impl Lowerer<'_> {
             } else {
                 format!("p{}", self.level_name(id, scope))
             };
-            self.position_loop((id, &name), &stmt, root, &window, tag, scope)?
+            self.position_loop((id, &name), body, root, &window, tag, scope)?
         } else {
-            self.run_loop(id, &stmt, root, &window, scope)?
+            self.run_loop(id, body, root, &window, scope)?
         };
         Ok(self.close_result(root.var, scope, out))
-    }
-
-    /// The statement where the access, whose positions `pos` counts, stores something; it must
-    /// do nothing elsewhere.
-    pub(super) fn covered(&mut self, (id, pos): (AccessId, VarId), body: &Stmt) -> Lower<Stmt> {
-        let tensor = self.table.get(id).access.tensor;
-        if !self.tensor(tensor).is_sparse() {
-            return Ok(body.clone());
-        }
-        if !self.table.in_stmt(self.graph, body, false).contains(&id) {
-            // A workspace stands for it, or nothing is left of it; elements that it does not store
-            // keep the fill.
-            let sets = body
-                .assigns()
-                .into_iter()
-                .filter(|assign| assign.op.is_none());
-            let mut assigned: BTreeSet<TensorId> = sets.map(|assign| assign.tensor).collect();
-            // A sparse result has no elements to be filled before.
-            assigned.retain(|tensor| !self.tensor(*tensor).is_appended());
-            self.with_gaps(pos, &mut assigned);
-            if !assigned.is_subset(&self.droppable) {
-                return Err(self.uncovered(tensor));
-            }
-            self.prefill.append(&mut assigned);
-            return Ok(body.clone());
-        }
-        let absent = BTreeSet::from([id]);
-        let mut dropped = BTreeSet::new();
-        if self.simplify(body, &absent, &mut dropped).is_some() {
-            return Err(self.uncovered(tensor));
-        }
-        self.with_gaps(pos, &mut dropped);
-        self.prefill.append(&mut dropped);
-        Ok(body.clone())
-    }
-
-    fn uncovered(&self, tensor: TensorId) -> Diagnostic {
-        let code = crate::diagnostic::codes::schedule::POSITION_SPACE;
-        self.unsettled(code, "something is done where nothing is stored of", tensor)
-    }
-
-    /// Keeps the tensors of which loops over the positions that `pos` counts may not reach all
-    /// elements: they are filled before.
-    fn with_gaps(&self, pos: VarId, tensors: &mut BTreeSet<TensorId>) {
-        // A workspace over these positions themselves has no gaps.
-        let nests = &self.nests;
-        let graph = self.graph;
-        let counts = |v: VarId| {
-            let own = graph.provenance.position_of(v);
-            own.is_some_and(|own| own.pos == pos)
-        };
-        tensors.retain(|&tensor| {
-            let mut counted = false;
-            for nest in nests {
-                nest.visit(&mut |part| {
-                    counted |= part.tensor == tensor && part.lhs.iter().any(|&v| counts(v));
-                });
-            }
-            !counted
-        });
     }
 }

@@ -4,9 +4,9 @@
 //! allocated once before the loops, with a part for each thread where threads fill them.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Stmt;
 use crate::loops::build as b;
 use crate::loops::ir;
+use crate::plan::Workspace;
 use crate::program::ir::TensorId;
 
 /// Bytes that a workspace may take on the stack of its thread.
@@ -16,11 +16,10 @@ impl Lowerer<'_> {
     /// Lowers `where(consumer, producer)` for an array.
     pub(super) fn workspace(
         &mut self,
-        temp: TensorId,
-        producer: &Stmt,
-        consumer: &Stmt,
+        workspace: &Workspace,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let Workspace { temp, threaded, .. } = *workspace;
         let mut out = Vec::new();
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();
@@ -29,7 +28,7 @@ impl Lowerer<'_> {
             .filter(|n| *n > 0 && n.saturating_mul(ty.size() as i64) <= MOST_ON_STACK)
             .and_then(|n| u64::try_from(n).ok());
         let mut array = self.storage[&temp].values;
-        if constant.is_some() || scope.threaded {
+        if constant.is_some() || threaded {
             // Declared where it is used, which may be in several places.
             if self.declared.contains(&array) {
                 array = self.array(&format!("{name}_vals"), ty, ir::Storage::Local);
@@ -41,7 +40,7 @@ impl Lowerer<'_> {
         }
         if let Some(count) = constant {
             out.push(ir::Stmt::Declare { array, count });
-        } else if scope.threaded {
+        } else if threaded {
             let all = self.room(temp, &name, true);
             out.push(ir::Stmt::Slice {
                 array,
@@ -51,16 +50,12 @@ impl Lowerer<'_> {
         } else {
             self.room(temp, &name, false);
         }
-        let mut inner = scope.clone();
-        inner.own(temp);
-        self.prefill.remove(&temp);
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
             results: Vec::new(),
-            ..inner.clone()
+            ..scope.clone()
         };
-        let producer = self.stmt(producer, &apart)?;
-        if self.prefill.remove(&temp) {
+        if workspace.filled {
             out.push(ir::Stmt::Fill {
                 array,
                 start: b::int(0),
@@ -68,8 +63,8 @@ impl Lowerer<'_> {
                 value: b::literal(self.tensor(temp).fill, ty),
             });
         }
-        out.extend(producer);
-        out.extend(self.stmt(consumer, &inner)?);
+        out.extend(self.stmt(&workspace.producer, &apart)?);
+        out.extend(self.stmt(&workspace.consumer, scope)?);
         Ok(out)
     }
 

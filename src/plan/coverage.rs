@@ -1,0 +1,149 @@
+//! Which elements of a tensor a statement sets: all, those that an operand stores, or some.
+//!
+//! What is not known to be whole holds its fill before, so the answer is whole only where each
+//! loop that comes to the tensor's assignments visits all of its values, and nothing is left out where operands are
+//! absent.
+
+use super::{Absent, By, Inside, Loop, Node, Over, Then, Walk};
+use crate::graph::access::AccessId;
+use crate::graph::simplify::Operands;
+use crate::program::ir::{TensorId, VarId};
+
+/// The elements that are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    Whole,
+    /// Those at whose coordinates the access stores something.
+    Stored(AccessId),
+    /// Nothing is known of the others.
+    Part,
+}
+
+impl Coverage {
+    /// Inside of what is come to only where `by` says.
+    fn within(self, by: Coverage) -> Coverage {
+        match (self, by) {
+            (own, Coverage::Whole) => own,
+            (Coverage::Whole, by) => by,
+            (own, by) if own == by => own,
+            (_, _) => Coverage::Part,
+        }
+    }
+}
+
+/// Asks what is set of one tensor.
+pub(super) struct Covers<'a> {
+    pub operands: Operands<'a>,
+    pub tensor: TensorId,
+    /// What counts the positions that its elements have in place of coordinates.
+    pub counted: Vec<VarId>,
+}
+
+impl Covers<'_> {
+    /// `None` if nothing sets the tensor.
+    pub fn inside(&self, inside: &Inside) -> Option<Coverage> {
+        let own = match &inside.then {
+            Then::One(node) => self.node(node),
+            Then::Apart(parts) => any(parts.iter().map(|part| self.inside(part))),
+        };
+        let found = inside.found.iter().map(|found| match found.by {
+            By::Probe(Absent::Skip) | By::Search(Absent::Skip) => Coverage::Stored(found.access),
+            By::Arithmetic | By::Probe(Absent::Fill) | By::Search(Absent::Fill) => Coverage::Whole,
+        });
+        found.fold(own, |own, by| own.map(|own| own.within(by)))
+    }
+
+    pub fn node(&self, node: &Node) -> Option<Coverage> {
+        match node {
+            Node::Loop(l) => self.of_loop(l),
+            Node::Within { body, .. } => self.node(body),
+            Node::Workspace(workspace) => any([
+                self.node(&workspace.producer),
+                self.node(&workspace.consumer),
+            ]),
+            Node::Sequence(nodes) => any(nodes.iter().map(|node| self.node(node))),
+            Node::Assign(assign, _) => {
+                (assign.tensor == self.tensor && assign.op.is_none()).then_some(Coverage::Whole)
+            }
+        }
+    }
+
+    fn of_loop(&self, l: &Loop) -> Option<Coverage> {
+        let (own, by) = match &l.over {
+            Over::Constant(tensor, _) => (
+                (*tensor == self.tensor).then_some(Coverage::Whole),
+                Coverage::Whole,
+            ),
+            Over::Every { body, .. } | Over::Fused(body) => (self.inside(body), Coverage::Whole),
+            Over::Positions { access, pos, body }
+            | Over::Stored {
+                access, pos, body, ..
+            } => (self.inside(body), self.stored(*access, *pos)),
+            Over::Merge(merge) => self.of_walk(&merge.walk),
+        };
+        // Between tiles of positions there may be coordinates of none.
+        let by = if l.cut { by.within(Coverage::Part) } else { by };
+        own.map(|own| own.within(by))
+    }
+
+    fn of_walk(&self, walk: &Walk) -> (Option<Coverage>, Coverage) {
+        match walk {
+            Walk::Nothing => (None, Coverage::Part),
+            Walk::One(id, body) => (self.inside(body), Coverage::Stored(*id)),
+            Walk::Leap(case) => (self.inside(&case.inside), Coverage::Part),
+            Walk::Cases(cases) => match cases.as_slice() {
+                [case] if case.present.len() == 1 => {
+                    let stored = case.present.first().copied();
+                    let by = stored.map_or(Coverage::Part, Coverage::Stored);
+                    (self.inside(&case.inside), by)
+                }
+                cases => (
+                    any(cases.iter().map(|case| self.inside(&case.inside))),
+                    Coverage::Part,
+                ),
+            },
+            Walk::Full { cases, rest } => {
+                let bodies = cases.iter().map(|case| &case.inside).chain([rest]);
+                let own: Vec<Option<Coverage>> = bodies.map(|body| self.inside(body)).collect();
+                // Each coordinate is of one case.
+                let whole = own.iter().all(|own| *own == Some(Coverage::Whole));
+                let by = if whole {
+                    Coverage::Whole
+                } else {
+                    Coverage::Part
+                };
+                (any(own), by)
+            }
+            Walk::Wide { full, body, .. } => {
+                let by = if *full {
+                    Coverage::Whole
+                } else {
+                    Coverage::Part
+                };
+                (self.inside(body), by)
+            }
+        }
+    }
+
+    /// What loops over positions of an access come to.
+    fn stored(&self, access: AccessId, pos: VarId) -> Coverage {
+        let tensor = self.operands.table.get(access).access.tensor;
+        let all = !self.operands.tensor(tensor).is_sparse() || self.counted.contains(&pos);
+        if all {
+            Coverage::Whole
+        } else {
+            Coverage::Stored(access)
+        }
+    }
+}
+
+/// Of statements one after the other.
+fn any(parts: impl IntoIterator<Item = Option<Coverage>>) -> Option<Coverage> {
+    let parts: Vec<Coverage> = parts.into_iter().flatten().collect();
+    match parts.as_slice() {
+        [] => None,
+        [only] => Some(*only),
+        several if several.contains(&Coverage::Whole) => Some(Coverage::Whole),
+        _ => Some(Coverage::Part),
+    }
+}

@@ -1,0 +1,388 @@
+//! What lowering decides, as data: which iteration each loop is, where operands stand, where
+//! results go, what iterations compete for, what has to hold its fill before.
+//!
+//! A plan is made from the graph's trees in one walk ([`walk`]); each kind of decision is one file:
+//!
+//! | question | answered in |
+//! |---|---|
+//! | what do the loops around tell? | [`around`] |
+//! | which level is found where, and how? | [`locate`] |
+//! | what do iterations compete for, and what settles it? | [`contest`] |
+//! | how are a result's elements made, and which rows may be skipped? | [`results`] |
+//! | which elements does a statement set? | [`coverage`] |
+//!
+//! `schedule` makes a plan after each command and refuses the command if there is none; `lower` writes the loops of
+//! a plan and decides nothing of this again. [`text`] prints it (`show --stage plan`).
+
+mod around;
+mod contest;
+mod coverage;
+mod locate;
+mod results;
+#[cfg(test)]
+mod tests;
+pub mod text;
+mod walk;
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::access::{AccessId, Table};
+use crate::graph::concretize::{concretize, groups};
+use crate::graph::simplify::Operands;
+use crate::graph::{Assign, Graph, Nest, Stmt, Tag};
+use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
+use crate::scalar::Literal;
+use crate::units::Unit;
+pub use coverage::Coverage;
+pub use results::Made;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The plan of a function.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The graph's tensors with the scalar workspaces.
+    pub tensors: Vec<Tensor>,
+    /// One for each nest, or for several that share loops.
+    pub trees: Vec<Tree>,
+}
+
+/// The plan of the nests that share a tree of loops.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    pub nests: Vec<Nest>,
+    /// Every access that is read.
+    pub table: Table,
+    /// See [`Operands`].
+    pub droppable: BTreeSet<TensorId>,
+    /// See [`Operands`].
+    pub blocks: Vec<(TensorId, AccessId)>,
+    /// How the elements of each nest's result are made, in the order of the nests.
+    pub made: Vec<(TensorId, Made)>,
+    /// With what sums add to the elements of results that follow an operand.
+    pub accumulated: BTreeMap<TensorId, ReduceOp>,
+    /// Results of which rows may be skipped: where these end is filled in behind the loops.
+    pub gaps: BTreeSet<TensorId>,
+    /// Which of its elements the loops set, for each result that they define.
+    pub coverage: BTreeMap<TensorId, Coverage>,
+    /// Results that hold their fill before the loops.
+    pub filled: BTreeSet<TensorId>,
+    /// What is done; `None` if nothing is.
+    pub body: Option<Inside>,
+}
+
+impl Tree {
+    /// Its operands, for what folds where some of them are absent.
+    #[must_use]
+    pub fn operands<'a>(&'a self, graph: &'a Graph, tensors: &'a [Tensor]) -> Operands<'a> {
+        Operands {
+            graph,
+            tensors,
+            table: &self.table,
+            droppable: &self.droppable,
+            blocks: &self.blocks,
+        }
+    }
+}
+
+/// What is done where coordinates became known.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    /// What is left of the statement here.
+    pub left: Stmt,
+    /// Levels whose positions are found here, in this order.
+    pub found: Vec<Found>,
+    /// Levels of appended results whose coordinate is the one that became known.
+    pub opened: Vec<Opened>,
+    pub then: Then,
+}
+
+#[derive(Clone, Debug)]
+pub enum Then {
+    One(Node),
+    /// Statements that share loops, one after the other, each where it finds its operands: what
+    /// those before have stored can be found.
+    Apart(Vec<Inside>),
+}
+
+/// A level of an operand of which the coordinate is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub access: AccessId,
+    pub level: usize,
+    pub by: By,
+}
+
+/// How the position of a coordinate is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Computed: there is an element at every coordinate.
+    Arithmetic,
+    /// Computed; whether there is an element is asked.
+    Probe(Absent),
+    /// Binary search.
+    Search(Absent),
+}
+
+/// What is done where there is no element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing: all that follows stands behind a test.
+    Skip,
+    /// The statement goes on with the fill.
+    Fill,
+}
+
+/// A level of an appended result whose coordinate became known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    pub tensor: TensorId,
+    pub level: usize,
+    /// Of the innermost level: all sums in the element may be empty, and without them nothing is
+    /// stored, so a flag says whether they were.
+    pub vacuous: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Node {
+    Loop(Box<Loop>),
+    /// The loops inside stay within the positions or fused values that `var` runs over; the first
+    /// `skipped` of their levels have none.
+    Within {
+        var: VarId,
+        skipped: usize,
+        body: Box<Node>,
+    },
+    Workspace(Box<Workspace>),
+    Sequence(Vec<Node>),
+    Assign(Assign, Write),
+}
+
+/// `producer` computes `temp`, then `consumer` reads it.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub temp: TensorId,
+    /// A scalar starts from this one's neutral element; an array is set up by its producer.
+    pub init: Option<ReduceOp>,
+    /// Whether the array holds its fill before: its producer does not set all of it.
+    pub filled: bool,
+    /// Inside loops that threads or blocks share.
+    pub threaded: bool,
+    pub producer: Node,
+    pub consumer: Node,
+}
+
+impl Inside {
+    /// Shows all that is done here to `f`, outer parts first, with the units around it.
+    ///
+    /// # Errors
+    /// The first that `f` gives.
+    pub fn visit<E>(&self, f: &mut impl FnMut(&Node, &[Unit]) -> Result<(), E>) -> Result<(), E> {
+        self.visit_within(&mut Vec::new(), f)
+    }
+
+    fn visit_within<E>(
+        &self,
+        units: &mut Vec<Unit>,
+        f: &mut impl FnMut(&Node, &[Unit]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.then {
+            Then::One(node) => node.visit_within(units, f),
+            Then::Apart(parts) => parts.iter().try_for_each(|p| p.visit_within(units, f)),
+        }
+    }
+}
+
+impl Node {
+    fn visit_within<E>(
+        &self,
+        units: &mut Vec<Unit>,
+        f: &mut impl FnMut(&Node, &[Unit]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        f(self, units)?;
+        match self {
+            Node::Loop(l) => {
+                let unit = l.tag.parallel.as_ref().map(|p| p.unit);
+                units.extend(unit);
+                let mut bodies = l.over.bodies().into_iter();
+                bodies.try_for_each(|body| body.visit_within(units, f))?;
+                units.truncate(units.len() - usize::from(unit.is_some()));
+                Ok(())
+            }
+            Node::Within { body, .. } => body.visit_within(units, f),
+            Node::Workspace(workspace) => {
+                workspace.producer.visit_within(units, f)?;
+                workspace.consumer.visit_within(units, f)
+            }
+            Node::Sequence(nodes) => nodes.iter().try_for_each(|n| n.visit_within(units, f)),
+            Node::Assign(..) => Ok(()),
+        }
+    }
+}
+
+impl Over {
+    /// What is done in the loop, one for each case.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<&Inside> {
+        match self {
+            Over::Constant(..) => Vec::new(),
+            Over::Every { body, .. }
+            | Over::Positions { body, .. }
+            | Over::Fused(body)
+            | Over::Stored { body, .. } => vec![body],
+            Over::Merge(merge) => merge.walk.bodies(),
+        }
+    }
+}
+
+impl Walk {
+    fn bodies(&self) -> Vec<&Inside> {
+        match self {
+            Walk::Nothing => Vec::new(),
+            Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
+            Walk::Leap(case) => vec![&case.inside],
+            Walk::Cases(cases) => cases.iter().map(|case| &case.inside).collect(),
+            Walk::Full { cases, rest } => {
+                let cases = cases.iter().map(|case| &case.inside);
+                cases.chain([rest]).collect()
+            }
+        }
+    }
+}
+
+/// A loop over `var`.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    pub var: VarId,
+    pub tag: Tag,
+    /// It runs over coordinates of a tile of positions, or over a part of these: there may be
+    /// coordinates of none.
+    pub cut: bool,
+    pub over: Over,
+    /// What its iterations compete for, if they are shared out.
+    pub contest: Option<Contest>,
+    /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
+    /// was something to add.
+    pub adds: bool,
+}
+
+/// Which values a loop visits.
+#[derive(Clone, Debug)]
+pub enum Over {
+    /// None: the loops set all of a dense tensor to one value.
+    Constant(TensorId, Literal),
+    /// All of the variable's range, or those that a window around leaves; they determine the
+    /// variable `root` of the program, if any.
+    Every { root: Option<VarId>, body: Inside },
+    /// Positions of an access that do not follow one another: the coordinates of each are searched.
+    Positions {
+        access: AccessId,
+        pos: VarId,
+        body: Inside,
+    },
+    /// Fused values that are taken apart one by one.
+    Fused(Inside),
+    /// What a level stores, within the positions that `pos` counts.
+    Stored {
+        access: AccessId,
+        pos: VarId,
+        level: usize,
+        root: VarId,
+        body: Inside,
+    },
+    /// What sparse levels store, together.
+    Merge(Merge),
+}
+
+/// The sparse levels that a loop walks (see [`crate::graph::lattice`]).
+#[derive(Clone, Debug)]
+pub struct Merge {
+    pub root: VarId,
+    /// The accesses, and which level of each.
+    pub levels: Vec<(AccessId, usize)>,
+    pub walk: Walk,
+}
+
+/// How levels are walked together.
+#[derive(Clone, Debug)]
+pub enum Walk {
+    /// Nothing is done at any coordinate.
+    Nothing,
+    /// One level, in which coordinates do not repeat.
+    One(AccessId, Inside),
+    /// An intersection in which each operand leaps to the largest coordinate at hand.
+    Leap(Case),
+    /// Where some case holds, larger ones first: one loop a case, with the smaller ones as tests.
+    Cases(Vec<Case>),
+    /// Every coordinate; `rest` where no case holds.
+    Full { cases: Vec<Case>, rest: Inside },
+    /// Too many cases: one loop over the smallest coordinate, or all if `full`, in which each operand gives its
+    /// value or its fill. The `required` ones must be there.
+    Wide {
+        required: BTreeSet<AccessId>,
+        full: bool,
+        body: Inside,
+    },
+}
+
+/// What is done where exactly these operands are there.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub present: BTreeSet<AccessId>,
+    pub inside: Inside,
+}
+
+/// What iterations of a shared loop compete for.
+#[derive(Clone, Debug, Default)]
+pub struct Contest {
+    /// Scalars that the loop reduces.
+    pub reduced: Vec<(ReduceOp, TensorId)>,
+    /// Arrays of which iterations write the same elements, and the loops whose iterations these are.
+    pub arrays: BTreeSet<TensorId>,
+    pub rivals: Vec<VarId>,
+    /// Arrays of which each unit has a copy, and with what these are added up behind the loop.
+    pub copies: Vec<(TensorId, ReduceOp)>,
+    /// Whether it adds to a scalar or a workspace.
+    pub adds: bool,
+}
+
+/// How an element is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// No other iteration writes it, or it is not said to matter.
+    Plain,
+    /// Atomically: iterations of these loops compete for it.
+    InTurn(Vec<VarId>),
+    /// This many threads of a segment group add up first.
+    Segment(u32),
+}
+
+/// Makes the plan.
+///
+/// # Errors
+/// What no loops can be written for, at `span`: the command that led here.
+pub fn plan(graph: &Graph, span: Span) -> Result<Option<Plan>, Diagnostic> {
+    let Some(made) = concretize(graph) else {
+        return Ok(None);
+    };
+    let mut trees = Vec::new();
+    for (nests, stmt) in groups(graph).into_iter().zip(&made.stmts) {
+        trees.push(tree(graph, &made.tensors, &nests, stmt, span)?);
+    }
+    Ok(Some(Plan {
+        tensors: made.tensors,
+        trees,
+    }))
+}
+
+/// Makes the plan of a tree of loops, with the tensors that there are.
+///
+/// # Errors
+/// See [`plan`].
+pub fn tree(
+    graph: &Graph,
+    tensors: &[Tensor],
+    nests: &[&Nest],
+    stmt: &Stmt,
+    span: Span,
+) -> Result<Tree, Diagnostic> {
+    walk::tree(graph, tensors, (nests, stmt), span)
+}

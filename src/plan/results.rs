@@ -1,0 +1,217 @@
+//! How the elements of results are made, where their levels get coordinates, and which rows may
+//! be skipped.
+
+use super::Opened;
+use super::around::Around;
+use crate::graph::access::{AccessId, Table};
+use crate::graph::simplify::Operands;
+use crate::graph::{Graph, Nest, Stmt, pattern};
+use crate::level::ArrayRole;
+use crate::program::ir::{ExprKind, Tensor, TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// How the elements of a result are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Each has a place of its own.
+    Placed,
+    /// They stand where this operand's do, on as many levels.
+    Follows(AccessId, usize),
+    /// One behind the other.
+    Appended,
+}
+
+/// The results of a tree.
+pub(super) struct Results<'a> {
+    pub nests: &'a [&'a Nest],
+    pub tensors: &'a [Tensor],
+    pub made: Vec<(TensorId, Made)>,
+}
+
+impl<'a> Results<'a> {
+    pub fn of(graph: &Graph, tensors: &'a [Tensor], nests: &'a [&'a Nest], table: &Table) -> Self {
+        let made = nests.iter().map(|nest| {
+            if !tensors[nest.tensor.index()].is_appended() {
+                return (nest.tensor, Made::Placed);
+            }
+            let followed = pattern::source(graph, nest).and_then(|source| {
+                let id = table.find(&source.access)?;
+                Some(Made::Follows(id, source.levels))
+            });
+            (nest.tensor, followed.unwrap_or(Made::Appended))
+        });
+        Results {
+            nests,
+            tensors,
+            made: made.collect(),
+        }
+    }
+
+    /// The results that are appended, by their nests.
+    pub fn appended(&self) -> impl Iterator<Item = &'a Nest> {
+        let nests = self.nests.iter().zip(&self.made);
+        nests
+            .filter(|(_, made)| made.1 == Made::Appended)
+            .map(|(nest, _)| *nest)
+    }
+
+    /// Whether the nests say of a result's elements that they are there: they append them, or set
+    /// bytes. A result that follows an operand has its coordinates already.
+    pub fn is_noted(&self, tensor: TensorId) -> bool {
+        let made = |how: fn(Made) -> bool| self.made.iter().any(|(t, m)| *t == tensor && how(*m));
+        let levels = &self.tensors[tensor.index()].format.levels;
+        let bytes = levels.iter().any(|l| l.has(ArrayRole::Presence));
+        made(|m| m == Made::Appended) || (bytes && !made(|m| matches!(m, Made::Follows(..))))
+    }
+
+    /// Whether the result's elements stand where an operand's do.
+    pub fn follows(&self, tensor: TensorId) -> bool {
+        let follows = |made: &Made| matches!(made, Made::Follows(..));
+        self.made
+            .iter()
+            .any(|(t, made)| *t == tensor && follows(made))
+    }
+
+    /// The last level of an appended result that grows.
+    fn last_grown(&self, tensor: TensorId) -> usize {
+        let levels = &self.tensors[tensor.index()].format.levels;
+        levels.iter().rposition(|l| !l.is_placed()).unwrap_or(0)
+    }
+
+    /// The levels whose coordinate `root` is, where it became known for `stmt`.
+    pub fn open(
+        &self,
+        operands: Operands,
+        root: VarId,
+        stmt: &Stmt,
+        around: &mut Around,
+        gaps: &mut BTreeSet<TensorId>,
+    ) -> Vec<Opened> {
+        let mut opened = Vec::new();
+        let assigns: BTreeSet<TensorId> = stmt.assigns().iter().map(|a| a.tensor).collect();
+        for nest in self.appended() {
+            let tensor = nest.tensor;
+            let Some(&level) = around.opened.get(&tensor) else {
+                continue;
+            };
+            let format = &self.tensors[tensor.index()].format;
+            let last = self.last_grown(tensor);
+            if level > last || nest.lhs[format.modes[level]] != root || !assigns.contains(&tensor) {
+                continue;
+            }
+            around.opened.insert(tensor, level + 1);
+            let dim = &self.tensors[tensor.index()].dims[format.modes[level]];
+            if format.levels[level].is_placed() && !operands.graph.covers(root, dim) {
+                self.skip_rows(root, &|_| true, gaps);
+            }
+            opened.push(Opened {
+                tensor,
+                level,
+                vacuous: level == last && may_be_vacuous(operands, stmt, around),
+            });
+        }
+        opened
+    }
+
+    /// The result of which an element was opened in which another one is appended to.
+    pub fn shared(&self, opened: &[Opened], stmt: &Stmt) -> Option<TensorId> {
+        let made: BTreeSet<TensorId> = stmt.assigns().iter().map(|a| a.tensor).collect();
+        let element = |o: &&Opened| o.level == self.last_grown(o.tensor);
+        let found = opened.iter().filter(element).find(|o| {
+            let behind = self.appended().skip_while(|nest| nest.tensor != o.tensor);
+            behind.skip(1).any(|other| made.contains(&other.tensor))
+        });
+        found.map(|opened| opened.tensor)
+    }
+
+    /// Some iterations of a loop over `root` come to no element of the results that this concerns:
+    /// those with a level that has a place for each `root`, above one that grows, have gaps.
+    pub fn skip_rows(
+        &self,
+        root: VarId,
+        concerns: &dyn Fn(TensorId) -> bool,
+        gaps: &mut BTreeSet<TensorId>,
+    ) {
+        for nest in self.appended().filter(|nest| concerns(nest.tensor)) {
+            let format = &self.tensors[nest.tensor.index()].format;
+            let mut above = 0..self.last_grown(nest.tensor);
+            if above.any(|l| format.levels[l].is_placed() && nest.lhs[format.modes[l]] == root) {
+                gaps.insert(nest.tensor);
+            }
+        }
+    }
+}
+
+/// Whether the element may have been reached without any operand: its sums run over sparse
+/// levels that may be empty, and without them nothing is stored.
+fn may_be_vacuous(operands: Operands, stmt: &Stmt, around: &Around) -> bool {
+    let absent = |producer: &Stmt| walked_sparse(operands, producer, around);
+    let mut any = false;
+    producers(stmt, &mut |producer| any |= !absent(producer).is_empty());
+    any && operands.without_reductions(stmt, &absent).is_none()
+}
+
+/// The accesses of which loops of `stmt` walk a sparse level.
+pub(super) fn walked_sparse(
+    operands: Operands,
+    stmt: &Stmt,
+    around: &Around,
+) -> BTreeSet<AccessId> {
+    let mut loops = Vec::new();
+    collect_loops(stmt, &mut loops);
+    let provenance = &operands.graph.provenance;
+    let roots: Vec<VarId> = loops.iter().flat_map(|&v| provenance.roots(v)).collect();
+    let mut ids = operands.table.in_stmt(operands.graph, stmt, false);
+    ids.retain(|&id| {
+        let access = &operands.table.get(id).access;
+        let format = &operands.tensor(access.tensor).format;
+        (around.level(id)..format.order()).any(|level| {
+            let on_loop = match access.subscripts[format.modes[level]].kind {
+                ExprKind::Index(var) => roots.contains(&var),
+                ExprKind::Literal(_)
+                | ExprKind::Access(_)
+                | ExprKind::Size(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Call(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Reduce { .. } => false,
+            };
+            !format.levels[level].is_full() && on_loop
+        })
+    });
+    ids.into_iter().collect()
+}
+
+fn producers(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => producers(body, f),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            f(producer);
+            producers(consumer, f);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| producers(s, f)),
+        Stmt::Assign(_) => {}
+    }
+}
+
+fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
+    match stmt {
+        Stmt::Forall { var, body, .. } => {
+            vars.push(*var);
+            collect_loops(body, vars);
+        }
+        Stmt::Within { body, .. } => collect_loops(body, vars),
+        Stmt::Where {
+            consumer, producer, ..
+        } => {
+            collect_loops(producer, vars);
+            collect_loops(consumer, vars);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| collect_loops(s, vars)),
+        Stmt::Assign(_) => {}
+    }
+}

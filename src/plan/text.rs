@@ -1,0 +1,378 @@
+//! Plans for people: an outline, which is printed with indents or drawn as boxes.
+
+use super::{
+    Absent, By, Case, Contest, Coverage, Inside, Loop, Made, Merge, Node, Over, Plan, Then, Tree,
+    Walk, Workspace, Write,
+};
+use crate::graph::access::AccessId;
+use crate::graph::print::{access_text, assign_text, reduce_text, stmt_text, tag_text, var_text};
+use crate::graph::{Graph, Parallel, Race};
+use crate::program::ir::{TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// What a line of an outline is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The results of a tree.
+    Results,
+    Loop,
+    /// A case of a merge, a workspace, statements one after the other.
+    Structure,
+    Statement,
+}
+
+/// A line, what is said of it, and what stands below it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    pub about: About,
+    pub text: String,
+    /// What is decided here besides.
+    pub notes: Vec<String>,
+    pub below: Vec<Line>,
+}
+
+impl Line {
+    fn new(about: About, text: String) -> Line {
+        Line {
+            about,
+            text,
+            notes: Vec::new(),
+            below: Vec::new(),
+        }
+    }
+}
+
+/// The plan with two spaces an indent.
+#[must_use]
+pub fn print(graph: &Graph, plan: &Plan) -> String {
+    let mut out = String::new();
+    for line in outline(graph, plan) {
+        write(&line, 0, &mut out);
+    }
+    out
+}
+
+fn write(line: &Line, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    *out += &format!("{indent}{}\n", line.text);
+    for note in &line.notes {
+        *out += &format!("{indent}  {note}\n");
+    }
+    for below in &line.below {
+        write(below, depth + 1, out);
+    }
+}
+
+/// The plan's trees.
+#[must_use]
+pub fn outline(graph: &Graph, plan: &Plan) -> Vec<Line> {
+    let trees = plan.trees.iter().map(|tree| {
+        let teller = Teller { graph, plan, tree };
+        teller.tree()
+    });
+    trees.collect()
+}
+
+struct Teller<'a> {
+    graph: &'a Graph,
+    plan: &'a Plan,
+    tree: &'a Tree,
+}
+
+impl Teller<'_> {
+    fn tensor(&self, id: TensorId) -> &str {
+        &self.plan.tensors[id.index()].name
+    }
+
+    fn access(&self, id: AccessId) -> String {
+        access_text(self.graph, &self.tree.table.get(id).access)
+    }
+
+    fn level(&self, id: AccessId, level: usize) -> String {
+        format!("level {} of {}", level + 1, self.access(id))
+    }
+
+    fn names(&self, tensors: impl IntoIterator<Item = TensorId>) -> String {
+        let names: Vec<&str> = tensors.into_iter().map(|t| self.tensor(t)).collect();
+        names.join(", ")
+    }
+
+    fn vars(&self, vars: &[VarId]) -> String {
+        let names: Vec<String> = vars.iter().map(|&v| var_text(self.graph, v)).collect();
+        names.join(", ")
+    }
+
+    fn tree(&self) -> Line {
+        let mut results = self
+            .tree
+            .made
+            .iter()
+            .map(|(t, made)| self.result(*t, *made));
+        let mut line = Line::new(About::Results, results.next().unwrap_or_default());
+        line.notes = results.collect();
+        match &self.tree.body {
+            Some(body) => line.below = self.inside(body),
+            None => line.notes.push("nothing is done".to_string()),
+        }
+        line
+    }
+
+    fn result(&self, tensor: TensorId, made: Made) -> String {
+        let name = self.tensor(tensor);
+        let how = match made {
+            Made::Placed => "has a place for each element".to_string(),
+            Made::Follows(id, levels) => {
+                let s = if levels == 1 { "" } else { "s" };
+                format!("stores what {} does, on {levels} level{s}", self.access(id))
+            }
+            Made::Appended if self.tree.gaps.contains(&tensor) => {
+                "is appended; where skipped rows end is filled in behind".to_string()
+            }
+            Made::Appended => "is appended".to_string(),
+        };
+        let set = match self.tree.coverage.get(&tensor) {
+            None => String::new(),
+            Some(Coverage::Whole) => ", set as a whole".to_string(),
+            Some(Coverage::Stored(id)) => format!(", set where {} is stored", self.access(*id)),
+            Some(Coverage::Part) => ", set in part".to_string(),
+        };
+        let filled = match self.tree.filled.contains(&tensor) {
+            true => ", holds its fill before",
+            false => "",
+        };
+        format!("{name} {how}{set}{filled}")
+    }
+
+    /// What is done where coordinates became known.
+    fn inside(&self, inside: &Inside) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for found in &inside.found {
+            let level = self.level(found.access, found.level);
+            let absent = |absent: Absent| match absent {
+                Absent::Skip => "nothing is done where it is absent",
+                Absent::Fill => "the fill where it is absent",
+            };
+            let how = match found.by {
+                By::Arithmetic => "is computed".to_string(),
+                By::Probe(or) => format!("is computed, its presence asked: {}", absent(or)),
+                By::Search(or) => format!("is searched: {}", absent(or)),
+            };
+            lines.push(Line::new(About::Structure, format!("{level} {how}")));
+        }
+        for opened in &inside.opened {
+            let name = self.tensor(opened.tensor);
+            let level = opened.level + 1;
+            let if_any = if opened.vacuous {
+                ", if it is touched"
+            } else {
+                ""
+            };
+            let text = format!("level {level} of {name} gets the coordinate{if_any}");
+            lines.push(Line::new(About::Structure, text));
+        }
+        match &inside.then {
+            Then::One(node) => lines.extend(self.node(node)),
+            Then::Apart(parts) => {
+                for part in parts {
+                    lines.extend(self.inside(part));
+                }
+            }
+        }
+        lines
+    }
+
+    fn node(&self, node: &Node) -> Vec<Line> {
+        match node {
+            Node::Loop(l) => vec![self.of_loop(l)],
+            Node::Within { var, skipped, body } => {
+                let levels = match skipped {
+                    0 => String::new(),
+                    n => format!(", without a loop over the first {n}"),
+                };
+                let text = format!("within {}{levels}", var_text(self.graph, *var));
+                let mut line = Line::new(About::Structure, text);
+                line.below = self.node(body);
+                vec![line]
+            }
+            Node::Workspace(workspace) => self.workspace(workspace),
+            Node::Sequence(nodes) => nodes.iter().flat_map(|node| self.node(node)).collect(),
+            Node::Assign(assign, how) => {
+                let text = assign_text(self.graph, &self.plan.tensors, assign);
+                let how = match how {
+                    Write::Plain => String::new(),
+                    Write::InTurn(rivals) => {
+                        format!(", atomic: iterations of {} meet", self.vars(rivals))
+                    }
+                    Write::Segment(lanes) => format!(", added up by segments of {lanes} threads"),
+                };
+                vec![Line::new(About::Statement, text + &how)]
+            }
+        }
+    }
+
+    fn workspace(&self, workspace: &Workspace) -> Vec<Line> {
+        let name = self.tensor(workspace.temp);
+        let kind = match (workspace.init, workspace.threaded) {
+            (Some(op), _) => format!("a scalar for {}", reduce_text(op)),
+            (None, false) => "an array".to_string(),
+            (None, true) => "an array of each thread".to_string(),
+        };
+        let filled = if workspace.filled {
+            ", holds its fill before"
+        } else {
+            ""
+        };
+        let mut line = Line::new(About::Structure, format!("where {name} is {kind}{filled}"));
+        line.below = self.node(&workspace.producer);
+        line.below.extend(self.node(&workspace.consumer));
+        vec![line]
+    }
+
+    fn of_loop(&self, l: &Loop) -> Line {
+        let (over, below) = self.over(l);
+        let head = format!(
+            "forall {}{}",
+            var_text(self.graph, l.var),
+            tag_text(self.graph, &l.tag)
+        );
+        let mut line = Line::new(About::Loop, format!("{head}: {over}"));
+        if let (Some(contest), Some(parallel)) = (&l.contest, &l.tag.parallel) {
+            line.notes = self.contest(contest, parallel);
+        }
+        line.below = below;
+        line
+    }
+
+    fn contest(&self, contest: &Contest, parallel: &Parallel) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (op, tensor) in &contest.reduced {
+            let name = self.tensor(*tensor);
+            notes.push(format!("{name} is reduced by {}", reduce_text(*op)));
+        }
+        for (tensor, op) in &contest.copies {
+            let name = self.tensor(*tensor);
+            notes.push(format!(
+                "each unit has a copy of {name}, added up by {} behind the loop",
+                reduce_text(*op)
+            ));
+        }
+        if !contest.arrays.is_empty() && contest.copies.is_empty() {
+            let arrays = self.names(contest.arrays.iter().copied());
+            let rivals = self.vars(&contest.rivals);
+            let how = match parallel.race {
+                Race::Atomics | Race::Group => "which they update in turn",
+                Race::NoRaces => "which is said not to happen",
+                Race::IgnoreRaces => "which is ignored",
+                Race::Temporary | Race::ParallelReduction => "of which they have copies",
+            };
+            notes.push(format!(
+                "iterations of {rivals} compete for {arrays}, {how}"
+            ));
+        }
+        notes
+    }
+
+    fn over(&self, l: &Loop) -> (String, Vec<Line>) {
+        match &l.over {
+            Over::Constant(tensor, value) => (
+                format!("all of {} is {value}", self.tensor(*tensor)),
+                Vec::new(),
+            ),
+            Over::Every { root, body } => {
+                let gives = match root {
+                    Some(root) if *root != l.var => {
+                        format!("every value, which gives {}", var_text(self.graph, *root))
+                    }
+                    Some(_) => "every value".to_string(),
+                    None => "every part".to_string(),
+                };
+                (gives, self.inside(body))
+            }
+            Over::Positions { access, body, .. } => {
+                let text = format!(
+                    "positions of {}, coordinates searched at each",
+                    self.access(*access)
+                );
+                (text, self.inside(body))
+            }
+            Over::Fused(body) => (
+                "fused values, taken apart at each".to_string(),
+                self.inside(body),
+            ),
+            Over::Stored {
+                access,
+                level,
+                body,
+                ..
+            } => {
+                let level = self.level(*access, *level);
+                (format!("positions of {level} at hand"), self.inside(body))
+            }
+            Over::Merge(merge) => self.merge(merge),
+        }
+    }
+
+    fn merge(&self, merge: &Merge) -> (String, Vec<Line>) {
+        let levels: Vec<String> = merge
+            .levels
+            .iter()
+            .map(|&(id, l)| self.level(id, l))
+            .collect();
+        let levels = levels.join(" and ");
+        match &merge.walk {
+            Walk::Nothing => ("nothing is done".to_string(), Vec::new()),
+            Walk::One(_, body) => (format!("walks {levels}"), self.inside(body)),
+            Walk::Leap(case) => (
+                format!("leaps to where {levels} meet"),
+                self.inside(&case.inside),
+            ),
+            Walk::Cases(cases) => (
+                format!("merges {levels}"),
+                cases.iter().map(|case| self.case(case)).collect(),
+            ),
+            Walk::Full { cases, rest } => {
+                let mut lines: Vec<Line> = cases.iter().map(|case| self.case(case)).collect();
+                let mut line = self.point("elsewhere", rest);
+                line.below = self.inside(rest);
+                lines.push(line);
+                (format!("every value, along {levels}"), lines)
+            }
+            Walk::Wide {
+                required,
+                full,
+                body,
+            } => {
+                let visits = match full {
+                    true => "every value, along",
+                    false => "the smallest coordinate of",
+                };
+                let needed = match required.is_empty() {
+                    true => String::new(),
+                    false => format!(" if {} is there", self.accesses(required)),
+                };
+                let text = format!("{visits} {levels}, absent ones give their fill{needed}");
+                (text, self.inside(body))
+            }
+        }
+    }
+
+    fn accesses(&self, ids: &BTreeSet<AccessId>) -> String {
+        let names: Vec<String> = ids.iter().map(|id| self.access(*id)).collect();
+        names.join(" and ")
+    }
+
+    fn case(&self, case: &Case) -> Line {
+        let mut line = self.point(
+            &format!("at {}", self.accesses(&case.present)),
+            &case.inside,
+        );
+        line.below = self.inside(&case.inside);
+        line
+    }
+
+    /// A point of a lattice, with what is left of the statement.
+    fn point(&self, at: &str, inside: &Inside) -> Line {
+        let left = stmt_text(self.graph, &self.plan.tensors, &inside.left);
+        Line::new(About::Structure, format!("{at}: {left}"))
+    }
+}

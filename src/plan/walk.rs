@@ -1,0 +1,643 @@
+//! One walk over the graph's trees makes the plan.
+
+use super::around::{Around, Progress, Top, counted};
+use super::contest::{share_out, write};
+use super::coverage::{Coverage, Covers};
+use super::locate::locate;
+use super::results::{Made, Results, walked_sparse};
+use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Then, Tree, Walk, Workspace};
+use crate::diagnostic::codes::{lower, schedule as codes};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::graph::access::{AccessId, Table};
+use crate::graph::fold::as_literal;
+use crate::graph::lattice::{Lattice, Point, Shape};
+use crate::graph::simplify::{Operands, droppable};
+use crate::graph::{Graph, Nest, Space, Stmt, Tag, pattern};
+use crate::program::ir::{Tensor, TensorId, VarId};
+use crate::scalar::Literal;
+use crate::units::{GpuLevel, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Refuses with the command that led here.
+pub(super) struct Refusal {
+    span: Span,
+}
+
+impl Refusal {
+    pub fn of(&self, code: Code, message: String, label: &'static str) -> Diagnostic {
+        Diagnostic::error(code, self.span, message, label)
+    }
+}
+
+/// See [`super::tree`].
+pub(super) fn tree(
+    graph: &Graph,
+    tensors: &[Tensor],
+    (nests, stmt): (&[&Nest], &Stmt),
+    span: Span,
+) -> Result<Tree, Diagnostic> {
+    let table = Table::of(graph, tensors, stmt);
+    let results = Results::of(graph, tensors, nests, &table);
+    let mut blocks = Vec::new();
+    let mut accumulated = BTreeMap::new();
+    for (nest, (tensor, made)) in nests.iter().zip(&results.made) {
+        if let Made::Follows(id, _) = made {
+            let added = pattern::accumulates(stmt, *tensor);
+            accumulated.extend(added.map(|op| (*tensor, op)));
+            if pattern::is_by_block(graph, nest, stmt) {
+                blocks.push((*tensor, *id));
+            }
+        }
+    }
+    let droppable = droppable(graph, tensors, nests);
+    let operands = Operands {
+        graph,
+        tensors,
+        table: &table,
+        droppable: &droppable,
+        blocks: &blocks,
+    };
+    let mut walker = Walker {
+        operands,
+        results: &results,
+        refusal: Refusal { span },
+        gaps: BTreeSet::new(),
+        filled: BTreeSet::new(),
+    };
+    let around = Around {
+        progress: vec![Progress::default(); table.entries.len()],
+        opened: results.appended().map(|nest| (nest.tensor, 0)).collect(),
+        ..Around::default()
+    };
+    // With nothing absent, only constants fold.
+    let body = match operands.simplify(stmt, &BTreeSet::new(), &mut BTreeSet::new()) {
+        Some(stmt) => Some(walker.inside(stmt, around, None)?),
+        None => None,
+    };
+    let (coverage, filled) = walker.fills(nests, body.as_ref());
+    let gaps = walker.gaps;
+    Ok(Tree {
+        nests: nests.iter().map(|&nest| nest.clone()).collect(),
+        made: results.made,
+        accumulated,
+        gaps,
+        coverage,
+        filled,
+        body,
+        droppable,
+        blocks,
+        table,
+    })
+}
+
+struct Walker<'w> {
+    operands: Operands<'w>,
+    results: &'w Results<'w>,
+    refusal: Refusal,
+    gaps: BTreeSet<TensorId>,
+    /// Tensors of which copies are added up, that must hold their fill before.
+    filled: BTreeSet<TensorId>,
+}
+
+impl<'w> Walker<'w> {
+    fn graph(&self) -> &'w Graph {
+        self.operands.graph
+    }
+
+    /// The coverage of what the nests define, and what is to be filled before: what may be, and is
+    /// not set as a whole.
+    fn fills(
+        &self,
+        nests: &[&Nest],
+        body: Option<&Inside>,
+    ) -> (BTreeMap<TensorId, Coverage>, BTreeSet<TensorId>) {
+        let mut all = BTreeMap::new();
+        let mut filled = self.filled.clone();
+        for nest in nests.iter().filter(|nest| nest.op.is_none()) {
+            let tensor = nest.tensor;
+            let is_array = !self
+                .graph()
+                .is_variable(tensor, self.operands.tensor(tensor));
+            if !is_array || self.operands.tensor(tensor).is_appended() {
+                continue;
+            }
+            let mut modes = nest.lhs.iter().zip(&self.operands.tensor(tensor).dims);
+            let whole = modes.all(|(&var, dim)| self.graph().covers(var, dim));
+            let covered = body.filter(|_| whole);
+            let covered = covered.and_then(|body| self.covers(tensor).inside(body));
+            let covered = covered.unwrap_or(Coverage::Part);
+            if covered != Coverage::Whole && self.operands.droppable.contains(&tensor) {
+                filled.insert(tensor);
+            }
+            all.insert(tensor, covered);
+        }
+        (all, filled)
+    }
+
+    fn covers(&self, tensor: TensorId) -> Covers<'w> {
+        let graph = self.graph();
+        let mut counted = Vec::new();
+        for nest in self.results.nests {
+            nest.visit(&mut |part| {
+                let own = part.lhs.iter().filter(|_| part.tensor == tensor);
+                let positions = own.filter_map(|&var| graph.provenance.position_of(var));
+                counted.extend(positions.map(|p| p.pos));
+            });
+        }
+        Covers {
+            operands: self.operands,
+            tensor,
+            counted,
+        }
+    }
+
+    /// What is done where coordinates became known, `root` among them.
+    fn inside(
+        &mut self,
+        stmt: Stmt,
+        mut around: Around,
+        root: Option<VarId>,
+    ) -> Result<Inside, Diagnostic> {
+        let found = locate(self.operands, self.results, &stmt, &mut around);
+        if let Some(root) = root
+            && found.iter().any(|found| found.by.skips())
+        {
+            self.results.skip_rows(root, &|_| true, &mut self.gaps);
+        }
+        // Joined statements: each writes its own result.
+        if let Stmt::Sequence(parts) = &stmt
+            && self.results.nests.len() > 1
+        {
+            let parts = self.by_result(parts);
+            if parts.len() > 1 {
+                let mut apart = Vec::new();
+                for part in parts {
+                    apart.push(self.inside(part, around.clone(), root)?);
+                }
+                return Ok(Inside {
+                    left: stmt,
+                    found,
+                    opened: Vec::new(),
+                    then: Then::Apart(apart),
+                });
+            }
+        }
+        let opened = match root {
+            Some(root) => self.open(root, &stmt, &mut around)?,
+            None => Vec::new(),
+        };
+        let then = Then::One(self.stmt(&stmt, &around)?);
+        Ok(Inside {
+            left: stmt,
+            found,
+            opened,
+            then,
+        })
+    }
+
+    /// The levels of results whose coordinate is `root`.
+    fn open(
+        &mut self,
+        root: VarId,
+        stmt: &Stmt,
+        around: &mut Around,
+    ) -> Result<Vec<Opened>, Diagnostic> {
+        let results = self.results;
+        let opened = results.open(self.operands, root, stmt, around, &mut self.gaps);
+        match results.shared(&opened, stmt) {
+            None => Ok(opened),
+            Some(tensor) => {
+                let name = &self.operands.tensor(tensor).name;
+                Err(self.refusal.of(
+                    codes::UNSUPPORTED_COMMAND,
+                    format!("sharing the loop inside an element of `{name}` is not supported yet"),
+                    "joined with a statement that appends, too",
+                ))
+            }
+        }
+    }
+
+    /// The parts of a sequence, of which those that assign the same results stay together, as far
+    /// as these note which elements are there.
+    fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
+        let mut groups: Vec<(BTreeSet<TensorId>, Vec<Stmt>)> = Vec::new();
+        for part in parts {
+            let made = part.assigns().into_iter().map(|assign| assign.tensor);
+            let own = made.filter(|&t| self.results.is_noted(t)).collect();
+            match groups.last_mut() {
+                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
+                Some(_) | None => groups.push((own, vec![part.clone()])),
+            }
+        }
+        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
+            1 => stmts.remove(0),
+            _ => Stmt::Sequence(stmts),
+        });
+        stmts.collect()
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, around: &Around) -> Result<Node, Diagnostic> {
+        match stmt {
+            Stmt::Forall { var, tag, body } => {
+                let over = match self.constant(stmt) {
+                    Some((tensor, value)) if around.loops.is_empty() => {
+                        Some(Over::Constant(tensor, value))
+                    }
+                    Some(_) | None => None,
+                };
+                let adds = self.adds_to_workspace(stmt)
+                    && walked_sparse(self.operands, stmt, around).is_empty();
+                let mut inner = around.clone();
+                let contest = match &tag.parallel {
+                    Some(parallel) if over.is_none() => Some(share_out(
+                        (self.operands, self.results),
+                        (*var, parallel),
+                        body,
+                        &mut inner,
+                        &mut self.filled,
+                        &self.refusal,
+                    )?),
+                    Some(_) | None => None,
+                };
+                let cut = self.cut(*var, body, &mut inner)?;
+                let over = match over {
+                    Some(over) => over,
+                    None => self.over(*var, tag, body, &inner)?,
+                };
+                Ok(Node::Loop(Box::new(Loop {
+                    var: *var,
+                    tag: tag.clone(),
+                    cut,
+                    over,
+                    contest,
+                    adds,
+                })))
+            }
+            Stmt::Within { var, skipped, body } => {
+                let inner = self.within(*var, *skipped, body, around)?;
+                Ok(Node::Within {
+                    var: *var,
+                    skipped: *skipped,
+                    body: Box::new(self.stmt(body, &inner)?),
+                })
+            }
+            Stmt::Where {
+                consumer,
+                producer,
+                temp,
+                init,
+            } => {
+                let mut inner = around.clone();
+                inner.contested.remove(temp);
+                inner.owned.insert(*temp, inner.units.len());
+                self.check_space(*temp, around)?;
+                let mut apart = inner.clone();
+                if init.is_none() {
+                    // A sparse result is appended to by the consumer alone.
+                    apart.opened.clear();
+                }
+                self.filled.remove(temp);
+                let producer = self.stmt(producer, &apart)?;
+                let covered = self.covers(*temp).node(&producer);
+                let copied = self.filled.remove(temp);
+                let threads = |unit: &Unit| match unit {
+                    Unit::CpuThread(_) | Unit::Gpu(_) => true,
+                    Unit::CpuVector => false,
+                };
+                Ok(Node::Workspace(Box::new(Workspace {
+                    temp: *temp,
+                    init: *init,
+                    filled: init.is_none() && (copied || covered != Some(Coverage::Whole)),
+                    threaded: around.units.iter().any(|(_, unit)| threads(unit)),
+                    producer,
+                    consumer: self.stmt(consumer, &inner)?,
+                })))
+            }
+            Stmt::Sequence(stmts) => {
+                let nodes: Result<Vec<Node>, Diagnostic> =
+                    stmts.iter().map(|stmt| self.stmt(stmt, around)).collect();
+                Ok(Node::Sequence(nodes?))
+            }
+            Stmt::Assign(assign) => {
+                let write = write(self.operands, assign, around, &self.refusal)?;
+                Ok(Node::Assign(assign.clone(), write))
+            }
+        }
+    }
+
+    /// Loops that set every element of a dense tensor to one constant.
+    fn constant(&self, stmt: &Stmt) -> Option<(TensorId, Literal)> {
+        let mut at = stmt;
+        let mut vars = Vec::new();
+        while let Stmt::Forall { var, tag, body } = at {
+            if tag.parallel.is_some() {
+                return None;
+            }
+            vars.push(*var);
+            at = body;
+        }
+        let Stmt::Assign(assign) = at else {
+            return None;
+        };
+        let tensor = self.operands.tensor(assign.tensor);
+        let value = as_literal(&assign.rhs)?;
+        let mut modes = assign.lhs.iter().zip(&tensor.dims);
+        let whole = modes.all(|(&v, dim)| vars.contains(&v) && self.graph().covers(v, dim));
+        let array = !self.graph().is_variable(assign.tensor, tensor);
+        (whole
+            && array
+            && assign.op.is_none()
+            && !tensor.is_sparse()
+            && vars.len() == assign.lhs.len())
+        .then_some((assign.tensor, value))
+    }
+
+    fn adds_to_workspace(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.adds_to_workspace(body),
+            Stmt::Assign(assign) => {
+                as_literal(&assign.rhs).is_none()
+                    && self.graph().workspaces.contains(&assign.tensor)
+            }
+            Stmt::Sequence(_) | Stmt::Where { .. } => false,
+        }
+    }
+
+    /// Inside loops that stay within the positions or fused values of `var`.
+    fn within(
+        &mut self,
+        var: VarId,
+        skipped: usize,
+        body: &Stmt,
+        around: &Around,
+    ) -> Result<Around, Diagnostic> {
+        let mut inner = around.clone();
+        self.cut(var, body, &mut inner)?;
+        let graph = self.graph();
+        let top = graph.provenance.position_of(graph.provenance.top_of(var));
+        if let Some(pos) = top
+            && let Some(id) = self.operands.table.find(&pos.access)
+        {
+            let roots = graph.provenance.roots(pos.parent);
+            inner
+                .walked
+                .extend(roots.into_iter().map(|root| (root, (id, pos.pos))));
+            if skipped > 0 {
+                let first = graph.first_level(pos.parent, &pos.access);
+                inner.progress[id.0].level = first + skipped;
+            }
+        }
+        Ok(inner)
+    }
+
+    /// Tiles of positions of which the loop over `var` runs over the coordinates; whether there may
+    /// be coordinates of none.
+    fn cut(&mut self, var: VarId, body: &Stmt, around: &mut Around) -> Result<bool, Diagnostic> {
+        let mut any = false;
+        for (coord, part) in self.graph().provenance.cuts(var) {
+            if !around.cuts.insert(coord) {
+                continue;
+            }
+            let top = self.graph().provenance.top_of(part);
+            if let Some((access, _)) = counted(self.operands, top) {
+                self.check_covered(access, body)?;
+                let tensor = self.operands.table.get(access).access.tensor;
+                any |= self.operands.tensor(tensor).is_sparse();
+            }
+        }
+        Ok(any)
+    }
+
+    /// What a loop visits, and what is done there.
+    fn over(
+        &mut self,
+        var: VarId,
+        tag: &Tag,
+        body: &Stmt,
+        around: &Around,
+    ) -> Result<Over, Diagnostic> {
+        let mut inner = around.inside(var);
+        let (root, consecutive) = match around.top(self.operands, var) {
+            Top::Nothing => {
+                let body = self.inside(body.clone(), inner, None)?;
+                return Ok(Over::Every { root: None, body });
+            }
+            Top::Position(_, None) => return Err(self.unknown(var)),
+            Top::Position(pos, Some((access, last))) => {
+                self.check_covered(access, body)?;
+                inner.progress[access.0].level = last + 1;
+                let body = self.inside(body.clone(), inner, None)?;
+                return Ok(Over::Positions { access, pos, body });
+            }
+            Top::Fused => return Ok(Over::Fused(self.inside(body.clone(), inner, None)?)),
+            Top::Root(root, consecutive) => (root, consecutive),
+        };
+        if let Some(&(access, pos)) = around.walked.get(&root) {
+            self.check_covered(access, body)?;
+            self.results.skip_rows(root, &|_| true, &mut self.gaps);
+            let level = around.level(access);
+            let tensor = self.operands.table.get(access).access.tensor;
+            let stored = self.operands.tensor(tensor).format.levels[level];
+            if stored.is_walked() {
+                inner.advance(access);
+            }
+            return Ok(Over::Stored {
+                access,
+                pos,
+                level,
+                root,
+                body: self.inside(body.clone(), inner, Some(root))?,
+            });
+        }
+        let resolved = |id: AccessId| around.level(id);
+        let mut iterators = match consecutive {
+            true => self.operands.iterators(body, root, &resolved),
+            false => Vec::new(),
+        };
+        if iterators.is_empty() {
+            return Ok(Over::Every {
+                root: Some(root),
+                body: self.inside(body.clone(), inner, Some(root))?,
+            });
+        }
+        iterators.sort_unstable();
+        let lattice = self.operands.lattice(body, iterators, &resolved);
+        self.merge((var, root, tag), lattice, around, &inner)
+            .map(Over::Merge)
+    }
+
+    fn merge(
+        &mut self,
+        (var, root, tag): (VarId, VarId, &Tag),
+        lattice: Lattice,
+        around: &Around,
+        inner: &Around,
+    ) -> Result<Merge, Diagnostic> {
+        let resolved = |id: AccessId| around.level(id);
+        let counts = self.operands.counts(&lattice, &resolved);
+        let leaps = self.operands.leaps(&lattice, &resolved);
+        self.check_merge(var, tag, (counts, leaps))?;
+        let ids = lattice.iterators;
+        let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
+        if !matches!(
+            lattice.shape,
+            Shape::Full { .. } | Shape::Wide { full: true, .. }
+        ) {
+            self.results.skip_rows(root, &|_| true, &mut self.gaps);
+        }
+        let walk = match lattice.shape {
+            Shape::Nothing => Walk::Nothing,
+            Shape::Sparse(points) => {
+                let single = self.operands.single_walk(&points, &resolved);
+                let mut cases = self.cases(points, inner, root)?;
+                match (single, cases.len()) {
+                    (Some(id), 1) => Walk::One(id, cases.remove(0).inside),
+                    (None, 1) if tag.gallop => Walk::Leap(cases.remove(0)),
+                    (Some(_) | None, _) => Walk::Cases(cases),
+                }
+            }
+            Shape::Full { points, rest } => {
+                let stmts = points.iter().map(|p| &p.stmt).chain([&rest]);
+                let made: Vec<BTreeSet<TensorId>> = stmts
+                    .map(|stmt| stmt.assigns().iter().map(|a| a.tensor).collect())
+                    .collect();
+                let missing = |t: TensorId| made.iter().any(|made| !made.contains(&t));
+                self.results.skip_rows(root, &missing, &mut self.gaps);
+                let cases = self.cases(points, inner, root)?;
+                let rest = self.inside(rest, inner.clone(), Some(root))?;
+                Walk::Full { cases, rest }
+            }
+            Shape::Wide {
+                stmt,
+                required,
+                full,
+            } => {
+                let mut inner = inner.clone();
+                ids.iter().for_each(|&id| inner.advance(id));
+                let body = self.inside(stmt, inner, Some(root))?;
+                Walk::Wide {
+                    required,
+                    full,
+                    body,
+                }
+            }
+        };
+        Ok(Merge { root, levels, walk })
+    }
+
+    fn cases(
+        &mut self,
+        points: Vec<Point>,
+        inner: &Around,
+        root: VarId,
+    ) -> Result<Vec<Case>, Diagnostic> {
+        let mut cases = Vec::new();
+        for Point { present, stmt } in points {
+            let mut inner = inner.clone();
+            present.iter().for_each(|&id| inner.advance(id));
+            let inside = self.inside(stmt, inner, Some(root))?;
+            cases.push(Case { present, inside });
+        }
+        Ok(cases)
+    }
+
+    /// Loops that merge are not shared out, and leap only through intersections.
+    fn check_merge(
+        &self,
+        var: VarId,
+        tag: &Tag,
+        (counts, leaps): (bool, bool),
+    ) -> Result<(), Diagnostic> {
+        if tag.parallel.is_some() && !counts {
+            return Err(self
+                .refusal
+                .of(
+                    lower::COITERATED_PARALLEL,
+                    "a coiterated loop cannot be parallel".to_string(),
+                    "several sparse levels are merged in this loop",
+                )
+                .with_help("`split` the variable and parallelize the outer part"));
+        }
+        if tag.gallop && !leaps {
+            let name = &self.graph().var(var).name;
+            return Err(self
+                .refusal
+                .of(
+                    codes::MERGE,
+                    format!("the operands at `{name}` are not intersected alone"),
+                    "does something where one of them stores nothing, or meets repeated \
+                     coordinates",
+                )
+                .with_help(format!("leave out `mergeby({name}, gallop)`")));
+        }
+        Ok(())
+    }
+
+    /// A loop over the positions of an access must do nothing where it stores nothing.
+    fn check_covered(&self, id: AccessId, body: &Stmt) -> Result<(), Diagnostic> {
+        let operands = self.operands;
+        let tensor = operands.tensor(operands.table.get(id).access.tensor);
+        if !tensor.is_sparse() {
+            return Ok(());
+        }
+        let read = operands.table.in_stmt(self.graph(), body, false);
+        let covered = if read.contains(&id) {
+            let absent = BTreeSet::from([id]);
+            let left = operands.simplify(body, &absent, &mut BTreeSet::new());
+            left.is_none()
+        } else {
+            // A workspace stands for it; elements that it does not store keep the fill.
+            body.assigns()
+                .iter()
+                .filter(|made| made.op.is_none() && !operands.tensor(made.tensor).is_appended())
+                .all(|made| operands.droppable.contains(&made.tensor))
+        };
+        if covered {
+            return Ok(());
+        }
+        Err(self
+            .refusal
+            .of(
+                codes::POSITION_SPACE,
+                format!(
+                    "the stored elements of `{}` do not cover the iteration",
+                    tensor.name
+                ),
+                "it does something where nothing is stored",
+            )
+            .with_help("keep the loop in coordinate space"))
+    }
+
+    /// A tile that a block shares stands outside of the loops over its threads.
+    fn check_space(&self, temp: TensorId, around: &Around) -> Result<(), Diagnostic> {
+        let spaces = &self.graph().spaces;
+        let Some((_, Space::Shared)) = spaces.iter().find(|(t, _)| *t == temp) else {
+            return Ok(());
+        };
+        let threads = around.units.iter().any(|(_, unit)| match unit {
+            Unit::Gpu(unit) => unit.level == GpuLevel::Thread,
+            Unit::CpuThread(_) | Unit::CpuVector => false,
+        });
+        if !threads {
+            return Ok(());
+        }
+        let name = &self.operands.tensor(temp).name;
+        Err(self
+            .refusal
+            .of(
+                codes::NO_TILE,
+                format!("`{name}` stands inside a loop over threads: it cannot be shared"),
+                "with this schedule",
+            )
+            .with_help("promote at a loop outside, or to local"))
+    }
+
+    fn unknown(&self, var: VarId) -> Diagnostic {
+        let name = &self.graph().var(var).name;
+        self.refusal.of(
+            lower::UNKNOWN_COORDINATE,
+            format!("which tile of `{name}` it is cannot be told here: not supported yet"),
+            "in this statement",
+        )
+    }
+}
