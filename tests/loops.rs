@@ -6,6 +6,7 @@ use sparsec::driver::Compiled;
 use sparsec::loops::ir::Kernel;
 use sparsec::loops::{passes, text, verify};
 use sparsec::lower::lower;
+use sparsec::{diagram, graph::Graph, plan};
 use support::corpus::{files, listed, programs};
 use support::{compile, parse, scheduled};
 
@@ -22,10 +23,33 @@ fn reads_back(kernel: &Kernel) {
     assert!(read == kernel, "the text leaves something out\n{printed}");
 }
 
+/// Its plan is told and drawn: all lines are boxes, and every result is among them.
+fn has_a_plan(graph: &Graph) {
+    let plan = plan::plan(graph, graph.function.span).unwrap().unwrap();
+    let printed = plan::text::print(graph, &plan);
+    for nest in &graph.nests {
+        let name = &graph.tensor(nest.tensor).name;
+        let said = printed
+            .lines()
+            .any(|l| l.trim_start().starts_with(&format!("{name} ")));
+        assert!(said, "{name} is not told of\n{printed}");
+    }
+    let diagram = diagram::plan::diagram(&plan::text::outline(graph, &plan));
+    let labels: usize = diagram.nodes.iter().map(|node| node.label.len()).sum();
+    assert_eq!(labels, printed.lines().count(), "{printed}");
+    assert!(diagram.dot().contains("digraph") && diagram.svg().contains("</svg>"));
+    let read: serde_json::Value = serde_json::from_str(&diagram.json()).unwrap();
+    assert_eq!(
+        read["nodes"].as_array().map(Vec::len),
+        Some(diagram.nodes.len())
+    );
+}
+
 /// Each function as lowered and after each pass: how many kernels.
 fn all_stages(compiled: &Compiled) -> usize {
     let mut count = 0;
     for graph in &compiled.graphs {
+        has_a_plan(graph);
         let mut kernel = lower(graph).unwrap().kernel;
         reads_back(&kernel);
         for pass in passes::of(compiled.target) {

@@ -220,6 +220,7 @@ pub enum Stage {
     Provenance,
     Schedule,
     Lattice,
+    Plan,
     Loops,
     Kernel,
 }

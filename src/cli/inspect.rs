@@ -8,8 +8,10 @@ use crate::diagram;
 use crate::driver::{self, Failure, argument, compile};
 use crate::emit::{self, Unit};
 use crate::format::builtin;
+use crate::graph::Graph;
 use crate::graph::print as graph_print;
 use crate::loops::text as loops_text;
+use crate::plan::{self, Plan, text as plan_text};
 
 pub(super) fn show(args: &ShowArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
@@ -51,7 +53,7 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         .into());
     }
     if args.format == ShowFormat::Text {
-        return Ok(plain(args.stage, compiled));
+        return plain(args.stage, compiled);
     }
     if compiled.graphs.len() > 1 && args.format != ShowFormat::Dot {
         let span = argument(&mut reporter.sources, "--def", "none given");
@@ -70,6 +72,10 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
             Stage::Graph | Stage::Schedule => diagram::graph::diagram(graph),
             Stage::Provenance => diagram::provenance::diagram(graph),
             Stage::Lattice => diagram::lattice::diagram(lattices),
+            Stage::Plan => {
+                let outlines = planned(graph)?.map(|plan| plan_text::outline(graph, &plan));
+                diagram::plan::diagram(&outlines.unwrap_or_default())
+            }
             Stage::Tokens | Stage::Program | Stage::Loops | Stage::Kernel => {
                 expect_text(args, reporter)?;
                 continue;
@@ -96,11 +102,11 @@ fn expect_text(args: &ShowArgs, reporter: &mut Reporter) -> Result<(), Failure> 
         "this stage is text, not a diagram",
         "this format",
     )
-    .with_help("graph, provenance, schedule and lattice can be drawn; leave `--format` out")
+    .with_help("graph, provenance, schedule, lattice and plan can be drawn; leave `--format` out")
     .into())
 }
 
-fn plain(stage: Stage, compiled: driver::Compiled) -> String {
+fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
     let mut out = String::new();
     match stage {
         Stage::Program => {
@@ -127,6 +133,13 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> String {
             .lattices
             .iter()
             .for_each(|l| out += &diagram::lattice::text(l)),
+        Stage::Plan => {
+            for graph in &compiled.graphs {
+                if let Some(plan) = planned(graph)? {
+                    out += &plan_text::print(graph, &plan);
+                }
+            }
+        }
         Stage::Loops => compiled
             .kernels
             .iter()
@@ -142,7 +155,12 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> String {
         }
         Stage::Tokens => {}
     }
-    out
+    Ok(out)
+}
+
+/// What lowering decided of a graph.
+fn planned(graph: &Graph) -> Result<Option<Plan>, Failure> {
+    plan::plan(graph, graph.function.span).map_err(|error| error.into())
 }
 
 pub(super) fn formats() -> u8 {

@@ -1,11 +1,12 @@
 //! Diagrams of what the compiler holds: boxes and arrows, as dot, svg or JSON.
 //!
-//! A diagram knows nothing of compilers; [`graph`], [`provenance`] and [`lattice`] make
-//! them.
+//! A diagram knows nothing of compilers; [`graph`], [`provenance`], [`lattice`] and
+//! [`plan`] make them.
 
 pub mod graph;
 pub mod lattice;
 mod layout;
+pub mod plan;
 pub mod provenance;
 mod svg;
 
