@@ -124,7 +124,7 @@ impl Lowerer<'_> {
                     value
                 }
             };
-            let coordinate = stored.coordinate(parent.clone(), position);
+            let coordinate = stored.coordinate(parent.clone(), position.clone());
             let mut name = self.graph.var(root).name.clone();
             if !which.is_empty() {
                 name = format!("{name}_{which}");
@@ -135,6 +135,8 @@ impl Lowerer<'_> {
                 init: coordinate,
             });
             scope.coords.insert(root, value);
+            let passed = &mut scope.cursors[counted.id.0].passed;
+            passed.insert(level, position);
             position = parent;
         }
         let cursor = &mut scope.cursors[counted.id.0];
