@@ -26,7 +26,8 @@ fn reads_back(kernel: &Kernel) {
 /// Its plan is told and drawn: all lines are boxes, and every result is among them.
 fn has_a_plan(graph: &Graph) {
     let plan = plan::plan(graph, graph.function.span).unwrap().unwrap();
-    let printed = plan::text::print(graph, &plan);
+    let outline = plan::text::outline(graph, &plan);
+    let printed = plan::text::print(&outline);
     for nest in &graph.nests {
         let name = &graph.tensor(nest.tensor).name;
         let said = printed
@@ -34,7 +35,7 @@ fn has_a_plan(graph: &Graph) {
             .any(|l| l.trim_start().starts_with(&format!("{name} ")));
         assert!(said, "{name} is not told of\n{printed}");
     }
-    let diagram = diagram::plan::diagram(&plan::text::outline(graph, &plan));
+    let diagram = diagram::plan::diagram(&outline);
     let labels: usize = diagram.nodes.iter().map(|node| node.label.len()).sum();
     assert_eq!(labels, printed.lines().count(), "{printed}");
     assert!(diagram.dot().contains("digraph") && diagram.svg().contains("</svg>"));

@@ -136,7 +136,7 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
         Stage::Plan => {
             for graph in &compiled.graphs {
                 if let Some(plan) = planned(graph)? {
-                    out += &plan_text::print(graph, &plan);
+                    out += &plan_text::print(&plan_text::outline(graph, &plan));
                 }
             }
         }

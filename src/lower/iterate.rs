@@ -3,7 +3,8 @@
 use super::access::AccessId;
 use super::recover::{Root, Step, Top, Window};
 use super::{Lower, Lowerer, Scope};
-use crate::diagnostic::codes::lower as codes;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::{lower as codes, performance};
 use crate::graph::Tag;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
@@ -35,16 +36,13 @@ impl Lowerer<'_> {
     fn loop_of(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (var, tag) = (l.var, &l.tag);
         let step = self.step(var, scope)?;
+        if let (Some(operand), Top::Root(root)) = (l.tried, &step.top) {
+            self.note_every_coordinate(operand, root.var);
+        }
         match (&l.over, &step.top) {
             // `stmt` has made one fill of it.
             (Over::Constant(..), _) => Ok(Vec::new()),
-            (Over::Every { root, body }, _) => {
-                if let Some(root) = root {
-                    self.refuse_dense_blowup(&body.left, *root, scope)?;
-                    self.note_every_coordinate(&body.left, *root, scope);
-                }
-                self.range_loop(var, &step, tag, body, scope)
-            }
+            (Over::Every { body, .. }, _) => self.range_loop(var, &step, tag, body, scope),
             (Over::Positions { body, .. }, Top::Position { pos, .. }) => {
                 self.scattered_positions(var, *pos, &step, tag, body, scope)
             }
@@ -59,6 +57,24 @@ impl Lowerer<'_> {
                 Over::Positions { .. } | Over::Fused(_) | Over::Stored { .. } | Over::Merge(_),
                 Top::Nothing | Top::Root(_) | Top::Position { .. } | Top::Fused { .. },
             ) => Err(self.unknown_tile(var)),
+        }
+    }
+
+    /// Says for whose sake a loop over all of `root` tries every coordinate.
+    fn note_every_coordinate(&mut self, id: AccessId, root: VarId) {
+        let operand = &self.tensor(self.tree.table.get(id).access.tensor).name;
+        let name = &self.graph.var(root).name;
+        let remark = Diagnostic::performance(
+            performance::EVERY,
+            self.span,
+            format!("the loop over `{name}` tries every coordinate there is"),
+            format!("`{operand}` cannot be walked in the order of the loops"),
+        )
+        .with_help(format!(
+            "store `{operand}`, or a copy of it, with `{name}` in an outer level"
+        ));
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
         }
     }
 
@@ -89,11 +105,7 @@ impl Lowerer<'_> {
             }
             Walk::Leap(case) => self.gallop(case, root, &window, scope)?,
             Walk::Cases(cases) => self.coiterate(cases, root, &window, scope)?,
-            Walk::Full { cases, rest } => {
-                self.refuse_dense_blowup(&rest.left, root.var, scope)?;
-                self.note_every_coordinate(&rest.left, root.var, scope);
-                self.full_loop(cases, rest, root, &window, scope)?
-            }
+            Walk::Full { cases, rest } => self.full_loop(cases, rest, root, &window, scope)?,
             Walk::Wide {
                 required,
                 full,

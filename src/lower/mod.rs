@@ -14,7 +14,6 @@ mod copies;
 mod cuts;
 pub mod emit;
 mod extents;
-mod gaps;
 mod here;
 pub mod iterate;
 pub mod lattice;
@@ -85,6 +84,7 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
     let mut checks = Vec::new();
     let mut checked = None;
     for tree in plan.trees {
+        errors.extend(tree.refused.clone());
         for nest in &tree.nests {
             if checked == Some(nest.stmt) {
                 continue;

@@ -138,20 +138,12 @@ impl Lowerer<'_> {
             }
             return Ok(at);
         }
-        let result = self.tensor(assign.tensor);
-        let operand = &self.tensor(self.tree.table.get(source).access.tensor).name;
-        Err(self
-            .error(
-                codes::DENSE_RESULT,
-                format!(
-                    "every coordinate of the sparse result `{}` would be tried: not supported yet",
-                    result.name
-                ),
-                &format!("`{operand}` cannot be walked in the order of the loops"),
-            )
-            .with_help(format!(
-                "leave the loops in the order of `{operand}`, or store `{}` dense",
-                result.name
-            )))
+        // The plan refuses it with more words.
+        let name = &self.tensor(assign.tensor).name;
+        Err(self.error(
+            codes::DENSE_RESULT,
+            format!("where `{name}` stores an element is not known here"),
+            "in this statement",
+        ))
     }
 }

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Progress {
     /// How many levels are found or walked.
     pub level: usize,
+    /// Whether there may be no element.
+    pub maybe: bool,
 }
 
 /// What is known at a place in the loops.
@@ -63,9 +65,11 @@ impl Around {
         self.progress[id.0].level
     }
 
-    /// The access has come through its next level.
+    /// The access has come through its next level, where there is an element.
     pub fn advance(&mut self, id: AccessId) {
-        self.progress[id.0].level += 1;
+        let own = &mut self.progress[id.0];
+        own.level += 1;
+        own.maybe = false;
     }
 
     /// Whether the coordinate of the access's next level is known.

@@ -12,7 +12,6 @@ use crate::graph::Stmt;
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
 use crate::level::ArrayRole;
-use crate::program::ir::TensorId;
 use std::collections::BTreeSet;
 
 /// Finds all levels that can be found at a place where `stmt` is to be done.
@@ -25,13 +24,12 @@ pub(super) fn locate(
     // What walks positions tells parts of them, which subscripts of workspaces may be.
     let mut used: Vec<AccessId> = around.walked.values().map(|(id, _)| *id).collect();
     used.extend(operands.table.in_stmt(operands.graph, stmt, true));
-    let values = operands.table.in_stmt(operands.graph, stmt, false);
-    let made: BTreeSet<TensorId> = stmt.assigns().iter().map(|made| made.tensor).collect();
     // Elements of which a part of the same statement is to say first whether they are there.
     let to_come = |around: &Around, id: AccessId| {
         let tensor = operands.table.get(id).access.tensor;
         let level = operands.tensor(tensor).format.levels[around.level(id)];
-        made.contains(&tensor) && results.is_noted(tensor) && !level.is_full()
+        let made = || stmt.assigns().iter().any(|made| made.tensor == tensor);
+        !level.is_full() && results.is_noted(tensor) && made()
     };
     let next =
         |around: &Around, id: AccessId| around.next_is_known(operands, id) && !to_come(around, id);
@@ -40,10 +38,11 @@ pub(super) fn locate(
         let entry = operands.table.get(id);
         let level = around.level(id);
         let stored = operands.tensor(entry.access.tensor).format.levels[level];
-        around.advance(id);
+        around.progress[id.0].level += 1;
         let absent = || {
-            let nothing = values.contains(&id)
-                && !entry.nested
+            let values = || operands.table.in_stmt(operands.graph, stmt, false);
+            let nothing = !entry.nested
+                && values().contains(&id)
                 && operands
                     .simplify(stmt, &BTreeSet::from([id]), &mut BTreeSet::new())
                     .is_none();
@@ -56,6 +55,12 @@ pub(super) fn locate(
         } else {
             By::Arithmetic
         };
+        match by {
+            By::Arithmetic => {}
+            By::Probe(absent) | By::Search(absent) => {
+                around.progress[id.0].maybe = absent == Absent::Fill;
+            }
+        }
         found.push(Found {
             access: id,
             level,

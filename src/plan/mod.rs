@@ -10,13 +10,17 @@
 //! | what do iterations compete for, and what settles it? | [`contest`] |
 //! | how are a result's elements made, and which rows may be skipped? | [`results`] |
 //! | which elements does a statement set? | [`coverage`] |
+//! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
+//! | what would a phase do that counts first? | [`counting`] |
 //!
 //! `schedule` makes a plan after each command and refuses the command if there is none; `lower` writes the loops of
 //! a plan and decides nothing of this again. [`text`] prints it (`show --stage plan`).
 
 mod around;
 mod contest;
+pub mod counting;
 mod coverage;
+mod gaps;
 mod locate;
 mod results;
 #[cfg(test)]
@@ -48,6 +52,7 @@ pub struct Plan {
 /// The plan of the nests that share a tree of loops.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
+    pub phase: Phase,
     pub nests: Vec<Nest>,
     /// Every access that is read.
     pub table: Table,
@@ -67,6 +72,19 @@ pub struct Tree {
     pub filled: BTreeSet<TensorId>,
     /// What is done; `None` if nothing is.
     pub body: Option<Inside>,
+    /// Why no loops are written for it as it is, if so. Unlike what no plan is made for, another
+    /// order of the loops may help.
+    pub refused: Option<Diagnostic>,
+}
+
+/// What loops are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// They compute and store.
+    #[default]
+    Filling,
+    /// They count what will be stored: see [`counting`].
+    Counting,
 }
 
 impl Tree {
@@ -259,6 +277,8 @@ pub struct Loop {
     pub over: Over,
     /// What its iterations compete for, if they are shared out.
     pub contest: Option<Contest>,
+    /// The operand for whose sake it tries every coordinate, since it is not walked in this order of loops.
+    pub tried: Option<AccessId>,
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
     /// was something to add.
     pub adds: bool,

@@ -14,7 +14,7 @@ fn cases_of_plans() {
         let made = scheduled(&mut sources, shared, given).and_then(|graph| {
             let span = graph.function.span;
             let plan = plan(&graph, span).map_err(|error| vec![error])?;
-            Ok(plan.map(|plan| text::print(&graph, &plan)))
+            Ok(plan.map(|plan| text::print(&text::outline(&graph, &plan))))
         });
         match made {
             Ok(text) => text.unwrap_or_else(|| "no plan".to_string()),

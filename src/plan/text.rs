@@ -1,8 +1,8 @@
 //! Plans for people: an outline, which is printed with indents or drawn as boxes.
 
 use super::{
-    Absent, By, Case, Contest, Coverage, Inside, Loop, Made, Merge, Node, Over, Plan, Then, Tree,
-    Walk, Workspace, Write,
+    Absent, By, Case, Contest, Coverage, Inside, Loop, Made, Merge, Node, Over, Phase, Plan, Then,
+    Tree, Walk, Workspace, Write, counting,
 };
 use crate::graph::access::AccessId;
 use crate::graph::print::{access_text, assign_text, reduce_text, stmt_text, tag_text, var_text};
@@ -42,12 +42,12 @@ impl Line {
     }
 }
 
-/// The plan with two spaces an indent.
+/// The plan's outline with two spaces an indent.
 #[must_use]
-pub fn print(graph: &Graph, plan: &Plan) -> String {
+pub fn print(outline: &[Line]) -> String {
     let mut out = String::new();
-    for line in outline(graph, plan) {
-        write(&line, 0, &mut out);
+    for line in outline {
+        write(line, 0, &mut out);
     }
     out
 }
@@ -63,9 +63,20 @@ fn write(line: &Line, depth: usize, out: &mut String) {
     }
 }
 
-/// The plan's trees.
+/// The plan's trees, and those of the phase that could count before them.
 #[must_use]
 pub fn outline(graph: &Graph, plan: &Plan) -> Vec<Line> {
+    let mut lines = trees(graph, plan);
+    if let Some(counting) = counting::counting(plan) {
+        let text = "counted first, this would be (`assemble(.., two_phase)`, not supported yet)";
+        let mut line = Line::new(About::Results, text.to_string());
+        line.below = trees(graph, &counting);
+        lines.push(line);
+    }
+    lines
+}
+
+fn trees(graph: &Graph, plan: &Plan) -> Vec<Line> {
     let trees = plan.trees.iter().map(|tree| {
         let teller = Teller { graph, plan, tree };
         teller.tree()
@@ -125,6 +136,7 @@ impl Teller<'_> {
                 let s = if levels == 1 { "" } else { "s" };
                 format!("stores what {} does, on {levels} level{s}", self.access(id))
             }
+            Made::Appended if self.tree.phase == Phase::Counting => "is counted".to_string(),
             Made::Appended if self.tree.gaps.contains(&tensor) => {
                 "is appended; where skipped rows end is filled in behind".to_string()
             }
@@ -167,7 +179,11 @@ impl Teller<'_> {
             } else {
                 ""
             };
-            let text = format!("level {level} of {name} gets the coordinate{if_any}");
+            let what = match self.tree.phase {
+                Phase::Filling => "gets the coordinate",
+                Phase::Counting => "is counted",
+            };
+            let text = format!("level {level} of {name} {what}{if_any}");
             lines.push(Line::new(About::Structure, text));
         }
         match &inside.then {
@@ -238,6 +254,10 @@ impl Teller<'_> {
         let mut line = Line::new(About::Loop, format!("{head}: {over}"));
         if let (Some(contest), Some(parallel)) = (&l.contest, &l.tag.parallel) {
             line.notes = self.contest(contest, parallel);
+        }
+        if let Some(id) = l.tried {
+            let access = self.access(id);
+            line.notes.push(format!("all are tried for {access}"));
         }
         line.below = below;
         line

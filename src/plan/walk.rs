@@ -3,9 +3,10 @@
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers};
+use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::results::{Made, Results, walked_sparse};
-use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Then, Tree, Walk, Workspace};
+use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace};
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
@@ -63,6 +64,7 @@ pub(super) fn tree(
         refusal: Refusal { span },
         gaps: BTreeSet::new(),
         filled: BTreeSet::new(),
+        endless: None,
     };
     let around = Around {
         progress: vec![Progress::default(); table.entries.len()],
@@ -76,7 +78,11 @@ pub(super) fn tree(
     };
     let (coverage, filled) = walker.fills(nests, body.as_ref());
     let gaps = walker.gaps;
+    let nest = nests.first().map_or(span, |nest| nest.span);
+    let refused = walker.endless;
+    let refused = refused.or_else(|| skipped((operands, &results), &gaps, nest));
     Ok(Tree {
+        phase: Phase::Filling,
         nests: nests.iter().map(|&nest| nest.clone()).collect(),
         made: results.made,
         accumulated,
@@ -84,6 +90,7 @@ pub(super) fn tree(
         coverage,
         filled,
         body,
+        refused,
         droppable,
         blocks,
         table,
@@ -97,6 +104,8 @@ struct Walker<'w> {
     gaps: BTreeSet<TensorId>,
     /// Tensors of which copies are added up, that must hold their fill before.
     filled: BTreeSet<TensorId>,
+    /// The first loop that would try every coordinate there is.
+    endless: Option<Diagnostic>,
 }
 
 impl<'w> Walker<'w> {
@@ -260,8 +269,8 @@ impl<'w> Walker<'w> {
                     Some(_) | None => None,
                 };
                 let cut = self.cut(*var, body, &mut inner)?;
-                let over = match over {
-                    Some(over) => over,
+                let (over, tried) = match over {
+                    Some(over) => (over, None),
                     None => self.over(*var, tag, body, &inner)?,
                 };
                 Ok(Node::Loop(Box::new(Loop {
@@ -270,6 +279,7 @@ impl<'w> Walker<'w> {
                     cut,
                     over,
                     contest,
+                    tried,
                     adds,
                 })))
             }
@@ -319,6 +329,7 @@ impl<'w> Walker<'w> {
                 Ok(Node::Sequence(nodes?))
             }
             Stmt::Assign(assign) => {
+                self.check_followed(assign.tensor, around);
                 let write = write(self.operands, assign, around, &self.refusal)?;
                 Ok(Node::Assign(assign.clone(), write))
             }
@@ -415,21 +426,24 @@ impl<'w> Walker<'w> {
         tag: &Tag,
         body: &Stmt,
         around: &Around,
-    ) -> Result<Over, Diagnostic> {
+    ) -> Result<(Over, Option<AccessId>), Diagnostic> {
         let mut inner = around.inside(var);
         let (root, consecutive) = match around.top(self.operands, var) {
             Top::Nothing => {
                 let body = self.inside(body.clone(), inner, None)?;
-                return Ok(Over::Every { root: None, body });
+                return Ok((Over::Every { root: None, body }, None));
             }
             Top::Position(_, None) => return Err(self.unknown(var)),
             Top::Position(pos, Some((access, last))) => {
                 self.check_covered(access, body)?;
                 inner.progress[access.0].level = last + 1;
                 let body = self.inside(body.clone(), inner, None)?;
-                return Ok(Over::Positions { access, pos, body });
+                return Ok((Over::Positions { access, pos, body }, None));
             }
-            Top::Fused => return Ok(Over::Fused(self.inside(body.clone(), inner, None)?)),
+            Top::Fused => {
+                let body = self.inside(body.clone(), inner, None)?;
+                return Ok((Over::Fused(body), None));
+            }
             Top::Root(root, consecutive) => (root, consecutive),
         };
         if let Some(&(access, pos)) = around.walked.get(&root) {
@@ -441,13 +455,15 @@ impl<'w> Walker<'w> {
             if stored.is_walked() {
                 inner.advance(access);
             }
-            return Ok(Over::Stored {
+            let body = self.inside(body.clone(), inner, Some(root))?;
+            let stored = Over::Stored {
                 access,
                 pos,
                 level,
                 root,
-                body: self.inside(body.clone(), inner, Some(root))?,
-            });
+                body,
+            };
+            return Ok((stored, None));
         }
         let resolved = |id: AccessId| around.level(id);
         let mut iterators = match consecutive {
@@ -455,15 +471,39 @@ impl<'w> Walker<'w> {
             false => Vec::new(),
         };
         if iterators.is_empty() {
-            return Ok(Over::Every {
-                root: Some(root),
-                body: self.inside(body.clone(), inner, Some(root))?,
-            });
+            let tried = self.every(body, root, around);
+            let body = self.inside(body.clone(), inner, Some(root))?;
+            let root = Some(root);
+            return Ok((Over::Every { root, body }, tried));
         }
         iterators.sort_unstable();
         let lattice = self.operands.lattice(body, iterators, &resolved);
-        self.merge((var, root, tag), lattice, around, &inner)
-            .map(Over::Merge)
+        let tried = match &lattice.shape {
+            Shape::Full { rest, .. } => self.every(rest, root, around),
+            Shape::Nothing | Shape::Sparse(_) | Shape::Wide { .. } => None,
+        };
+        let merge = self.merge((var, root, tag), lattice, around, &inner)?;
+        Ok((Over::Merge(merge), tried))
+    }
+
+    /// A result stands where an operand does only where the operand was come to.
+    fn check_followed(&mut self, tensor: TensorId, around: &Around) {
+        let followed = self.results.made.iter().find(|(own, _)| *own == tensor);
+        if let (None, Some((_, Made::Follows(source, levels))), Some(nest)) =
+            (&self.endless, followed, self.results.nests.first())
+            && (around.progress[source.0].maybe || around.level(*source) < *levels)
+        {
+            self.endless = Some(unreached(self.operands, tensor, *source, nest.span));
+        }
+    }
+
+    /// For whose sake a loop visits all of `root`, where that is not the program's wish.
+    fn every(&mut self, stmt: &Stmt, root: VarId, around: &Around) -> Option<AccessId> {
+        let of = (self.operands, self.results);
+        if let (None, Some(nest)) = (&self.endless, self.results.nests.first()) {
+            self.endless = endless(of, stmt, root, around, nest.span);
+        }
+        tried(of, stmt, root, around)
     }
 
     fn merge(
@@ -513,7 +553,10 @@ impl<'w> Walker<'w> {
                 full,
             } => {
                 let mut inner = inner.clone();
-                ids.iter().for_each(|&id| inner.advance(id));
+                for &id in &ids {
+                    inner.advance(id);
+                    inner.progress[id.0].maybe = !required.contains(&id);
+                }
                 let body = self.inside(stmt, inner, Some(root))?;
                 Walk::Wide {
                     required,

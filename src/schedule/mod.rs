@@ -59,20 +59,18 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
     // The memory of a launch is there before it.
     graph.follows_appended = settings.target.properties().allocates;
     let mut constants = Constants::new(&settings.defines);
-    for command in commands {
-        graph =
-            one(graph, command, &mut constants, settings.target).map_err(|error| vec![error])?;
+    for (at, command) in commands.iter().enumerate() {
+        let last = at + 1 == commands.len();
+        graph = one(graph, (command, last), &mut constants, settings.target)
+            .map_err(|error| vec![error])?;
     }
     constants.finish(graph.function.span).map_err(|e| vec![e])?;
-    if let Some(Command::Call { span, .. }) = commands.last() {
-        tree::finish(&graph, *span).map_err(|e| vec![e])?;
-    }
     Ok(graph)
 }
 
 fn one(
     graph: Graph,
-    command: &Command,
+    (command, last): (&Command, bool),
     constants: &mut Constants,
     target: Target,
 ) -> Result<Graph, Diagnostic> {
@@ -90,13 +88,15 @@ fn one(
             constants.parameter(name, values, default)?;
             Ok(graph)
         }
-        Command::Call { name, args, span } => call(graph, (name, args, *span), constants, target),
+        Command::Call { name, args, span } => {
+            call(graph, (name, args, *span, last), constants, target)
+        }
     }
 }
 
 fn call(
     graph: Graph,
-    (name, args, span): (&Ident, &[Arg], Span),
+    (name, args, span, last): (&Ident, &[Arg], Span, bool),
     constants: &Constants,
     target: Target,
 ) -> Result<Graph, Diagnostic> {
@@ -139,6 +139,6 @@ fn call(
     legal::check_all(&graph, &arguments)?;
     join::check_shared(&graph, &arguments)?;
     assemble::check(&graph, &arguments)?;
-    tree::check(&graph, &arguments)?;
+    tree::check(&graph, &arguments, last)?;
     Ok(graph)
 }

@@ -5,14 +5,14 @@ use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Graph, Relation, Space, Tag, Unit};
-use crate::plan::{self, Node};
+use crate::plan::{self, Node, Plan};
 use crate::units::GpuLevel;
 
-/// What must hold of the trees of the graph.
+/// What must hold of the trees of the graph after each command, and behind the last one.
 ///
 /// # Errors
 /// The command makes a loop, a write or a tile that no code could be given to.
-pub fn check(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+pub fn check(graph: &Graph, arguments: &Arguments, last: bool) -> Result<(), Diagnostic> {
     let mut tagged = false;
     graph.visit_nests(&mut |nest| {
         let mut tags = nest.loops.iter().map(|l| &l.tag);
@@ -23,21 +23,20 @@ pub fn check(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
         return Ok(());
     }
     check_fetches(graph, arguments)?;
-    plan::plan(graph, arguments.span).map(|_| ())
+    match plan::plan(graph, arguments.span)? {
+        Some(plan) if last => finish(graph, &plan, arguments.span),
+        Some(_) | None => Ok(()),
+    }
 }
 
-/// What must hold behind the last command, at `span`: a tile of a thread's own stands inside a loop
-/// over threads, which may be said after the one over blocks.
-///
-/// # Errors
-/// A tile stands elsewhere.
-pub fn finish(graph: &Graph, span: Span) -> Result<(), Diagnostic> {
-    if graph.spaces.is_empty() {
-        return Ok(());
-    }
-    let plan = plan::plan(graph, span)?;
-    let trees = plan.iter().flat_map(|plan| &plan.trees);
-    for body in trees.filter_map(|tree| tree.body.as_ref()) {
+/// What must hold of the plan behind the last command: loops are written for all of it, and a tile
+/// of a thread's own stands inside a loop over threads, which may be said after the one over blocks.
+fn finish(graph: &Graph, plan: &Plan, span: Span) -> Result<(), Diagnostic> {
+    for tree in &plan.trees {
+        if let Some(refused) = &tree.refused {
+            return Err(refused.clone());
+        }
+        let Some(body) = &tree.body else { continue };
         body.visit(&mut |node, units| {
             let Node::Workspace(workspace) = node else {
                 return Ok(());

@@ -5,6 +5,7 @@ use crate::cases::scheduled;
 use crate::diagnostic::Sources;
 use crate::graph::Graph;
 use crate::graph::access::AccessId;
+use crate::plan::counting::counting;
 use crate::plan::{
     Absent, By, Case, Coverage, Inside, Loop, Node, Over, Plan, Then, Tree, Walk, plan,
 };
@@ -60,6 +61,10 @@ struct Runner<'a> {
     patterns: &'a BTreeMap<usize, Pattern>,
     tensor: TensorId,
     set: BTreeSet<Vec<i64>>,
+    /// The last levels of appended results that get a coordinate, in this order.
+    stored: Vec<Values>,
+    /// Whether something was added to a sum.
+    touched: bool,
 }
 
 type Values = BTreeMap<VarId, i64>;
@@ -94,10 +99,19 @@ impl Runner<'_> {
                 return;
             }
         }
+        let outside = self.touched;
+        self.touched = false;
         match &inside.then {
             Then::One(node) => self.node(node, values),
             Then::Apart(parts) => parts.iter().for_each(|part| self.inside(part, values)),
         }
+        for opened in &inside.opened {
+            let format = &self.plan.tensors[opened.tensor.index()].format;
+            if opened.level + 1 == format.order() && (!opened.vacuous || self.touched) {
+                self.stored.push(values.clone());
+            }
+        }
+        self.touched |= outside;
     }
 
     fn node(&mut self, node: &Node, values: &Values) {
@@ -110,6 +124,7 @@ impl Runner<'_> {
             }
             Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node, values)),
             Node::Assign(assign, _) => {
+                self.touched |= assign.op.is_some();
                 if assign.tensor == self.tensor && assign.op.is_none() {
                     let element = assign.lhs.iter().map(|var| values[var]);
                     self.set.insert(element.collect());
@@ -269,6 +284,32 @@ fn judge(text: &str, tally: &mut Tally) {
     }
 }
 
+/// All that the accesses of a tree may store.
+fn all_patterns(plan: &Plan, tree: &Tree) -> impl Iterator<Item = BTreeMap<usize, Pattern>> {
+    let count = tree.table.entries.len();
+    let entries = tree.table.entries.iter().enumerate();
+    // The bits that say what is stored.
+    let places: Vec<(usize, Vec<i64>)> = entries
+        .flat_map(|(at, entry)| {
+            let format = &plan.tensors[entry.access.tensor.index()].format;
+            let all = elements(format.order()).into_iter();
+            let sparse = !format.is_dense();
+            all.filter(move |_| sparse)
+                .map(move |element| (at, element))
+        })
+        .collect();
+    (0_u32..1 << places.len()).map(move |bits| {
+        let mut patterns: BTreeMap<usize, Pattern> =
+            (0..count).map(|at| (at, Pattern::new())).collect();
+        for (n, (at, element)) in places.iter().enumerate() {
+            if bits & (1 << n) != 0 {
+                patterns.entry(*at).or_default().insert(element.clone());
+            }
+        }
+        patterns
+    })
+}
+
 /// Compares what is said of a tensor with what its tree does.
 fn judge_of(
     (graph, plan, tree): (&Graph, &Plan, &Tree),
@@ -280,29 +321,9 @@ fn judge_of(
         assert_ne!(said, Coverage::Whole, "{text}");
         return;
     };
-    // The bits that say what is stored.
-    let entries = tree.table.entries.iter().enumerate();
-    let places: Vec<(usize, Vec<i64>)> = entries
-        .flat_map(|(at, entry)| {
-            let format = &plan.tensors[entry.access.tensor.index()].format;
-            let all = elements(format.order()).into_iter();
-            let sparse = !format.is_dense();
-            all.filter(move |_| sparse)
-                .map(move |element| (at, element))
-        })
-        .collect();
     let all = elements(plan.tensors[tensor.index()].dims.len());
     let mut always = true;
-    for bits in 0_u32..1 << places.len() {
-        let mut patterns: BTreeMap<usize, Pattern> = BTreeMap::new();
-        for at in 0..tree.table.entries.len() {
-            patterns.entry(at).or_default();
-        }
-        for (n, (at, element)) in places.iter().enumerate() {
-            if bits & (1 << n) != 0 {
-                patterns.entry(*at).or_default().insert(element.clone());
-            }
-        }
+    for patterns in all_patterns(plan, tree) {
         let mut runner = Runner {
             graph,
             plan,
@@ -310,6 +331,8 @@ fn judge_of(
             patterns: &patterns,
             tensor,
             set: BTreeSet::new(),
+            stored: Vec::new(),
+            touched: false,
         };
         runner.inside(body, &Values::new());
         always &= runner.set == all;
@@ -387,4 +410,59 @@ fn what_is_said_to_be_set_is_set() {
             unsure: 0
         }
     );
+}
+
+/// What the plan's first tree comes to where its operands store `patterns`.
+fn stored(graph: &Graph, plan: &Plan, patterns: &BTreeMap<usize, Pattern>) -> Vec<Values> {
+    let tree = plan.trees.last().unwrap();
+    let mut runner = Runner {
+        graph,
+        plan,
+        tree,
+        patterns,
+        tensor: tree.made[0].0,
+        set: BTreeSet::new(),
+        stored: Vec::new(),
+        touched: false,
+    };
+    if let Some(body) = &tree.body {
+        runner.inside(body, &Values::new());
+    }
+    runner.stored
+}
+
+#[test]
+fn what_is_counted_is_stored() {
+    let products: [Operand; 2] = [
+        ("sum(k, A#(i,k) * A#(j,k))", "dense, compressed"),
+        ("sum(k, B#(i,k) * B#(j,k))", "compressed, compressed"),
+    ];
+    let operands: Vec<Operand> = OF_MATRIX.into_iter().chain(products).collect();
+    let (mut counted, mut programs) = (0, 0);
+    for first in &operands {
+        for second in &operands {
+            for (op, result) in ["+", "*"].into_iter().flat_map(|op| {
+                ["dense, compressed", "compressed, compressed"].map(|format| (op, format))
+            }) {
+                let text = program("y(i,j)", &[*first, *second], &[op], "");
+                let text =
+                    text.replacen("format f {", &format!("format f {{\n  y: {{{result}}}"), 1);
+                programs += 1;
+                let Ok(graph) = scheduled(&mut Sources::default(), "", &text) else {
+                    continue;
+                };
+                let filling = plan(&graph, graph.function.span).unwrap().unwrap();
+                let Some(counting) = counting(&filling) else {
+                    continue;
+                };
+                for patterns in all_patterns(&filling, filling.trees.last().unwrap()) {
+                    let of = |plan: &Plan| stored(&graph, plan, &patterns);
+                    assert_eq!(of(&filling), of(&counting), "{text}: {patterns:?}");
+                    counted += 1;
+                }
+            }
+        }
+    }
+    println!("{programs} programs, {counted} patterns");
+    assert!(counted > 10_000, "{counted}");
 }
