@@ -70,11 +70,13 @@ fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
 /// Whether anything but the walked access itself needs the coordinate `root`.
 fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
     let mut needed = false;
-    // A result that follows the access stands where the access does.
-    let follows = pattern::source(graph, nest)
-        .is_some_and(|source| super::equal::same_access(&source.access, walked));
+    // A result that follows the access stands where the access does, on the last of its levels.
+    let followed = pattern::source(graph, nest)
+        .filter(|source| super::equal::same_access(&source.access, walked));
+    let last = followed.as_ref().map(|source| source.levels - 1);
+    needed |= last.is_some() && graph.level_of(walked, root) == last;
     nest.visit(&mut |part| {
-        let placed = follows && part.tensor == nest.tensor;
+        let placed = followed.is_some() && part.tensor == nest.tensor;
         needed |= !placed
             && part.lhs.iter().any(|&v| {
                 graph.provenance.ancestors(v).contains(&root)

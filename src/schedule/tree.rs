@@ -19,7 +19,7 @@ pub fn check(graph: &Graph, arguments: &Arguments, last: bool) -> Result<(), Dia
         tagged |= tags.any(|tag| tag.parallel.is_some() || tag.gallop);
     });
     let counted = |r: &Relation| r.counts().is_some();
-    if !tagged && !graph.provenance.relations.iter().any(counted) {
+    if !last && !tagged && !graph.provenance.relations.iter().any(counted) {
         return Ok(());
     }
     check_fetches(graph, arguments)?;
