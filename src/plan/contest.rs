@@ -4,8 +4,8 @@
 //! elements are written in turns, or in a copy for each unit, which are added up afterwards.
 
 use super::around::Around;
+use super::refusal::Refusal;
 use super::results::Results;
-use super::walk::Refusal;
 use super::{Contest, Write};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower, schedule as codes};
@@ -25,7 +25,7 @@ pub(super) fn share_out(
     body: &Stmt,
     around: &mut Around,
     filled: &mut BTreeSet<TensorId>,
-    refusal: &Refusal,
+    refusal: Refusal,
 ) -> Result<Contest, Diagnostic> {
     let graph = operands.graph;
     let gpu = match parallel.unit {
@@ -104,7 +104,7 @@ fn refuse(
     (operands, results): (Operands, &Results),
     (arrays, first): (&BTreeSet<TensorId>, TensorId),
     (parallel, copied, units): (&Parallel, bool, usize),
-    refusal: &Refusal,
+    refusal: Refusal,
 ) -> Result<(), Diagnostic> {
     let name = |tensor: TensorId| &operands.tensor(tensor).name;
     let appended = |tensor: TensorId| {
@@ -181,7 +181,7 @@ pub(super) fn write(
     operands: Operands,
     assign: &Assign,
     around: &Around,
-    refusal: &Refusal,
+    refusal: Refusal,
 ) -> Result<Write, Diagnostic> {
     if !around.contested.contains(&assign.tensor) {
         return Ok(Write::Plain);

@@ -1,8 +1,9 @@
 //! What a phase does that counts what appended results will store, before anything is stored.
 //!
-//! The counting plan is the filling plan without its values: loops, merges and the levels of results that get
-//! coordinates stay as they are; what only computes goes, with the operands that only it reads. Where
-//! an element is stored only if its sums were not empty, their loops stay, too, and say whether there was a term.
+//! The counting plan is the filling plan without its values: loops, merges and the levels of
+//! results that get coordinates stay as they are; what only computes goes, with the operands that
+//! only it reads. Where an element is stored only if its sums were not empty, their loops stay,
+//! too, and say whether there was a term.
 
 use super::{Case, Found, Inside, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace};
 use crate::graph::Assign;

@@ -1,8 +1,8 @@
 //! Which elements of a tensor a statement sets: all, those that an operand stores, or some.
 //!
-//! What is not known to be whole holds its fill before, so the answer is whole only where each
-//! loop that comes to the tensor's assignments visits all of its values, and nothing is left out where operands are
-//! absent.
+//! What is not known to be whole holds its fill before, so the answer is whole only where each loop
+//! that comes to the tensor's assignments visits all of its values, and nothing is left out where
+//! operands are absent.
 
 use super::{Absent, By, Inside, Loop, Node, Over, Then, Walk};
 use crate::graph::access::AccessId;

@@ -15,8 +15,9 @@ use crate::graph::visit;
 use crate::program::ir::{ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
 
-/// The operand that stores few coordinates of `root`, at a level that the order of the loops does not
-/// reach yet: a loop over all of them is owed to it. A result with a place for each coordinate needs the loop anyway.
+/// The operand that stores few coordinates of `root`, at a level that the order of the loops does
+/// not reach yet: a loop over all of them is owed to it. A result with a place for each coordinate
+/// needs the loop anyway.
 pub(super) fn tried(
     (operands, results): (Operands, &Results),
     stmt: &Stmt,
@@ -40,8 +41,8 @@ pub(super) fn tried(
     read.into_iter().find(|id| !has_places && later(id))
 }
 
-/// A loop over all of `root` in which an appended level is come to at every coordinate only because an operand can
-/// be found by search alone: it would try every coordinate there is.
+/// A loop over all of `root` in which an appended level is come to at every coordinate only because
+/// an operand can be found by search alone: it would try every coordinate there is.
 pub(super) fn endless(
     (operands, results): (Operands, &Results),
     stmt: &Stmt,
@@ -81,7 +82,8 @@ pub(super) fn endless(
     )
 }
 
-/// A result that follows an operand, which the loops come to only at coordinates where it may store nothing.
+/// A result that follows an operand, which the loops come to only at coordinates where it may store
+/// nothing.
 pub(super) fn unreached(
     operands: Operands,
     tensor: TensorId,

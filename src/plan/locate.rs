@@ -1,9 +1,9 @@
 //! Where operands stand: levels whose coordinates are known.
 //!
 //! A level that is located by arithmetic is so as far out as possible. One that could be walked and
-//! whose coordinate is known before it is (a diagonal, a gather, an operand stored in another order)
-//! is searched; where there is no element, what is left of the statement without the operand says
-//! what is done.
+//! whose coordinate is known before it is (a diagonal, a gather, an operand stored in another
+//! order) is searched; where there is no element, what is left of the statement without the operand
+//! says what is done.
 
 use super::around::Around;
 use super::results::Results;

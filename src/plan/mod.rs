@@ -12,9 +12,11 @@
 //! | which elements does a statement set? | [`coverage`] |
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
 //! | what would a phase do that counts first? | [`counting`] |
+//! | what can no loops be written for? | [`refusal`] |
 //!
-//! `schedule` makes a plan after each command and refuses the command if there is none; `lower` writes the loops of
-//! a plan and decides nothing of this again. [`text`] prints it (`show --stage plan`).
+//! `schedule` makes a plan after each command and refuses the command if there is none; `lower`
+//! writes the loops of a plan and decides nothing of this again. [`text`] prints it
+//! (`show --stage plan`).
 
 mod around;
 mod contest;
@@ -22,6 +24,7 @@ pub mod counting;
 mod coverage;
 mod gaps;
 mod locate;
+mod refusal;
 mod results;
 #[cfg(test)]
 mod tests;
@@ -277,7 +280,8 @@ pub struct Loop {
     pub over: Over,
     /// What its iterations compete for, if they are shared out.
     pub contest: Option<Contest>,
-    /// The operand for whose sake it tries every coordinate, since it is not walked in this order of loops.
+    /// The operand for whose sake it tries every coordinate, since it is not walked in this order
+    /// of loops.
     pub tried: Option<AccessId>,
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
     /// was something to add.
@@ -334,8 +338,8 @@ pub enum Walk {
     Cases(Vec<Case>),
     /// Every coordinate; `rest` where no case holds.
     Full { cases: Vec<Case>, rest: Inside },
-    /// Too many cases: one loop over the smallest coordinate, or all if `full`, in which each operand gives its
-    /// value or its fill. The `required` ones must be there.
+    /// Too many cases: one loop over the smallest coordinate, or all if `full`, in which each
+    /// operand gives its value or its fill. The `required` ones must be there.
     Wide {
         required: BTreeSet<AccessId>,
         full: bool,
@@ -355,7 +359,8 @@ pub struct Case {
 pub struct Contest {
     /// Scalars that the loop reduces.
     pub reduced: Vec<(ReduceOp, TensorId)>,
-    /// Arrays of which iterations write the same elements, and the loops whose iterations these are.
+    /// Arrays of which iterations write the same elements, and the loops whose iterations these
+    /// are.
     pub arrays: BTreeSet<TensorId>,
     pub rivals: Vec<VarId>,
     /// Arrays of which each unit has a copy, and with what these are added up behind the loop.

@@ -5,30 +5,20 @@ use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers};
 use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
+use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
 use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace};
-use crate::diagnostic::codes::{lower, schedule as codes};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
 use crate::graph::fold::as_literal;
 use crate::graph::lattice::{Lattice, Point, Shape};
 use crate::graph::simplify::{Operands, droppable};
-use crate::graph::{Graph, Nest, Space, Stmt, Tag, pattern};
+use crate::graph::{Graph, Nest, Stmt, Tag, pattern};
 use crate::program::ir::{Tensor, TensorId, VarId};
 use crate::scalar::Literal;
-use crate::units::{GpuLevel, Unit};
+use crate::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Refuses with the command that led here.
-pub(super) struct Refusal {
-    span: Span,
-}
-
-impl Refusal {
-    pub fn of(&self, code: Code, message: String, label: &'static str) -> Diagnostic {
-        Diagnostic::error(code, self.span, message, label)
-    }
-}
 
 /// See [`super::tree`].
 pub(super) fn tree(
@@ -264,7 +254,7 @@ impl<'w> Walker<'w> {
                         body,
                         &mut inner,
                         &mut self.filled,
-                        &self.refusal,
+                        self.refusal,
                     )?),
                     Some(_) | None => None,
                 };
@@ -300,7 +290,7 @@ impl<'w> Walker<'w> {
                 let mut inner = around.clone();
                 inner.contested.remove(temp);
                 inner.owned.insert(*temp, inner.units.len());
-                self.check_space(*temp, around)?;
+                self.refusal.unless_placed(self.operands, *temp, around)?;
                 let mut apart = inner.clone();
                 if init.is_none() {
                     // A sparse result is appended to by the consumer alone.
@@ -330,7 +320,7 @@ impl<'w> Walker<'w> {
             }
             Stmt::Assign(assign) => {
                 self.check_followed(assign.tensor, around);
-                let write = write(self.operands, assign, around, &self.refusal)?;
+                let write = write(self.operands, assign, around, self.refusal)?;
                 Ok(Node::Assign(assign.clone(), write))
             }
         }
@@ -411,7 +401,7 @@ impl<'w> Walker<'w> {
             }
             let top = self.graph().provenance.top_of(part);
             if let Some((access, _)) = counted(self.operands, top) {
-                self.check_covered(access, body)?;
+                self.refusal.unless_covered(self.operands, access, body)?;
                 let tensor = self.operands.table.get(access).access.tensor;
                 any |= self.operands.tensor(tensor).is_sparse();
             }
@@ -433,9 +423,9 @@ impl<'w> Walker<'w> {
                 let body = self.inside(body.clone(), inner, None)?;
                 return Ok((Over::Every { root: None, body }, None));
             }
-            Top::Position(_, None) => return Err(self.unknown(var)),
+            Top::Position(_, None) => return Err(self.refusal.of_tile(self.graph(), var)),
             Top::Position(pos, Some((access, last))) => {
-                self.check_covered(access, body)?;
+                self.refusal.unless_covered(self.operands, access, body)?;
                 inner.progress[access.0].level = last + 1;
                 let body = self.inside(body.clone(), inner, None)?;
                 return Ok((Over::Positions { access, pos, body }, None));
@@ -447,7 +437,7 @@ impl<'w> Walker<'w> {
             Top::Root(root, consecutive) => (root, consecutive),
         };
         if let Some(&(access, pos)) = around.walked.get(&root) {
-            self.check_covered(access, body)?;
+            self.refusal.unless_covered(self.operands, access, body)?;
             self.results.skip_rows(root, &|_| true, &mut self.gaps);
             let level = around.level(access);
             let tensor = self.operands.table.get(access).access.tensor;
@@ -516,7 +506,8 @@ impl<'w> Walker<'w> {
         let resolved = |id: AccessId| around.level(id);
         let counts = self.operands.counts(&lattice, &resolved);
         let leaps = self.operands.leaps(&lattice, &resolved);
-        self.check_merge(var, tag, (counts, leaps))?;
+        self.refusal
+            .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
         let ids = lattice.iterators;
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(
@@ -582,105 +573,5 @@ impl<'w> Walker<'w> {
             cases.push(Case { present, inside });
         }
         Ok(cases)
-    }
-
-    /// Loops that merge are not shared out, and leap only through intersections.
-    fn check_merge(
-        &self,
-        var: VarId,
-        tag: &Tag,
-        (counts, leaps): (bool, bool),
-    ) -> Result<(), Diagnostic> {
-        if tag.parallel.is_some() && !counts {
-            return Err(self
-                .refusal
-                .of(
-                    lower::COITERATED_PARALLEL,
-                    "a coiterated loop cannot be parallel".to_string(),
-                    "several sparse levels are merged in this loop",
-                )
-                .with_help("`split` the variable and parallelize the outer part"));
-        }
-        if tag.gallop && !leaps {
-            let name = &self.graph().var(var).name;
-            return Err(self
-                .refusal
-                .of(
-                    codes::MERGE,
-                    format!("the operands at `{name}` are not intersected alone"),
-                    "does something where one of them stores nothing, or meets repeated \
-                     coordinates",
-                )
-                .with_help(format!("leave out `mergeby({name}, gallop)`")));
-        }
-        Ok(())
-    }
-
-    /// A loop over the positions of an access must do nothing where it stores nothing.
-    fn check_covered(&self, id: AccessId, body: &Stmt) -> Result<(), Diagnostic> {
-        let operands = self.operands;
-        let tensor = operands.tensor(operands.table.get(id).access.tensor);
-        if !tensor.is_sparse() {
-            return Ok(());
-        }
-        let read = operands.table.in_stmt(self.graph(), body, false);
-        let covered = if read.contains(&id) {
-            let absent = BTreeSet::from([id]);
-            let left = operands.simplify(body, &absent, &mut BTreeSet::new());
-            left.is_none()
-        } else {
-            // A workspace stands for it; elements that it does not store keep the fill.
-            body.assigns()
-                .iter()
-                .filter(|made| made.op.is_none() && !operands.tensor(made.tensor).is_appended())
-                .all(|made| operands.droppable.contains(&made.tensor))
-        };
-        if covered {
-            return Ok(());
-        }
-        Err(self
-            .refusal
-            .of(
-                codes::POSITION_SPACE,
-                format!(
-                    "the stored elements of `{}` do not cover the iteration",
-                    tensor.name
-                ),
-                "it does something where nothing is stored",
-            )
-            .with_help("keep the loop in coordinate space"))
-    }
-
-    /// A tile that a block shares stands outside of the loops over its threads.
-    fn check_space(&self, temp: TensorId, around: &Around) -> Result<(), Diagnostic> {
-        let spaces = &self.graph().spaces;
-        let Some((_, Space::Shared)) = spaces.iter().find(|(t, _)| *t == temp) else {
-            return Ok(());
-        };
-        let threads = around.units.iter().any(|(_, unit)| match unit {
-            Unit::Gpu(unit) => unit.level == GpuLevel::Thread,
-            Unit::CpuThread(_) | Unit::CpuVector => false,
-        });
-        if !threads {
-            return Ok(());
-        }
-        let name = &self.operands.tensor(temp).name;
-        Err(self
-            .refusal
-            .of(
-                codes::NO_TILE,
-                format!("`{name}` stands inside a loop over threads: it cannot be shared"),
-                "with this schedule",
-            )
-            .with_help("promote at a loop outside, or to local"))
-    }
-
-    fn unknown(&self, var: VarId) -> Diagnostic {
-        let name = &self.graph().var(var).name;
-        self.refusal.of(
-            lower::UNKNOWN_COORDINATE,
-            format!("which tile of `{name}` it is cannot be told here: not supported yet"),
-            "in this statement",
-        )
     }
 }

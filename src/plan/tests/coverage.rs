@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An operand of a program: how it is read, and its format.
 type Operand = (&'static str, &'static str);
 
-/// What a vector is made of; `#` stands for the operand's number. Three have columns, over which it is summed.
+/// What a vector is made of; `#` stands for the operand's number. Three have columns, over which it
+/// is summed.
 const OF_VECTOR: [Operand; 7] = [
     ("D#(i)", "dense"),
     ("S#(i)", "compressed"),

@@ -1,0 +1,129 @@
+//! What no plan is made for: the command that led here is refused.
+
+use super::around::Around;
+use crate::diagnostic::codes::{lower, schedule as codes};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::graph::access::AccessId;
+use crate::graph::simplify::Operands;
+use crate::graph::{Graph, Space, Stmt, Tag};
+use crate::program::ir::{TensorId, VarId};
+use crate::units::{GpuLevel, Unit};
+use std::collections::BTreeSet;
+
+/// Refuses with the command that led here.
+#[derive(Clone, Copy)]
+pub(super) struct Refusal {
+    pub span: Span,
+}
+
+impl Refusal {
+    pub fn of(self, code: Code, message: String, label: &'static str) -> Diagnostic {
+        Diagnostic::error(code, self.span, message, label)
+    }
+
+    /// Loops that merge are not shared out, and leap only through intersections.
+    pub fn unless_merged(
+        self,
+        graph: &Graph,
+        (var, tag): (VarId, &Tag),
+        (counts, leaps): (bool, bool),
+    ) -> Result<(), Diagnostic> {
+        if tag.parallel.is_some() && !counts {
+            return Err(self
+                .of(
+                    lower::COITERATED_PARALLEL,
+                    "a coiterated loop cannot be parallel".to_string(),
+                    "several sparse levels are merged in this loop",
+                )
+                .with_help("`split` the variable and parallelize the outer part"));
+        }
+        if tag.gallop && !leaps {
+            let name = &graph.var(var).name;
+            return Err(self
+                .of(
+                    codes::MERGE,
+                    format!("the operands at `{name}` are not intersected alone"),
+                    "does something where one of them stores nothing, or meets repeated \
+                     coordinates",
+                )
+                .with_help(format!("leave out `mergeby({name}, gallop)`")));
+        }
+        Ok(())
+    }
+
+    /// A loop over the positions of an access must do nothing where it stores nothing.
+    pub fn unless_covered(
+        self,
+        operands: Operands,
+        id: AccessId,
+        body: &Stmt,
+    ) -> Result<(), Diagnostic> {
+        let tensor = operands.tensor(operands.table.get(id).access.tensor);
+        if !tensor.is_sparse() {
+            return Ok(());
+        }
+        let read = operands.table.in_stmt(operands.graph, body, false);
+        let covered = if read.contains(&id) {
+            let absent = BTreeSet::from([id]);
+            let left = operands.simplify(body, &absent, &mut BTreeSet::new());
+            left.is_none()
+        } else {
+            // A workspace stands for it; elements that it does not store keep the fill.
+            body.assigns()
+                .iter()
+                .filter(|made| made.op.is_none() && !operands.tensor(made.tensor).is_appended())
+                .all(|made| operands.droppable.contains(&made.tensor))
+        };
+        if covered {
+            return Ok(());
+        }
+        Err(self
+            .of(
+                codes::POSITION_SPACE,
+                format!(
+                    "the stored elements of `{}` do not cover the iteration",
+                    tensor.name
+                ),
+                "it does something where nothing is stored",
+            )
+            .with_help("keep the loop in coordinate space"))
+    }
+
+    /// A tile that a block shares stands outside of the loops over its threads.
+    pub fn unless_placed(
+        self,
+        operands: Operands,
+        temp: TensorId,
+        around: &Around,
+    ) -> Result<(), Diagnostic> {
+        let spaces = &operands.graph.spaces;
+        let Some((_, Space::Shared)) = spaces.iter().find(|(t, _)| *t == temp) else {
+            return Ok(());
+        };
+        let threads = around.units.iter().any(|(_, unit)| match unit {
+            Unit::Gpu(unit) => unit.level == GpuLevel::Thread,
+            Unit::CpuThread(_) | Unit::CpuVector => false,
+        });
+        if !threads {
+            return Ok(());
+        }
+        let name = &operands.tensor(temp).name;
+        Err(self
+            .of(
+                codes::NO_TILE,
+                format!("`{name}` stands inside a loop over threads: it cannot be shared"),
+                "with this schedule",
+            )
+            .with_help("promote at a loop outside, or to local"))
+    }
+
+    /// Which positions a loop counts is not known.
+    pub fn of_tile(self, graph: &Graph, var: VarId) -> Diagnostic {
+        let name = &graph.var(var).name;
+        self.of(
+            lower::UNKNOWN_COORDINATE,
+            format!("which tile of `{name}` it is cannot be told here: not supported yet"),
+            "in this statement",
+        )
+    }
+}
