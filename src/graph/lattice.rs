@@ -11,13 +11,13 @@ use super::Stmt;
 use super::access::AccessId;
 use super::equal::same_stmt;
 use super::simplify::Operands;
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::VarId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Above this many points a lattice is walked by one loop over the smallest
 /// coordinate, in which an operand that is not there gives its fill: code linear in
 /// the operands, where cases would double with each one.
-pub const MAX_POINTS: usize = 7;
+const MAX_POINTS: usize = 7;
 
 /// Above this many levels that are merged, too, a lattice of more than `MAX_NESTED_POINTS` points
 /// is walked so: all of what is below would be written once for each case of each point, and
@@ -36,8 +36,6 @@ pub struct Lattice {
     /// The sparse levels that the loop can walk.
     pub iterators: Vec<AccessId>,
     pub shape: Shape,
-    /// Dense results that must hold their fill before, because coordinates are skipped.
-    pub dropped: BTreeSet<TensorId>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,10 +102,9 @@ impl Operands<'_> {
     #[must_use]
     pub fn lattice(&self, stmt: &Stmt, iterators: Vec<AccessId>, resolved: Resolved) -> Lattice {
         let all: BTreeSet<AccessId> = iterators.iter().copied().collect();
-        let mut dropped = BTreeSet::new();
-        let rest = self.simplify(stmt, &all, &mut dropped);
+        let rest = self.simplify(stmt, &all);
         let points = if iterators.len() <= MAX_ENUMERATED {
-            self.points(stmt, &all, &mut dropped)
+            self.points(stmt, &all)
         } else {
             None
         };
@@ -123,11 +120,7 @@ impl Operands<'_> {
                 full: rest.is_some(),
             },
         };
-        Lattice {
-            iterators,
-            shape,
-            dropped,
-        }
+        Lattice { iterators, shape }
     }
 
     /// Whether `left` is what is left of the statement at `point`, too. It is not where an
@@ -140,17 +133,12 @@ impl Operands<'_> {
         (all, point): (&BTreeSet<AccessId>, &BTreeSet<AccessId>),
     ) -> bool {
         let absent = all.difference(point).copied().collect();
-        self.simplify(stmt, &absent, &mut BTreeSet::new())
+        self.simplify(stmt, &absent)
             .is_some_and(|smaller| same_stmt(&smaller, left))
     }
 
     /// The non-empty points, largest first; `None` if they are too many.
-    fn points(
-        &self,
-        stmt: &Stmt,
-        all: &BTreeSet<AccessId>,
-        dropped: &mut BTreeSet<TensorId>,
-    ) -> Option<Vec<Point>> {
+    fn points(&self, stmt: &Stmt, all: &BTreeSet<AccessId>) -> Option<Vec<Point>> {
         let mut points: BTreeMap<BTreeSet<AccessId>, Stmt> = BTreeMap::new();
         let mut seen: BTreeSet<BTreeSet<AccessId>> = BTreeSet::new();
         let mut queue = vec![all.clone()];
@@ -159,7 +147,7 @@ impl Operands<'_> {
                 continue;
             }
             let absent = all.difference(&present).copied().collect();
-            let Some(left) = self.simplify(stmt, &absent, dropped) else {
+            let Some(left) = self.simplify(stmt, &absent) else {
                 continue;
             };
             let read = self.table.in_stmt(self.graph, &left, false);
@@ -237,16 +225,7 @@ impl Operands<'_> {
     fn required(&self, stmt: &Stmt, all: &BTreeSet<AccessId>) -> BTreeSet<AccessId> {
         all.iter()
             .copied()
-            .filter(|&id| {
-                self.simplify(stmt, &BTreeSet::from([id]), &mut BTreeSet::new())
-                    .is_none()
-            })
+            .filter(|&id| self.simplify(stmt, &BTreeSet::from([id])).is_none())
             .collect()
     }
-}
-
-/// The point that holds where exactly `here` are present.
-#[must_use]
-pub fn point_at<'p>(points: &'p [Point], here: &BTreeSet<AccessId>) -> Option<&'p Point> {
-    points.iter().find(|p| p.present.is_subset(here))
 }

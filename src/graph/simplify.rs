@@ -52,35 +52,29 @@ impl Operands<'_> {
     }
 
     /// The statement with the accesses of `absent` replaced by their fill, or `None`
-    /// if nothing is left to do. Dense results of which an assignment was left out
-    /// because it would store the fill are added to `dropped`: they must hold their
-    /// fill before.
+    /// if nothing is left to do. Where an assignment would store the fill it may be left
+    /// out; which results hold their fill before follows from what is left
+    /// (`plan/coverage.rs`).
     #[must_use]
-    pub fn simplify(
-        &self,
-        stmt: &Stmt,
-        absent: &BTreeSet<AccessId>,
-        dropped: &mut BTreeSet<TensorId>,
-    ) -> Option<Stmt> {
+    pub fn simplify(&self, stmt: &Stmt, absent: &BTreeSet<AccessId>) -> Option<Stmt> {
         let fill = |access: &Access| -> Option<Literal> {
             let id = self.table.find(access)?;
             absent
                 .contains(&id)
                 .then(|| self.tensor(access.tensor).fill)
         };
-        self.simplify_with(stmt, &fill, dropped)
+        self.simplify_with(stmt, &fill)
     }
 
     fn simplify_with(
         &self,
         stmt: &Stmt,
         fill: &dyn Fn(&Access) -> Option<Literal>,
-        dropped: &mut BTreeSet<TensorId>,
     ) -> Option<Stmt> {
         match stmt {
-            Stmt::Assign(assign) => self.simplify_assign(assign, fill, dropped),
+            Stmt::Assign(assign) => self.simplify_assign(assign, fill),
             Stmt::Forall { var, tag, body } => {
-                let body = self.simplify_with(body, fill, dropped)?;
+                let body = self.simplify_with(body, fill)?;
                 Some(Stmt::Forall {
                     var: *var,
                     tag: tag.clone(),
@@ -90,12 +84,12 @@ impl Operands<'_> {
             Stmt::Within { var, skipped, body } => Some(Stmt::Within {
                 var: *var,
                 skipped: *skipped,
-                body: Box::new(self.simplify_with(body, fill, dropped)?),
+                body: Box::new(self.simplify_with(body, fill)?),
             }),
             Stmt::Sequence(stmts) => {
                 let mut left: Vec<Stmt> = stmts
                     .iter()
-                    .filter_map(|s| self.simplify_with(s, fill, dropped))
+                    .filter_map(|s| self.simplify_with(s, fill))
                     .collect();
                 match left.len() {
                     0 => None,
@@ -109,11 +103,11 @@ impl Operands<'_> {
                 temp,
                 init,
             } => {
-                let left = self.simplify_with(producer, fill, dropped);
+                let left = self.simplify_with(producer, fill);
                 let constant = left.as_ref().and_then(|p| constant_of(p, *temp));
                 if let (Some(producer), None) = (left, constant) {
                     return Some(Stmt::Where {
-                        consumer: Box::new(self.simplify_with(consumer, fill, dropped)?),
+                        consumer: Box::new(self.simplify_with(consumer, fill)?),
                         producer: Box::new(producer),
                         temp: *temp,
                         init: *init,
@@ -127,7 +121,7 @@ impl Operands<'_> {
                         fill(access)
                     }
                 };
-                self.simplify_with(consumer, &with_neutral, dropped)
+                self.simplify_with(consumer, &with_neutral)
             }
         }
     }
@@ -143,7 +137,6 @@ impl Operands<'_> {
         &self,
         assign: &Assign,
         fill: &dyn Fn(&Access) -> Option<Literal>,
-        dropped: &mut BTreeSet<TensorId>,
     ) -> Option<Stmt> {
         let rhs = fold(&assign.rhs, fill, &|access| self.graph.exact(access));
         let tensor = self.tensor(assign.tensor);
@@ -163,9 +156,6 @@ impl Operands<'_> {
                         && value.same_value(tensor.fill)
                         && self.droppable.contains(&assign.tensor)
                     {
-                        if !tensor.is_appended() {
-                            dropped.insert(assign.tensor);
-                        }
                         return None;
                     }
                 }
@@ -222,7 +212,7 @@ impl Operands<'_> {
                 // Without its operands it may still set the workspace: to a fill value.
                 let left = match absent.is_empty() {
                     true => Some((**producer).clone()),
-                    false => self.simplify(producer, &absent, &mut BTreeSet::new()),
+                    false => self.simplify(producer, &absent),
                 };
                 let constant = left.as_ref().and_then(|left| constant_of(left, *temp));
                 if left.is_some() && constant.is_none() {
@@ -235,7 +225,7 @@ impl Operands<'_> {
                 }
                 let neutral = constant.unwrap_or_else(|| self.unreduced(*temp, *init));
                 let fill = |access: &Access| (access.tensor == *temp).then_some(neutral);
-                self.simplify_with(&consumer, &fill, &mut BTreeSet::new())
+                self.simplify_with(&consumer, &fill)
             }
         }
     }

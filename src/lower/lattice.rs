@@ -3,7 +3,6 @@
 use super::Lowerer;
 use crate::graph::Stmt;
 use crate::graph::access::AccessId;
-pub use crate::graph::lattice::MAX_POINTS;
 use crate::plan::{Case, Walk};
 use crate::program::ir::VarId;
 use std::collections::BTreeSet;

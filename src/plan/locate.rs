@@ -43,9 +43,7 @@ pub(super) fn locate(
             let values = || operands.table.in_stmt(operands.graph, stmt, false);
             let nothing = !entry.nested
                 && values().contains(&id)
-                && operands
-                    .simplify(stmt, &BTreeSet::from([id]), &mut BTreeSet::new())
-                    .is_none();
+                && operands.simplify(stmt, &BTreeSet::from([id])).is_none();
             if nothing { Absent::Skip } else { Absent::Fill }
         };
         let by = if stored.is_walked() {

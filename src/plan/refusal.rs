@@ -65,7 +65,7 @@ impl Refusal {
         let read = operands.table.in_stmt(operands.graph, body, false);
         let covered = if read.contains(&id) {
             let absent = BTreeSet::from([id]);
-            let left = operands.simplify(body, &absent, &mut BTreeSet::new());
+            let left = operands.simplify(body, &absent);
             left.is_none()
         } else {
             // A workspace stands for it; elements that it does not store keep the fill.

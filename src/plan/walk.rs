@@ -62,7 +62,7 @@ pub(super) fn tree(
         ..Around::default()
     };
     // With nothing absent, only constants fold.
-    let body = match operands.simplify(stmt, &BTreeSet::new(), &mut BTreeSet::new()) {
+    let body = match operands.simplify(stmt, &BTreeSet::new()) {
         Some(stmt) => Some(walker.inside(stmt, around, None)?),
         None => None,
     };
