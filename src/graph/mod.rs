@@ -134,6 +134,14 @@ impl Nest {
         }
     }
 
+    /// Whether the nest, or one of a workspace of it, reads the tensor.
+    #[must_use]
+    pub fn reads(&self, tensor: TensorId) -> bool {
+        let mut read = false;
+        self.visit(&mut |part| read |= terms::reads(&part.rhs, tensor));
+        read
+    }
+
     /// The variables of its own loops, outermost first.
     #[must_use]
     pub fn loop_vars(&self) -> Vec<VarId> {

@@ -14,7 +14,7 @@ use crate::level::{ArrayRole, Growth};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
 use crate::loops::trips::Bounds;
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 
 /// How the result of the nest at hand is put together.
 #[derive(Clone, Debug)]
@@ -253,15 +253,7 @@ impl Lowerer<'_> {
 
     /// Whether one of the nests at hand reads the tensor.
     pub(super) fn is_read(&self, tensor: TensorId) -> bool {
-        let mut read = false;
-        for nest in &self.tree.nests {
-            nest.visit(&mut |part| {
-                crate::graph::visit(&part.rhs, &mut |node| {
-                    read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
-                });
-            });
-        }
-        read
+        self.tree.nests.iter().any(|nest| nest.reads(tensor))
     }
 
     fn overflow_check(&self, assembly: &Assembly, group: &Group) -> Option<ir::Stmt> {

@@ -4,6 +4,7 @@
 //! that comes to the tensor's assignments visits all of its values, and nothing is left out where
 //! operands are absent.
 
+use super::results::Results;
 use super::{Absent, By, Inside, Loop, Node, Over, Then, Walk};
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
@@ -39,7 +40,24 @@ pub(super) struct Covers<'a> {
     pub counted: Vec<VarId>,
 }
 
-impl Covers<'_> {
+impl<'a> Covers<'a> {
+    pub fn of(operands: Operands<'a>, results: &Results, tensor: TensorId) -> Self {
+        let graph = operands.graph;
+        let mut counted = Vec::new();
+        for nest in results.nests {
+            nest.visit(&mut |part| {
+                let own = part.lhs.iter().filter(|_| part.tensor == tensor);
+                let positions = own.filter_map(|&var| graph.provenance.position_of(var));
+                counted.extend(positions.map(|p| p.pos));
+            });
+        }
+        Covers {
+            operands,
+            tensor,
+            counted,
+        }
+    }
+
     /// `None` if nothing sets the tensor.
     pub fn inside(&self, inside: &Inside) -> Option<Coverage> {
         let own = match &inside.then {

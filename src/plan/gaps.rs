@@ -11,8 +11,7 @@ use crate::graph::known::Known;
 use crate::graph::order::vars_in;
 use crate::graph::relation::Values;
 use crate::graph::simplify::Operands;
-use crate::graph::visit;
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// The operand that stores few coordinates of `root`, at a level that the order of the loops does
@@ -63,23 +62,15 @@ pub(super) fn endless(
     let read = operands.table.in_stmt(operands.graph, stmt, false);
     let mut read = read.into_iter();
     let searched = read.find(|&id| is_searched(operands, id, root, around))?;
-    let operand = &operands
-        .tensor(operands.table.get(searched).access.tensor)
-        .name;
-    let result = &operands.tensor(result).name;
-    Some(
-        Diagnostic::error(
-            codes::DENSE_RESULT,
-            span,
-            format!(
-                "every coordinate of the sparse result `{result}` would be tried: not supported yet"
-            ),
-            format!("`{operand}` cannot be walked in the order of the loops"),
-        )
-        .with_help(format!(
-            "store `{operand}` with its levels in the order of `{result}`, or `{result}` dense"
-        )),
-    )
+    let with_levels = |operand: &str, result: &str| {
+        format!("store `{operand}` with its levels in the order of `{result}`, or `{result}` dense")
+    };
+    Some(every_coordinate(
+        operands,
+        (result, searched),
+        with_levels,
+        span,
+    ))
 }
 
 /// A result that follows an operand, which the loops come to only at coordinates where it may store
@@ -90,10 +81,22 @@ pub(super) fn unreached(
     source: AccessId,
     span: Span,
 ) -> Diagnostic {
-    let result = &operands.tensor(tensor).name;
-    let operand = &operands
-        .tensor(operands.table.get(source).access.tensor)
-        .name;
+    let in_order = |operand: &str, result: &str| {
+        format!("leave the loops in the order of `{operand}`, or store `{result}` dense")
+    };
+    every_coordinate(operands, (tensor, source), in_order, span)
+}
+
+/// The refusal of a loop over all coordinates of a sparse result that an operand makes necessary.
+fn every_coordinate(
+    operands: Operands,
+    (result, operand): (TensorId, AccessId),
+    help: impl Fn(&str, &str) -> String,
+    span: Span,
+) -> Diagnostic {
+    let result = &operands.tensor(result).name;
+    let operand = operands.table.get(operand).access.tensor;
+    let operand = &operands.tensor(operand).name;
     Diagnostic::error(
         codes::DENSE_RESULT,
         span,
@@ -102,9 +105,7 @@ pub(super) fn unreached(
         ),
         format!("`{operand}` cannot be walked in the order of the loops"),
     )
-    .with_help(format!(
-        "leave the loops in the order of `{operand}`, or store `{result}` dense"
-    ))
+    .with_help(help(operand, result))
 }
 
 /// Whether a loop over all of `root` lets the access be searched at coordinates that outer loops
@@ -134,17 +135,7 @@ pub(super) fn skipped(
     gaps: &BTreeSet<TensorId>,
     span: Span,
 ) -> Option<Diagnostic> {
-    let is_read = |tensor: TensorId| {
-        let mut read = false;
-        for nest in results.nests {
-            nest.visit(&mut |part| {
-                visit(&part.rhs, &mut |node| {
-                    read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
-                });
-            });
-        }
-        read
-    };
+    let is_read = |tensor| results.nests.iter().any(|nest| nest.reads(tensor));
     let tensor = gaps.iter().find(|&&tensor| is_read(tensor))?;
     let name = &operands.tensor(*tensor).name;
     Some(

@@ -30,6 +30,7 @@ mod results;
 mod tests;
 pub mod text;
 mod walk;
+mod whole;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};

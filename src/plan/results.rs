@@ -7,7 +7,7 @@ use crate::graph::access::{AccessId, Table};
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Nest, Stmt, pattern};
 use crate::level::ArrayRole;
-use crate::program::ir::{ExprKind, Tensor, TensorId, VarId};
+use crate::program::ir::{Tensor, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// How the elements of a result are made.
@@ -62,6 +62,25 @@ impl<'a> Results<'a> {
         let levels = &self.tensors[tensor.index()].format.levels;
         let bytes = levels.iter().any(|l| l.has(ArrayRole::Presence));
         made(|m| m == Made::Appended) || (bytes && !made(|m| matches!(m, Made::Follows(..))))
+    }
+
+    /// The parts of a sequence, of which those that assign the same results stay together, as far
+    /// as these note which elements are there.
+    pub fn parts(&self, parts: &[Stmt]) -> Vec<Stmt> {
+        let mut groups: Vec<(BTreeSet<TensorId>, Vec<Stmt>)> = Vec::new();
+        for part in parts {
+            let made = part.assigns().into_iter().map(|assign| assign.tensor);
+            let own = made.filter(|&t| self.is_noted(t)).collect();
+            match groups.last_mut() {
+                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
+                Some(_) | None => groups.push((own, vec![part.clone()])),
+            }
+        }
+        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
+            1 => stmts.remove(0),
+            _ => Stmt::Sequence(stmts),
+        });
+        stmts.collect()
     }
 
     /// Whether the result's elements stand where an operand's do.
@@ -166,19 +185,8 @@ pub(super) fn walked_sparse(
         let access = &operands.table.get(id).access;
         let format = &operands.tensor(access.tensor).format;
         (around.level(id)..format.order()).any(|level| {
-            let on_loop = match access.subscripts[format.modes[level]].kind {
-                ExprKind::Index(var) => roots.contains(&var),
-                ExprKind::Literal(_)
-                | ExprKind::Access(_)
-                | ExprKind::Size(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Select(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Reduce { .. } => false,
-            };
-            !format.levels[level].is_full() && on_loop
+            let var = access.subscripts[format.modes[level]].as_var();
+            !format.levels[level].is_full() && var.is_some_and(|var| roots.contains(&var))
         })
     });
     ids.into_iter().collect()

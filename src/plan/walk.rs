@@ -7,16 +7,15 @@ use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
+use super::whole::{adds_to_workspace, constant};
 use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace};
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
-use crate::graph::fold::as_literal;
 use crate::graph::lattice::{Lattice, Point, Shape};
 use crate::graph::simplify::{Operands, droppable};
 use crate::graph::{Graph, Nest, Stmt, Tag, pattern};
 use crate::program::ir::{Tensor, TensorId, VarId};
-use crate::scalar::Literal;
 use crate::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,6 +111,8 @@ impl<'w> Walker<'w> {
     ) -> (BTreeMap<TensorId, Coverage>, BTreeSet<TensorId>) {
         let mut all = BTreeMap::new();
         let mut filled = self.filled.clone();
+        // Theirs is where they are.
+        filled.retain(|tensor| !self.graph().workspaces.contains(tensor));
         for nest in nests.iter().filter(|nest| nest.op.is_none()) {
             let tensor = nest.tensor;
             let is_array = !self
@@ -123,7 +124,8 @@ impl<'w> Walker<'w> {
             let mut modes = nest.lhs.iter().zip(&self.operands.tensor(tensor).dims);
             let whole = modes.all(|(&var, dim)| self.graph().covers(var, dim));
             let covered = body.filter(|_| whole);
-            let covered = covered.and_then(|body| self.covers(tensor).inside(body));
+            let covered = covered
+                .and_then(|body| Covers::of(self.operands, self.results, tensor).inside(body));
             let covered = covered.unwrap_or(Coverage::Part);
             if covered != Coverage::Whole && self.operands.droppable.contains(&tensor) {
                 filled.insert(tensor);
@@ -131,23 +133,6 @@ impl<'w> Walker<'w> {
             all.insert(tensor, covered);
         }
         (all, filled)
-    }
-
-    fn covers(&self, tensor: TensorId) -> Covers<'w> {
-        let graph = self.graph();
-        let mut counted = Vec::new();
-        for nest in self.results.nests {
-            nest.visit(&mut |part| {
-                let own = part.lhs.iter().filter(|_| part.tensor == tensor);
-                let positions = own.filter_map(|&var| graph.provenance.position_of(var));
-                counted.extend(positions.map(|p| p.pos));
-            });
-        }
-        Covers {
-            operands: self.operands,
-            tensor,
-            counted,
-        }
     }
 
     /// What is done where coordinates became known, `root` among them.
@@ -167,7 +152,7 @@ impl<'w> Walker<'w> {
         if let Stmt::Sequence(parts) = &stmt
             && self.results.nests.len() > 1
         {
-            let parts = self.by_result(parts);
+            let parts = self.results.parts(parts);
             if parts.len() > 1 {
                 let mut apart = Vec::new();
                 for part in parts {
@@ -216,35 +201,16 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// The parts of a sequence, of which those that assign the same results stay together, as far
-    /// as these note which elements are there.
-    fn by_result(&self, parts: &[Stmt]) -> Vec<Stmt> {
-        let mut groups: Vec<(BTreeSet<TensorId>, Vec<Stmt>)> = Vec::new();
-        for part in parts {
-            let made = part.assigns().into_iter().map(|assign| assign.tensor);
-            let own = made.filter(|&t| self.results.is_noted(t)).collect();
-            match groups.last_mut() {
-                Some((last, stmts)) if *last == own => stmts.push(part.clone()),
-                Some(_) | None => groups.push((own, vec![part.clone()])),
-            }
-        }
-        let stmts = groups.into_iter().map(|(_, mut stmts)| match stmts.len() {
-            1 => stmts.remove(0),
-            _ => Stmt::Sequence(stmts),
-        });
-        stmts.collect()
-    }
-
     fn stmt(&mut self, stmt: &Stmt, around: &Around) -> Result<Node, Diagnostic> {
         match stmt {
             Stmt::Forall { var, tag, body } => {
-                let over = match self.constant(stmt) {
+                let over = match constant(self.operands, stmt) {
                     Some((tensor, value)) if around.loops.is_empty() => {
                         Some(Over::Constant(tensor, value))
                     }
                     Some(_) | None => None,
                 };
-                let adds = self.adds_to_workspace(stmt)
+                let adds = adds_to_workspace(self.operands, stmt)
                     && walked_sparse(self.operands, stmt, around).is_empty();
                 let mut inner = around.clone();
                 let contest = match &tag.parallel {
@@ -298,7 +264,7 @@ impl<'w> Walker<'w> {
                 }
                 self.filled.remove(temp);
                 let producer = self.stmt(producer, &apart)?;
-                let covered = self.covers(*temp).node(&producer);
+                let covered = Covers::of(self.operands, self.results, *temp).node(&producer);
                 let copied = self.filled.remove(temp);
                 let threads = |unit: &Unit| match unit {
                     Unit::CpuThread(_) | Unit::Gpu(_) => true,
@@ -323,44 +289,6 @@ impl<'w> Walker<'w> {
                 let write = write(self.operands, assign, around, self.refusal)?;
                 Ok(Node::Assign(assign.clone(), write))
             }
-        }
-    }
-
-    /// Loops that set every element of a dense tensor to one constant.
-    fn constant(&self, stmt: &Stmt) -> Option<(TensorId, Literal)> {
-        let mut at = stmt;
-        let mut vars = Vec::new();
-        while let Stmt::Forall { var, tag, body } = at {
-            if tag.parallel.is_some() {
-                return None;
-            }
-            vars.push(*var);
-            at = body;
-        }
-        let Stmt::Assign(assign) = at else {
-            return None;
-        };
-        let tensor = self.operands.tensor(assign.tensor);
-        let value = as_literal(&assign.rhs)?;
-        let mut modes = assign.lhs.iter().zip(&tensor.dims);
-        let whole = modes.all(|(&v, dim)| vars.contains(&v) && self.graph().covers(v, dim));
-        let array = !self.graph().is_variable(assign.tensor, tensor);
-        (whole
-            && array
-            && assign.op.is_none()
-            && !tensor.is_sparse()
-            && vars.len() == assign.lhs.len())
-        .then_some((assign.tensor, value))
-    }
-
-    fn adds_to_workspace(&self, stmt: &Stmt) -> bool {
-        match stmt {
-            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => self.adds_to_workspace(body),
-            Stmt::Assign(assign) => {
-                as_literal(&assign.rhs).is_none()
-                    && self.graph().workspaces.contains(&assign.tensor)
-            }
-            Stmt::Sequence(_) | Stmt::Where { .. } => false,
         }
     }
 
