@@ -168,7 +168,7 @@ impl Lowerer<'_> {
             ExprKind::Binary(op, x, y) => {
                 let x = self.expr(x, scope, before)?;
                 let y = self.expr(y, scope, before)?;
-                b::binary(binary_op(*op), x, y)
+                wrapped(*op, &x, &y).unwrap_or_else(|| b::binary(binary_op(*op), x, y))
             }
             ExprKind::Select(c, x, y) => {
                 let c = self.expr(c, scope, before)?;
@@ -276,6 +276,31 @@ fn call(func: Func, mut args: Vec<Expr>, ty: ScalarType) -> Expr {
         }
         _ => b::call(func, args, ty),
     }
+}
+
+/// The constant that an operation on signed constants wraps to where it overflows: C leaves that
+/// open, and its compilers warn of it.
+fn wrapped(op: BinaryOp, x: &Expr, y: &Expr) -> Option<Expr> {
+    if x.ty != ScalarType::I64 || y.ty != ScalarType::I64 {
+        return None;
+    }
+    let (x, y) = (b::as_int(x)?, b::as_int(y)?);
+    let (value, overflows) = match op {
+        BinaryOp::Add => x.overflowing_add(y),
+        BinaryOp::Sub => x.overflowing_sub(y),
+        BinaryOp::Mul => x.overflowing_mul(y),
+        BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => return None,
+    };
+    overflows.then(|| b::int(value))
 }
 
 fn binary_op(op: BinaryOp) -> ir::BinaryOp {
