@@ -232,17 +232,22 @@ pub(super) fn cast(a: Bounded, ty: ScalarType) -> Bounded {
         return Bounded { number, error };
     }
     if ty.is_integer() {
-        if matches!(a.number, Number::Int(_)) || a.error.is_infinite() {
+        if a.error.is_infinite() {
             return Bounded {
                 number,
                 error: a.error,
             };
         }
+        // Off by how much the conversion is: where the ends differ in it, a number between them
+        // wraps or not, and anything may come out.
         let x = a.number.real();
-        let whole = x.trunc();
-        let up = (x + a.error).trunc() - whole;
-        let down = whole - (x - a.error).trunc();
-        let error = up.max(down);
+        let (low, high) = ((x - a.error).trunc(), (x + a.error).trunc());
+        let off = |end: f64| Number::Real(end).int() - convert(Number::Real(end), ty).int();
+        let error = if off(low) == off(high) {
+            (high - x.trunc()).max(x.trunc() - low)
+        } else {
+            f64::INFINITY
+        };
         return Bounded { number, error };
     }
     let error = a.error + unit(a.size(), ty);
