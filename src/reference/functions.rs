@@ -242,7 +242,10 @@ pub(super) fn cast(a: Bounded, ty: ScalarType) -> Bounded {
         // wraps or not, and anything may come out.
         let x = a.number.real();
         let (low, high) = ((x - a.error).trunc(), (x + a.error).trunc());
-        let off = |end: f64| Number::Real(end).int() - convert(Number::Real(end), ty).int();
+        let off = |end: f64| {
+            let end = Number::Real(end);
+            end.int().wrapping_sub(convert(end, ty).int())
+        };
         let error = if off(low) == off(high) {
             (high - x.trunc()).max(x.trunc() - low)
         } else {
