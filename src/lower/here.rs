@@ -91,6 +91,21 @@ impl<'g> Values<'g> for Here<'_, 'g> {
         self.scope.cuts.get(&coord).cloned()
     }
 
+    fn most(&mut self, bounded: VarId) -> Option<Expr> {
+        // An inspected range is itself known where it ends. What a schedule promised is asked
+        // besides: data may break it.
+        let provenance = &self.graph().provenance;
+        let inspected = provenance
+            .producer(bounded)
+            .filter(|r| r.is_bounded() && r.promise().is_none());
+        if let Some(parent) = inspected.map(|r| r.parents().0)
+            && let Some(extent) = self.extent(parent)
+        {
+            return Some(extent);
+        }
+        self.scope.most.get(&bounded).cloned()
+    }
+
     fn parameter(&mut self, scalar: TensorId) -> Option<Expr> {
         Some(self.lowerer.size_expr(&SizeExpr::Param(scalar)))
     }

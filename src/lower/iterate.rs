@@ -21,6 +21,9 @@ impl Lowerer<'_> {
         let cut = self.enter_cuts(l.var, &mut scope, &mut out)?;
         let mut inside = self.prepare(l.var, &mut scope)?;
         self.dynamic_promises(&mut scope, &mut inside)?;
+        if let Some(exit) = &l.exit {
+            self.enter_exit(exit, &mut scope, &mut inside)?;
+        }
         let after = self.enter_race(l, &mut scope, &mut inside);
         let prologue = std::mem::take(&mut scope.prologue);
         let mut loops = self.loop_of(l, &scope)?;
@@ -149,10 +152,16 @@ impl Lowerer<'_> {
             Some(_) => self.complete_pending(&mut inner, &mut stmts)?,
             None => Vec::new(),
         };
+        let known = inner.clone();
         let then = self.inside(body, inner, root)?;
         stmts.extend(b::when(guards, then));
-        let tag = self.loop_tag(tag, scope);
-        let out = vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)];
+        let out = match scope.live.get(&var).cloned() {
+            Some(list) => self.live_loop(&list, v, &known, stmts)?,
+            None => {
+                let tag = self.loop_tag(tag, scope);
+                vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)]
+            }
+        };
         Ok(match root {
             Some(root) => self.close_result(root, scope, out),
             None => out,

@@ -13,6 +13,7 @@ pub mod coiterate;
 mod copies;
 mod cuts;
 pub mod emit;
+mod exits;
 mod extents;
 mod here;
 pub mod iterate;
@@ -147,6 +148,10 @@ pub(crate) struct Scope {
     tiles: BTreeMap<VarId, starts::Tiles>,
     /// Where the coordinates of tiles of positions begin, and how many they span.
     cuts: BTreeMap<VarId, Cut<Expr>>,
+    /// The most values that bounded variables have in the tile at hand.
+    most: BTreeMap<VarId, Expr>,
+    /// Loops of which only those iterations are gone through that a list holds.
+    live: BTreeMap<VarId, exits::List>,
     /// Bounded variables whose promises have been stated.
     promised: BTreeSet<VarId>,
     /// Levels of results at which it is noted already that the elements at hand are there.

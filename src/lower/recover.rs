@@ -108,7 +108,11 @@ impl Lowerer<'_> {
         };
         let Affine { base, stride } = climb.affine;
         let mut ends = vec![clip.hi];
-        ends.extend(climb.ends);
+        for end in climb.ends {
+            if !ends.contains(&end) {
+                ends.push(end);
+            }
+        }
         let mut step = Step {
             lo: clip.lo,
             ends,

@@ -11,6 +11,7 @@
 //! | how are a result's elements made, and which rows may be skipped? | [`results`] |
 //! | which elements does a statement set? | [`coverage`] |
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
+//! | where does a loop end whose end data decide? | [`exits`] |
 //! | what would a phase do that counts first? | [`counting`] |
 //! | what can no loops be written for? | [`refusal`] |
 //!
@@ -22,6 +23,7 @@ mod around;
 mod contest;
 pub mod counting;
 mod coverage;
+mod exits;
 mod gaps;
 mod locate;
 mod refusal;
@@ -41,6 +43,7 @@ use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 use crate::units::Unit;
 pub use coverage::Coverage;
+pub use exits::{Exit, Live};
 pub use results::Made;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -284,6 +287,8 @@ pub struct Loop {
     /// The operand for whose sake it tries every coordinate, since it is not walked in this order
     /// of loops.
     pub tried: Option<AccessId>,
+    /// What ends it, if data decide that further inside.
+    pub exit: Option<Exit>,
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
     /// was something to add.
     pub adds: bool,

@@ -259,6 +259,17 @@ impl Teller<'_> {
             let access = self.access(id);
             line.notes.push(format!("all are tried for {access}"));
         }
+        if let Some(exit) = &l.exit {
+            let over: Vec<VarId> = exit.over.iter().map(|(v, _)| *v).collect();
+            let (root, over) = (var_text(self.graph, exit.root), self.vars(&over));
+            line.notes
+                .push(format!("ends with the longest {root} of all {over}"));
+            if let Some(live) = &exit.live {
+                let of = var_text(self.graph, live.of);
+                line.notes
+                    .push(format!("lists the {of} that have more {root}"));
+            }
+        }
         line.below = below;
         line
     }

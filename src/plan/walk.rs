@@ -3,6 +3,7 @@
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers};
+use super::exits::exit;
 use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
@@ -225,6 +226,10 @@ impl<'w> Walker<'w> {
                     Some(_) | None => None,
                 };
                 let cut = self.cut(*var, body, &mut inner)?;
+                let exit = match &over {
+                    Some(_) => None,
+                    None => exit(self.graph(), &mut inner, *var, tag, body),
+                };
                 let (over, tried) = match over {
                     Some(over) => (over, None),
                     None => self.over(*var, tag, body, &inner)?,
@@ -236,6 +241,7 @@ impl<'w> Walker<'w> {
                     over,
                     contest,
                     tried,
+                    exit,
                     adds,
                 })))
             }

@@ -68,8 +68,16 @@ pub trait Values<'g> {
     /// A number that is computed before the loops.
     fn parameter(&mut self, scalar: TensorId) -> Option<Self::Quantity>;
 
+    /// The most values that a bounded variable has at this place, if it is less than the bound.
+    fn most(&mut self, _bounded: VarId) -> Option<Self::Quantity> {
+        None
+    }
+
     /// The number of values of a variable, as far as its own relation says.
     fn extent(&mut self, var: VarId) -> Option<Self::Quantity> {
+        if let Some(most) = self.most(var) {
+            return Some(most);
+        }
         match self.graph().provenance.producer(var) {
             None => {
                 let (lo, hi) = self.range(var)?;

@@ -15,33 +15,17 @@ int hog_raw(int64_t BX, int64_t BY, int64_t H, int64_t W, const int32_t *SPARSEC
     const int32_t *SPARSEC_RESTRICT cols_vals, const double *SPARSEC_RESTRICT g_vals,
     double *SPARSEC_RESTRICT sum_vals) {
     (void)H;
-    int64_t rows_most = 0;
-    int64_t cols_most = 0;
-    int64_t most = INT64_MIN;
-    for (int64_t x_rows_most = 0; x_rows_most < BX; x_rows_most++) {
-        for (int64_t y_rows_most = 0; y_rows_most < BY; y_rows_most++) {
-            most = sparsec_max_int64(most, rows_vals[x_rows_most * BY + y_rows_most]);
-        }
-    }
-    rows_most = sparsec_max_int64(most, 0);
-    int64_t most2 = INT64_MIN;
-    for (int64_t x_cols_most = 0; x_cols_most < BX; x_cols_most++) {
-        for (int64_t y_cols_most = 0; y_cols_most < BY; y_cols_most++) {
-            most2 = sparsec_max_int64(most2, cols_vals[x_cols_most * BY + y_cols_most]);
-        }
-    }
-    cols_most = sparsec_max_int64(most2, 0);
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic)
 #endif
     for (int64_t x = 0; x < BX; x++) {
         for (int64_t y = 0; y < BY; y++) {
             double sum = 0.0;
-            for (int64_t r0 = 0; r0 < (rows_most + 7) / 8; r0++) {
-                for (int64_t c0 = 0; c0 < (cols_most + 7) / 8; c0++) {
-                    for (int64_t r1 = 0; r1 < sparsec_min_int64(sparsec_min_int64(8, rows_most - r0 * 8), rows_vals[x * BY + y] - r0 * 8); r1++) {
+            for (int64_t r0 = 0; r0 < (rows_vals[x * BY + y] + 7) / 8; r0++) {
+                for (int64_t c0 = 0; c0 < (cols_vals[x * BY + y] + 7) / 8; c0++) {
+                    for (int64_t r1 = 0; r1 < sparsec_min_int64(8, rows_vals[x * BY + y] - r0 * 8); r1++) {
                         int64_t r = r0 * 8 + r1;
-                        for (int64_t c1 = 0; c1 < sparsec_min_int64(sparsec_min_int64(8, cols_most - c0 * 8), cols_vals[x * BY + y] - c0 * 8); c1++) {
+                        for (int64_t c1 = 0; c1 < sparsec_min_int64(8, cols_vals[x * BY + y] - c0 * 8); c1++) {
                             int64_t c = c0 * 8 + c1;
                             sum += g_vals[r * W + c];
                         }

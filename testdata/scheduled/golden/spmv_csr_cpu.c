@@ -14,12 +14,6 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
     (void)Z; (void)N;
-    int64_t longest = 0;
-    int64_t most = INT64_MIN;
-    for (int64_t i_longest = 0; i_longest < R - 1; i_longest++) {
-        most = sparsec_max_int64(most, pos_vals[i_longest + 1] - pos_vals[i_longest]);
-    }
-    longest = sparsec_max_int64(most, 0);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
@@ -28,15 +22,35 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
             int64_t i = i0 * 32 + i1;
             y_vals[i] = 0.0;
         }
-        for (int64_t p0 = 0; p0 < (longest + 15) / 16; p0++) {
-            for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
+        int64_t most = 0;
+        int32_t i1_live[32];
+        int64_t i1_count = 0;
+        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
+            int64_t i = i0 * 32 + i1;
+            int64_t length = pos_vals[i + 1] - pos_vals[i];
+            most = sparsec_max_int64(most, length);
+            if (0 < length) {
+                i1_live[i1_count] = i1;
+                i1_count += 1;
+            }
+        }
+        int64_t p_most = most;
+        for (int64_t p0 = 0; p0 < (p_most + 15) / 16; p0++) {
+            int64_t i1_listed = i1_count;
+            i1_count = 0;
+            for (int64_t at = 0; at < i1_listed; at++) {
+                int64_t i1 = i1_live[at];
                 int64_t i = i0 * 32 + i1;
                 double sum = 0.0;
-                for (int64_t p1 = 0; p1 < sparsec_min_int64(sparsec_min_int64(16, longest - p0 * 16), pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
+                for (int64_t p1 = 0; p1 < sparsec_min_int64(16, pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
                     int64_t p = pos_vals[i] + (p0 * 16 + p1);
                     sum += val_vals[p] * x_vals[crd_vals[p]];
                 }
                 y_vals[i] += sum;
+                if ((p0 + 1) * 16 < pos_vals[i + 1] - pos_vals[i]) {
+                    i1_live[i1_count] = i1;
+                    i1_count += 1;
+                }
             }
         }
     }

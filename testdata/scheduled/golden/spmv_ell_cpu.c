@@ -13,12 +13,6 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,
     const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
     (void)N;
-    int64_t longest = 0;
-    int64_t most = INT64_MIN;
-    for (int64_t i_longest = 0; i_longest < R; i_longest++) {
-        most = sparsec_max_int64(most, len_vals[i_longest]);
-    }
-    longest = sparsec_max_int64(most, 0);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
@@ -27,11 +21,31 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
             int64_t i = i0 * 32 + i1;
             y_vals[i] = 0.0;
         }
-        for (int64_t k = 0; k < longest; k++) {
-            for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
+        int64_t most = 0;
+        int32_t i1_live[32];
+        int64_t i1_count = 0;
+        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
+            int64_t i = i0 * 32 + i1;
+            int64_t length = len_vals[i];
+            most = sparsec_max_int64(most, length);
+            if (0 < length) {
+                i1_live[i1_count] = i1;
+                i1_count += 1;
+            }
+        }
+        int64_t k_most = most;
+        for (int64_t k = 0; k < k_most; k++) {
+            int64_t i1_listed = i1_count;
+            i1_count = 0;
+            for (int64_t at = 0; at < i1_listed; at++) {
+                int64_t i1 = i1_live[at];
                 int64_t i = i0 * 32 + i1;
                 if (k < len_vals[i]) {
                     y_vals[i] += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
+                }
+                if (k + 1 < len_vals[i]) {
+                    i1_live[i1_count] = i1;
+                    i1_count += 1;
                 }
             }
         }

@@ -11,27 +11,17 @@
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1, 16) spmv_ell_kernel1(int64_t R,
-    const int32_t *SPARSEC_RESTRICT len_vals, int64_t *u) {
-    u[0] = 0;
-    int64_t most = INT64_MIN;
-    for (int64_t i_u = 0; i_u < R; i_u++) {
-        most = sparsec_max_int64(most, len_vals[i_u]);
-    }
-    u[0] = sparsec_max_int64(most, 0);
-}
-
-static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel2(int64_t R, int64_t K,
+static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel(int64_t R, int64_t K,
     const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
-    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
-    const int64_t *SPARSEC_RESTRICT u) {
+    const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
+    double *y_vals) {
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(128, R - block * 128)) {
         int64_t i = block * 128 + thread;
         double sum = 0.0;
-        for (int64_t k0 = 0; k0 < (u[0] + 7) / 8; k0++) {
-            for (int64_t k1 = 0; k1 < sparsec_min_int64(sparsec_min_int64(8, u[0] - k0 * 8), len_vals[i] - k0 * 8); k1++) {
+        for (int64_t k0 = 0; k0 < (len_vals[i] + 7) / 8; k0++) {
+            for (int64_t k1 = 0; k1 < sparsec_min_int64(8, len_vals[i] - k0 * 8); k1++) {
                 int64_t k = k0 * 8 + k1;
                 sum += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
             }
@@ -43,19 +33,15 @@ static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel2(int64_t R, int
 size_t spmv_ell_workspace(int64_t R, int64_t K, int64_t N) {
     (void)R; (void)K; (void)N;
     size_t bytes = 0;
-    bytes += sparsec_bytes(1, sizeof(int64_t));
     return bytes;
 }
 
 int spmv_ell_device(int64_t R, int64_t K, int64_t N, const int32_t *len_vals,
     const int32_t *crd_vals, const double *val_vals, const double *x_vals, double *y_vals,
     void *workspace, cudaStream_t stream) {
-    (void)N;
-    char *room = (char *)workspace;
-    int64_t *u = (int64_t *)sparsec_take(&room, 1, sizeof(int64_t));
-    SPARSEC_TRY(sparsec_launch(spmv_ell_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, R, len_vals, u));
-    SPARSEC_TRY(sparsec_launch(spmv_ell_kernel2, sparsec_floordiv(R + 127, 128), 1, 1, dim3(128, 1, 1),
-        stream, R, K, len_vals, crd_vals, val_vals, x_vals, y_vals, u));
+    (void)N; (void)workspace;
+    SPARSEC_TRY(sparsec_launch(spmv_ell_kernel, sparsec_floordiv(R + 127, 128), 1, 1, dim3(128, 1, 1),
+        stream, R, K, len_vals, crd_vals, val_vals, x_vals, y_vals));
     return SPARSEC_OK;
 }
 
