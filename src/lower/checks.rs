@@ -44,6 +44,15 @@ impl Lowerer<'_> {
             }
         }
         self.require(&statement.rhs, &mut found);
+        // Where data decide which elements are written.
+        let subscripts = statement.lhs.iter().map(|&var| index(var, &statement.rhs));
+        let left = Access {
+            tensor: statement.tensor,
+            subscripts: subscripts.collect(),
+        };
+        for (mode, subscript) in left.subscripts.iter().enumerate() {
+            self.require_subscript(&left, mode, subscript, &mut found);
+        }
         for requirement in found {
             let of_inputs = self.reads_inputs_only(&requirement.bad);
             let lowered = self.check(stmt, requirement)?;
@@ -182,6 +191,13 @@ impl Lowerer<'_> {
             Bound::Dynamic(e) => e.clone(),
         };
         let (lo, hi) = (bound(&range.lo), bound(&range.hi));
+        // A single value.
+        if let ExprKind::Binary(BinaryOp::Add, first, one) = &hi.kind
+            && matches!(one.kind, ExprKind::Literal(Literal::Int(1)))
+            && equal::same(first, &lo)
+        {
+            return either(below_zero(&lo), Some(at_least(lo, extent)));
+        }
         let outside = either(below_zero(&lo), Some(less(extent, hi.clone())));
         outside.map(|outside| and(less(lo, hi), outside))
     }
@@ -204,6 +220,14 @@ impl Lowerer<'_> {
             }
         });
         only
+    }
+}
+
+fn index(var: VarId, near: &Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Index(var),
+        ty: ScalarType::I64,
+        span: near.span,
     }
 }
 

@@ -29,6 +29,23 @@ pub(super) struct Element {
 /// The coordinates of a sparse result.
 struct Keys(Vec<Vec<u64>>);
 
+/// Where the terms of a scattering statement go.
+fn scattered(stmt: &Statement, tables: &[Table]) -> Keys {
+    let mut keys = BTreeSet::new();
+    for table in tables {
+        let modes: Vec<Option<usize>> = stmt
+            .lhs
+            .iter()
+            .map(|var| table.vars.iter().position(|v| v == var))
+            .collect();
+        table.touched(&mut |coordinate| {
+            let key = modes.iter().map(|m| m.map_or(0, |m| coordinate[m]));
+            keys.insert(key.collect());
+        });
+    }
+    Keys(keys.into_iter().collect())
+}
+
 impl Judge<'_> {
     /// The elements of the left side that the statement writes.
     pub(super) fn assign(
@@ -43,7 +60,9 @@ impl Judge<'_> {
         let mut out = Vec::new();
         let sparse = tensor.is_sparse();
         let fill = convert(literal(tensor.fill), ty);
-        let plan = if sparse && !tables.is_empty() {
+        let plan = if self.scatters(stmt) {
+            Some(scattered(stmt, tables))
+        } else if sparse && !tables.is_empty() {
             self.sparse_plan(stmt, rhs, tables, fill)
         } else {
             None

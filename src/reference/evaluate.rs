@@ -103,21 +103,44 @@ impl<'f> Judge<'f> {
         let accesses = translator.accesses;
         let mut tables = Vec::new();
         for reduction in &translator.reductions {
-            tables.push(self.reduction(stmt, reduction)?);
+            tables.push(self.reduction(stmt, reduction, self.scatters(stmt))?);
         }
         let computed = self.assign(stmt, &rhs, accesses, &tables)?;
         self.store(stmt, computed)
     }
 
-    /// Fills the table of one reduction.
-    fn reduction(&self, stmt: &Statement, reduction: &Reduction) -> Result<Table, EvalError> {
+    /// Whether summed variables tell which elements the statement writes.
+    pub(super) fn scatters(&self, stmt: &Statement) -> bool {
+        stmt.lhs.iter().any(|&var| {
+            let range = &self.function.var(var).range;
+            let mut used = BTreeSet::new();
+            for bound in [&range.lo, &range.hi] {
+                if let Bound::Dynamic(e) = bound {
+                    used.extend(variables(e, self.function));
+                }
+            }
+            used.iter().any(|v| !stmt.lhs.contains(v))
+        })
+    }
+
+    /// Fills the table of one reduction. If it `scatters`, it has an element for each of the left
+    /// side that a term goes to.
+    fn reduction(
+        &self,
+        stmt: &Statement,
+        reduction: &Reduction,
+        scatters: bool,
+    ) -> Result<Table, EvalError> {
         let mut translator = Translator::new(self.inputs);
         let body = translator.node(&reduction.body)?;
         let mut inner = Vec::new();
         for nested in &translator.reductions {
-            inner.push(self.reduction(stmt, nested)?);
+            inner.push(self.reduction(stmt, nested, false)?);
         }
-        let used = variables(&reduction.body, self.function);
+        let mut used = variables(&reduction.body, self.function);
+        if scatters {
+            used.extend(&stmt.lhs);
+        }
         let left: Vec<VarId> = stmt
             .vars
             .iter()

@@ -19,6 +19,15 @@ impl Resolver<'_, '_> {
                 "already the name of a size, scalar or tensor",
             )
             .with_help("use a name that means nothing else, such as `i`"),
+            _read if self.reads(subscript) => Diagnostic::error(
+                codes::LEFT_SUBSCRIPT,
+                subscript.span,
+                format!("`{written}` may name one element several times"),
+                "data decide which elements are written",
+            )
+            .with_help(
+                "scatter into what is there, as in `h(bin(i)) += m(i)` with `h` a parameter",
+            ),
             ast::ExprKind::Number(_)
             | ast::ExprKind::Apply { .. }
             | ast::ExprKind::Extent { .. }

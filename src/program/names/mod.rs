@@ -3,6 +3,7 @@
 
 mod errors;
 mod expr;
+mod scatter;
 mod subscript;
 
 use indexmap::{IndexMap, IndexSet};
@@ -122,7 +123,9 @@ impl<'d, 'a> Resolver<'d, 'a> {
         }
     }
 
-    fn assign(mut self, assign: &ast::Assign) -> DraftStmt {
+    fn assign(mut self, written: &ast::Assign) -> DraftStmt {
+        let scattered = self.scattered(written);
+        let assign = scattered.as_ref().unwrap_or(written);
         for subscript in &assign.subscripts {
             self.collect(subscript, true);
         }
@@ -158,7 +161,7 @@ impl<'d, 'a> Resolver<'d, 'a> {
             clauses,
             vars: self.vars.values().copied().collect(),
             span: assign.span,
-            text: text::assign(assign),
+            text: text::assign(written),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Ranges;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::program as codes;
-use crate::program::draft::{Draft, DraftStmt};
+use crate::program::draft::{Draft, DraftStmt, Write};
 use crate::program::ir::VarId;
 
 /// The variables of `stmt` in the order that [`Statement`] asks for.
@@ -33,7 +33,12 @@ pub(in crate::program) fn statement_order(
             .position(|v| stmt.lhs.contains(v) && ready(*v, &placed));
         let left_done = rest.iter().all(|v| !stmt.lhs.contains(v));
         let right = rest.iter().position(|v| ready(*v, &placed));
-        let next = if left_done { right } else { left };
+        // What accumulates may scatter: the sum's variables tell where.
+        let scatters = matches!(stmt.write, Write::Accumulate(_));
+        let next = match left_done {
+            true => right,
+            false => left.or(right.filter(|_| scatters)),
+        };
         let Some(next) = next else {
             return Err(circle(draft, stmt, &rest, ranges));
         };
