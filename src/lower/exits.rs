@@ -197,7 +197,7 @@ impl List {
                 array: self.array,
                 index: count,
                 op: None,
-                value: at,
+                value: b::cast(ScalarType::I32, at),
                 atomic: false,
             },
             ir::Stmt::Assign {

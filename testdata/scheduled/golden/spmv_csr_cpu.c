@@ -30,7 +30,7 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
             int64_t length = pos_vals[i + 1] - pos_vals[i];
             most = sparsec_max_int64(most, length);
             if (0 < length) {
-                i1_live[i1_count] = i1;
+                i1_live[i1_count] = (int32_t)i1;
                 i1_count += 1;
             }
         }
@@ -48,7 +48,7 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
                 }
                 y_vals[i] += sum;
                 if ((p0 + 1) * 16 < pos_vals[i + 1] - pos_vals[i]) {
-                    i1_live[i1_count] = i1;
+                    i1_live[i1_count] = (int32_t)i1;
                     i1_count += 1;
                 }
             }

@@ -29,7 +29,7 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
             int64_t length = len_vals[i];
             most = sparsec_max_int64(most, length);
             if (0 < length) {
-                i1_live[i1_count] = i1;
+                i1_live[i1_count] = (int32_t)i1;
                 i1_count += 1;
             }
         }
@@ -44,7 +44,7 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
                     y_vals[i] += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
                 }
                 if (k + 1 < len_vals[i]) {
-                    i1_live[i1_count] = i1;
+                    i1_live[i1_count] = (int32_t)i1;
                     i1_count += 1;
                 }
             }
