@@ -4,16 +4,20 @@
 //! Index arithmetic is folded where it is built ([`super::build`]); the C compiler
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
-use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, Stmt, Storage, VarId};
+use super::ir::{
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, Stmt, Storage, VarId,
+};
 use super::operands::{ArrayUse, Operand, VarUse};
+use super::trips;
 use super::visit;
 use std::collections::BTreeSet;
 
-/// Removes unused variables, arrays that are only written, and empty statements until nothing
-/// changes.
+/// Removes unused variables, arrays that are only written, empty statements and loops over single
+/// values until nothing changes.
 #[must_use]
 pub fn simplify(mut kernel: Kernel) -> Kernel {
     for body in [&mut kernel.checks, &mut kernel.body] {
+        declare_single(body);
         loop {
             let used = used_vars(body);
             let before = count(body);
@@ -28,6 +32,30 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
         }
     }
     kernel
+}
+
+/// A serial loop over a single value declares it.
+fn declare_single(body: &mut Vec<Stmt>) {
+    for stmt in std::mem::take(body) {
+        let mut stmt = stmt;
+        for inner in visit::bodies_mut(&mut stmt) {
+            declare_single(inner);
+        }
+        match stmt {
+            Stmt::For {
+                var,
+                lo,
+                hi,
+                tag,
+                body: inner,
+                ..
+            } if tag == LoopTag::default() && trips::constant(&lo, &hi) == Some(1) => {
+                body.push(Stmt::Let { var, init: lo });
+                body.extend(inner);
+            }
+            other => body.push(other),
+        }
+    }
 }
 
 /// Divisions that round down become C's own, which round towards zero, where a quotient

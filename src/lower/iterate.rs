@@ -158,21 +158,8 @@ impl Lowerer<'_> {
         let out = match scope.live.get(&var).cloned() {
             Some(list) => self.live_loop(&list, v, &known, stmts)?,
             None => {
-                let bounds = self.loop_bounds(var, step, scope)?;
                 let tag = self.loop_tag(tag, scope);
-                let scattered = self.graph.static_range(var).is_none();
-                match trips::constant(&bounds.lo, &bounds.hi) {
-                    // A subscript on the left that data decide has one value.
-                    Some(1) if scattered && tag.run == ir::Run::Serial => {
-                        let mut once = vec![ir::Stmt::Let {
-                            var: v,
-                            init: bounds.lo,
-                        }];
-                        once.extend(stmts);
-                        once
-                    }
-                    Some(_) | None => vec![bounds.each(v, tag, stmts)],
-                }
+                vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)]
             }
         };
         Ok(match root {

@@ -49,37 +49,34 @@ static __global__ void __launch_bounds__(512, 2) mttkrp_32_kernel3(int64_t B1_co
     const int64_t *SPARSEC_RESTRICT B2_starts, const int64_t *SPARSEC_RESTRICT B1_starts) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
-    for (int64_t dense_val = 0; dense_val < 1; dense_val++) {
-        int64_t thread = threadIdx.x % 32;
-        int64_t j = dense_val * 32 + thread;
-        int64_t nnz_begin = block * 64 + warp * 4;
-        int64_t nnz_end = sparsec_min_int64(nnz_begin + 4, B3_count);
-        if (nnz_begin < nnz_end) {
-            int64_t B2_from = B2_starts[block];
-            int64_t B2_to = B2_starts[block + 1];
-            int64_t B2_first = sparsec_lower_bound_int32(B3_pos, B2_from, B2_to, nnz_begin + 1);
-            int64_t B2_last = sparsec_gallop_int32(B3_pos, B2_first, B2_to, nnz_end);
-            int64_t B1_from = B1_starts[block];
-            int64_t B1_to = B1_starts[block + 1];
-            int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, sparsec_max_int64(B2_first - 1, 0) + 1);
-            int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_to, B2_last);
-            int64_t pB1_begin = sparsec_max_int64(0, sparsec_max_int64(B1_first - 1, 0));
-            int64_t pB1_end = sparsec_min_int64(B1_count, B1_last);
-            for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
-                double sum = 0.0;
-                int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], sparsec_max_int64(B2_first - 1, 0));
-                int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], B2_last);
-                for (int64_t pB2 = pB2_begin; pB2 < pB2_end; pB2++) {
-                    int64_t k = B2_crd[pB2];
-                    int64_t pB3_begin = sparsec_max_int64(B3_pos[pB2], nnz_begin);
-                    int64_t pB3_end = sparsec_min_int64(B3_pos[pB2 + 1], nnz_end);
-                    for (int64_t fpos = pB3_begin; fpos < pB3_end; fpos++) {
-                        int64_t l = B3_crd[fpos];
-                        sum += B_vals[fpos] * C_vals[k * 32 + j] * D_vals[l * 32 + j];
-                    }
+    int64_t thread = threadIdx.x % 32;
+    int64_t nnz_begin = block * 64 + warp * 4;
+    int64_t nnz_end = sparsec_min_int64(nnz_begin + 4, B3_count);
+    if (nnz_begin < nnz_end) {
+        int64_t B2_from = B2_starts[block];
+        int64_t B2_to = B2_starts[block + 1];
+        int64_t B2_first = sparsec_lower_bound_int32(B3_pos, B2_from, B2_to, nnz_begin + 1);
+        int64_t B2_last = sparsec_gallop_int32(B3_pos, B2_first, B2_to, nnz_end);
+        int64_t B1_from = B1_starts[block];
+        int64_t B1_to = B1_starts[block + 1];
+        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, sparsec_max_int64(B2_first - 1, 0) + 1);
+        int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_to, B2_last);
+        int64_t pB1_begin = sparsec_max_int64(0, sparsec_max_int64(B1_first - 1, 0));
+        int64_t pB1_end = sparsec_min_int64(B1_count, B1_last);
+        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+            double sum = 0.0;
+            int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], sparsec_max_int64(B2_first - 1, 0));
+            int64_t pB2_end = sparsec_min_int64(B2_pos[pB1 + 1], B2_last);
+            for (int64_t pB2 = pB2_begin; pB2 < pB2_end; pB2++) {
+                int64_t k = B2_crd[pB2];
+                int64_t pB3_begin = sparsec_max_int64(B3_pos[pB2], nnz_begin);
+                int64_t pB3_end = sparsec_min_int64(B3_pos[pB2 + 1], nnz_end);
+                for (int64_t fpos = pB3_begin; fpos < pB3_end; fpos++) {
+                    int64_t l = B3_crd[fpos];
+                    sum += B_vals[fpos] * C_vals[k * 32 + thread] * D_vals[l * 32 + thread];
                 }
-                sparsec_atomic(&A_vals[B1_crd[pB1] * 32 + j], sum, sparsec_add());
             }
+            sparsec_atomic(&A_vals[B1_crd[pB1] * 32 + thread], sum, sparsec_add());
         }
     }
 }
