@@ -167,7 +167,8 @@ pub(super) fn negate(e: Expr) -> Expr {
     }
 }
 
-pub(super) fn index(var: VarId, near: &Expr) -> Expr {
+/// The variable as an expression, written where `near` is.
+pub fn index(var: VarId, near: &Expr) -> Expr {
     Expr {
         kind: ExprKind::Index(var),
         ty: ScalarType::I64,

@@ -9,6 +9,7 @@ use super::{Lower, Lowerer};
 use crate::format::TensorFormat;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::order::{choose, range_vars, vars_in};
+use crate::graph::terms::index;
 use crate::graph::{Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
@@ -220,14 +221,6 @@ impl Lowerer<'_> {
             }
         });
         only
-    }
-}
-
-fn index(var: VarId, near: &Expr) -> Expr {
-    Expr {
-        kind: ExprKind::Index(var),
-        ty: ScalarType::I64,
-        span: near.span,
     }
 }
 

@@ -21,6 +21,13 @@ pub(super) struct List {
     count: ir::VarId,
 }
 
+/// What a pass over a tile finds.
+struct Longest<'l> {
+    root: VarId,
+    most: ir::VarId,
+    list: Option<&'l List>,
+}
+
 impl Lowerer<'_> {
     /// Finds the most values of a bounded variable in the tile at hand.
     pub(super) fn enter_exit(
@@ -35,12 +42,16 @@ impl Lowerer<'_> {
             var: most,
             init: b::int(0),
         });
-        if let Some(live) = &exit.live {
-            let list = self.list(live, exit.root, out);
-            scope.live.insert(live.of, list);
-        }
-        let tile = self.longest(exit.root, &exit.over, most, scope)?;
+        let live = exit.live.as_ref();
+        let list = live.map(|live| self.list(live, exit.root, out));
+        let found = Longest {
+            root: exit.root,
+            most,
+            list: list.as_ref(),
+        };
+        let tile = self.longest(&found, &exit.over, scope)?;
         out.extend(tile);
+        scope.live.extend(list.map(|list| (list.live.of, list)));
         // What a schedule promises holds even if data do not.
         let relation = self.graph.provenance.producer(exit.bounded);
         let end = match relation.and_then(|relation| relation.promise()) {
@@ -59,24 +70,21 @@ impl Lowerer<'_> {
     /// `most = max(most, extent of root)` in loops over `over`.
     fn longest(
         &mut self,
-        root: VarId,
+        found: &Longest,
         over: &[(VarId, Option<GpuUnit>)],
-        most: ir::VarId,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Some(((var, unit), inside)) = over.split_first() else {
             let mut out = Vec::new();
-            let value = self.own_extent(root, scope)?;
+            let value = self.own_extent(found.root, scope)?;
             let value = self.named("length", value, &mut out);
             out.push(ir::Stmt::Assign {
-                var: most,
+                var: found.most,
                 op: Some(ReduceOp::Max),
                 value: value.clone(),
             });
-            let list = scope.live.values().find(|list| list.root == root).cloned();
-            if let Some(list) = list
-                && let Some(at) = scope.coords.get(&list.live.of).cloned()
-            {
+            if let Some(list) = found.list {
+                let at = self.known(list.live.of, scope)?;
                 out.extend(b::when(vec![b::lt(b::int(0), value)], list.push(at)));
             }
             return Ok(out);
@@ -98,12 +106,12 @@ impl Lowerer<'_> {
             guards = self.complete_pending(&mut inner, &mut body)?;
         }
         self.locate_bounds(&mut inner)?;
-        let then = self.longest(root, inside, most, &inner)?;
+        let then = self.longest(found, inside, &inner)?;
         body.extend(b::when(guards, then));
         let run = match unit {
             Some(unit) => ir::Run::Unit {
                 unit: *unit,
-                reductions: vec![(ReduceOp::Max, most)],
+                reductions: vec![(ReduceOp::Max, found.most)],
             },
             None => ir::Run::Serial,
         };
@@ -138,7 +146,7 @@ impl Lowerer<'_> {
     }
 
     /// The loop over what the list at hand holds, which lists anew what has values left behind
-    /// the iteration around: `body` is what one does, after `inner` knows its number `value`.
+    /// the iteration around: `body` is what the iteration `v` does, where `inner` is known.
     pub(super) fn live_loop(
         &mut self,
         list: &List,

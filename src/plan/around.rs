@@ -40,8 +40,6 @@ pub(super) struct Around {
     pub rivals: Vec<VarId>,
     /// Threads of a segment group add up before they write.
     pub segment: Option<u32>,
-    /// Bounded variables whose loops have an end already, and the loops around that gave it.
-    pub ended: BTreeMap<VarId, Vec<VarId>>,
 }
 
 /// What a loop determines.

@@ -6,14 +6,14 @@
 //! of any i are found just before: no iteration beyond them would do anything. That costs a pass
 //! over the tile, as each iteration of the loop does.
 
-use super::around::Around;
+use super::{Inside, Loop, Node, Over, Then};
 use crate::graph::known::Known;
 use crate::graph::order::range_vars;
 use crate::graph::relation::Values;
-use crate::graph::{Graph, Stmt, Tag, Unit};
+use crate::graph::{Graph, Tag, Unit};
 use crate::program::ir::VarId;
 use crate::units::{GpuLevel, GpuUnit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most values of a bounded variable in the tile that the loops around leave.
 #[derive(Clone, Debug)]
@@ -47,19 +47,167 @@ pub struct Live {
 /// No longer a list than this is kept, on the stack.
 const LONGEST_LIST: i64 = 4096;
 
-/// What ends the loop over `var` here, if something does that has not ended one around already.
-pub(super) fn exit(
-    graph: &Graph,
-    around: &mut Around,
+/// Finds what ends the loops of a plan.
+pub(super) fn find(graph: &Graph, body: &mut Inside) {
+    Finder { graph }.inside(body, &Place::default());
+}
+
+struct Finder<'g> {
+    graph: &'g Graph,
+}
+
+/// A place in the loops.
+#[derive(Clone, Default)]
+struct Place {
+    loops: Vec<VarId>,
+    units: Vec<Unit>,
+    /// Bounded variables whose loops have an end already, and the loops around that gave it.
+    ended: BTreeMap<VarId, Vec<VarId>>,
+}
+
+/// A loop below.
+struct Below {
     var: VarId,
-    tag: &Tag,
-    body: &Stmt,
-) -> Option<Exit> {
-    let bounded = bounded(graph, var)?;
-    let [root] = graph.provenance.roots(bounded).try_into().ok()?;
-    if Known::after(graph, &around.loops).has_range(root) {
-        return None;
+    tag: Tag,
+    /// It runs over a range: what is stored is not walked for a pass over all.
+    every: bool,
+}
+
+impl Finder<'_> {
+    fn inside(&self, inside: &mut Inside, place: &Place) {
+        match &mut inside.then {
+            Then::One(node) => self.node(node, place),
+            Then::Apart(parts) => parts.iter_mut().for_each(|part| self.inside(part, place)),
+        }
     }
+
+    fn node(&self, node: &mut Node, place: &Place) {
+        match node {
+            Node::Loop(l) => {
+                let mut inner = place.clone();
+                l.exit = self.exit(l, &mut inner);
+                inner.loops.push(l.var);
+                inner.units.extend(l.tag.parallel.as_ref().map(|p| p.unit));
+                for body in l.over.bodies_mut() {
+                    self.inside(body, &inner);
+                }
+            }
+            Node::Within { body, .. } => self.node(body, place),
+            Node::Workspace(workspace) => {
+                self.node(&mut workspace.producer, place);
+                self.node(&mut workspace.consumer, place);
+            }
+            Node::Sequence(nodes) => nodes.iter_mut().for_each(|node| self.node(node, place)),
+            Node::Assign(..) => {}
+        }
+    }
+
+    /// What ends a loop at a place, if something does that has not ended one around already.
+    fn exit(&self, l: &Loop, place: &mut Place) -> Option<Exit> {
+        let graph = self.graph;
+        let Over::Every { body, .. } = &l.over else {
+            return None;
+        };
+        let bounded = bounded(graph, l.var)?;
+        let [root] = graph.provenance.roots(bounded).try_into().ok()?;
+        if Known::after(graph, &place.loops).has_range(root) {
+            return None;
+        }
+        let needed = needed(graph, root);
+        let tells = |v: VarId| graph.provenance.roots(v).iter().any(|r| needed.contains(r));
+        let told: Vec<VarId> = place.loops.iter().copied().filter(|&v| tells(v)).collect();
+        // Of all there is, the maximum is known.
+        if told.is_empty() || place.ended.get(&bounded) == Some(&told) {
+            return None;
+        }
+        let below = loops_of(body);
+        let own = below.iter().map(|b| (b.var, &b.tag));
+        let own: Vec<(VarId, &Tag)> = [(l.var, &l.tag)].into_iter().chain(own).collect();
+        // The host starts blocks, and does not look at data.
+        if own.iter().any(|(_, tag)| is_block(tag)) {
+            return None;
+        }
+        // Numbers of iterations that are constants stay so where loops are written out for them.
+        let part = |v: VarId| graph.provenance.ancestors(v).contains(&bounded);
+        let mut parts = own.iter().filter(|(v, _)| part(*v));
+        if constant(graph, bounded).is_some() && parts.any(|(_, tag)| is_written_out(tag)) {
+            return None;
+        }
+        let over = self.tile(root, &below, tells, place)?;
+        let live = match (over.as_slice(), below.as_slice()) {
+            ([(of, _)], [first, rest @ ..]) if first.var == *of => {
+                self.live(l, first, rest, part, place)
+            }
+            _ => None,
+        };
+        place.ended.insert(bounded, told);
+        Some(Exit {
+            bounded,
+            root,
+            over,
+            live,
+        })
+    }
+
+    /// The loops below that tell the range of `root`, and who looks for the longest together.
+    fn tile(
+        &self,
+        root: VarId,
+        below: &[Below],
+        tells: impl Fn(VarId) -> bool,
+        place: &Place,
+    ) -> Option<Vec<(VarId, Option<GpuUnit>)>> {
+        let alone = !place.units.iter().any(|&unit| threads(unit).is_some());
+        let mut loops = place.loops.clone();
+        let mut over = Vec::new();
+        for Below { var, tag, every } in below {
+            if !tells(*var) || loops.contains(var) {
+                continue;
+            }
+            if !every {
+                return None;
+            }
+            loops.push(*var);
+            let unit = tag.parallel.as_ref().and_then(|p| threads(p.unit));
+            over.push((*var, unit.filter(|_| alone)));
+            if Known::after(self.graph, &loops).has_range(root) {
+                return Some(over);
+            }
+        }
+        None
+    }
+
+    /// The loop directly below, if a list of its iterations is shorter than all of them: it is of
+    /// constant length and nobody shares it, and nothing stands below for which an iteration that
+    /// has no values left would be needed.
+    fn live(
+        &self,
+        ended: &Loop,
+        of: &Below,
+        inside: &[Below],
+        part: impl Fn(VarId) -> bool,
+        place: &Place,
+    ) -> Option<Live> {
+        let plain = |tag: &Tag| tag.parallel.is_none() && tag.unroll.is_none();
+        let below = inside.iter().filter_map(|l| l.tag.parallel.as_ref());
+        let mut units = place.units.iter().copied().chain(below.map(|p| p.unit));
+        let on_gpu = units.any(|unit| matches!(unit, Unit::Gpu(_)));
+        let once = inside.iter().all(|l| l.var != of.var);
+        let most = constant(self.graph, of.var).filter(|&n| n <= LONGEST_LIST)?;
+        if !plain(&ended.tag) || !plain(&of.tag) || on_gpu || !once || part(of.var) {
+            return None;
+        }
+        Some(Live {
+            of: of.var,
+            most: u64::try_from(most).ok()?,
+            by: ended.var,
+            parts: inside.iter().map(|l| l.var).filter(|&v| part(v)).collect(),
+        })
+    }
+}
+
+/// The variables that the range of `root` depends on.
+fn needed(graph: &Graph, root: VarId) -> BTreeSet<VarId> {
     let mut needed = BTreeSet::new();
     let mut left = range_vars(graph, root);
     while let Some(var) = left.pop() {
@@ -67,104 +215,23 @@ pub(super) fn exit(
             left.extend(range_vars(graph, var));
         }
     }
-    let tells = |v: VarId| graph.provenance.roots(v).iter().any(|r| needed.contains(r));
-    let told: Vec<VarId> = around.loops.iter().copied().filter(|&v| tells(v)).collect();
-    // Of all there is, the maximum is known.
-    if told.is_empty() || around.ended.get(&bounded) == Some(&told) {
-        return None;
-    }
-    let mut below = Below::default();
-    below.of(body);
-    // The host starts blocks, and does not look at data.
-    let blocks = |tag: &Tag| {
-        let unit = tag.parallel.as_ref().map(|parallel| parallel.unit);
-        matches!(unit, Some(Unit::Gpu(unit)) if unit.level == GpuLevel::Block)
-    };
-    if blocks(tag) || below.loops.iter().any(|(_, tag)| blocks(tag)) {
-        return None;
-    }
-    // Numbers of iterations that are constants stay so where loops are written out for them.
-    let constant = constant(graph, bounded).is_some();
-    let part = |&v: &VarId| v == var || graph.provenance.ancestors(v).contains(&bounded);
-    let written_out = |tag: &Tag| tag.unroll.is_some() || lanes(tag);
-    let own = [(var, tag.clone())];
-    let mut parts = own.iter().chain(&below.loops).filter(|(v, _)| part(v));
-    if constant && parts.any(|(_, tag)| written_out(tag)) {
-        return None;
-    }
-    let positions = |&v: &VarId| {
-        graph
-            .provenance
-            .position_of(graph.provenance.top_of(v))
-            .is_some()
-    };
-    let mut loops = around.loops.clone();
-    let mut over = Vec::new();
-    let alone = !around
-        .units
-        .iter()
-        .any(|(_, unit)| threads(*unit).is_some());
-    for (v, tag) in &below.loops {
-        if !tells(*v) || loops.contains(v) {
-            continue;
-        }
-        if positions(v) {
-            return None;
-        }
-        loops.push(*v);
-        let unit = tag
-            .parallel
-            .as_ref()
-            .and_then(|parallel| threads(parallel.unit));
-        over.push((*v, unit.filter(|_| alone)));
-        if Known::after(graph, &loops).has_range(root) {
-            around.ended.insert(bounded, told);
-            let live = match over.as_slice() {
-                [(of, _)] if below.loops.first().is_some_and(|(first, _)| first == of) => {
-                    live(graph, around, (var, tag), &below.loops, part)
-                }
-                _ => None,
-            };
-            return Some(Exit {
-                bounded,
-                root,
-                over,
-                live,
-            });
-        }
-    }
-    None
+    needed
 }
 
-/// The loop directly below, if a list of its iterations is shorter than all of them: it is of
-/// constant length and nobody shares it, and nothing stands below for which an iteration that has
-/// no values left would be needed.
-fn live(
-    graph: &Graph,
-    around: &Around,
-    (by, tag): (VarId, &Tag),
-    below: &[(VarId, Tag)],
-    part: impl Fn(&VarId) -> bool,
-) -> Option<Live> {
-    let ((of, own), inside) = below.split_first()?;
-    let plain = |tag: &Tag| tag.parallel.is_none() && tag.unroll.is_none();
-    let gpu = |unit: Unit| matches!(unit, Unit::Gpu(_));
-    let on_gpu = around.units.iter().any(|(_, unit)| gpu(*unit))
-        || inside
-            .iter()
-            .filter_map(|(_, tag)| tag.parallel.as_ref())
-            .any(|p| gpu(p.unit));
-    let once = inside.iter().all(|(v, _)| v != of);
-    let most = constant(graph, *of).filter(|&n| n <= LONGEST_LIST)?;
-    if !plain(tag) || !plain(own) || on_gpu || !once || part(of) {
-        return None;
-    }
-    Some(Live {
-        of: *of,
-        most: u64::try_from(most).ok()?,
-        by,
-        parts: inside.iter().map(|(v, _)| *v).filter(|v| part(v)).collect(),
-    })
+/// The loops in a body, outer ones first.
+fn loops_of(body: &Inside) -> Vec<Below> {
+    let mut loops = Vec::new();
+    let _: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+        if let Node::Loop(l) = node {
+            loops.push(Below {
+                var: l.var,
+                tag: l.tag.clone(),
+                every: matches!(l.over, Over::Every { .. }),
+            });
+        }
+        Ok(())
+    });
+    loops
 }
 
 /// The variable with a bound of which `var` is a part, if data decide how many values it has.
@@ -186,9 +253,15 @@ fn constant(graph: &Graph, var: VarId) -> Option<i64> {
     graph.extent(var)?.eval(&size, &|_| None)
 }
 
-fn lanes(tag: &Tag) -> bool {
+/// Whether the loop's iterations are written one by one, or done side by side in a vector.
+fn is_written_out(tag: &Tag) -> bool {
     let unit = tag.parallel.as_ref().map(|parallel| parallel.unit);
-    unit == Some(Unit::CpuVector)
+    tag.unroll.is_some() || unit == Some(Unit::CpuVector)
+}
+
+fn is_block(tag: &Tag) -> bool {
+    let unit = tag.parallel.as_ref().map(|parallel| parallel.unit);
+    matches!(unit, Some(Unit::Gpu(unit)) if unit.level == GpuLevel::Block)
 }
 
 /// Units that wait for each other and find a maximum together.
@@ -199,31 +272,5 @@ fn threads(unit: Unit) -> Option<GpuUnit> {
             GpuLevel::Block => None,
         },
         Unit::CpuThread(_) | Unit::CpuVector => None,
-    }
-}
-
-/// The loops of a statement, outer ones first.
-#[derive(Default)]
-struct Below {
-    loops: Vec<(VarId, Tag)>,
-}
-
-impl Below {
-    fn of(&mut self, stmt: &Stmt) {
-        match stmt {
-            Stmt::Forall { var, tag, body } => {
-                self.loops.push((*var, tag.clone()));
-                self.of(body);
-            }
-            Stmt::Within { body, .. } => self.of(body),
-            Stmt::Where {
-                consumer, producer, ..
-            } => {
-                self.of(producer);
-                self.of(consumer);
-            }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.of(stmt)),
-            Stmt::Assign(_) => {}
-        }
     }
 }

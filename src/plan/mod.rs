@@ -258,6 +258,29 @@ impl Over {
     }
 }
 
+impl Over {
+    /// See [`Over::bodies`].
+    fn bodies_mut(&mut self) -> Vec<&mut Inside> {
+        match self {
+            Over::Constant(..) => Vec::new(),
+            Over::Every { body, .. }
+            | Over::Positions { body, .. }
+            | Over::Fused(body)
+            | Over::Stored { body, .. } => vec![body],
+            Over::Merge(merge) => match &mut merge.walk {
+                Walk::Nothing => Vec::new(),
+                Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
+                Walk::Leap(case) => vec![&mut case.inside],
+                Walk::Cases(cases) => cases.iter_mut().map(|case| &mut case.inside).collect(),
+                Walk::Full { cases, rest } => {
+                    let cases = cases.iter_mut().map(|case| &mut case.inside);
+                    cases.chain([rest]).collect()
+                }
+            },
+        }
+    }
+}
+
 impl Walk {
     fn bodies(&self) -> Vec<&Inside> {
         match self {

@@ -3,7 +3,6 @@
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers};
-use super::exits::exit;
 use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
@@ -62,11 +61,14 @@ pub(super) fn tree(
         ..Around::default()
     };
     // With nothing absent, only constants fold.
-    let body = match operands.simplify(stmt, &BTreeSet::new()) {
+    let mut body = match operands.simplify(stmt, &BTreeSet::new()) {
         Some(stmt) => Some(walker.inside(stmt, around, None)?),
         None => None,
     };
     let (coverage, filled) = walker.fills(nests, body.as_ref());
+    if let Some(body) = &mut body {
+        super::exits::find(graph, body);
+    }
     let gaps = walker.gaps;
     let nest = nests.first().map_or(span, |nest| nest.span);
     let refused = walker.endless;
@@ -226,10 +228,6 @@ impl<'w> Walker<'w> {
                     Some(_) | None => None,
                 };
                 let cut = self.cut(*var, body, &mut inner)?;
-                let exit = match &over {
-                    Some(_) => None,
-                    None => exit(self.graph(), &mut inner, *var, tag, body),
-                };
                 let (over, tried) = match over {
                     Some(over) => (over, None),
                     None => self.over(*var, tag, body, &inner)?,
@@ -241,7 +239,7 @@ impl<'w> Walker<'w> {
                     over,
                     contest,
                     tried,
-                    exit,
+                    exit: None,
                     adds,
                 })))
             }
