@@ -14,7 +14,7 @@ use super::value::{convert, wrap};
 use super::visit::Env;
 use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
-use crate::program::ir::Statement;
+use crate::program::ir::{Statement, VarId};
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 
@@ -109,10 +109,13 @@ impl Judge<'_> {
             }
             None => {
                 // Of a sparse result, only where something may differ from the fill.
+                // A variable comes after those that its range depends on.
+                let order = stmt.vars.iter().filter(|v| stmt.lhs.contains(v));
+                let order: Vec<VarId> = order.copied().collect();
                 let all = if sparse && tables.is_empty() {
-                    self.plan(rhs, &stmt.lhs, fill)
+                    self.plan(rhs, &order, fill)
                 } else {
-                    let inwards = stmt.lhs.iter().rev();
+                    let inwards = order.iter().rev();
                     inwards.fold(Plan::Leaf, |next, &var| Plan::Loop(var, Box::new(next)))
                 };
                 self.visit(&all, &mut env, &mut write)?;
