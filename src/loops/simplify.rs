@@ -36,24 +36,28 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
 
 /// A serial loop over a single value declares it.
 fn declare_single(body: &mut Vec<Stmt>) {
-    for stmt in std::mem::take(body) {
-        let mut stmt = stmt;
+    for mut stmt in std::mem::take(body) {
         for inner in visit::bodies_mut(&mut stmt) {
             declare_single(inner);
         }
-        match stmt {
-            Stmt::For {
-                var,
-                lo,
-                hi,
-                tag,
-                body: inner,
-                ..
-            } if tag == LoopTag::default() && trips::constant(&lo, &hi) == Some(1) => {
-                body.push(Stmt::Let { var, init: lo });
-                body.extend(inner);
-            }
-            other => body.push(other),
+        if let Stmt::For {
+            var,
+            lo,
+            hi,
+            tag,
+            body: inner,
+            ..
+        } = &mut stmt
+            && *tag == LoopTag::default()
+            && trips::constant(lo, hi) == Some(1)
+        {
+            body.push(Stmt::Let {
+                var: *var,
+                init: lo.clone(),
+            });
+            body.append(inner);
+        } else {
+            body.push(stmt);
         }
     }
 }

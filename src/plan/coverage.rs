@@ -6,9 +6,11 @@
 
 use super::results::Results;
 use super::{Absent, By, Inside, Loop, Node, Over, Then, Walk};
+use crate::graph::Nest;
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
 use crate::program::ir::{TensorId, VarId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The elements that are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,37 @@ impl Coverage {
             (_, _) => Coverage::Part,
         }
     }
+}
+
+/// The coverage of what the nests define, and what is to be filled before: what is `filled` for
+/// other reasons, and what may be and is not set as a whole.
+pub(super) fn fills(
+    (operands, results): (Operands, &Results),
+    nests: &[&Nest],
+    body: Option<&Inside>,
+    mut filled: BTreeSet<TensorId>,
+) -> (BTreeMap<TensorId, Coverage>, BTreeSet<TensorId>) {
+    let graph = operands.graph;
+    let mut all = BTreeMap::new();
+    // What workspaces hold is said where they are.
+    filled.retain(|tensor| !graph.workspaces.contains(tensor));
+    for nest in nests.iter().filter(|nest| nest.op.is_none()) {
+        let tensor = nest.tensor;
+        let is_array = !graph.is_variable(tensor, operands.tensor(tensor));
+        if !is_array || operands.tensor(tensor).is_appended() {
+            continue;
+        }
+        let mut modes = nest.lhs.iter().zip(&operands.tensor(tensor).dims);
+        let whole = modes.all(|(&var, dim)| graph.covers(var, dim));
+        let covered = body.filter(|_| whole);
+        let covered = covered.and_then(|body| Covers::of(operands, results, tensor).inside(body));
+        let covered = covered.unwrap_or(Coverage::Part);
+        if covered != Coverage::Whole && operands.droppable.contains(&tensor) {
+            filled.insert(tensor);
+        }
+        all.insert(tensor, covered);
+    }
+    (all, filled)
 }
 
 /// Asks what is set of one tensor.

@@ -2,7 +2,7 @@
 
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
-use super::coverage::{Coverage, Covers};
+use super::coverage::{Coverage, Covers, fills};
 use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
@@ -65,7 +65,7 @@ pub(super) fn tree(
         Some(stmt) => Some(walker.inside(stmt, around, None)?),
         None => None,
     };
-    let (coverage, filled) = walker.fills(nests, body.as_ref());
+    let (coverage, filled) = fills((operands, &results), nests, body.as_ref(), walker.filled);
     if let Some(body) = &mut body {
         super::exits::find(graph, body);
     }
@@ -103,39 +103,6 @@ struct Walker<'w> {
 impl<'w> Walker<'w> {
     fn graph(&self) -> &'w Graph {
         self.operands.graph
-    }
-
-    /// The coverage of what the nests define, and what is to be filled before: what may be, and is
-    /// not set as a whole.
-    fn fills(
-        &self,
-        nests: &[&Nest],
-        body: Option<&Inside>,
-    ) -> (BTreeMap<TensorId, Coverage>, BTreeSet<TensorId>) {
-        let mut all = BTreeMap::new();
-        let mut filled = self.filled.clone();
-        // Theirs is where they are.
-        filled.retain(|tensor| !self.graph().workspaces.contains(tensor));
-        for nest in nests.iter().filter(|nest| nest.op.is_none()) {
-            let tensor = nest.tensor;
-            let is_array = !self
-                .graph()
-                .is_variable(tensor, self.operands.tensor(tensor));
-            if !is_array || self.operands.tensor(tensor).is_appended() {
-                continue;
-            }
-            let mut modes = nest.lhs.iter().zip(&self.operands.tensor(tensor).dims);
-            let whole = modes.all(|(&var, dim)| self.graph().covers(var, dim));
-            let covered = body.filter(|_| whole);
-            let covered = covered
-                .and_then(|body| Covers::of(self.operands, self.results, tensor).inside(body));
-            let covered = covered.unwrap_or(Coverage::Part);
-            if covered != Coverage::Whole && self.operands.droppable.contains(&tensor) {
-                filled.insert(tensor);
-            }
-            all.insert(tensor, covered);
-        }
-        (all, filled)
     }
 
     /// What is done where coordinates became known, `root` among them.
