@@ -1,7 +1,7 @@
 //! Draws random functions.
 
 use crate::conversions::Theme;
-use crate::operands::MIXED;
+use crate::operands::{MIXED, WIDE};
 use crate::program::{Call, Data, Expr, Format, Param, Program, Stmt};
 use sparsec::data::generate::Random;
 use std::collections::BTreeMap;
@@ -177,7 +177,8 @@ impl Maker {
             }
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
             let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
-            if !(may_be_infinite && matches!(stmt.op, "max=!" | "min=!")) {
+            let scatters = stmt.left.iter().any(|v| v.contains('('));
+            if !scatters && !(may_be_infinite && matches!(stmt.op, "max=!" | "min=!")) {
                 self.computed.push((name, stmt.left.clone()));
             }
             stmts.push(stmt);
@@ -225,7 +226,7 @@ impl Maker {
             .cloned()
             .collect();
         let most = self.below(used.len() + 1);
-        let left = self.subset(&used, most);
+        let mut left = self.subset(&used, most);
         let op = match self.tropical {
             Some("inf") => self.pick(&["min=!", "min=!", "min=", "="]),
             Some(_) => self.pick(&["max=!", "max=!", "max=", "="]),
@@ -246,7 +247,9 @@ impl Maker {
             }
         }
         if is_update(op) {
-            self.content(name, &left);
+            let scatters = self.alone && !self.taco && !left.is_empty() && self.chance(40);
+            let at = scatters.then(|| self.scattered(&mut left));
+            self.content(name, &left, at);
         }
         let mut ranges = Vec::new();
         for variable in used.iter().filter(|v| !left.contains(v)) {
@@ -264,12 +267,27 @@ impl Maker {
         }
     }
 
-    /// What the left side of an update holds before.
-    fn content(&mut self, name: &str, left: &[String]) {
-        let dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
+    /// Replaces a subscript on the left by one that data decide; which one.
+    fn scattered(&mut self, left: &mut [String]) -> usize {
+        self.note("scatter");
+        let at = self.below(left.len());
+        let other = self.below(self.variables.len());
+        let other = self.variables[other].clone();
+        let name = self.index_tensor("uint8", &other);
+        left[at] = format!("{name}({other})");
+        at
+    }
+
+    /// What the left side of an update holds before; data decide the subscript `scattered`.
+    fn content(&mut self, name: &str, left: &[String], scattered: Option<usize>) {
+        let mut dims: Vec<String> = left.iter().map(|v| v.to_uppercase()).collect();
+        if let Some(at) = scattered {
+            dims[at] = WIDE.to_string();
+        }
         // A function that others call has no such parameter.
         let extremes = self.theme == Some(Theme::Extremes);
-        let declared = self.alone && self.chance(if extremes { 85 } else { 50 });
+        let often = if extremes { 85 } else { 50 };
+        let declared = scattered.is_some() || (self.alone && self.chance(often));
         let ty = if declared && self.mixed {
             self.pick(&MIXED)
         } else {

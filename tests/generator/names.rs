@@ -98,7 +98,7 @@ impl File {
             }
             for stmt in &function.stmts {
                 names.push(stmt.target.clone());
-                names.extend(stmt.left.iter().cloned());
+                names.extend(stmt.left.iter().flat_map(|s| words(s)).map(str::to_string));
                 names.extend(accessed(&stmt.right));
             }
         }
@@ -118,7 +118,7 @@ impl File {
         for name in names.iter().filter(|name| !plain(name)) {
             let sizes = self.sizes.iter().any(|(n, _)| n == name);
             let variable = self.functions.iter().flat_map(|f| &f.stmts).any(|s| {
-                s.left.contains(name)
+                s.left.iter().any(|s| words(s).any(|w| w == name))
                     || s.right
                         .subscripts()
                         .iter()

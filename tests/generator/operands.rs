@@ -6,7 +6,7 @@ use sparsec::scalar::ScalarType;
 
 /// Extents of dimensions that an affine or gathered subscript reads: large enough for
 /// whole numbers of `uint8` data (0 to 9) and for `2 * i + j + 2` with i, j below 8.
-const WIDE: u64 = 24;
+pub const WIDE: u64 = 24;
 
 /// Of parameters that have one of their own.
 pub const MIXED: [&str; 14] = [

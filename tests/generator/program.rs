@@ -198,6 +198,7 @@ impl Stmt {
     /// Whether `name` stands anywhere in it.
     pub fn mentions(&self, name: &str) -> bool {
         self.target == name
+            || self.left.iter().any(|s| words(s).any(|n| n == name))
             || self.right.names().iter().any(|n| n == name)
             || self
                 .ranges

@@ -106,7 +106,9 @@ fn smaller(program: &Program) -> Vec<Program> {
             push(&|p| {
                 p.stmts[at].right = right.clone();
                 let left = right.names();
-                p.stmts[at].left.retain(|v| left.contains(v));
+                p.stmts[at]
+                    .left
+                    .retain(|v| left.contains(v) || v.contains('('));
             });
             push(&|p| p.stmts[at].right = right.clone());
         }
