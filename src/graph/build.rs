@@ -205,9 +205,22 @@ impl Graph {
         Ok(())
     }
 
+    /// Whether summed variables decide the values of one of the left side.
+    fn is_told_by_sum(&self, piece: &Piece, var: VarId) -> bool {
+        let used = order::range_vars(self, var);
+        used.iter().any(|v| !piece.lhs.contains(v))
+    }
+
     /// Computes every sum of the piece that its own loops cannot hold into a
     /// dense temporary first.
     fn through_temporary(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+        if let Some(&var) = piece.lhs.iter().find(|&&v| self.is_told_by_sum(piece, v)) {
+            let narrow = self.tensor(piece.tensor).ty.compute() != self.tensor(piece.tensor).ty;
+            return Err(match narrow {
+                true => scatter_in_turn(self, piece, var, stmt),
+                false => not_orderable(self, piece, stmt),
+            });
+        }
         let mut rhs = piece.rhs.clone();
         for sum in reduces(&piece.rhs) {
             let used: Vec<VarId> = {
@@ -375,6 +388,19 @@ fn scatter_refused(graph: &Graph, piece: &Piece, access: &Access, stmt: &Stateme
     .with_help(format!(
         "store `{result}` dense, or `{operand}` with its levels in another order"
     ))
+}
+
+fn scatter_in_turn(graph: &Graph, piece: &Piece, var: VarId, stmt: &Statement) -> Diagnostic {
+    let tensor = graph.tensor(piece.tensor);
+    let (name, ty, wide) = (&tensor.name, tensor.ty, tensor.ty.compute());
+    Diagnostic::error(
+        codes::SCATTER,
+        stmt.span,
+        format!("scattering into elements of type {ty} is not supported yet"),
+        "each term would be rounded where it is added",
+    )
+    .with_label(graph.var(var).span, "data decide where the terms go")
+    .with_help(format!("store `{name}` as {wide}"))
 }
 
 fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {

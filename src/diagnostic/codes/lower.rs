@@ -13,7 +13,7 @@ is written by more than one statement:
 Stored elements would have to grow where they stand, which is not supported yet.
 Compute everything in one statement (`D(i,j) = C(i,j) + A(i,j)`), or store the
 result dense.";
-    SCATTER = "E0502", "scattering into a sparse result",
+    SCATTER = "E0502", "a scatter that is not built yet",
 "A sparse result is built by appending its elements in order. Here an operand can
 only be walked in an order in which elements of the result come back and forth:
 
@@ -21,7 +21,11 @@ only be walked in an order in which elements of the result come back and forth:
     format f { A: csr, B: csr, C: csr }
 
 A workspace that collects a row before it is appended is not supported yet. Store
-the result dense, or an operand in another level order (B: csc here).";
+the result dense, or an operand in another level order (B: csc here).
+
+Sums whose place data decide, as in `h(bin(i)) += m(i)`, go to where they belong one by
+one. So elements of types that are computed in a wider one (half, int8) would be rounded
+after each term: store `h` as float or int.";
     ORDER = "E0503", "no order of loops",
 "The order in which the levels of a sparse result must be appended and the order
 that data-dependent ranges impose contradict each other. Store the result dense or

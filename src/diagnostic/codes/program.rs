@@ -53,7 +53,8 @@ that each element is written once:
     D(i,i) = x(i)                      # not supported yet
 
 Write `y(i) = x(i - 1) where i in 1:N`, or `D(i,j) = i == j ? x(i) : 0`. A size, scalar
-or tensor name cannot be an index variable.";
+or tensor name cannot be an index variable. What accumulates may go where data say:
+`h(bin(i)) += m(i)`, not with `=` or `+=!`, since data may name an element several times.";
     SUBSCRIPT_FORM = "E0208", "a subscript that is not affine",
 "A subscript is a sum of index variables with constant factors, sizes, integer
 parameters and elements of integer tensors:
