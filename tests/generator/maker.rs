@@ -177,8 +177,9 @@ impl Maker {
             }
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
             let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
-            let scatters = stmt.left.iter().any(|v| v.contains('('));
-            if !scatters && !(may_be_infinite && matches!(stmt.op, "max=!" | "min=!")) {
+            let unread = may_be_infinite && matches!(stmt.op, "max=!" | "min=!")
+                || stmt.left.iter().any(|v| v.contains('('));
+            if !unread {
                 self.computed.push((name, stmt.left.clone()));
             }
             stmts.push(stmt);
