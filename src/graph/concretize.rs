@@ -20,6 +20,7 @@ use indexmap::IndexSet;
 use super::order::appended_vars;
 use super::pattern;
 use super::producers::around;
+use super::provenance::Provenance;
 use super::terms::{reads, reduces, replace, root_reduction};
 use super::within::opened;
 use super::{Assign, Graph, Loop, Nest, Stmt};
@@ -209,7 +210,7 @@ impl<'a> Concretizer<'a> {
             let loops: Vec<usize> = inner
                 .iter()
                 .copied()
-                .filter(|&at| self.derives(&self.items[at], vars))
+                .filter(|&at| self.sums(&self.items[at], vars))
                 .collect();
             // A loop fused with another sum's would run too often.
             let shared = loops.iter().any(|&at| {
@@ -328,15 +329,36 @@ impl<'a> Concretizer<'a> {
         self.foralls_outer(depth, Stmt::Sequence(vec![init, loops]))
     }
 
-    /// Whether the loop derives from one of `vars`.
+    /// Whether the loop derives from one of `vars`, or is the one inside which its value is told
+    /// at last: that of a skewed variable can be the loop that it was skewed along.
     fn derives(&self, item: &Item, vars: &[VarId]) -> bool {
+        self.depends(item, vars, Provenance::ancestors)
+    }
+
+    /// Whether the value of the loop's variable, too, depends on one of `vars`.
+    fn sums(&self, item: &Item, vars: &[VarId]) -> bool {
+        self.depends(item, vars, Provenance::told_by)
+    }
+
+    fn depends(
+        &self,
+        item: &Item,
+        vars: &[VarId],
+        from: fn(&Provenance, VarId) -> Vec<VarId>,
+    ) -> bool {
         let (Item::Loop {
             l: Loop { var, .. },
             ..
         }
         | Item::Within { var, .. }) = item;
-        let from = self.graph.provenance.ancestors(*var);
-        vars.iter().any(|v| from.contains(v))
+        let from = from(&self.graph.provenance, *var);
+        let last = |v: VarId| {
+            let leaves = self.graph.provenance.leaves(v, &self.loops);
+            let place = |leaf: &VarId| self.loops.iter().position(|l| l == leaf);
+            leaves.into_iter().max_by_key(place)
+        };
+        vars.iter()
+            .any(|&v| from.contains(&v) || last(v) == Some(*var))
     }
 
     pub(super) fn is_left(&self, item: &Item) -> bool {
@@ -366,7 +388,7 @@ impl<'a> Concretizer<'a> {
             }
         }
         match item {
-            Item::Loop { .. } => self.derives(item, &reduced),
+            Item::Loop { .. } => self.sums(item, &reduced),
             // The loops that follow count, and those that are left out.
             Item::Within { var, skipped } => self.graph.provenance.roots(*var)[..*skipped]
                 .iter()

@@ -4,7 +4,7 @@
 use super::concretize::{Concretizer, Item};
 use super::order::{appended_vars, is_sparse_driven};
 use super::pattern::Source;
-use super::{Parallel, Race, Relation, Tag, Unit};
+use super::{Parallel, Race, Tag, Unit};
 use crate::program::ir::VarId;
 
 impl Concretizer<'_> {
@@ -121,12 +121,12 @@ impl Concretizer<'_> {
         }
         let provenance = &self.graph.provenance;
         let relation = provenance.consumers(var).find(|r| {
-            let mut parts = r.children().into_iter();
+            let mut parts = r.parts(var).into_iter();
             parts.any(|part| !provenance.leaves(part, &self.loops).is_empty())
         });
         relation
             .into_iter()
-            .flat_map(Relation::children)
+            .flat_map(|relation| relation.parts(var))
             .flat_map(|child| self.unbound(child, depth))
             .collect()
     }

@@ -6,7 +6,7 @@
 //! nest: a `precompute` gives the producer's copy of a loop its own variable, so
 //! that both can be scheduled apart.
 
-use super::relation::{Coord, Pos, Relation, Tiles};
+use super::relation::{Coord, Pos, Relation, Tiles, Vars};
 use crate::program::ir::{Access, VarId};
 
 /// The relations of one graph, in the order the commands made them.
@@ -37,10 +37,21 @@ impl Provenance {
     /// `var` and every variable that it derives from.
     #[must_use]
     pub fn ancestors(&self, var: VarId) -> Vec<VarId> {
+        self.closure(var, Relation::made_of)
+    }
+
+    /// `var` and every variable that tells its value: where it is skewed, more than it derives from.
+    #[must_use]
+    pub fn told_by(&self, var: VarId) -> Vec<VarId> {
+        self.closure(var, Relation::told_by)
+    }
+
+    fn closure(&self, var: VarId, above: fn(&Relation, VarId) -> Vars) -> Vec<VarId> {
         let mut found = vec![var];
         let mut at = 0;
         while let Some(&next) = found.get(at) {
-            for parent in self.producer(next).into_iter().flat_map(Relation::parents) {
+            let made = self.producer(next);
+            for parent in made.into_iter().flat_map(|r| above(r, next)) {
                 if !found.contains(&parent) {
                     found.push(parent);
                 }
@@ -56,7 +67,7 @@ impl Provenance {
         match self.producer(var) {
             None => vec![var],
             Some(relation) => relation
-                .parents()
+                .told_by(var)
                 .into_iter()
                 .flat_map(|parent| self.roots(parent))
                 .collect(),
@@ -74,7 +85,7 @@ impl Provenance {
         self.consumers(var)
             .map(|relation| {
                 relation
-                    .children()
+                    .parts(var)
                     .into_iter()
                     .flat_map(|child| self.leaves(child, loops))
                     .collect::<Vec<VarId>>()
@@ -92,7 +103,7 @@ impl Provenance {
     pub fn is_complete(&self, var: VarId, loops: &[VarId]) -> bool {
         loops.contains(&var)
             || self.consumers(var).any(|relation| {
-                let mut parts = relation.children().into_iter();
+                let mut parts = relation.parts(var).into_iter();
                 parts.all(|part| self.is_complete(part, loops))
             })
     }
@@ -107,6 +118,13 @@ impl Provenance {
     #[must_use]
     pub fn fused_from(&self, var: VarId) -> Option<(VarId, VarId)> {
         self.producer(var)?.fuses()
+    }
+
+    /// Whether `var` is, or derives from, several variables that were fused.
+    #[must_use]
+    pub fn is_fused(&self, var: VarId) -> bool {
+        let mut from = self.ancestors(var).into_iter();
+        from.any(|v| self.fused_from(v).is_some())
     }
 
     /// Whether a `coord` runs over the coordinates of a tile of positions, not of all of them.
@@ -181,14 +199,14 @@ impl Provenance {
             Some(pos) => Some(pos),
             // Coordinates are no positions any more.
             None if relation.coordinates().is_some() => None,
-            None => self.position_of(relation.part_of(self)?),
+            None => self.position_of(relation.part_of(var, self)?),
         }
     }
 
     /// The outermost variable that `var` is, or is a part of.
     #[must_use]
     pub fn top_of(&self, var: VarId) -> VarId {
-        let above = || self.producer(var)?.part_of(self);
+        let above = || self.producer(var)?.part_of(var, self);
         above().map_or(var, |above| self.top_of(above))
     }
 }

@@ -1,6 +1,6 @@
 //! Which loops have iterations that write the same elements.
 
-use super::{Graph, Nest, Relation};
+use super::{Graph, Nest};
 use crate::program::ir::{TensorId, VarId};
 
 /// Whether iterations of a loop over `var` may write the same elements of the nest's result:
@@ -31,7 +31,7 @@ pub fn competed<'n>(
 /// have one value for each value of what they were made of.)
 #[must_use]
 pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {
-    let parents = graph.provenance.producer(var).map(Relation::parents);
-    let all = parents.is_some_and(|parents| parents.into_iter().all(|v| told(graph, lhs, v)));
+    let made = graph.provenance.producer(var).map(|r| r.told_by(var));
+    let all = made.is_some_and(|parents| parents.into_iter().all(|v| told(graph, lhs, v)));
     lhs.contains(&var) || all
 }

@@ -128,6 +128,15 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
             add_constant(op, a, b, right.unwrap_or(0))
         }
         BinaryOp::Sub if a == b && a.ty == INDEX => int(0),
+        BinaryOp::Add | BinaryOp::Sub if a.ty == INDEX && negated(&b).is_some() => {
+            let other = if op == BinaryOp::Add {
+                BinaryOp::Sub
+            } else {
+                BinaryOp::Add
+            };
+            let b = negated(&b).cloned().unwrap_or(b);
+            binary(other, a, b)
+        }
         BinaryOp::Mul if left == Some(0) && a.ty == INDEX => a,
         BinaryOp::Mul if right == Some(0) && a.ty == INDEX => b,
         BinaryOp::Mul if left == Some(1) => b,
@@ -163,6 +172,14 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         | BinaryOp::Gt
         | BinaryOp::Ge => raw_binary(op, a, b),
     }
+}
+
+/// e of `0 - e`
+fn negated(e: &Expr) -> Option<&Expr> {
+    let ExprKind::Binary(BinaryOp::Sub, zero, e) = &e.kind else {
+        return None;
+    };
+    (as_int(zero) == Some(0)).then_some(e)
 }
 
 fn add_constant(op: BinaryOp, a: Expr, b: Expr, constant: i64) -> Expr {

@@ -47,7 +47,9 @@ impl Lowerer<'_> {
             let dynamic = stmts.contains(&self.graph.var(var).stmt)
                 && self.graph.provenance.producer(var).is_none()
                 && self.graph.static_range(var).is_none();
-            if !dynamic || scope.coords.contains_key(&var) {
+            let mut consumers = self.graph.provenance.consumers(var);
+            let skewed = consumers.any(|r| r.skews() == Some(var));
+            if !(dynamic || skewed) || scope.coords.contains_key(&var) {
                 continue;
             }
             self.locate_bounds(scope)?;
@@ -57,7 +59,9 @@ impl Lowerer<'_> {
             if !self.range_is_known(var, scope) {
                 continue;
             }
-            guards.push(b::lt(offset.clone(), self.own_extent(var, scope)?));
+            if dynamic {
+                guards.push(b::lt(offset.clone(), self.own_extent(var, scope)?));
+            }
             let (lo, _) = self.range(var, scope)?;
             let value = self.named(&self.graph.var(var).name.clone(), b::add(lo, offset), out);
             scope.coords.insert(var, value);
@@ -86,7 +90,7 @@ impl Lowerer<'_> {
             return scope.segments.get(&var)?.last()?.most;
         }
         let same = relation.is_renaming(provenance) && relation.coordinates().is_none();
-        let of = relation.part_of(provenance).filter(|_| same)?;
+        let of = relation.part_of(var, provenance).filter(|_| same)?;
         self.most_extent(of, scope)
     }
 

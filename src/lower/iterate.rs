@@ -138,9 +138,14 @@ impl Lowerer<'_> {
         let root = match &step.top {
             Top::Root(root) if root.var != var => {
                 if let Some(init) = self.coordinate(root.var, &inner) {
-                    let name = self.graph.var(root.var).name.clone();
-                    let (r, value) = self.fresh_index(&name, false);
-                    stmts.push(ir::Stmt::Let { var: r, init });
+                    let value = if inner.coords.get(&var) == Some(&init) {
+                        init
+                    } else {
+                        let name = self.graph.var(root.var).name.clone();
+                        let (r, value) = self.fresh_index(&name, false);
+                        stmts.push(ir::Stmt::Let { var: r, init });
+                        value
+                    };
                     inner.coords.insert(root.var, value);
                 }
                 Some(root.var)

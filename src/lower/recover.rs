@@ -107,14 +107,17 @@ impl Lowerer<'_> {
             return Err(self.unknown_extent(var));
         };
         let Affine { base, stride } = climb.affine;
-        let mut ends = vec![clip.hi];
+        let own = climb.own || !whole;
+        let begins = own.then_some(clip.lo).into_iter().chain(climb.begins);
+        let lo = begins.reduce(b::max).unwrap_or_else(|| b::int(0));
+        let mut ends: Vec<Expr> = own.then_some(clip.hi).into_iter().collect();
         for end in climb.ends {
             if !ends.contains(&end) {
                 ends.push(end);
             }
         }
         let mut step = Step {
-            lo: clip.lo,
+            lo,
             ends,
             most: clip.most,
             top: Top::Nothing,

@@ -216,13 +216,18 @@ impl Lowerer<'_> {
                     }
                     break;
                 }
-                let Some(whole) = relation.part_of(&graph.provenance) else {
+                let Some(whole) = relation.part_of(known, &graph.provenance) else {
                     break;
                 };
                 let mut here = self.here(scope);
                 let Some(offset) = here.offset(whole) else {
                     break;
                 };
+                let left = relation.skews().and_then(|skewed| {
+                    let (at, extent) = (here.offset(skewed)?, here.extent(skewed)?);
+                    Some([b::lt(b::int(-1), at.clone()), b::lt(at, extent)])
+                });
+                guards.extend(left.into_iter().flatten());
                 if relation.overshoots(&mut here) {
                     match here.extent(whole) {
                         Some(extent) => guards.push(b::lt(offset, extent)),

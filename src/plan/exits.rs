@@ -238,7 +238,7 @@ fn loops_of(body: &Inside) -> Vec<Below> {
 fn bounded(graph: &Graph, var: VarId) -> Option<VarId> {
     let mut at = var;
     while let Some(relation) = graph.provenance.producer(at) {
-        let parent = relation.part_of(&graph.provenance)?;
+        let parent = relation.part_of(at, &graph.provenance)?;
         if relation.is_bounded() && graph.has_dynamic_range(parent) {
             return Some(at);
         }

@@ -23,6 +23,7 @@ pub mod prefetch;
 pub mod promote;
 pub mod reorder;
 pub mod shift;
+pub mod skew;
 pub mod split;
 pub mod starts;
 pub mod strides;
@@ -115,6 +116,7 @@ fn call(
         "reorder" | "order" => reorder::apply(graph, &arguments),
         "fuse" => fuse::apply(graph, &arguments),
         "shift" => shift::apply(graph, &arguments),
+        "skew" => skew::apply(graph, &arguments),
         "split" => split::apply(graph, &arguments),
         "divide" => divide::apply(graph, &arguments),
         "bound" => bound::apply(graph, &arguments),

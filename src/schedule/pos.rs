@@ -112,7 +112,7 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
         return made_of_roots(graph, outer) && made_of_roots(graph, inner);
     }
     let same = relation.is_renaming(provenance);
-    let of = relation.part_of(provenance).filter(|_| same);
+    let of = relation.part_of(var, provenance).filter(|_| same);
     of.is_some_and(|of| made_of_roots(graph, of))
 }
 

@@ -100,7 +100,7 @@ fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
 fn tiles_between(graph: &Graph, var: VarId, pos: VarId) -> bool {
     let made = graph.provenance.producer(var).filter(|_| var != pos);
     made.is_some_and(|made| {
-        let of = made.part_of(&graph.provenance);
+        let of = made.part_of(var, &graph.provenance);
         made.tiles().is_some() || of.is_some_and(|of| tiles_between(graph, of, pos))
     })
 }

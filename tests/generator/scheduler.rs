@@ -343,6 +343,10 @@ impl Maker {
                 let by = self.pick(&[-2, 1, 3]);
                 ("shift", format!("shift({i}, {by})"))
             }
+            62 | 63 => {
+                let by = self.pick(&[-2, 1, 1, 3]);
+                ("skew", format!("skew({i}, {}, {by})", any(self)))
+            }
             58..=61 => {
                 // Promises must be true: no variable of a program has more than 64 values.
                 let root = !i.ends_with(|c: char| c.is_ascii_digit());
@@ -353,7 +357,7 @@ impl Maker {
                 };
                 ("bound", format!("bound({i}, d{n}, {value}, {kind})"))
             }
-            62..=73 => {
+            64..=73 => {
                 let count = 2.min(loops.len()) + self.below(loops.len().saturating_sub(1));
                 let order = self.subset(loops, count);
                 ("reorder", format!("reorder({})", order.join(", ")))

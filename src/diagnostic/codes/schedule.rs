@@ -6,13 +6,13 @@ codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
 "A schedule holds a command that does not exist. The commands are: split, divide,
 fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, prefetch, starts, assemble, inspect, shift, and the declarations let and
-param.";
+join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, and the declarations let
+and param.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby, prefetch, starts, shift and assemble (append or once), with let and
-param.";
+join, promote, inspect, mergeby, prefetch, starts, shift, skew and assemble (append or once), with let
+and param.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 

@@ -99,10 +99,11 @@ impl RelationType for Coord {
             whole: self.stored(&graph.provenance)?,
             affine,
             overshoots: false,
+            left: None,
         })
     }
 
-    fn part_of(&self, provenance: &Provenance) -> Option<VarId> {
+    fn part_of(&self, _: VarId, provenance: &Provenance) -> Option<VarId> {
         self.stored(provenance)
     }
 

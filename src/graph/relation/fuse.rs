@@ -59,7 +59,7 @@ impl RelationType for Fuse {
         Some(Lift::Top(Top::Fused(child)))
     }
 
-    fn part_of(&self, _: &Provenance) -> Option<VarId> {
+    fn part_of(&self, _: VarId, _: &Provenance) -> Option<VarId> {
         None
     }
 

@@ -15,6 +15,7 @@ mod inspect;
 mod pos;
 mod precompute;
 mod shift;
+mod skew;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use inspect::Inspect;
 pub use pos::Pos;
 pub use precompute::Precompute;
 pub use shift::Shift;
+pub use skew::Skew;
 pub use split::Split;
 pub use tiles::Tiles;
 pub use values::{Cut, Quantity, Sizes, Values};
@@ -91,9 +93,14 @@ pub enum Top {
 /// What a loop determines of the variables that its own derives from.
 #[derive(Clone, Debug)]
 pub struct Climb<Q> {
+    /// Where the loop begins besides zero: other loops may leave it values from further on. The
+    /// last to come counts.
+    pub begins: Vec<Q>,
     /// Where the loop ends besides its own extent: what may overshoot is bounded by the loop that
     /// completes it. The first to come counts.
     pub ends: Vec<Q>,
+    /// Whether the loop's own number of values says something besides.
+    pub own: bool,
     pub top: Top,
     /// The offset of the top.
     pub affine: Affine<Q>,
@@ -104,7 +111,9 @@ pub struct Climb<Q> {
 impl<Q: Quantity> Climb<Q> {
     fn at(var: VarId) -> Self {
         Climb {
+            begins: Vec::new(),
             ends: Vec::new(),
+            own: true,
             top: Top::Root(var),
             affine: Affine {
                 base: Q::int(0),
@@ -113,6 +122,16 @@ impl<Q: Quantity> Climb<Q> {
             whole: true,
         }
     }
+}
+
+/// The values of a variable that others leave it: offsets from the last of the begins to the first
+/// of the ends.
+#[derive(Clone, Debug)]
+pub struct Left<Q> {
+    pub begins: Vec<Q>,
+    pub ends: Vec<Q>,
+    /// Whether the child, too, has those values and no others.
+    pub all: bool,
 }
 
 /// One step of a climb: from a child, whose offset is affine in the loop at hand, to its parent.
@@ -126,6 +145,7 @@ pub enum Lift<Q> {
         whole: VarId,
         affine: Affine<Q>,
         overshoots: bool,
+        left: Option<Left<Q>>,
     },
     /// The child is the last one whose offset is affine.
     Top(Top),
@@ -139,6 +159,21 @@ pub trait RelationType {
     fn children(&self) -> Vars;
     /// The arguments of the command, as schedules write them.
     fn arguments(&self, graph: &Graph) -> String;
+
+    /// The children that together tell the value of a parent.
+    fn parts(&self, _: VarId) -> Vars {
+        self.children()
+    }
+
+    /// The parents that a child is made of.
+    fn made_of(&self, _: VarId) -> Vars {
+        self.parents()
+    }
+
+    /// The parents that tell the value of a child.
+    fn told_by(&self, child: VarId) -> Vars {
+        self.made_of(child)
+    }
 
     // What follows is said as of a renaming: the child has the parent's values again.
 
@@ -178,6 +213,7 @@ pub trait RelationType {
             whole,
             affine,
             overshoots: self.overshoots(v),
+            left: None,
         })
     }
 
@@ -193,7 +229,7 @@ pub trait RelationType {
 
     /// The variable some of whose values a child has: a part, or all of them again. `None` for
     /// what counts something else.
-    fn part_of(&self, _: &Provenance) -> Option<VarId> {
+    fn part_of(&self, _: VarId, _: &Provenance) -> Option<VarId> {
         Some(self.parents().0)
     }
 
@@ -211,6 +247,11 @@ pub trait RelationType {
 
     /// The variables that are one now, the outer one first.
     fn fuses(&self) -> Option<(VarId, VarId)> {
+        None
+    }
+
+    /// The variable that has values of others added.
+    fn skews(&self) -> Option<VarId> {
         None
     }
 
@@ -257,6 +298,7 @@ pub enum Relation {
     Inspect(Inspect),
     Precompute(Precompute),
     Shift(Shift),
+    Skew(Skew),
 }
 
 /// The list of relations: asks the one at hand.
@@ -272,6 +314,7 @@ macro_rules! ask {
             Relation::Inspect($r) => $answer,
             Relation::Precompute($r) => $answer,
             Relation::Shift($r) => $answer,
+            Relation::Skew($r) => $answer,
         }
     };
 }
@@ -291,6 +334,21 @@ impl Relation {
     #[must_use]
     pub fn children(&self) -> Vars {
         ask!(self, r => r.children())
+    }
+
+    #[must_use]
+    pub fn parts(&self, parent: VarId) -> Vars {
+        ask!(self, r => r.parts(parent))
+    }
+
+    #[must_use]
+    pub fn made_of(&self, child: VarId) -> Vars {
+        ask!(self, r => r.made_of(child))
+    }
+
+    #[must_use]
+    pub fn told_by(&self, child: VarId) -> Vars {
+        ask!(self, r => r.told_by(child))
     }
 
     #[must_use]
@@ -344,8 +402,8 @@ impl Relation {
     }
 
     #[must_use]
-    pub fn part_of(&self, provenance: &Provenance) -> Option<VarId> {
-        ask!(self, r => r.part_of(provenance))
+    pub fn part_of(&self, child: VarId, provenance: &Provenance) -> Option<VarId> {
+        ask!(self, r => r.part_of(child, provenance))
     }
 
     #[must_use]
@@ -361,6 +419,11 @@ impl Relation {
     #[must_use]
     pub fn fuses(&self) -> Option<(VarId, VarId)> {
         ask!(self, r => r.fuses())
+    }
+
+    #[must_use]
+    pub fn skews(&self) -> Option<VarId> {
+        ask!(self, r => r.skews())
     }
 
     #[must_use]

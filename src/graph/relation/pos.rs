@@ -68,7 +68,7 @@ impl RelationType for Pos {
         Some(Lift::Top(Top::Position(child)))
     }
 
-    fn part_of(&self, _: &Provenance) -> Option<VarId> {
+    fn part_of(&self, _: VarId, _: &Provenance) -> Option<VarId> {
         None
     }
 

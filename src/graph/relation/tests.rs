@@ -1,7 +1,7 @@
 //! What relations say, against all values: every graph of up to three commands on a variable of
 //! few values is run as the loops it stands for.
 
-use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Shift, Split};
+use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Shift, Skew, Split};
 mod known;
 
 use super::{Quantity, Relation, Sizes, Top, Values};
@@ -182,6 +182,30 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
             });
         }
     }
+    for (at, &outer) in loops.iter().enumerate() {
+        for &inner in loops.iter().skip(at + 1) {
+            if !Skew::is_between(&graph.provenance, outer, inner) {
+                continue;
+            }
+            for factor in [1, -2] {
+                let mut graph = graph.clone();
+                let (kept, skewed) = (derived(&mut graph, outer), derived(&mut graph, inner));
+                graph.provenance.relations.push(Relation::Skew(Skew {
+                    outer,
+                    inner,
+                    kept,
+                    skewed,
+                    factor,
+                }));
+                let new = |v: &VarId| match *v {
+                    v if v == outer => kept,
+                    v if v == inner => skewed,
+                    v => v,
+                };
+                found.push((graph, loops.iter().map(new).collect()));
+            }
+        }
+    }
     found
 }
 
@@ -202,9 +226,12 @@ fn run(
     };
     let climb = here.climb(var).unwrap();
     let extent = here.extent(var).unwrap();
-    let end = climb.ends.iter().copied().fold(extent, Ord::min);
+    let own = if climb.own { extent } else { i64::MAX };
+    let end = climb.ends.iter().copied().fold(own, Ord::min);
+    let least = if climb.own { 0 } else { i64::MIN };
+    let begin = climb.begins.iter().copied().fold(least, Ord::max);
     let origin = here.origin(var).unwrap();
-    for offset in 0..end {
+    for offset in begin..end {
         let mut around = around.clone();
         around.insert(var, origin + offset);
         if !unfuse(
@@ -254,7 +281,8 @@ fn unfuse(
         let Some(own) = here.own(part) else {
             return false;
         };
-        if climb.ends.iter().any(|&end| own >= end) {
+        let begins = climb.begins.iter().any(|&begin| own < begin);
+        if begins || climb.ends.iter().any(|&end| own >= end) {
             return false;
         }
         let at = (climb.affine.base, climb.affine.stride);

@@ -84,6 +84,7 @@ impl Tiles {
             whole: self.whole,
             affine,
             overshoots,
+            left: None,
         })
     }
 

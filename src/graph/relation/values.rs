@@ -151,13 +151,24 @@ pub trait Values<'g> {
                     whole,
                     affine,
                     overshoots,
+                    left,
                 } => {
+                    let mut renamed = relation.is_renaming(&self.graph().provenance);
+                    if let Some(left) = left {
+                        climb.own &= !(left.all && at == var);
+                        renamed |= left.all && at == var;
+                        let offset = |end: Self::Quantity| {
+                            end.sub(affine.base.clone()).ceil_div(&affine.stride)
+                        };
+                        climb.begins.extend(left.begins.into_iter().map(offset));
+                        climb.ends.extend(left.ends.into_iter().map(offset));
+                    }
                     if overshoots {
                         let left = self.extent(whole)?.sub(affine.base.clone());
                         climb.ends.push(left.ceil_div(&affine.stride));
                     }
                     climb.affine = affine;
-                    climb.whole &= relation.is_renaming(&self.graph().provenance);
+                    climb.whole &= renamed;
                     at = whole;
                 }
             }
