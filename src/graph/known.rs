@@ -9,7 +9,7 @@
 use super::Graph;
 use super::order::{range_vars, vars_in};
 use super::relation::{Cut, Pos, Quantity, Relation, Values};
-use crate::program::ir::{Access, Bound, Expr, TensorId, VarId};
+use crate::program::ir::{Access, Bound, Expr, SizeExpr, VarId};
 
 /// The variables that a number depends on, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl<'g> Values<'g> for Needs<'g> {
         })
     }
 
-    fn parameter(&mut self, _: TensorId) -> Option<Needed> {
+    fn size(&mut self, _: &SizeExpr) -> Option<Needed> {
         Some(Needed::default())
     }
 }
@@ -215,8 +215,10 @@ impl<'g> Values<'g> for Known<'_, 'g> {
         })
     }
 
-    fn parameter(&mut self, _: TensorId) -> Option<Constant> {
-        Some(Constant(None))
+    fn size(&mut self, e: &SizeExpr) -> Option<Constant> {
+        let function = &self.graph.function;
+        let size = |s| i64::try_from(function.size(s).value?).ok();
+        Some(Constant(e.eval(&size, &|_| None)))
     }
 }
 

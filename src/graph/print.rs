@@ -210,20 +210,25 @@ impl Printer<'_> {
     }
 
     fn size(&self, e: &SizeExpr) -> String {
-        let two = |a: &SizeExpr, op: &str, b: &SizeExpr| {
-            format!("({} {op} {})", self.size(a), self.size(b))
-        };
-        match e {
-            SizeExpr::Const(c) => c.to_string(),
-            SizeExpr::Size(s) => self.graph.function.size(*s).name.clone(),
-            SizeExpr::Param(p) => self.tensor(*p).to_string(),
-            SizeExpr::Add(a, b) => two(a, "+", b),
-            SizeExpr::Sub(a, b) => two(a, "-", b),
-            SizeExpr::Mul(a, b) => two(a, "*", b),
-            SizeExpr::FloorDiv(a, b) => two(a, "/", b),
-            SizeExpr::Min(a, b) => format!("min({}, {})", self.size(a), self.size(b)),
-            SizeExpr::Max(a, b) => format!("max({}, {})", self.size(a), self.size(b)),
-        }
+        size_text(self.graph, e)
+    }
+}
+
+/// A size, as programs write it.
+#[must_use]
+pub fn size_text(graph: &Graph, e: &SizeExpr) -> String {
+    let text = |e| size_text(graph, e);
+    let two = |a, op: &str, b| format!("({} {op} {})", text(a), text(b));
+    match e {
+        SizeExpr::Const(c) => c.to_string(),
+        SizeExpr::Size(s) => graph.function.size(*s).name.clone(),
+        SizeExpr::Param(p) => graph.tensor(*p).name.clone(),
+        SizeExpr::Add(a, b) => two(a, "+", b),
+        SizeExpr::Sub(a, b) => two(a, "-", b),
+        SizeExpr::Mul(a, b) => two(a, "*", b),
+        SizeExpr::FloorDiv(a, b) => two(a, "/", b),
+        SizeExpr::Min(a, b) => format!("min({}, {})", text(a), text(b)),
+        SizeExpr::Max(a, b) => format!("max({}, {})", text(a), text(b)),
     }
 }
 

@@ -55,7 +55,7 @@ impl Lowerer<'_> {
         // What a schedule promises holds even if data do not.
         let relation = self.graph.provenance.producer(exit.bounded);
         let end = match relation.and_then(|relation| relation.promise()) {
-            Some(promise) => b::min(value, b::int(promise.value)),
+            Some(promise) => b::min(value, self.size_expr(&promise.value)),
             None => value,
         };
         let (end_var, end_value) = self.fresh_index(&format!("{name}_most"), false);

@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::graph::relation::{Cut, Quantity, Values};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr};
-use crate::program::ir::{SizeExpr, TensorId, VarId};
+use crate::program::ir::{SizeExpr, VarId};
 
 impl Quantity for Expr {
     fn int(n: i64) -> Self {
@@ -106,7 +106,7 @@ impl<'g> Values<'g> for Here<'_, 'g> {
         self.scope.most.get(&bounded).cloned()
     }
 
-    fn parameter(&mut self, scalar: TensorId) -> Option<Expr> {
-        Some(self.lowerer.size_expr(&SizeExpr::Param(scalar)))
+    fn size(&mut self, e: &SizeExpr) -> Option<Expr> {
+        Some(self.lowerer.size_expr(e))
     }
 }

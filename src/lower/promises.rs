@@ -2,12 +2,12 @@
 //! kernel checks it.
 
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Relation;
 use crate::graph::relation::{Bound, BoundKind, Values};
+use crate::graph::{Relation, print};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp};
 
-impl Lowerer<'_> {
+impl<'g> Lowerer<'g> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
     pub(super) fn static_promises(&mut self) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
@@ -31,7 +31,7 @@ impl Lowerer<'_> {
             return Ok(());
         }
         for bound in self.promised() {
-            let Bound { parent, child, .. } = bound;
+            let Bound { parent, child, .. } = *bound;
             let roots = self.graph.provenance.roots(parent);
             let stmts = roots.iter().map(|&root| self.graph.var(root).stmt);
             let ours = self
@@ -51,9 +51,9 @@ impl Lowerer<'_> {
     }
 
     /// What the commands say about ranges.
-    fn promised(&self) -> Vec<Bound> {
+    fn promised(&self) -> Vec<&'g Bound> {
         let relations = self.graph.provenance.relations.iter();
-        relations.filter_map(Relation::promise).copied().collect()
+        relations.filter_map(Relation::promise).collect()
     }
 
     fn promise(
@@ -64,13 +64,16 @@ impl Lowerer<'_> {
             value,
             kind,
             ..
-        }: Bound,
+        }: &Bound,
         scope: &Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
+        let (parent, child) = (*parent, *child);
         let Some((lo, hi)) = self.here(scope).bounds(parent) else {
             return Err(self.unknown_extent(parent));
         };
+        let text = print::size_text(self.graph, value);
+        let value = self.size_expr(value);
         let data = self.graph.data_decides(parent);
         let name = self.graph.var(parent).name.clone();
         // What is found instead, and what to say before that number.
@@ -82,16 +85,16 @@ impl Lowerer<'_> {
             }
         };
         let cond = match kind {
-            BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, b::int(value)),
-            BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, b::int(value)),
+            BoundKind::MinExact => b::binary(BinaryOp::Eq, lo, value),
+            BoundKind::MinConstraint => b::binary(BinaryOp::Ge, lo, value),
             // Of a range that data decide, a static bound on the number of values.
             BoundKind::MaxExact | BoundKind::MaxConstraint if data => {
-                b::binary(BinaryOp::Le, b::sub(hi, lo), b::int(value))
+                b::binary(BinaryOp::Le, b::sub(hi, lo), value)
             }
-            BoundKind::MaxExact => b::binary(BinaryOp::Eq, hi, b::int(value)),
-            BoundKind::MaxConstraint => b::binary(BinaryOp::Le, hi, b::int(value)),
+            BoundKind::MaxExact => b::binary(BinaryOp::Eq, hi, value),
+            BoundKind::MaxConstraint => b::binary(BinaryOp::Le, hi, value),
             BoundKind::Multiple => {
-                let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), b::int(value));
+                let rest = b::binary(BinaryOp::Rem, b::sub(hi, lo), value);
                 b::eq(rest, b::int(0))
             }
         };
@@ -101,7 +104,7 @@ impl Lowerer<'_> {
             let kind = kind.name();
             out.push(ir::Stmt::Assume {
                 cond,
-                text: format!("bound({name}, {child}, {value}, {kind}), but {name} {what}"),
+                text: format!("bound({name}, {child}, {text}, {kind}), but {name} {what}"),
                 found,
             });
         }

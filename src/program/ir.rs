@@ -182,6 +182,21 @@ pub enum SizeExpr {
 }
 
 impl SizeExpr {
+    /// Whether it depends on a number that a scalar holds.
+    #[must_use]
+    pub fn has_param(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Size(_) => false,
+            Self::Param(_) => true,
+            Self::Add(a, b)
+            | Self::Sub(a, b)
+            | Self::Mul(a, b)
+            | Self::FloorDiv(a, b)
+            | Self::Min(a, b)
+            | Self::Max(a, b) => a.has_param() || b.has_param(),
+        }
+    }
+
     /// The value, where every size and parameter is known to `size` and `param`.
     /// `None` on an unknown leaf, an overflow or a division by zero.
     pub fn eval(

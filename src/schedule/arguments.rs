@@ -3,9 +3,10 @@
 use super::constants::Constants;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::relation::Quantity;
 use crate::graph::{Graph, Loop};
-use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
-use crate::syntax::ast::{Arg, Expr, ExprKind, Ident};
+use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, SizeId, VarId};
+use crate::syntax::ast::{Arg, BinaryOp, Expr, ExprKind, Ident};
 
 /// The largest number of a command: sizes times two of them still fit 64 bits, and what
 /// rounds up does not wrap.
@@ -139,6 +140,65 @@ impl Arguments<'_> {
             "must lie between -2^47 and 2^47",
         )
         .with_help("give a number that a loop may count to"))
+    }
+
+    /// A positive number, or one that sizes of the program decide: `2 * K + 1`.
+    ///
+    /// # Errors
+    /// When it is neither, or a constant that is not positive.
+    pub fn size(&self, graph: &Graph, at: usize) -> Result<SizeExpr, Diagnostic> {
+        let e = self.expr(at)?;
+        match self.size_of(graph, e) {
+            Some(size) if size.as_int().is_none() => Ok(size),
+            // What names of sizes come to that are fixed.
+            Some(size) if self.constants.eval(e).is_err() => Ok(size),
+            Some(_) | None => Ok(SizeExpr::Const(self.positive(at)?)),
+        }
+    }
+
+    fn size_of(&self, graph: &Graph, e: &Expr) -> Option<SizeExpr> {
+        if let Ok(constant) = self.constants.eval(e) {
+            return Some(SizeExpr::Const(constant));
+        }
+        match &e.kind {
+            ExprKind::Name(name) => {
+                let mut synonyms = graph.function.synonyms.iter();
+                if let Some(synonym) = synonyms.find(|s| s.name == *name) {
+                    return Some(synonym.means.clone());
+                }
+                let mut sizes = graph.function.sizes.iter();
+                let at = sizes.position(|size| size.name == *name)?;
+                let id = SizeId(u32::try_from(at).ok()?);
+                let value = graph.function.size(id).value;
+                let value = value.and_then(|v| i64::try_from(v).ok());
+                Some(value.map_or(SizeExpr::Size(id), SizeExpr::Const))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.size_of(graph, a)?, self.size_of(graph, b)?);
+                match op {
+                    BinaryOp::Add => Some(a.add(b)),
+                    BinaryOp::Sub => Some(a.sub(b)),
+                    BinaryOp::Mul => Some(a.mul(b)),
+                    BinaryOp::Div if b.as_int().is_some_and(|n| n > 0) => Some(a.floor_div(b)),
+                    BinaryOp::Div
+                    | BinaryOp::Rem
+                    | BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge
+                    | BinaryOp::And
+                    | BinaryOp::Or => None,
+                }
+            }
+            ExprKind::Number(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Apply { .. }
+            | ExprKind::Extent { .. }
+            | ExprKind::Member { .. }
+            | ExprKind::Select(..) => None,
+        }
     }
 
     /// A variable that has a loop: `i`, or `S1.i`.

@@ -7,12 +7,13 @@
 //! hi <= v), `Multiple` (hi - lo is divisible by v). Taken on the user's word; a debug
 //! build of the kernel and a checked run compare it with the data. A range that data decide gets
 //! a static upper bound by `MaxExact` or `MaxConstraint`, and the loop leaves where the data say.
-//! Refused: v contradicts what is known.
+//! Upper bounds may be sizes of the program, `K` or `2 * K + 1`. Refused: v contradicts what is
+//! known.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::relation::{Bound, Sizes, Values};
+use crate::graph::relation::{Bound, Quantity, Sizes, Values};
 use crate::graph::{BoundKind, Graph, Relation};
 use crate::program::ir::{SizeExpr, VarId};
 use crate::syntax::ast::ExprKind;
@@ -29,14 +30,15 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     arguments.expect_open(&graph, parent)?;
     let kind = kind(arguments)?;
     let value = match kind {
+        BoundKind::MaxExact | BoundKind::MaxConstraint => arguments.size(&graph, 2)?,
         BoundKind::MinExact | BoundKind::MinConstraint => {
-            arguments.constants.eval(arguments.expr(2)?)?
+            SizeExpr::Const(arguments.constants.eval(arguments.expr(2)?)?)
         }
-        BoundKind::MaxExact | BoundKind::MaxConstraint | BoundKind::Multiple => {
-            arguments.positive(2)?
-        }
+        BoundKind::Multiple => SizeExpr::Const(arguments.positive(2)?),
     };
-    check(&graph, parent, value, kind, arguments)?;
+    if let Some(value) = value.as_int() {
+        check(&graph, parent, value, kind, arguments)?;
+    }
     let child = new_var(&mut graph, &arguments.name(1)?)?;
     replace_loops(&mut graph, parent, &[child]);
     graph.relate(Relation::Bound(Bound {

@@ -138,6 +138,11 @@ fn call(
         )
         .with_help("`sparsec explain E0401` lists the commands")),
     }?;
+    let graph = if last {
+        inspect::share_out(graph, &arguments)?
+    } else {
+        graph
+    };
     legal::check_all(&graph, &arguments)?;
     join::check_shared(&graph, &arguments)?;
     assemble::check(&graph, &arguments)?;

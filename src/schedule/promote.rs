@@ -116,10 +116,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             .and_then(|()| super::legal::check_all(ordered, arguments))
     };
     if loops.len() > 1 && legal(&mut ordered).is_ok() {
-        let names: Vec<String> = loops.iter().map(|&v| var_text(&ordered, v)).collect();
-        ordered
-            .script
-            .push(format!("reorder({})", names.join(", ")));
         return Ok(ordered);
     }
     Ok(graph)

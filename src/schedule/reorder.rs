@@ -13,7 +13,7 @@ use super::join::dependence;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_concordant, range_vars, sparse_accesses};
-use crate::graph::{Graph, Nest, Relation};
+use crate::graph::{Graph, Nest, Relation, print};
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Arg, Expr};
 
@@ -46,11 +46,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         vars.push(var);
     }
     reorder(&mut graph, &vars, arguments)?;
-    let names: Vec<String> = vars
-        .iter()
-        .map(|&v| crate::graph::print::var_text(&graph, v))
-        .collect();
-    graph.script.push(format!("reorder({})", names.join(", ")));
     Ok(graph)
 }
 
@@ -97,6 +92,9 @@ pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Resu
             return Err(error);
         }
     }
+    let names = vars.iter();
+    let names: Vec<String> = names.map(|&v| print::var_text(graph, v)).collect();
+    graph.script.push(format!("reorder({})", names.join(", ")));
     Ok(())
 }
 

@@ -348,10 +348,11 @@ impl Maker {
                 ("skew", format!("skew({i}, {}, {by})", any(self)))
             }
             58..=61 => {
-                // Promises must be true: no variable of a program has more than 64 values.
+                // Promises must be true: no variable of a program has more than 64 values, and
+                // skewed along some others it keeps its name.
                 let root = !i.ends_with(|c: char| c.is_ascii_digit());
                 let (value, kind) = match self.below(3) {
-                    0 | 1 if root => (64, "MaxConstraint"),
+                    0 | 1 if root => (20_000, "MaxConstraint"),
                     0 => (-64, "MinConstraint"),
                     _ => (1, "Multiple"),
                 };

@@ -2,15 +2,15 @@
 
 use super::{Quantity, RelationType, Values, Vars, names};
 use crate::diagnostic::Span;
-use crate::graph::{Graph, Provenance};
-use crate::program::ir::VarId;
+use crate::graph::{Graph, Provenance, print};
+use crate::program::ir::{SizeExpr, VarId};
 
 /// `child` is `parent` with something known of its range.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Bound {
     pub parent: VarId,
     pub child: VarId,
-    pub value: i64,
+    pub value: SizeExpr,
     pub kind: BoundKind,
     /// The command, for diagnostics of lowering.
     pub span: Span,
@@ -77,14 +77,15 @@ impl RelationType for Bound {
 
     fn arguments(&self, graph: &Graph) -> String {
         let vars = names(graph, &[self.parent, self.child]);
-        format!("{vars}, {}, {}", self.value, self.kind.name())
+        let value = print::size_text(graph, &self.value);
+        format!("{vars}, {value}, {}", self.kind.name())
     }
 
     fn extent<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
         if !self.kind.is_upper() {
             return v.extent(self.parent);
         }
-        let end = V::Quantity::int(self.value);
+        let end = v.size(&self.value)?;
         // Of a range that data decide it bounds the number of values.
         if !v.graph().has_dynamic_range(self.parent) {
             return Some(end.sub(v.origin(self.parent)?));

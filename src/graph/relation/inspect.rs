@@ -2,7 +2,7 @@
 
 use super::{RelationType, Values, Vars, names};
 use crate::graph::Graph;
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{SizeExpr, TensorId, VarId};
 
 /// `child` is `parent` with an upper bound that an inspector computes.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,15 @@ impl RelationType for Inspect {
     }
 
     fn extent<'g, V: Values<'g> + ?Sized>(&self, _: VarId, v: &mut V) -> Option<V::Quantity> {
-        v.parameter(self.bound)
+        v.size(&SizeExpr::Param(self.bound))
     }
 
     fn overshoots<'g, V: Values<'g> + ?Sized>(&self, _: &mut V) -> bool {
         true
+    }
+
+    fn inspected(&self) -> Option<TensorId> {
+        Some(self.bound)
     }
 
     fn is_bounded(&self) -> bool {

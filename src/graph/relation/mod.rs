@@ -36,7 +36,7 @@ pub use tiles::Tiles;
 pub use values::{Cut, Quantity, Sizes, Values};
 
 use super::{Graph, Provenance};
-use crate::program::ir::VarId;
+use crate::program::ir::{TensorId, VarId};
 
 /// The variables on one side of a relation: one or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,6 +250,11 @@ pub trait RelationType {
         None
     }
 
+    /// The scalar that an inspector computes.
+    fn inspected(&self) -> Option<TensorId> {
+        None
+    }
+
     /// The variable that has values of others added.
     fn skews(&self) -> Option<VarId> {
         None
@@ -419,6 +424,11 @@ impl Relation {
     #[must_use]
     pub fn fuses(&self) -> Option<(VarId, VarId)> {
         ask!(self, r => r.fuses())
+    }
+
+    #[must_use]
+    pub fn inspected(&self) -> Option<TensorId> {
+        ask!(self, r => r.inspected())
     }
 
     #[must_use]

@@ -89,7 +89,8 @@ impl RelationType for Split {
     fn overshoots<'g, V: Values<'g> + ?Sized>(&self, v: &mut V) -> bool {
         let made = v.graph().provenance.producer(self.parent);
         let multiple = made.and_then(Relation::promise).is_some_and(|bound| {
-            bound.kind == BoundKind::Multiple && bound.value % self.factor == 0
+            bound.kind == BoundKind::Multiple
+                && bound.value.as_int().is_some_and(|n| n % self.factor == 0)
         });
         let mut exact = || {
             let extent = v.extent(self.parent)?.as_int()?;

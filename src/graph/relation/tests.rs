@@ -6,7 +6,7 @@ mod known;
 
 use super::{Quantity, Relation, Sizes, Top, Values};
 use crate::graph::Graph;
-use crate::program::ir::{self, TensorId, VarId};
+use crate::program::ir::{self, SizeExpr, VarId};
 use crate::{diagnostic::Sources, program, syntax};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -76,8 +76,8 @@ impl<'g> Values<'g> for Numbers<'_, 'g> {
         None
     }
 
-    fn parameter(&mut self, _: TensorId) -> Option<i64> {
-        None
+    fn size(&mut self, e: &SizeExpr) -> Option<i64> {
+        e.as_int()
     }
 }
 
@@ -163,7 +163,7 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
                 let bound = Bound {
                     parent,
                     child,
-                    value,
+                    value: SizeExpr::Const(value),
                     kind,
                     span: graph.function.span,
                 };

@@ -2,7 +2,7 @@
 
 use super::{Climb, Top};
 use crate::graph::Graph;
-use crate::program::ir::{SizeExpr, TensorId, VarId};
+use crate::program::ir::{SizeExpr, VarId};
 
 /// A number of values, or an offset among them. A relation says by it what follows from what, and
 /// does not ask which form it has: an expression of a kernel, of sizes, an affine sum over loops,
@@ -65,8 +65,8 @@ pub trait Values<'g> {
     fn position(&mut self, pos: VarId) -> Option<Self::Quantity>;
     /// The tile of positions over whose coordinates `coord` runs.
     fn cut(&mut self, coord: VarId) -> Option<Cut<Self::Quantity>>;
-    /// A number that is computed before the loops.
-    fn parameter(&mut self, scalar: TensorId) -> Option<Self::Quantity>;
+    /// A number that sizes decide, or that is computed before the loops.
+    fn size(&mut self, e: &SizeExpr) -> Option<Self::Quantity>;
 
     /// The most values that a bounded variable has at this place, if it is less than the bound.
     fn most(&mut self, _bounded: VarId) -> Option<Self::Quantity> {
@@ -209,8 +209,8 @@ impl<'g> Values<'g> for Sizes<'g> {
         None
     }
 
-    fn parameter(&mut self, _: TensorId) -> Option<SizeExpr> {
-        None
+    fn size(&mut self, e: &SizeExpr) -> Option<SizeExpr> {
+        (!e.has_param()).then(|| e.clone())
     }
 }
 

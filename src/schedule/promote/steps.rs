@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use crate::graph::relation::{Cut, Quantity, Values};
-use crate::program::ir::{SizeExpr, TensorId, VarId};
+use crate::program::ir::{SizeExpr, VarId};
 
 /// A sum of multiples of loop variables, in the order of the parts, and a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl<'g> Values<'g> for Loops<'_, 'g> {
         None
     }
 
-    fn parameter(&mut self, _: TensorId) -> Option<Option<Steps>> {
-        None
+    fn size(&mut self, e: &SizeExpr) -> Option<Option<Steps>> {
+        e.as_int().map(Quantity::int)
     }
 }
