@@ -120,6 +120,16 @@ impl Provenance {
         self.producer(var)?.fuses()
     }
 
+    /// Whether a variable that derives from `var` is counted by how many values `var`, or a part of
+    /// it, has.
+    #[must_use]
+    pub fn is_measured(&self, var: VarId) -> bool {
+        self.consumers(var).any(|relation| {
+            let mut made = relation.children().into_iter();
+            relation.measures() || made.any(|v| self.is_measured(v))
+        })
+    }
+
     /// Whether `var` is, or derives from, several variables that were fused.
     #[must_use]
     pub fn is_fused(&self, var: VarId) -> bool {

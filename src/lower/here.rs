@@ -95,6 +95,9 @@ impl<'g> Values<'g> for Here<'_, 'g> {
         // An inspected range is itself known where it ends. What a schedule promised is asked
         // besides: data may break it.
         let provenance = &self.graph().provenance;
+        if provenance.is_measured(bounded) {
+            return None;
+        }
         let inspected = provenance
             .producer(bounded)
             .filter(|r| r.is_bounded() && r.promise().is_none());

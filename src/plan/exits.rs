@@ -109,6 +109,9 @@ impl Finder<'_> {
             return None;
         };
         let bounded = bounded(graph, l.var)?;
+        if graph.provenance.is_measured(bounded) {
+            return None;
+        }
         let [root] = graph.provenance.roots(bounded).try_into().ok()?;
         if Known::after(graph, &place.loops).has_range(root) {
             return None;

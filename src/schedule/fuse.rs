@@ -3,11 +3,13 @@
 //! before: `forall(i, forall(j, ...))`
 //! after:  `forall(f, ...) suchthat fuse(i, j, f)`
 //!
-//! Refused: j is not directly inside i; one of them counts positions (fuse first, then
+//! A range of j that depends on data at i gets a bound first ([`synthesized`]); the loop over f has as
+//! many iterations for each i, and those beyond the range do nothing. Refused: j is not directly inside i; one of them counts positions (fuse first, then
 //! `pos`); a sparse level would be fused with a loop below it that its tensor does not
 //! store there; the result is appended, so that its levels need loops of their own.
 
 use super::arguments::{Arguments, new_var};
+use super::synthesized;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
@@ -22,7 +24,7 @@ const USAGE: &str = "fuse(i, j, f)";
 ///
 /// # Errors
 /// Its preconditions, see the module.
-pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(3, USAGE)?;
     let outer = arguments.loop_var(&graph, 0)?;
     let inner = arguments.loop_var(&graph, 1)?;
@@ -42,6 +44,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             .with_help("fuse the coordinates first, then take their positions with `pos`"));
         }
     }
+    let (mut graph, inner) = synthesized::bounded(graph, inner, &[outer], arguments)?;
     let mut places: Vec<usize> = Vec::new();
     for (at, nest) in graph.nests.iter().enumerate() {
         let mut error = None;

@@ -27,6 +27,7 @@ pub mod skew;
 pub mod split;
 pub mod starts;
 pub mod strides;
+pub mod synthesized;
 #[cfg(test)]
 mod tests;
 pub mod tile;

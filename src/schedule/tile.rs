@@ -5,18 +5,13 @@
 //!
 //! The same as `split(i, i_o, i_i, ti) split(j, j_o, j_i, tj) reorder(i_o, j_o, i_i, j_i)`,
 //! and refused as those; for any number of variables. Where the range of one of them depends on data
-//! at another, its tiles stand outside of what decides it: it gets a bound first, `bound` by a
-//! dimension that it subscripts where its range begins at a constant, else `inspect`, and a remark
-//! says so (003, "synthesize static upper bounds").
+//! at another, its tiles stand outside of what decides it: it gets a bound first ([`synthesized`]).
 
-use super::arguments::{Arguments, new_var, replace_loops};
-use super::{inspect, reorder, split};
+use super::arguments::Arguments;
+use super::{reorder, split, synthesized};
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::performance;
-use crate::graph::order::range_vars;
-use crate::graph::relation::Bound;
-use crate::graph::{BoundKind, Graph, Relation, visit};
-use crate::program::ir::{self, ExprKind, SizeExpr, VarId};
+use crate::graph::Graph;
+use crate::program::ir::VarId;
 use crate::syntax::ast::Ident;
 
 const USAGE: &str = "tile(i, j, 32, 32)";
@@ -45,15 +40,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let names: Vec<String> = vars.iter().map(|&v| graph.var(v).name.clone()).collect();
     for at in 0..count {
         arguments.expect_open(&graph, vars[at])?;
-        let others = vars.iter().flat_map(|&v| graph.provenance.roots(v));
-        let others: Vec<VarId> = others.filter(|&root| root != vars[at]).collect();
-        if graph.provenance.producer(vars[at]).is_none()
-            && range_vars(&graph, vars[at])
-                .iter()
-                .any(|v| others.contains(v))
-        {
-            (graph, vars[at]) = bounded(graph, vars[at], arguments)?;
-        }
+        let others = vars.iter().copied().filter(|&v| v != vars[at]);
+        let others: Vec<VarId> = others.collect();
+        (graph, vars[at]) = synthesized::bounded(graph, vars[at], &others, arguments)?;
     }
     let mut outer = Vec::new();
     let mut inner = Vec::new();
@@ -73,70 +62,4 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         reorder::reorder(&mut graph, &outer, arguments)?;
     }
     Ok(graph)
-}
-
-/// A bound for a variable of the program whose range data decide, and the variable that has it.
-fn bounded(
-    mut graph: Graph,
-    var: VarId,
-    arguments: &Arguments,
-) -> Result<(Graph, VarId), Diagnostic> {
-    let name = graph.var(var).name.clone();
-    let new = |graph: &Graph, end: &str| Ident {
-        name: inspect::new_name(graph, &format!("{name}_{end}")),
-        span: arguments.span,
-    };
-    let (command, bounded) = match dimension(&graph, var) {
-        Some(value) => {
-            let bounded = new(&graph, "b");
-            let child = new_var(&mut graph, &bounded)?;
-            replace_loops(&mut graph, var, &[child]);
-            graph.relate(Relation::Bound(Bound {
-                parent: var,
-                child,
-                value,
-                kind: BoundKind::MaxConstraint,
-                span: arguments.span,
-            }));
-            (graph.script.last().cloned(), child)
-        }
-        None => {
-            let most = new(&graph, "most");
-            let child;
-            (graph, child) = inspect::inspect(graph, var, &most, arguments)?;
-            (graph.script.last().cloned(), child)
-        }
-    };
-    graph.remarks.push(
-        Diagnostic::performance(
-            performance::BOUNDED,
-            arguments.span,
-            format!("`{}` was added", command.unwrap_or_default()),
-            format!("data decide how many values `{name}` has"),
-        )
-        .with_help("write the command yourself to choose another bound"),
-    );
-    Ok((graph, bounded))
-}
-
-/// The size of a dimension that the variable subscripts, from a constant on: it has no more values.
-fn dimension(graph: &Graph, var: VarId) -> Option<SizeExpr> {
-    let ir::Bound::Static(_) = graph.var(var).range.lo else {
-        return None;
-    };
-    let mut found = None;
-    graph.visit_nests(&mut |nest| {
-        visit(&nest.rhs, &mut |e| {
-            if let ExprKind::Access(access) = &e.kind
-                && let Some(mode) = access
-                    .subscripts
-                    .iter()
-                    .position(|s| s.as_var() == Some(var))
-            {
-                let dims = &graph.tensor(access.tensor).dims;
-                found = found.take().or_else(|| dims.get(mode).cloned());
-            }
-        });
-    });
-    found
 }

@@ -95,6 +95,10 @@ impl RelationType for Divide {
         self.in_parts().consecutive(child)
     }
 
+    fn measures(&self) -> bool {
+        true
+    }
+
     fn tiles(&self) -> Option<Tiles> {
         Some(self.in_parts())
     }

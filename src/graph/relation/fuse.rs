@@ -67,6 +67,10 @@ impl RelationType for Fuse {
         None
     }
 
+    fn measures(&self) -> bool {
+        true
+    }
+
     fn fuses(&self) -> Option<(VarId, VarId)> {
         Some((self.outer, self.inner))
     }

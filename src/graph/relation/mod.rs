@@ -250,6 +250,12 @@ pub trait RelationType {
         None
     }
 
+    /// Whether its variables are counted by how many values a parent has: that number is the same
+    /// wherever it is asked.
+    fn measures(&self) -> bool {
+        false
+    }
+
     /// The scalar that an inspector computes.
     fn inspected(&self) -> Option<TensorId> {
         None
@@ -424,6 +430,11 @@ impl Relation {
     #[must_use]
     pub fn fuses(&self) -> Option<(VarId, VarId)> {
         ask!(self, r => r.fuses())
+    }
+
+    #[must_use]
+    pub fn measures(&self) -> bool {
+        ask!(self, r => r.measures())
     }
 
     #[must_use]

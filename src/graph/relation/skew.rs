@@ -216,6 +216,10 @@ impl RelationType for Skew {
         Some(v.origin(self.inner)?.add(lead))
     }
 
+    fn measures(&self) -> bool {
+        true
+    }
+
     fn skews(&self) -> Option<VarId> {
         Some(self.inner)
     }
