@@ -133,7 +133,7 @@ pub(super) fn plain_binary(op: BinaryOp, a: Number, b: Number, ty: ScalarType) -
             BinaryOp::Add => x + y,
             BinaryOp::Sub => x - y,
             BinaryOp::Mul => x * y,
-            BinaryOp::Div => x / y,
+            BinaryOp::Div => quotient(x, y),
             BinaryOp::Rem
             | BinaryOp::Eq
             | BinaryOp::Ne
@@ -299,6 +299,18 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
         | Func::Max
         | Func::Heaviside => Complex::new(f64::NAN, 0.0),
     }
+}
+
+/// Divided by the larger part first (Smith's): `Complex` divides by a square, which is infinite long
+/// before the divisor is, and what is finite by what is infinite is zero.
+fn quotient(x: Complex<f64>, y: Complex<f64>) -> Complex<f64> {
+    if y.re.abs() < y.im.abs() {
+        let turned = Complex::new(x.im, -x.re);
+        return quotient(turned, Complex::new(y.im, -y.re));
+    }
+    let ratio = y.im / y.re;
+    let scale = y.re + y.im * ratio;
+    Complex::new((x.re + x.im * ratio) / scale, (x.im - x.re * ratio) / scale)
 }
 
 /// `Complex::tanh` divides two infinities where the real part is large: it is 1 or -1 there.

@@ -24,6 +24,7 @@ impl Maker {
             }
         }
         self.alone = names.len() == 1;
+        self.ranged = self.chance(12);
         let mut functions: Vec<Program> = Vec::new();
         for name in names {
             let function = self.program(name, &functions);

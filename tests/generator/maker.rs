@@ -37,6 +37,8 @@ pub struct Maker {
     pub(crate) theme: Option<Theme>,
     /// In TACO notation.
     pub(crate) taco: bool,
+    /// Data decide many ranges.
+    pub(crate) ranged: bool,
     /// Its file holds no other function.
     pub(crate) alone: bool,
     /// The fill value of a statement over the tropical semiring.
@@ -64,6 +66,7 @@ impl Maker {
             mixed: false,
             theme: None,
             taco: false,
+            ranged: false,
             alone: true,
             tropical: None,
             sizes: Vec::new(),
@@ -254,7 +257,7 @@ impl Maker {
         }
         let mut ranges = Vec::new();
         for variable in used.iter().filter(|v| !left.contains(v)) {
-            if self.chance(9) {
+            if self.chance(if self.ranged { 60 } else { 7 }) {
                 let range = self.range(variable);
                 ranges.push((variable.clone(), range));
             }

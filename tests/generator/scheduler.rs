@@ -275,7 +275,9 @@ impl Maker {
         {
             return ("assemble", format!("assemble({result}, once)"));
         }
-        let kind = if n == 0 && self.chance(8) {
+        let kind = if n == 0 && dynamic.is_some() && self.chance(50) {
+            0
+        } else if n == 0 && self.chance(8) {
             88
         } else if n == 0 && program.stmts.len() > 1 && self.chance(30) {
             90
@@ -285,7 +287,7 @@ impl Maker {
             self.below(100)
         };
         match kind {
-            0..=9 if dynamic.is_some() => {
+            0..=12 if dynamic.is_some() => {
                 let var = dynamic.unwrap_or_default();
                 ("inspect", format!("inspect({var}, u{n})"))
             }
