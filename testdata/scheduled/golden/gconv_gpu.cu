@@ -54,11 +54,9 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                             if (c1_W1_tile < sparsec_min_int64(8, C - c0 * 8)) {
                                 int64_t c = c0 * 8 + c1_W1_tile;
                                 for (int64_t kh_W1_tile = 0; kh_W1_tile < 3; kh_W1_tile++) {
-                                    int64_t kh = kh_W1_tile;
                                     int64_t kw_W1_tile = threadIdx.x;
                                     if (kw_W1_tile < 3) {
-                                        int64_t kw = kw_W1_tile;
-                                        W1_tile_vals[((o2_W1_tile * 8 + c1_W1_tile) * 3 + kh) * 3 + kw] = W1_vals[(((g * F + o) * C + c) * 3 + kh) * 3 + kw];
+                                        W1_tile_vals[((o2_W1_tile * 8 + c1_W1_tile) * 3 + kh_W1_tile) * 3 + kw_W1_tile] = W1_vals[(((g * F + o) * C + c) * 3 + kh_W1_tile) * 3 + kw_W1_tile];
                                     }
                                 }
                             }

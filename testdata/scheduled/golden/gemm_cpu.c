@@ -25,10 +25,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
     for (int64_t j0 = 0; j0 < (N + 15) / 16; j0++) {
         double *SPARSEC_RESTRICT panel_vals = panel_all + sparsec_thread_index() * (K * 16);
         for (int64_t k2 = 0; k2 < K; k2++) {
-            int64_t k = k2;
             for (int64_t j2 = 0; j2 < sparsec_min_int64(16, N - j0 * 16); j2++) {
                 int64_t j = j0 * 16 + j2;
-                panel_vals[k * 16 + j2] = B_vals[k * N + j];
+                panel_vals[k2 * 16 + j2] = B_vals[k2 * N + j];
             }
         }
         if (N - j0 * 16 >= 16) {

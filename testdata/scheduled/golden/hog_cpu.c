@@ -10,6 +10,8 @@
  *   split(c, c0, c1, 8)
  *   reorder(x, y, r0, c0, r1, c1)
  *   parallelize(x, CPUThread(dynamic), NoRaces)
+ *   parallelize(x_rows_most, CPUThread, ParallelReduction)
+ *   parallelize(x_cols_most, CPUThread, ParallelReduction)
  */
 int hog_raw(int64_t BX, int64_t BY, int64_t H, int64_t W, const int32_t *SPARSEC_RESTRICT rows_vals,
     const int32_t *SPARSEC_RESTRICT cols_vals, const double *SPARSEC_RESTRICT g_vals,

@@ -9,6 +9,7 @@
  *   split(p, p0, p1, 16)
  *   reorder(i0, p0, i1, p1)
  *   parallelize(i0, CPUThread, NoRaces)
+ *   parallelize(i_longest, CPUThread, ParallelReduction)
  */
 int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRICT pos_vals,
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,

@@ -8,6 +8,7 @@
  *   split(i, i0, i1, 32)
  *   reorder(i0, k, i1)
  *   parallelize(i0, CPUThread, NoRaces)
+ *   parallelize(i_longest, CPUThread, ParallelReduction)
  */
 int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT len_vals,
     const int32_t *SPARSEC_RESTRICT crd_vals, const double *SPARSEC_RESTRICT val_vals,

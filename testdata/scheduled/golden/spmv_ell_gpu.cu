@@ -10,6 +10,9 @@
  *   reorder(block, thread, k0, k1)
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
+ *   split(i_u, i_u_b, i_u_t, 256)
+ *   parallelize(i_u_b, GPUBlock, Atomics)
+ *   parallelize(i_u_t, GPUThread, ParallelReduction)
  */
 static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel(int64_t R, int64_t K,
     const int32_t *SPARSEC_RESTRICT len_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
