@@ -179,7 +179,11 @@ impl<'a> Covers<'a> {
     /// What loops over positions of an access come to.
     fn stored(&self, access: AccessId, pos: VarId) -> Coverage {
         let tensor = self.operands.table.get(access).access.tensor;
-        let all = !self.operands.tensor(tensor).is_sparse() || self.counted.contains(&pos);
+        let tensor = self.operands.tensor(tensor);
+        // At positions of a bitmap there may be no element.
+        let mut levels = tensor.format.levels.iter();
+        let inhabited = levels.all(|level| level.is_full() || level.is_walked());
+        let all = !tensor.is_sparse() || (inhabited && self.counted.contains(&pos));
         if all {
             Coverage::Whole
         } else {
