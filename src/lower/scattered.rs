@@ -202,32 +202,38 @@ impl Lowerer<'_> {
                 self.unfuse(part, value, scope, out, guards)?;
                 continue;
             }
-            let mut known = part;
             let name = self.graph.var(part).name.clone();
             let value = self.named(&name, value, out);
             let origin = self.here(scope).origin(part).unwrap_or_else(|| b::int(0));
             scope.coords.insert(part, b::add(origin, value));
             self.locate_bounds(scope)?;
             let graph = self.graph;
-            while let Some(relation) = graph.provenance.producer(known) {
+            // What the part tells: what it is a part of, and what is skewed along that.
+            let mut told = vec![part];
+            while let Some(known) = told.pop() {
+                let Some(relation) = graph.provenance.producer(known) else {
+                    continue;
+                };
                 if relation.fuses().is_some() {
                     if let Some(offset) = self.here(scope).by_parts(known) {
                         self.unfuse(known, offset, scope, out, guards)?;
                     }
-                    break;
+                    continue;
+                }
+                let mut here = self.here(scope);
+                if let Some(skewed) = relation.skews()
+                    && let (Some(at), Some(extent)) = (here.offset(skewed), here.extent(skewed))
+                {
+                    guards.push(b::lt(b::int(-1), at.clone()));
+                    guards.push(b::lt(at, extent));
+                    told.push(skewed);
                 }
                 let Some(whole) = relation.part_of(known, &graph.provenance) else {
-                    break;
+                    continue;
                 };
-                let mut here = self.here(scope);
                 let Some(offset) = here.offset(whole) else {
-                    break;
+                    continue;
                 };
-                let left = relation.skews().and_then(|skewed| {
-                    let (at, extent) = (here.offset(skewed)?, here.extent(skewed)?);
-                    Some([b::lt(b::int(-1), at.clone()), b::lt(at, extent)])
-                });
-                guards.extend(left.into_iter().flatten());
                 if relation.overshoots(&mut here) {
                     match here.extent(whole) {
                         Some(extent) => guards.push(b::lt(offset, extent)),
@@ -236,7 +242,9 @@ impl Lowerer<'_> {
                         None => return Err(self.unknown_extent(whole)),
                     }
                 }
-                known = whole;
+                if !told.contains(&whole) {
+                    told.push(whole);
+                }
             }
         }
         Ok(())
