@@ -176,11 +176,9 @@ impl<'g> Values<'g> for Known<'_, 'g> {
     }
 
     fn range(&mut self, root: VarId) -> Option<(Constant, Constant)> {
-        let function = &self.graph.function;
-        let size = |s| i64::try_from(function.size(s).value?).ok();
         let range = &self.graph.var(root).range;
         let mut end = |bound: &Bound| match bound {
-            Bound::Static(e) => Some(Constant(e.eval(&size, &|_| None))),
+            Bound::Static(e) => self.size(e),
             Bound::Dynamic(e) => self.has_value(e).then_some(Constant(None)),
         };
         Some((end(&range.lo)?, end(&range.hi)?))

@@ -311,16 +311,29 @@ pub fn new_var(graph: &mut Graph, name: &Ident) -> Result<VarId, Diagnostic> {
     if taken {
         return Err(self::taken(name));
     }
-    Ok(graph.add_var(IndexVar {
-        name: name.name.clone(),
-        span: name.span,
+    Ok(derived(graph, name.name.clone(), name.span))
+}
+
+/// Makes a variable that takes the place of another in its loops and keeps its name.
+pub fn renamed(graph: &mut Graph, var: VarId) -> VarId {
+    let IndexVar { name, span, .. } = graph.var(var).clone();
+    let child = derived(graph, name, span);
+    replace_loops(graph, var, &[child]);
+    child
+}
+
+fn derived(graph: &mut Graph, name: String, span: Span) -> VarId {
+    // Provenance gives the range.
+    let zero = || Bound::Static(SizeExpr::Const(0));
+    graph.add_var(IndexVar {
+        name,
+        span,
         stmt: 0,
-        // Derived: provenance gives the range.
         range: Range {
-            lo: Bound::Static(SizeExpr::Const(0)),
-            hi: Bound::Static(SizeExpr::Const(0)),
+            lo: zero(),
+            hi: zero(),
         },
-    }))
+    })
 }
 
 /// The name is used already.

@@ -8,12 +8,11 @@
 //! loop runs over its positions, and nothing is left to shift. Refused: i counts positions; n is
 //! too large.
 
-use super::arguments::{Arguments, replace_loops};
+use super::arguments::{Arguments, renamed};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::relation::Shift;
 use crate::graph::{Graph, Relation};
-use crate::program::ir::{Bound, IndexVar, Range, SizeExpr};
 
 const USAGE: &str = "shift(i, 2)";
 
@@ -25,28 +24,17 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     arguments.expect_count(2, USAGE)?;
     let parent = arguments.loop_var(&graph, 0)?;
     arguments.expect_open(&graph, parent)?;
-    let IndexVar { name, span, .. } = graph.var(parent).clone();
     if graph.provenance.position_of(parent).is_some() {
         return Err(Diagnostic::error(
             codes::POSITION_SPACE,
             arguments.expr(0)?.span,
-            format!("`{name}` counts positions"),
+            format!("`{}` counts positions", graph.var(parent).name),
             "cannot be shifted",
         )
         .with_help("shift the coordinates first, then take their positions with `pos`"));
     }
     let by = arguments.whole(1)?;
-    let zero = || Bound::Static(SizeExpr::Const(0));
-    let child = graph.add_var(IndexVar {
-        name,
-        span,
-        stmt: 0,
-        range: Range {
-            lo: zero(),
-            hi: zero(),
-        },
-    });
-    replace_loops(&mut graph, parent, &[child]);
+    let child = renamed(&mut graph, parent);
     graph.relate(Relation::Shift(Shift { parent, child, by }));
     Ok(graph)
 }

@@ -9,12 +9,12 @@
 //! statement has one of the loops and not the other; one of them was fused, or both are parts of one
 //! variable (skew first, then split and fuse); f is too large.
 
-use super::arguments::{Arguments, replace_loops};
+use super::arguments::{Arguments, renamed};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::relation::Skew;
 use crate::graph::{Graph, Nest, Relation, pattern};
-use crate::program::ir::{Bound, IndexVar, Range, SizeExpr, VarId};
+use crate::program::ir::VarId;
 
 const USAGE: &str = "skew(i, j, 1)";
 
@@ -53,22 +53,8 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     }
     check(&graph, (outer, inner), arguments)?;
     let factor = arguments.whole(2)?;
-    let mut child = |of: VarId| {
-        let IndexVar { name, span, .. } = graph.var(of).clone();
-        let zero = || Bound::Static(SizeExpr::Const(0));
-        let child = graph.add_var(IndexVar {
-            name,
-            span,
-            stmt: 0,
-            range: Range {
-                lo: zero(),
-                hi: zero(),
-            },
-        });
-        replace_loops(&mut graph, of, &[child]);
-        child
-    };
-    let (kept, skewed) = (child(outer), child(inner));
+    let kept = renamed(&mut graph, outer);
+    let skewed = renamed(&mut graph, inner);
     graph.relate(Relation::Skew(Skew {
         outer,
         inner,
