@@ -331,6 +331,7 @@ impl<'k> Host<'k> {
             | Stmt::Slice { .. }
             | Stmt::Free { .. }
             | Stmt::Search { .. }
+            | Stmt::Sort { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_) => {
                 debug_assert!(false, "on the host: {stmt:?}");

@@ -1,6 +1,7 @@
 //! The text of what makes room in arrays and fills them.
 
 use super::kernel::{Dialect, Part, Printer};
+use super::types::c_type;
 use crate::loops::build as b;
 use crate::loops::ir::{
     ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, Run, ScalarType, Stmt, Storage, VarId,
@@ -47,6 +48,30 @@ impl Printer<'_> {
         };
         self.line(&format!("{name} = {call};"));
         self.line(&format!("SPARSEC_NEED({name});"));
+    }
+
+    /// Elements in the order of their coordinates, in memory of its own on a CPU and where they
+    /// stand on a GPU, which cannot allocate.
+    pub(super) fn sort(&mut self, coordinates: &[ArrayId], values: ArrayId, count: &Expr) {
+        let names: Vec<&str> = coordinates.iter().map(|&c| self.array(c)).collect();
+        let (by, order, first) = (names.join(", "), names.len(), names[0].to_string());
+        let (count, values) = (self.expr(count), self.array(values).to_string());
+        let (ty, call) = match self.dialect {
+            Dialect::Device => (
+                format!("{} *const", c_type(self.kernel.array(coordinates[0]).elem)),
+                format!("sparsec_sort_in_place({count}, {order}, sparsec_by, {values});"),
+            ),
+            Dialect::C => (
+                "void *const".to_string(),
+                format!(
+                    "SPARSEC_NEED(sparsec_sort_elements({count}, {order}, sparsec_by, sizeof *{first}, {values}, sizeof *{values}));"
+                ),
+            ),
+        };
+        self.line("{");
+        self.line(&format!("    {ty} sparsec_by[] = {{{by}}};"));
+        self.line(&format!("    {call}"));
+        self.line("}");
     }
 
     /// The room that there is before anything is appended.

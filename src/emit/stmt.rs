@@ -218,6 +218,11 @@ impl Printer<'_> {
                 let name = self.declare(*var);
                 self.line(&format!("{read}int64_t {name} = {call};"));
             }
+            Stmt::Sort {
+                coordinates,
+                values,
+                count,
+            } => self.sort(coordinates, *values, count),
             Stmt::FailIf { cond, code } => {
                 let code = match code {
                     ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",

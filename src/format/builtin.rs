@@ -130,13 +130,7 @@ pub fn instantiate(entry: &Builtin, order: usize) -> Option<TensorFormat> {
         ("csc", 2) => (vec![Level::DENSE, sparse], vec![1, 0]),
         ("dcsr", 2) => (vec![sparse, sparse], vec![0, 1]),
         ("dcsc", 2) => (vec![sparse, sparse], vec![1, 0]),
-        ("coo", 1) => (vec![sparse], vec![0]),
-        ("coo", order) if order > 1 => {
-            let mut levels = vec![Level::SINGLETON.nonunique(); order];
-            levels[0] = sparse.nonunique();
-            levels[order - 1] = Level::SINGLETON;
-            (levels, (0..order).collect())
-        }
+        ("coo", 1..) => (coordinates(order), (0..order).collect()),
         ("csf", _) => (vec![sparse; order], (0..order).collect()),
         _ => return None,
     };
@@ -145,6 +139,21 @@ pub fn instantiate(entry: &Builtin, order: usize) -> Option<TensorFormat> {
         modes,
         index_bits: 32,
     })
+}
+
+/// The levels of elements that stand beside each other with all their coordinates.
+#[must_use]
+pub fn coordinates(order: usize) -> Vec<Level> {
+    let mut levels = vec![Level::SINGLETON.nonunique(); order];
+    if let Some(first) = levels.first_mut() {
+        *first = Level::COMPRESSED.nonunique();
+    }
+    match levels.as_mut_slice() {
+        [only] => *only = Level::COMPRESSED,
+        [.., last] => *last = Level::SINGLETON,
+        [] => {}
+    }
+    levels
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ impl Graph {
             vars: function.vars.clone(),
             provenance: super::Provenance::default(),
             nests: Vec::new(),
+            collected: Vec::new(),
             workspaces: Vec::new(),
             once: Vec::new(),
             starts: Vec::new(),
@@ -65,13 +66,19 @@ impl Graph {
         }
     }
 
-    fn add_piece(&mut self, piece: Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+    pub(super) fn add_piece(&mut self, piece: Piece, stmt: &Statement) -> Result<(), Diagnostic> {
         let reduces = reduces(&piece.rhs);
         let root = piece.root_reduction();
         let vars = piece.vars(self, stmt);
         let sparse_result = self.tensor(piece.tensor).is_appended();
         let narrow = self.tensor(piece.tensor).ty.compute() != self.tensor(piece.tensor).ty;
 
+        if sparse_result
+            && !self.collected.contains(&piece.tensor)
+            && !self.is_in_order(&piece, &vars)
+        {
+            return self.collect(&piece, &vars, stmt);
+        }
         let free = choose(self, piece.tensor, &piece.lhs, &piece.rhs, &vars);
         if root || reduces.is_empty() {
             if free.len() < vars.len() {
@@ -80,9 +87,6 @@ impl Graph {
             let scatters = piece.accumulates_in_place(&free);
             let accesses = sparse_accesses(self, &piece.rhs);
             let discordant = accesses.iter().find(|a| !is_concordant(self, a, &free));
-            if let (Some(access), true) = (discordant, sparse_result && root) {
-                return Err(scatter_refused(self, &piece, access, stmt));
-            }
             // What the sum reads must not change while it accumulates.
             let own = reads(&piece.rhs, piece.tensor);
             if scatters && (narrow || own) {
@@ -110,15 +114,6 @@ impl Graph {
         if concordant {
             self.push_nest(piece, &order, stmt);
             return Ok(());
-        }
-        if sparse_result {
-            let accesses = sparse_accesses(self, &piece.rhs);
-            return Err(
-                match accesses.iter().find(|a| !is_concordant(self, a, &order)) {
-                    Some(access) => scatter_refused(self, &piece, access, stmt),
-                    None => not_orderable(self, &piece, stmt),
-                },
-            );
         }
         if let (Some(terms), false) = (self.separable(&piece), narrow) {
             return self.add_terms(&piece, terms, stmt);
@@ -302,17 +297,17 @@ impl Graph {
 
 /// What is still to be given loops.
 #[derive(Clone)]
-struct Piece {
-    stmt: usize,
-    tensor: TensorId,
-    lhs: Vec<VarId>,
-    op: Option<ReduceOp>,
-    rhs: Expr,
+pub(super) struct Piece {
+    pub stmt: usize,
+    pub tensor: TensorId,
+    pub lhs: Vec<VarId>,
+    pub op: Option<ReduceOp>,
+    pub rhs: Expr,
 }
 
 impl Piece {
     /// The right side is one reduction that the result itself can accumulate.
-    fn root_reduction(&self) -> bool {
+    pub(super) fn root_reduction(&self) -> bool {
         root_reduction(&self.rhs, self.op).is_some()
     }
 
@@ -349,7 +344,7 @@ impl Piece {
     }
 }
 
-fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<VarId> {
+pub(super) fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<VarId> {
     let (left, right): (Vec<VarId>, Vec<VarId>) =
         vars.iter().copied().partition(|v| piece.lhs.contains(v));
     let mut order = choose(graph, piece.tensor, &piece.lhs, &piece.rhs, &left);
@@ -376,7 +371,7 @@ fn refuse_unbuilt(graph: &Graph, stmt: &Statement, written: &[TensorId]) -> Resu
     Ok(())
 }
 
-fn scatter_refused(graph: &Graph, piece: &Piece, access: &Access, stmt: &Statement) -> Diagnostic {
+pub(super) fn scatter_refused(graph: &Graph, piece: &Piece, access: &Access, stmt: &Statement) -> Diagnostic {
     let result = &graph.tensor(piece.tensor).name;
     let operand = &graph.tensor(access.tensor).name;
     Diagnostic::error(
@@ -403,7 +398,7 @@ fn scatter_in_turn(graph: &Graph, piece: &Piece, var: VarId, stmt: &Statement) -
     .with_help(format!("store `{name}` as {wide}"))
 }
 
-fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
+pub(super) fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
     let result = &graph.tensor(piece.tensor).name;
     Diagnostic::error(
         codes::ORDER,

@@ -269,6 +269,9 @@ impl<'a> Concretizer<'a> {
             .is_sparse()
             .then(|| pattern::source(self.graph, nest))
             .flatten();
+        // What is collected is combined later.
+        let collected = self.graph.collected.contains(&nest.tensor);
+        let in_place = in_place && !collected;
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {

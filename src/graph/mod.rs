@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod build;
+mod collect;
 pub mod concretize;
 pub mod equal;
 pub mod exact;
@@ -53,6 +54,9 @@ pub struct Graph {
     pub vars: Vec<IndexVar>,
     pub provenance: Provenance,
     pub nests: Vec<Nest>,
+    /// Tensors whose elements come in any order, several times perhaps: they are sorted, and what is of
+    /// one place combined, behind the loops that make them.
+    pub collected: Vec<TensorId>,
     /// The tensors that `precompute` introduced.
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.

@@ -26,11 +26,25 @@ pub fn choose(
     rhs: &Expr,
     vars: &[VarId],
 ) -> Vec<VarId> {
+    let appended = match graph.collected.contains(&tensor) {
+        true => Vec::new(),
+        false => appended_vars(&graph.tensor(tensor).format, lhs),
+    };
+    choose_behind(graph, &appended, lhs, rhs, vars)
+}
+
+/// As [`choose`], with the loops over `appended` first, in this order.
+#[must_use]
+pub fn choose_behind(
+    graph: &Graph,
+    appended: &[VarId],
+    lhs: &[VarId],
+    rhs: &Expr,
+    vars: &[VarId],
+) -> Vec<VarId> {
     let mut edges: BTreeSet<Edge> = BTreeSet::new();
-    let result = graph.tensor(tensor);
-    let appended = appended_vars(&result.format, lhs);
-    add_chain(&mut edges, &appended);
-    for &first in &appended {
+    add_chain(&mut edges, appended);
+    for &first in appended {
         for &later in vars {
             if !appended.contains(&later) {
                 edges.insert((first, later));

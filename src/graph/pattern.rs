@@ -30,7 +30,8 @@ pub struct Source {
 #[must_use]
 pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     let result = graph.tensor(nest.tensor);
-    if !result.is_appended() || nest.op.is_some() {
+    let collected = graph.collected.contains(&nest.tensor);
+    if !result.is_appended() || collected || nest.op.is_some() {
         return None;
     }
     let mut accesses: Vec<Access> = Vec::new();

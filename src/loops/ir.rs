@@ -260,6 +260,13 @@ pub enum Stmt {
         /// In steps that double, for what is expected near lo.
         gallop: bool,
     },
+    /// Brings the first `count` elements of arrays into the ascending order of their coordinates, the
+    /// outermost first. It stands in no loop.
+    Sort {
+        coordinates: Vec<ArrayId>,
+        values: ArrayId,
+        count: Expr,
+    },
     /// Returns the error code if the condition holds (checks of data-dependent
     /// subscripts; never inside a parallel loop).
     FailIf {

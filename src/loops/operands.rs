@@ -183,6 +183,17 @@ macro_rules! operands {
                 $f($operand::Array(array, ArrayUse::Read));
                 $f($operand::Var(var, VarUse::Declare));
             }
+            Stmt::Sort {
+                coordinates,
+                values,
+                count,
+            } => {
+                $f($operand::Expr(count));
+                for array in coordinates {
+                    $f($operand::Array(array, ArrayUse::Exchange));
+                }
+                $f($operand::Array(values, ArrayUse::Exchange));
+            }
             Stmt::Prefetch { array, index } => {
                 $f($operand::Expr(index));
                 $f($operand::Array(array, ArrayUse::Read));

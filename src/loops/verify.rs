@@ -237,6 +237,10 @@ impl Verifier<'_> {
                 self.index(key);
                 self.declare(*var);
             }
+            Stmt::Sort { count, .. } => {
+                self.index(count);
+                self.check(serial, || "elements sorted in a parallel loop".to_string());
+            }
             Stmt::FailIf { cond, .. } => {
                 self.condition(cond);
                 self.check(serial, || "a failure in a parallel loop".to_string());

@@ -25,6 +25,8 @@ pub(crate) struct Assembly {
     /// Room of the values, where dense levels below the last group give each of its
     /// positions a block of its own.
     pub(super) block_capacity: Option<ir::VarId>,
+    /// Elements come in any order: where they end is noted behind all loops.
+    pub(super) collected: bool,
     /// Levels that say which elements are there.
     pub(super) noted: Vec<Noted>,
 }
@@ -152,6 +154,7 @@ impl Lowerer<'_> {
             lhs: lhs.to_vec(),
             groups,
             block_capacity,
+            collected: false,
             noted: self.noted(id, first_group),
         })
     }
@@ -229,7 +232,7 @@ impl Lowerer<'_> {
             let group = assembly.groups.iter().find(|g| g.first == cursor.level);
             let Some(group) = group else { continue };
             let root = assembly.lhs[format.modes[cursor.level]];
-            if ends(root, &self.parts_of(assembly.tensor, root)) {
+            if !assembly.collected && ends(root, &self.parts_of(assembly.tensor, root)) {
                 out.extend(self.close_group(assembly, group, cursor));
             }
         }
@@ -333,6 +336,9 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         for group in &assembly.groups {
             out.extend(self.overflow_check(assembly, group));
+            if assembly.collected {
+                out.push(self.store_index(group.pos, b::int(1), index(group.counter)));
+            }
         }
         if self.tree.gaps.contains(&assembly.tensor) {
             for (at, group) in assembly.groups.iter().enumerate() {

@@ -86,7 +86,7 @@ impl Lowerer<'_> {
         }
         out.extend(self.note_rows(&inside.left, scope));
         out.extend(match &inside.then {
-            Then::One(node) => self.open_result((inside, node), scope.clone(), root)?,
+            Then::One(node) => self.open_result((inside, node), scope.clone())?,
             Then::Apart(parts) => {
                 let mut all = Vec::new();
                 for part in parts {

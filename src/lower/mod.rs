@@ -10,6 +10,7 @@ pub mod access;
 pub mod assemble;
 pub mod checks;
 pub mod coiterate;
+mod collect;
 mod copies;
 mod cuts;
 pub mod emit;

@@ -27,9 +27,10 @@ impl Lowerer<'_> {
                 Made::Follows(source, levels) => {
                     self.begin_pattern(nest, (*source, *levels), &mut out);
                 }
-                Made::Appended => {
+                Made::Appended | Made::Collected(_) => {
                     self.follows.remove(tensor);
-                    let assembly = self.begin_assembly(*tensor, &nest.lhs)?;
+                    let mut assembly = self.begin_assembly(*tensor, &nest.lhs)?;
+                    assembly.collected = matches!(made, Made::Collected(_));
                     scope.results.push(assembly.start());
                     self.assemblies.push(assembly);
                 }
@@ -58,6 +59,12 @@ impl Lowerer<'_> {
             [] => loops,
             made => self.appended(made, loops),
         });
+        for (tensor, made) in &tree.made {
+            let own = assemblies.iter().find(|a| a.tensor == *tensor);
+            if let (Made::Collected(op), Some(assembly)) = (made, own) {
+                out.extend(self.sorted(assembly, *op));
+            }
+        }
         Ok(out)
     }
 }

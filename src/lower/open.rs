@@ -7,7 +7,6 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::plan::{Inside, Node, Opened};
-use crate::program::ir::VarId;
 
 /// A statement for which a result's level was opened.
 #[derive(Clone, Copy)]
@@ -16,24 +15,19 @@ struct Opening<'s> {
     vacuous: bool,
     /// Levels of other results that are still to be opened.
     others: &'s [Opened],
-    root: VarId,
     node: &'s Node,
     /// Coordinates to be written with the element.
     pending: &'s [Expr],
 }
 
 impl Lowerer<'_> {
-    /// Lowers a statement where `root` became known, writing the levels of results that store it.
+    /// Lowers a statement where coordinates became known, writing the levels of results that store it.
     pub(super) fn open_result(
         &mut self,
         (inside, node): (&Inside, &Node),
         scope: Scope,
-        root: Option<VarId>,
     ) -> Lower<Vec<ir::Stmt>> {
-        match root {
-            Some(root) => self.open_from(&inside.opened, node, scope, root),
-            None => self.stmt(node, &scope),
-        }
+        self.open_from(&inside.opened, node, scope)
     }
 
     /// Opens levels of results, each inside of those before.
@@ -42,7 +36,6 @@ impl Lowerer<'_> {
         levels: &[Opened],
         node: &Node,
         mut scope: Scope,
-        root: VarId,
     ) -> Lower<Vec<ir::Stmt>> {
         let Some((opened, others)) = levels.split_first() else {
             return self.stmt(node, &scope);
@@ -52,9 +45,10 @@ impl Lowerer<'_> {
         let found = at.map(|at| (at, self.assemblies[at].clone()));
         let cursor = at.and_then(|at| scope.results.get(at).cloned());
         let (Some((at, assembly)), Some(cursor)) = (found, cursor) else {
-            return self.open_from(others, node, scope, root);
+            return self.open_from(others, node, scope);
         };
         let format = self.tensor(tensor).format.clone();
+        let root = assembly.lhs[format.modes[cursor.level]];
         let coordinate = self.known(root, &scope)?;
         let Some(g) = assembly.group_of(cursor.level) else {
             let extent = self.extent(tensor, cursor.level);
@@ -69,7 +63,7 @@ impl Lowerer<'_> {
                 passed,
                 ..cursor
             };
-            return self.open_from(others, node, scope, root);
+            return self.open_from(others, node, scope);
         };
         let group = assembly.groups[g].clone();
         let mut pending = cursor.pending.clone();
@@ -87,12 +81,11 @@ impl Lowerer<'_> {
             passed: cursor.passed,
         };
         if cursor.level < group.last {
-            return self.open_from(others, node, scope, root);
+            return self.open_from(others, node, scope);
         }
         let inside = Opening {
             vacuous: opened.vacuous,
             others,
-            root,
             node,
             pending: &pending,
         };
@@ -141,7 +134,7 @@ impl Lowerer<'_> {
             var: begin,
             init: index(next.counter),
         });
-        out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
+        out.extend(self.open_from(inside.others, inside.node, scope)?);
         let mut then = vec![grow(group.capacity, b::add(counter, b::int(1)))];
         then.extend(self.append(assembly, group, inside.pending));
         out.push(ir::Stmt::If {
@@ -194,7 +187,7 @@ impl Lowerer<'_> {
         }
         let append = self.append(assembly, group, inside.pending);
         if !inside.vacuous {
-            out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
+            out.extend(self.open_from(inside.others, inside.node, scope)?);
             out.extend(append);
             return Ok(out);
         }
@@ -205,7 +198,7 @@ impl Lowerer<'_> {
             init: b::boolean(false),
         });
         scope.touched = Some(flag);
-        out.extend(self.open_from(inside.others, inside.node, scope, inside.root)?);
+        out.extend(self.open_from(inside.others, inside.node, scope)?);
         out.push(ir::Stmt::If {
             cond: b::var(flag, ScalarType::Bool),
             then: append,

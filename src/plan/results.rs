@@ -4,10 +4,13 @@
 use super::Opened;
 use super::around::Around;
 use crate::graph::access::{AccessId, Table};
+use crate::graph::known::Known;
+use crate::graph::relation::Values;
 use crate::graph::simplify::Operands;
+use crate::graph::terms::root_reduction;
 use crate::graph::{Graph, Nest, Stmt, pattern};
 use crate::level::ArrayRole;
-use crate::program::ir::{Tensor, TensorId, VarId};
+use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// How the elements of a result are made.
@@ -19,6 +22,20 @@ pub enum Made {
     Follows(AccessId, usize),
     /// One behind the other.
     Appended,
+    /// One behind the other as the loops come to them, sorted behind the loops: those of one place
+    /// become one with this operator.
+    Collected(Option<ReduceOp>),
+}
+
+impl Made {
+    /// Whether elements get coordinates as the loops come to them.
+    #[must_use]
+    pub fn is_appended(self) -> bool {
+        match self {
+            Made::Placed | Made::Follows(..) => false,
+            Made::Appended | Made::Collected(_) => true,
+        }
+    }
 }
 
 /// The results of a tree.
@@ -34,6 +51,10 @@ impl<'a> Results<'a> {
             if !tensors[nest.tensor.index()].is_appended() {
                 return (nest.tensor, Made::Placed);
             }
+            if graph.collected.contains(&nest.tensor) {
+                let op = root_reduction(&nest.rhs, nest.op).map(|(op, ..)| op);
+                return (nest.tensor, Made::Collected(op));
+            }
             let followed = pattern::source(graph, nest).and_then(|source| {
                 let id = table.find(&source.access)?;
                 Some(Made::Follows(id, source.levels))
@@ -47,12 +68,19 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The results that are appended, by their nests.
+    /// The results that are appended, in any order or in that of their levels, by their nests.
     pub fn appended(&self) -> impl Iterator<Item = &'a Nest> {
         let nests = self.nests.iter().zip(&self.made);
         nests
-            .filter(|(_, made)| made.1 == Made::Appended)
+            .filter(|(_, made)| made.1.is_appended())
             .map(|(nest, _)| *nest)
+    }
+
+    fn is_collected(&self, tensor: TensorId) -> bool {
+        let collected = |made: &Made| matches!(made, Made::Collected(_));
+        self.made
+            .iter()
+            .any(|(t, made)| *t == tensor && collected(made))
     }
 
     /// Whether the nests say of a result's elements that they are there: they append them, or set
@@ -61,7 +89,7 @@ impl<'a> Results<'a> {
         let made = |how: fn(Made) -> bool| self.made.iter().any(|(t, m)| *t == tensor && how(*m));
         let levels = &self.tensors[tensor.index()].format.levels;
         let bytes = levels.iter().any(|l| l.has(ArrayRole::Presence));
-        made(|m| m == Made::Appended) || (bytes && !made(|m| matches!(m, Made::Follows(..))))
+        made(Made::is_appended) || (bytes && !made(|m| matches!(m, Made::Follows(..))))
     }
 
     /// The parts of a sequence, of which those that assign the same results stay together, as far
@@ -113,6 +141,20 @@ impl<'a> Results<'a> {
             let Some(&level) = around.opened.get(&tensor) else {
                 continue;
             };
+            if self.is_collected(tensor) {
+                let mut known = Known::after(operands.graph, &around.loops);
+                let complete = nest.lhs.iter().all(|&var| known.offset(var).is_some());
+                if level == 0 && complete && assigns.contains(&tensor) {
+                    let last = self.last_grown(tensor);
+                    around.opened.insert(tensor, last + 1);
+                    opened.extend((0..=last).map(|level| Opened {
+                        tensor,
+                        level,
+                        vacuous: level == last && may_be_vacuous(operands, stmt, around),
+                    }));
+                }
+                continue;
+            }
             let format = &self.tensors[tensor.index()].format;
             let last = self.last_grown(tensor);
             if level > last || nest.lhs[format.modes[level]] != root || !assigns.contains(&tensor) {

@@ -141,6 +141,7 @@ impl Teller<'_> {
                 "is appended; where skipped rows end is filled in behind".to_string()
             }
             Made::Appended => "is appended".to_string(),
+            Made::Collected(_) => "is collected in any order, then sorted".to_string(),
         };
         let set = match self.tree.coverage.get(&tensor) {
             None => String::new(),

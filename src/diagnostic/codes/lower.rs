@@ -14,14 +14,15 @@ Stored elements would have to grow where they stand, which is not supported yet.
 Compute everything in one statement (`D(i,j) = C(i,j) + A(i,j)`), or store the
 result dense.";
     SCATTER = "E0502", "a scatter that is not built yet",
-"A sparse result is built by appending its elements in order. Here an operand can
-only be walked in an order in which elements of the result come back and forth:
+"A sparse result is built by appending its elements in order. Where an operand can only be
+walked in another order, the result's elements are collected and sorted, or the operand is
+(P0802). That is not built for operands whose subscripts are no variables, all of them
+different and of ranges that sizes give:
 
-    def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    def f(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(j,i+j) where i in 0:N/2, j in 0:N/2 }
     format f { A: csr, B: csr, C: csr }
 
-A workspace that collects a row before it is appended is not supported yet. Store
-the result dense, or an operand in another level order (B: csc here).
+Store the result dense, or the operand in another level order (B: csc here).
 
 Sums whose place data decide, as in `h(bin(i)) += m(i)`, go to where they belong one by
 one. So elements of types that are computed in a wider one (half, int8) would be rounded
@@ -32,9 +33,9 @@ that data-dependent ranges impose contradict each other. Store the result dense 
 with its levels in another order.";
     DENSE_RESULT = "E0504", "a sparse result that every coordinate would enter",
 "An operand that can only be searched (its levels stand in another order than the
-loops) takes part in a sum whose result is sparse. Every coordinate of the result
-would have to be tried. Store the operand with its levels in the order of the
-loops, or the result dense.";
+loops of this schedule) takes part in a sum whose result is sparse. Every coordinate of
+the result would have to be tried. Leave the loops in the order of the result's levels, for
+which the operand is brought into this order, or store the result dense.";
     NONUNIQUE_CHILD = "E0505", "a level below a non-unique one",
 "Below a level with repeated coordinates (`compressed(nonunique)`) only `singleton`
 levels are supported yet:

@@ -8,9 +8,19 @@ codes! {
 of its elements is found by a binary search. Store it with its levels in the order
 of the loops. Or `starts(v, before)` finds rows that nothing needs: leave it out.";
     WORKSPACE = "P0802", "a sum through a temporary",
-"The loops of a sum cannot stand inside the loops of the result (a sparse operand
-must be walked in another order), so the sum is computed into a dense temporary of
-the result's size first. Store the operand with its levels in the order of the result.";
+"No order of loops walks all operands and comes to the elements of the result in the order
+in which they are stored:
+
+    def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    format f { A: csr, B: csr, C: csr }
+
+The elements of a sparse result are collected as the loops come to them, sorted, and those
+of one place combined. Where no order walks all operands (`A(i,j) + A(j,i)`), those that stand
+in the way are sorted first. Both take time and memory for what is stored, and for each
+product of stored elements.
+
+The sum of a dense result is computed into a dense temporary of its size first. Store the
+operand with its levels in the order of the result.";
     SERIAL = "P0803", "a loop that stays as it is",
 "`unroll` has no effect on a loop that is shared out to threads or vector lanes, nor on one
 that merges several sparse operands and so does not count. Split the loop and unroll the

@@ -103,6 +103,44 @@ static __device__ inline T sparsec_reduce_strided(T value, Op op, T *scratch) {
     return value;
 }
 
+/* Sorts n elements by their order coordinates, outermost first: a heap, since nothing is allocated here.
+ * Equal elements come in an order that is the same in each run. */
+template <class I, class V>
+static __device__ inline bool sparsec_is_before(int order, I *const *crd, int64_t a, int64_t b) {
+    for (int l = 0; l < order; l++)
+        if (crd[l][a] != crd[l][b]) return crd[l][a] < crd[l][b];
+    return false;
+}
+
+template <class I, class V>
+static __device__ inline void sparsec_swap_elements(int order, I *const *crd, V *vals, int64_t a, int64_t b) {
+    for (int l = 0; l < order; l++) {
+        const I c = crd[l][a];
+        crd[l][a] = crd[l][b];
+        crd[l][b] = c;
+    }
+    const V v = vals[a];
+    vals[a] = vals[b];
+    vals[b] = v;
+}
+
+template <class I, class V>
+static __device__ inline void sparsec_sort_in_place(int64_t n, int order, I *const *crd, V *vals) {
+    bool sorted = true;
+    for (int64_t k = 1; k < n && sorted; k++) sorted = !sparsec_is_before<I, V>(order, crd, k, k - 1);
+    if (sorted) return;
+    for (int64_t from = n / 2 - 1, to = n; to > 1;) {
+        if (from < 0) sparsec_swap_elements(order, crd, vals, 0, --to);
+        int64_t root = from < 0 ? 0 : from--;
+        for (int64_t child = 2 * root + 1; child < to; child = 2 * root + 1) {
+            if (child + 1 < to && sparsec_is_before<I, V>(order, crd, child, child + 1)) child++;
+            if (!sparsec_is_before<I, V>(order, crd, root, child)) break;
+            sparsec_swap_elements(order, crd, vals, root, child);
+            root = child;
+        }
+    }
+}
+
 /* Tells the emulator which bytes of a word the next atomics are after. */
 #ifdef SPARSEC_EMULATED
 #define SPARSEC_NARROW(at, bytes) emu_narrow(at, bytes)

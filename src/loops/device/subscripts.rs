@@ -214,6 +214,7 @@ impl<'a> Scan<'a> {
             | Stmt::Free { .. }
             | Stmt::Fill { .. }
             | Stmt::Search { .. }
+            | Stmt::Sort { .. }
             | Stmt::Device(_) => {
                 if visit::arrays(stmt).contains(&self.array) {
                     *uses = None;

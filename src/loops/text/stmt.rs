@@ -89,6 +89,14 @@ impl Writer<'_> {
                 format!("assume {}, {} {}", e(cond), quote(text), e(found))
             }
             Stmt::Free { array } => format!("free {}", self.array(*array)),
+            Stmt::Sort {
+                coordinates,
+                values,
+                count,
+            } => {
+                let (values, by) = (self.array(*values), self.array_list(coordinates));
+                format!("sort {values}[{}] by {by}", e(count))
+            }
             Stmt::Fill {
                 array,
                 start,
@@ -188,6 +196,16 @@ impl Reader {
             }
             "alloc" | "declare" | "free" | "grow" | "slice" => self.memory(&word)?,
             "fill" => self.fill()?,
+            "sort" => {
+                let values = self.element()?;
+                let count = self.index()?;
+                self.expect_word("by")?;
+                Stmt::Sort {
+                    coordinates: self.array_list()?,
+                    values,
+                    count,
+                }
+            }
             "search" | "gallop" => self.search(word == "gallop")?,
             "assume" => {
                 let cond = self.expr()?;

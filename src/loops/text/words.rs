@@ -109,9 +109,9 @@ pub(super) fn scalar_type(name: &str) -> Option<ScalarType> {
 
 /// Words that begin statements or stand for values or tags, so that no variable or array
 /// bears them without its number.
-const RESERVED: [&str; 42] = [
+const RESERVED: [&str; 43] = [
     "let", "for", "while", "if", "else", "alloc", "append", "grow", "declare", "slice", "assume",
-    "free", "fill", "search", "gallop", "fail", "prefetch", "launch", "retry", "aligned",
+    "free", "fill", "sort", "search", "gallop", "fail", "prefetch", "launch", "retry", "aligned",
     "barrier", "reduce", "segments", "atomic", "in", "by", "to", "of", "max", "min", "inf", "NaN",
     "true", "false", "thread", "threads", "parallel", "vector", "lanes", "unroll", "reversed",
     "no_jam",

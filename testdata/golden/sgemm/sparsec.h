@@ -554,6 +554,82 @@ SPARSEC_FN int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t 
     return sparsec_lower_bound_int64(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
 }
 
+#ifndef SPARSEC_CUDA
+/* ---- sorting ---------------------------------------------------------------- */
+
+static inline int64_t sparsec_coordinate(const void *crd, size_t width, int64_t at) {
+    return width == 4 ? ((const int32_t *)crd)[at] : ((const int64_t *)crd)[at];
+}
+
+/* One pass of a sort: from[..n] into to, stable, by digits (crd / scale % digits). */
+static inline void sparsec_sort_pass(int64_t n, const void *crd, size_t width, int64_t scale, int64_t digits,
+                                     const int64_t *from, int64_t *to, int64_t *counts) {
+    int64_t next = 0;
+    memset(counts, 0, (size_t)digits * sizeof *counts);
+    for (int64_t k = 0; k < n; k++) counts[sparsec_coordinate(crd, width, k) / scale % digits]++;
+    for (int64_t x = 0; x < digits; x++) {
+        const int64_t count = counts[x];
+        counts[x] = next;
+        next += count;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t item = from[k];
+        to[counts[sparsec_coordinate(crd, width, item) / scale % digits]++] = item;
+    }
+}
+
+/* Sorts n elements of size bytes by their order coordinates of width bytes each, outermost first; equal
+ * ones stay in the order in which they came. Passes count digits, innermost coordinates first: all
+ * values at once where they are not many more than elements. What is in order already is left out. */
+static inline bool sparsec_sort_elements(int64_t n, int32_t order, void *const *crd, size_t width,
+                                         void *vals, size_t size) {
+    const int64_t direct = 4 * n + 2048;
+    int64_t *items = NULL, *to = NULL, *counts = NULL;
+    bool moved = false, done = false;
+    for (int32_t l = order - 1; l >= 0; l--) {
+        int64_t most = 0, last = -1;
+        bool sorted = true;
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t c = sparsec_coordinate(crd[l], width, moved ? items[k] : k);
+            most = c > most ? c : most;
+            sorted = sorted && last <= c;
+            last = c;
+        }
+        if (sorted) continue;
+        const int64_t digits = most < direct ? most + 1 : 2048;
+        if (!items) {
+            items = (int64_t *)sparsec_resize(NULL, n, sizeof *items);
+            to = (int64_t *)sparsec_resize(NULL, n, sizeof *to);
+            counts = (int64_t *)sparsec_resize(NULL, direct, sizeof *counts);
+            if (!items || !to || !counts) goto end;
+            for (int64_t k = 0; k < n; k++) items[k] = k;
+            moved = true;
+        }
+        for (int64_t scale = 1, left = most; left > 0; scale *= digits, left /= digits) {
+            int64_t *swap = items;
+            sparsec_sort_pass(n, crd[l], width, scale, digits, items, to, counts);
+            items = to;
+            to = swap;
+        }
+    }
+    for (int32_t a = 0; moved && a <= order; a++) {
+        char *array = (char *)(a < order ? crd[a] : vals);
+        const size_t bytes = a < order ? width : size;
+        char *room = (char *)sparsec_resize(NULL, n, bytes);
+        if (!room) goto end;
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * bytes, array + (size_t)items[k] * bytes, bytes);
+        memcpy(array, room, (size_t)n * bytes);
+        sparsec_release(room);
+    }
+    done = true;
+end:
+    sparsec_release(items);
+    sparsec_release(to);
+    sparsec_release(counts);
+    return done;
+}
+#endif
+
 /* ---- checks of arguments -------------------------------------------------- */
 
 static inline int64_t sparsec_index_at(const sparsec_tensor *t, const void *array, int64_t at) {
