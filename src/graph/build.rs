@@ -371,7 +371,12 @@ fn refuse_unbuilt(graph: &Graph, stmt: &Statement, written: &[TensorId]) -> Resu
     Ok(())
 }
 
-pub(super) fn scatter_refused(graph: &Graph, piece: &Piece, access: &Access, stmt: &Statement) -> Diagnostic {
+pub(super) fn scatter_refused(
+    graph: &Graph,
+    piece: &Piece,
+    access: &Access,
+    stmt: &Statement,
+) -> Diagnostic {
     let result = &graph.tensor(piece.tensor).name;
     let operand = &graph.tensor(access.tensor).name;
     Diagnostic::error(

@@ -6,11 +6,11 @@
 //! result's own order are brought into it first, in the same manner: `C(i,j) = A(i,j) + A(j,i)`. Both
 //! cost what is stored, whatever the extents are.
 
-use super::{Graph, visit};
 use super::build::{Piece, lhs_first, not_orderable, scatter_refused};
 use super::fold::{as_literal, fold};
 use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
+use super::{Graph, Loop, Nest, visit};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{TensorFormat, builtin};
@@ -63,6 +63,10 @@ impl Graph {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
             if self.can_collect(piece, vars) {
+                if let Some((loops, rows)) = self.by_rows(piece, vars) {
+                    self.through_rows(piece, (&loops, rows), stmt);
+                    return Ok(());
+                }
                 return self.through_sorted(piece, stmt);
             }
         } else {
@@ -91,6 +95,74 @@ impl Graph {
             && accesses.iter().all(|a| is_concordant(self, a, &free))
     }
 
+    /// The loops of a sum that come to each row of the result once, and how many of them are around
+    /// its rows: those of its outer levels, of which one is dense, so that an array as long as a
+    /// row is no more than what such a result takes anyhow (`workspace` of 000, chapter 7).
+    fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<(Vec<VarId>, usize)> {
+        root_reduction(&piece.rhs, piece.op)?;
+        let free = choose_behind(self, &[], &piece.lhs, &piece.rhs, vars);
+        let format = &self.tensor(piece.tensor).format;
+        let rows = format.order() - 1;
+        let outer = format.modes[..rows].iter().map(|&mode| piece.lhs[mode]);
+        let fits = format.levels[..rows].iter().any(|level| level.is_full())
+            && !format.levels[rows].is_placed()
+            && free[..rows].iter().copied().eq(outer)
+            && free.last() == Some(&piece.lhs[format.modes[rows]])
+            && free.iter().all(|&var| self.static_range(var).is_some());
+        fits.then_some((free, rows))
+    }
+
+    /// Each row of the result is collected in a workspace: the first value of a coordinate gets
+    /// the next place, others are combined with it. Then it is sorted and appended.
+    fn through_rows(&mut self, piece: &Piece, (loops, rows): (&[VarId], usize), stmt: &Statement) {
+        let result = self.tensor(piece.tensor).clone();
+        let mode = result.format.modes[rows];
+        let (var, ty) = (piece.lhs[mode], piece.rhs.ty.compute());
+        let row = self.add_collected(Tensor {
+            name: format!("{}_row", result.name),
+            role: Role::Temporary,
+            ty,
+            dims: vec![result.dims[mode].clone()],
+            format: sorted_by(vec![0], result.format.index_bits),
+            ..result.clone()
+        });
+        self.workspaces.push(row);
+        self.remarks.push(Diagnostic::performance(
+            performance::WORKSPACE,
+            stmt.span,
+            format!(
+                "the rows of `{}` are collected and sorted first",
+                result.name
+            ),
+            "the loops do not come to their elements in the order in which they are stored",
+        ));
+        let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
+        let mut all = loops[..rows].to_vec();
+        all.push(var);
+        let producer = Nest {
+            stmt: piece.stmt,
+            tensor: row,
+            lhs: vec![var],
+            op: None,
+            rhs: piece.rhs.clone(),
+            loops: serial(&loops[rows..]),
+            producers: Vec::new(),
+            joined: 0,
+            span: stmt.span,
+        };
+        self.nests.push(Nest {
+            stmt: piece.stmt,
+            tensor: piece.tensor,
+            lhs: piece.lhs.clone(),
+            op: None,
+            rhs: read(row, &[var], ty, &piece.rhs),
+            loops: serial(&all),
+            producers: vec![producer],
+            joined: 0,
+            span: stmt.span,
+        });
+    }
+
     /// The result's elements as the loops come to them, sorted, then the result.
     fn through_sorted(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
         let result = self.tensor(piece.tensor).clone();
@@ -106,7 +178,10 @@ impl Graph {
         self.remarks.push(Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
-            format!("the elements of `{}` are collected and sorted first", result.name),
+            format!(
+                "the elements of `{}` are collected and sorted first",
+                result.name
+            ),
             "the loops do not come to them in the order in which they are stored",
         ));
         self.add_piece(
@@ -187,11 +262,7 @@ impl Graph {
             stmt,
         )?;
         let mut rhs = piece.rhs.clone();
-        replace(
-            &mut rhs,
-            sum,
-            &read(temp, &used, sum.ty.compute(), sum),
-        );
+        replace(&mut rhs, sum, &read(temp, &used, sum.ty.compute(), sum));
         self.add_piece(
             Piece {
                 rhs,

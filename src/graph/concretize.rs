@@ -269,9 +269,10 @@ impl<'a> Concretizer<'a> {
             .is_sparse()
             .then(|| pattern::source(self.graph, nest))
             .flatten();
-        // What is collected is combined later.
+        // What is collected is combined later, or as it comes into a workspace.
         let collected = self.graph.collected.contains(&nest.tensor);
-        let in_place = in_place && !collected;
+        let workspace = self.graph.workspaces.contains(&nest.tensor);
+        let in_place = in_place && (!collected || workspace);
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
         let core = if suffix.is_empty() {
@@ -293,7 +294,7 @@ impl<'a> Concretizer<'a> {
                 init: Some(op),
             }
         };
-        if !in_place || nest.op.is_some() {
+        if !in_place || collected || nest.op.is_some() {
             return self.foralls_outer(prefix, core);
         }
         let depth = match source.map(|source| self.block_depth(&source)) {

@@ -89,6 +89,9 @@ impl Lowerer<'_> {
             out.extend(scope.touched.map(touch));
             return Ok(out);
         }
+        if let Some(row) = self.rows.get(&assign.tensor).copied() {
+            return self.collect_into(row, (assign, value, out), scope);
+        }
         let (index, passed) = self.result_index(assign, scope)?;
         if self.adds_to_workspace(assign) {
             out.extend(scope.touched.map(touch));

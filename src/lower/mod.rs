@@ -186,6 +186,8 @@ pub(crate) struct Lowerer<'g> {
     declared: BTreeSet<ArrayId>,
     /// Where the memory of workspaces is, for each thread or not.
     rooms: BTreeMap<(TensorId, bool), ArrayId>,
+    /// Workspaces that collect a row.
+    rows: BTreeMap<TensorId, collect::Row>,
     /// The `prefetch` commands that some loop obeys.
     fetched: Vec<Span>,
     /// Of a result with the coordinates of an operand: which operand, of how many levels.
@@ -221,6 +223,7 @@ impl<'g> Lowerer<'g> {
             postlude: Vec::new(),
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
+            rows: BTreeMap::new(),
             assemblies: Vec::new(),
             fetched: Vec::new(),
             follows: BTreeMap::new(),

@@ -20,6 +20,9 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Workspace { temp, threaded, .. } = *workspace;
+        if workspace.collected {
+            return self.row(workspace, scope);
+        }
         let mut out = Vec::new();
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();

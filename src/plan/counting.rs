@@ -92,6 +92,7 @@ fn node(own: &Node, touches: bool) -> Option<Node> {
             let consumer = node(&workspace.consumer, touches);
             match (producer, consumer) {
                 (Some(producer), consumer) => Some(Node::Workspace(Box::new(Workspace {
+                    collected: workspace.collected,
                     temp: workspace.temp,
                     init: Some(ReduceOp::Or),
                     filled: false,

@@ -189,6 +189,8 @@ pub struct Workspace {
     pub init: Option<ReduceOp>,
     /// Whether the array holds its fill before: its producer does not set all of it.
     pub filled: bool,
+    /// It gets elements in any order, each at its first value, and is sorted behind its producer.
+    pub collected: bool,
     /// Inside loops that threads or blocks share.
     pub threaded: bool,
     pub producer: Node,

@@ -234,7 +234,9 @@ impl Teller<'_> {
             (None, false) => "an array".to_string(),
             (None, true) => "an array of each thread".to_string(),
         };
-        let filled = if workspace.filled {
+        let filled = if workspace.collected {
+            ", collected in any order, then sorted"
+        } else if workspace.filled {
             ", holds its fill before"
         } else {
             ""

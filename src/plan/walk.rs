@@ -241,10 +241,14 @@ impl<'w> Walker<'w> {
                     Unit::CpuThread(_) | Unit::Gpu(_) => true,
                     Unit::CpuVector => false,
                 };
+                let collected = self.graph().collected.contains(temp);
                 Ok(Node::Workspace(Box::new(Workspace {
                     temp: *temp,
                     init: *init,
-                    filled: init.is_none() && (copied || covered != Some(Coverage::Whole)),
+                    collected,
+                    filled: init.is_none()
+                        && !collected
+                        && (copied || covered != Some(Coverage::Whole)),
                     threaded: around.units.iter().any(|(_, unit)| threads(unit)),
                     producer,
                     consumer: self.stmt(consumer, &inner)?,
