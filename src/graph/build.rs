@@ -8,6 +8,7 @@
 
 use super::order::{self, choose, is_concordant, sparse_accesses};
 use super::terms::{binary, flatten, index, push_factors, reads, reduces, replace, root_reduction};
+use super::versions::Versions;
 use super::{Graph, Loop, Nest, visit};
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::diagnostic::{Diagnosed, Diagnostic};
@@ -42,18 +43,18 @@ impl Graph {
             remarks: Vec::new(),
         };
         let mut errors = Vec::new();
-        let mut written: Vec<TensorId> = Vec::new();
+        let mut versions = Versions::default();
         for (at, stmt) in function.stmts.iter().enumerate() {
-            if let Err(error) = refuse_unbuilt(&graph, stmt, &written) {
-                errors.push(error);
-            }
-            written.push(stmt.tensor);
+            let Some((tensor, op, rhs)) = versions.next(&mut graph, function, at) else {
+                errors.push(updates_in_place(&graph, stmt));
+                continue;
+            };
             let piece = Piece {
                 stmt: at,
-                tensor: stmt.tensor,
+                tensor,
                 lhs: stmt.lhs.clone(),
-                op: stmt.op,
-                rhs: stmt.rhs.clone(),
+                op,
+                rhs,
             };
             if let Err(error) = graph.add_piece(piece, stmt) {
                 errors.push(error);
@@ -352,23 +353,17 @@ pub(super) fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<Var
     order
 }
 
-fn refuse_unbuilt(graph: &Graph, stmt: &Statement, written: &[TensorId]) -> Result<(), Diagnostic> {
+fn updates_in_place(graph: &Graph, stmt: &Statement) -> Diagnostic {
     let tensor = graph.tensor(stmt.tensor);
-    if !tensor.is_sparse() {
-        return Ok(());
-    }
     let name = &tensor.name;
-    if stmt.op.is_some() || tensor.role == Role::InOut || written.contains(&stmt.tensor) {
-        return Err(Diagnostic::error(
-            codes::SPARSE_UPDATE,
-            stmt.span,
-            format!("updating the sparse tensor `{name}` in place is not supported yet"),
-            "its stored elements would have to grow where they stand",
-        )
-        .with_label(tensor.span, format!("`{name}` is stored sparsely"))
-        .with_help("compute the sum in one statement, or make the tensor dense"));
-    }
-    Ok(())
+    Diagnostic::error(
+        codes::SPARSE_UPDATE,
+        stmt.span,
+        format!("updating the sparse tensor `{name}` in place is not supported yet"),
+        "its stored elements would have to grow where they stand",
+    )
+    .with_label(tensor.span, format!("`{name}` is stored sparsely"))
+    .with_help("compute the sum in one statement, or make the tensor dense")
 }
 
 pub(super) fn scatter_refused(

@@ -28,6 +28,7 @@ pub mod race;
 pub mod relation;
 pub mod simplify;
 pub mod terms;
+mod versions;
 pub mod within;
 
 pub use provenance::Provenance;

@@ -15,8 +15,8 @@ use super::visit::Env;
 use crate::data::values::{Number, Values, literal};
 use crate::data::{Coo, Tensor};
 use crate::program::ir::{Statement, VarId};
-use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An element that a statement writes.
 pub(super) struct Element {
@@ -212,14 +212,12 @@ impl Judge<'_> {
                 dims: dims.clone(),
                 values: Values::filled(ty, 0, fill),
             };
-            let mut computed = computed;
-            computed.sort_by(|a, b| a.coordinate.cmp(&b.coordinate));
             let mut errors = Vec::new();
-            for element in computed {
-                for (column, c) in coo.coords.iter_mut().zip(element.coordinate) {
+            for (coordinate, new) in self.updated(stmt, computed) {
+                for (column, c) in coo.coords.iter_mut().zip(coordinate) {
                     column.push(c);
                 }
-                let kept = stored(element.known, ty);
+                let kept = stored(new, ty);
                 coo.values.push(kept.number);
                 errors.push(kept.error);
             }
@@ -265,5 +263,40 @@ impl Judge<'_> {
             values.set(at, kept.number);
         }
         Ok(())
+    }
+
+    /// The elements of a sparse tensor behind a statement, sorted: what it computed, combined with
+    /// what was there if it says so. Where it computed nothing its right side is the fill.
+    fn updated(&self, stmt: &Statement, computed: Vec<Element>) -> BTreeMap<Vec<u64>, Bounded> {
+        let tensor = self.function.tensor(stmt.tensor);
+        let compute = tensor.ty.compute();
+        let fill = || Bounded::read(convert(literal(tensor.fill), compute));
+        let before = self.operands.get(&stmt.tensor);
+        let (Some(op), Some(before)) = (stmt.op, before) else {
+            let new = computed.into_iter();
+            return new.map(|e| (e.coordinate, e.known)).collect();
+        };
+        let errors = self.error.get(&stmt.tensor);
+        let mut all: BTreeMap<Vec<u64>, (Bounded, Option<Element>)> = BTreeMap::new();
+        for at in 0..before.stored() {
+            let modes = 0..before.dims.len();
+            let coordinate = modes.map(|mode| before.coordinate(mode, at)).collect();
+            let old = Bounded {
+                number: convert(before.stored_value(at), compute),
+                error: errors.and_then(|e| e.get(at)).copied().unwrap_or(0.0),
+            };
+            all.insert(coordinate, (old, None));
+        }
+        for element in computed {
+            let coordinate = element.coordinate.clone();
+            all.entry(coordinate).or_insert_with(|| (fill(), None)).1 = Some(element);
+        }
+        let rounding = epsilon(tensor.ty);
+        let combined = all.into_iter().map(|(coordinate, (old, new))| {
+            let (known, sums) = new.map_or_else(|| (fill(), 1.0), |e| (e.known, e.sums));
+            let value = combine(op, old, known, compute, sums, rounding);
+            (coordinate, value)
+        });
+        combined.collect()
     }
 }
