@@ -8,12 +8,12 @@
 
 use super::build::{Piece, lhs_first, not_orderable, scatter_refused};
 use super::fold::{as_literal, fold};
-use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
+use super::order::{choose, choose_behind, is_concordant, is_sparse_driven, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
 use super::{Graph, Loop, Nest, visit};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::format::{TensorFormat, builtin};
+use crate::format::{Level, TensorFormat, builtin};
 use crate::program::ir::{
     Access, Expr, ExprKind, ReduceOp, Role, Statement, Tensor, TensorId, VarId,
 };
@@ -33,6 +33,7 @@ impl Graph {
             .into_iter()
             .partition(|access| is_concordant(self, access, &order));
         order.len() == vars.len()
+            && !self.tries_rows(piece, vars)
             && (searched.is_empty()
                 || (reduces(&piece.rhs).is_empty() && self.is_found_by(piece, &walked)))
     }
@@ -62,11 +63,16 @@ impl Graph {
     ) -> Result<(), Diagnostic> {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
+            if let Some((loops, rows)) = self.by_rows(piece, vars) {
+                let rhs = self.walked_in(&loops, piece, stmt)?;
+                let piece = Piece {
+                    rhs,
+                    ..piece.clone()
+                };
+                self.through_rows(&piece, (&loops, rows), stmt);
+                return Ok(());
+            }
             if self.can_collect(piece, vars) {
-                if let Some((loops, rows)) = self.by_rows(piece, vars) {
-                    self.through_rows(piece, (&loops, rows), stmt);
-                    return Ok(());
-                }
                 return self.through_sorted(piece, stmt);
             }
         } else {
@@ -97,19 +103,62 @@ impl Graph {
 
     /// The loops of a sum that come to each row of the result once, and how many of them are around
     /// its rows: those of its outer levels, of which one is dense, so that an array as long as a
-    /// row is no more than what such a result takes anyhow (`workspace` of 000, chapter 7).
+    /// row is no more than what such a result takes anyhow (Gustavson's order; 000, chapter 7).
+    /// Operands that they cannot walk can be sorted.
     fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<(Vec<VarId>, usize)> {
         root_reduction(&piece.rhs, piece.op)?;
-        let free = choose_behind(self, &[], &piece.lhs, &piece.rhs, vars);
         let format = &self.tensor(piece.tensor).format;
-        let rows = format.order() - 1;
+        let rows = format.order().checked_sub(1)?;
         let outer = format.modes[..rows].iter().map(|&mode| piece.lhs[mode]);
+        let mut order: Vec<VarId> = outer.collect();
+        let last = piece.lhs[format.modes[rows]];
+        let summed = vars.iter().filter(|v| !order.contains(v) && **v != last);
+        let summed: Vec<VarId> = summed.copied().collect();
+        order.extend(choose_behind(self, &[], &piece.lhs, &piece.rhs, &summed));
+        order.push(last);
+        let accesses = sparse_accesses(self, &piece.rhs);
         let fits = format.levels[..rows].iter().any(|level| level.is_full())
             && !format.levels[rows].is_placed()
-            && free[..rows].iter().copied().eq(outer)
-            && free.last() == Some(&piece.lhs[format.modes[rows]])
-            && free.iter().all(|&var| self.static_range(var).is_some());
-        fits.then_some((free, rows))
+            && order.len() == vars.len()
+            && order.iter().all(|&var| self.static_range(var).is_some())
+            && self.is_sum_of_products(piece)
+            && accesses
+                .iter()
+                .all(|a| is_concordant(self, a, &order) || self.distinct(a).is_some());
+        fits.then_some((order, rows))
+    }
+
+    /// Whether a sum has nothing to add where its operands are absent, and reads not what it makes.
+    fn is_sum_of_products(&self, piece: &Piece) -> bool {
+        let fill = self.tensor(piece.tensor).fill;
+        root_reduction(&piece.rhs, piece.op).is_some_and(|(op, _, body)| {
+            op.neutral(piece.rhs.ty.compute()).same_value(fill)
+                && self.sum_is_sparse(op, body)
+                && !reads(&piece.rhs, piece.tensor)
+        })
+    }
+
+    /// Whether loops in the order of the result would try all coordinates of its last level for each
+    /// of its rows, though sparse operands say which come to something: inner products.
+    fn tries_rows(&self, piece: &Piece, vars: &[VarId]) -> bool {
+        let format = &self.tensor(piece.tensor).format;
+        let last = format.modes.last().map(|&mode| piece.lhs[mode]);
+        let accesses = sparse_accesses(self, &piece.rhs);
+        let named = |var: VarId| {
+            let mut own = accesses.iter().flat_map(|access| &access.subscripts);
+            own.any(|subscript| subscript.as_var() == Some(var))
+        };
+        last.is_some_and(|var| named(var) && !is_sparse_driven(self, &piece.rhs, var))
+            && self.by_rows(piece, vars).is_some()
+    }
+
+    /// The variables of an access, if they are different ones of ranges that sizes give.
+    fn distinct(&self, access: &Access) -> Option<Vec<VarId>> {
+        let vars: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
+        vars.filter(|vars| {
+            let repeated = (1..vars.len()).any(|at| vars[..at].contains(&vars[at]));
+            !repeated && vars.iter().all(|&var| self.static_range(var).is_some())
+        })
     }
 
     /// Each row of the result is collected in a workspace: the first value of a coordinate gets
@@ -292,17 +341,31 @@ impl Graph {
         if order.len() < vars.len() {
             return Err(not_orderable(self, piece, stmt));
         }
+        let rhs = self.walked_in(&order, piece, stmt)?;
+        self.add_piece(
+            Piece {
+                rhs,
+                ..piece.clone()
+            },
+            stmt,
+        )
+    }
+
+    /// The right side with operands that loops in this order can walk: sorted ones for those that
+    /// they cannot.
+    fn walked_in(
+        &mut self,
+        order: &[VarId],
+        piece: &Piece,
+        stmt: &Statement,
+    ) -> Result<Expr, Diagnostic> {
         let mut rhs = piece.rhs.clone();
         for access in sparse_accesses(self, &piece.rhs) {
-            if is_concordant(self, &access, &order) {
+            if is_concordant(self, &access, order) {
                 continue;
             }
-            let own: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
-            let whole = |vars: &Vec<VarId>| {
-                let repeated = (1..vars.len()).any(|at| vars[..at].contains(&vars[at]));
-                !repeated && vars.iter().all(|&var| self.static_range(var).is_some())
-            };
-            let Some(own) = own.filter(whole) else {
+            let (Some(own), Some(near)) = (self.distinct(&access), occurrence(&rhs, &access))
+            else {
                 return Err(scatter_refused(self, piece, &access, stmt));
             };
             let operand = self.tensor(access.tensor).clone();
@@ -320,12 +383,9 @@ impl Graph {
             let temp = self.add_collected(Tensor {
                 name: format!("{}_sorted", operand.name),
                 role: Role::Temporary,
-                format: sorted_by(modes, operand.format.index_bits),
+                format: sorted_by(modes.clone(), operand.format.index_bits),
                 ..operand.clone()
             });
-            let Some(near) = occurrence(&piece.rhs, &access) else {
-                continue;
-            };
             self.add_piece(
                 Piece {
                     stmt: piece.stmt,
@@ -336,15 +396,57 @@ impl Graph {
                 },
                 stmt,
             )?;
-            replace(&mut rhs, &near, &read(temp, &own, near.ty, &near));
+            let outermost = |mode: usize| order.first() == Some(&own[mode]);
+            let found = match modes.first() {
+                Some(&mode) if !outermost(mode) => self.with_rows(temp, piece, &own, stmt)?,
+                Some(_) | None => temp,
+            };
+            replace(&mut rhs, &near, &read(found, &own, near.ty, &near));
         }
+        Ok(rhs)
+    }
+
+    /// The elements of a sorted operand by rows, of which inner loops find any at once: the result has a
+    /// dense level, so that another does not take more.
+    fn with_rows(
+        &mut self,
+        sorted: TensorId,
+        piece: &Piece,
+        vars: &[VarId],
+        stmt: &Statement,
+    ) -> Result<TensorId, Diagnostic> {
+        let has_dense = |tensor: TensorId| {
+            let levels = &self.tensor(tensor).format.levels;
+            levels.iter().any(|level| level.is_full())
+        };
+        let outer = match has_dense(piece.tensor) {
+            true => Level::DENSE,
+            false => Level::COMPRESSED,
+        };
+        let tensor = self.tensor(sorted).clone();
+        let mut levels = vec![Level::COMPRESSED; tensor.order()];
+        levels[0] = outer;
+        let ty = tensor.ty.compute();
+        let rows = self.add_tensor(Tensor {
+            name: format!("{}_rows", tensor.name),
+            format: TensorFormat {
+                levels,
+                ..tensor.format.clone()
+            },
+            ..tensor
+        });
+        let near = &piece.rhs;
         self.add_piece(
             Piece {
-                rhs,
-                ..piece.clone()
+                stmt: piece.stmt,
+                tensor: rows,
+                lhs: vars.to_vec(),
+                op: None,
+                rhs: read(sorted, vars, ty, near),
             },
             stmt,
-        )
+        )?;
+        Ok(rows)
     }
 
     fn add_collected(&mut self, tensor: Tensor) -> TensorId {

@@ -44,7 +44,8 @@ impl Versions {
             .filter(|(n, other)| *n != at && other.tensor == stmt.tensor)
             .map(|(n, _)| n)
             .collect();
-        if !tensor.is_sparse() || (others.is_empty() && stmt.op.is_none() && tensor.role != Role::InOut)
+        if !tensor.is_sparse()
+            || (others.is_empty() && stmt.op.is_none() && tensor.role != Role::InOut)
         {
             return Some((stmt.tensor, stmt.op, rhs));
         }
