@@ -88,13 +88,15 @@ fn node(own: &Node, touches: bool) -> Option<Node> {
             body: Box::new(node(body, touches)?),
         }),
         Node::Workspace(workspace) => {
-            let producer = touches.then(|| node(&workspace.producer, true)).flatten();
+            // Which elements a row has is what is counted.
+            let wanted = touches || workspace.collected;
+            let producer = wanted.then(|| node(&workspace.producer, true)).flatten();
             let consumer = node(&workspace.consumer, touches);
             match (producer, consumer) {
                 (Some(producer), consumer) => Some(Node::Workspace(Box::new(Workspace {
                     collected: workspace.collected,
                     temp: workspace.temp,
-                    init: Some(ReduceOp::Or),
+                    init: (!workspace.collected).then_some(ReduceOp::Or),
                     filled: false,
                     threaded: workspace.threaded,
                     producer,
