@@ -26,7 +26,10 @@ pub(super) fn schedule(
     let mut search = Search::new(&graph, target, sources, &mut stages);
     let reached = search.run(&graph);
     for (at, nest) in graph.nests.iter().enumerate() {
-        if nest.loops.is_empty() || reached.nests.get(at).is_none_or(is_shared) {
+        // What brings elements in order is told of its own.
+        let sorting = graph.is_added(nest.tensor) && graph.tensor(nest.tensor).is_sparse();
+        let shared = reached.nests.get(at).is_none_or(is_shared);
+        if nest.loops.is_empty() || sorting || shared {
             continue;
         }
         if target.properties().has_blocks {

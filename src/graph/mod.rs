@@ -305,13 +305,19 @@ impl Graph {
     #[must_use]
     pub fn is_variable(&self, id: TensorId, tensor: &Tensor) -> bool {
         let rounds = tensor.ty != tensor.ty.compute();
-        let made = id.index() >= self.function.tensors.len();
+        let made = self.is_added(id);
         tensor.dims.is_empty()
             && match tensor.role {
                 Role::Input => true,
                 Role::Temporary => !rounds || made,
                 Role::InOut | Role::Result => false,
             }
+    }
+
+    /// Whether the tensor is none of the function's.
+    #[must_use]
+    pub fn is_added(&self, id: TensorId) -> bool {
+        id.index() >= self.function.tensors.len()
     }
 
     /// Adds a tensor that the function does not have.

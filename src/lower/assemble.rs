@@ -128,18 +128,20 @@ impl Lowerer<'_> {
             });
             level = last + 1;
         }
-        self.remarks.push(
-            Diagnostic::performance(
-                performance::GROWS,
-                self.span,
-                format!("the sparse result `{}` grows step by step", tensor.name),
-                "its number of stored elements is not known before",
-            )
-            .with_help(format!(
-                "`assemble({}, two_phase)`, which counts first, is not supported yet",
-                tensor.name
-            )),
-        );
+        if !self.graph.is_added(id) {
+            self.remarks.push(
+                Diagnostic::performance(
+                    performance::GROWS,
+                    self.span,
+                    format!("the sparse result `{}` grows step by step", tensor.name),
+                    "its number of stored elements is not known before",
+                )
+                .with_help(format!(
+                    "`assemble({}, two_phase)`, which counts first, is not supported yet",
+                    tensor.name
+                )),
+            );
+        }
         let trailing = groups.last().is_some_and(|g| g.last + 1 < format.order());
         let block_capacity = trailing.then(|| {
             self.fresh(

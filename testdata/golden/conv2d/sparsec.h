@@ -561,72 +561,135 @@ static inline int64_t sparsec_coordinate(const void *crd, size_t width, int64_t 
     return width == 4 ? ((const int32_t *)crd)[at] : ((const int64_t *)crd)[at];
 }
 
-/* One pass of a sort: from[..n] into to, stable, by digits (crd / scale % digits). */
-static inline void sparsec_sort_pass(int64_t n, const void *crd, size_t width, int64_t scale, int64_t digits,
-                                     const int64_t *from, int64_t *to, int64_t *counts) {
-    int64_t next = 0;
-    memset(counts, 0, (size_t)digits * sizeof *counts);
-    for (int64_t k = 0; k < n; k++) counts[sparsec_coordinate(crd, width, k) / scale % digits]++;
-    for (int64_t x = 0; x < digits; x++) {
-        const int64_t count = counts[x];
-        counts[x] = next;
-        next += count;
+/* Sorts items, numbers with a key in the upper half and where they stood in the lower one, by bits of the key:
+ * passes from the lowest digit upwards, stable. Returns which of both arrays has them. */
+static inline uint64_t *sparsec_sort_keys(uint64_t *items, uint64_t *to, int64_t n, int bits) {
+    const int most = n < 256 ? 6 : 11, passes = (bits + most - 1) / most;
+    int64_t counts[2048];
+    for (int pass = 0, shift = 32; pass < passes; pass++) {
+        const int width = (bits - (shift - 32) + passes - pass - 1) / (passes - pass);
+        const uint64_t mask = ((uint64_t)1 << width) - 1;
+        int64_t next = 0;
+        memset(counts, 0, sizeof *counts << width);
+        for (int64_t k = 0; k < n; k++) counts[items[k] >> shift & mask]++;
+        for (uint64_t x = 0; x <= mask; x++) {
+            const int64_t count = counts[x];
+            counts[x] = next;
+            next += count;
+        }
+        for (int64_t k = 0; k < n; k++) to[counts[items[k] >> shift & mask]++] = items[k];
+        uint64_t *swap = items;
+        items = to;
+        to = swap;
+        shift += width;
     }
-    for (int64_t k = 0; k < n; k++) {
-        const int64_t item = from[k];
-        to[counts[sparsec_coordinate(crd, width, item) / scale % digits]++] = item;
-    }
+    return items;
 }
 
-/* Sorts n elements of size bytes by their order coordinates of width bytes each, outermost first; equal
- * ones stay in the order in which they came. Passes count digits, innermost coordinates first: all
- * values at once where they are not many more than elements. What is in order already is left out. */
-static inline bool sparsec_sort_elements(int64_t n, int32_t order, void *const *crd, size_t width,
-                                         void *vals, size_t size) {
-    const int64_t direct = 4 * n + 2048;
-    int64_t *items = NULL, *to = NULL, *counts = NULL;
-    bool moved = false, done = false;
-    for (int32_t l = order - 1; l >= 0; l--) {
-        int64_t most = 0, last = -1;
+/* Puts n elements of size bytes from `from` on in the order of the items. */
+static inline void sparsec_put_in_order(char *array, size_t size, int64_t from, int64_t n,
+                                        const uint64_t *items, char *room) {
+    char *own = array + (size_t)from * size;
+    if (size == 4)
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * 4, own + (uint32_t)items[k] * (size_t)4, 4);
+    else if (size == 8)
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * 8, own + (uint32_t)items[k] * (size_t)8, 8);
+    else
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * size, own + (uint32_t)items[k] * size, size);
+    memcpy(own, room, (size_t)n * size);
+}
+
+/* What sparsec_sort_elements sorts: `order` coordinates of `width` bytes each, values of `size` bytes. */
+typedef struct sparsec_elements {
+    int32_t order;
+    void *const *crd;
+    size_t width;
+    void *vals;
+    size_t size;
+} sparsec_elements;
+
+/* Sorts n elements from `from` on by the coordinates from level l on. */
+static inline bool sparsec_sort_run(const sparsec_elements *e, int32_t l, int64_t from, int64_t n) {
+    uint64_t few[2 * 256], *room = few, *items, *to;
+    bool moved = false;
+    if (n > 256) {
+        room = (uint64_t *)sparsec_resize(NULL, 2 * n, e->size > 8 ? e->size : 8);
+        if (!room) return false;
+    } else if (e->size > 8) {
+        room = (uint64_t *)sparsec_resize(NULL, 2 * n, e->size);
+        if (!room) return false;
+    }
+    items = room;
+    to = room + n;
+    for (int64_t k = 0; k < n; k++) items[k] = (uint64_t)k;
+    for (int32_t m = e->order - 1; m >= l; m--) {
+        int64_t least = INT64_MAX, most = 0, last = -1;
         bool sorted = true;
         for (int64_t k = 0; k < n; k++) {
-            const int64_t c = sparsec_coordinate(crd[l], width, moved ? items[k] : k);
+            const int64_t c = sparsec_coordinate(e->crd[m], e->width, from + (int64_t)(uint32_t)items[k]);
+            least = c < least ? c : least;
             most = c > most ? c : most;
             sorted = sorted && last <= c;
             last = c;
         }
         if (sorted) continue;
-        const int64_t digits = most < direct ? most + 1 : 2048;
-        if (!items) {
-            items = (int64_t *)sparsec_resize(NULL, n, sizeof *items);
-            to = (int64_t *)sparsec_resize(NULL, n, sizeof *to);
-            counts = (int64_t *)sparsec_resize(NULL, direct, sizeof *counts);
-            if (!items || !to || !counts) goto end;
-            for (int64_t k = 0; k < n; k++) items[k] = k;
-            moved = true;
-        }
-        for (int64_t scale = 1, left = most; left > 0; scale *= digits, left /= digits) {
-            int64_t *swap = items;
-            sparsec_sort_pass(n, crd[l], width, scale, digits, items, to, counts);
-            items = to;
-            to = swap;
+        moved = true;
+        for (uint64_t left = (uint64_t)(most - least), shift = 0; left >> shift > 0; shift += 32) {
+            const uint64_t part = left >> shift & 0xffffffffu;
+            int bits = 32;
+            while (left >> shift >> 32 == 0 && bits > 1 && part >> (bits - 1) == 0) bits--;
+            for (int64_t k = 0; k < n; k++) {
+                const uint64_t at = (uint32_t)items[k];
+                const int64_t c = sparsec_coordinate(e->crd[m], e->width, from + (int64_t)at);
+                items[k] = ((uint64_t)(c - least) >> shift & 0xffffffffu) << 32 | at;
+            }
+            if (sparsec_sort_keys(items, to, n, bits) == to) {
+                uint64_t *swap = items;
+                items = to;
+                to = swap;
+            }
+            if (shift) break;
         }
     }
-    for (int32_t a = 0; moved && a <= order; a++) {
-        char *array = (char *)(a < order ? crd[a] : vals);
-        const size_t bytes = a < order ? width : size;
-        char *room = (char *)sparsec_resize(NULL, n, bytes);
-        if (!room) goto end;
-        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * bytes, array + (size_t)items[k] * bytes, bytes);
-        memcpy(array, room, (size_t)n * bytes);
-        sparsec_release(room);
+    if (moved) {
+        /* Large values take the rest of the room. */
+        if (items != room && e->size > 8) {
+            memcpy(room, items, (size_t)n * sizeof *items);
+            items = room;
+            to = room + n;
+        }
+        for (int32_t m = l; m < e->order; m++)
+            sparsec_put_in_order((char *)e->crd[m], e->width, from, n, items, (char *)to);
+        sparsec_put_in_order((char *)e->vals, e->size, from, n, items, (char *)to);
     }
-    done = true;
-end:
-    sparsec_release(items);
-    sparsec_release(to);
-    sparsec_release(counts);
-    return done;
+    if (room != few) sparsec_release(room);
+    return true;
+}
+
+/* Sorts n elements by their coordinates, outermost first; equal ones stay in the order in which they came.
+ * Those of equal outer coordinates that stand in order already are sorted run by run, in the cache. */
+static inline bool sparsec_sort_elements(int64_t n, int32_t order, void *const *crd, size_t width,
+                                         void *vals, size_t size) {
+    const sparsec_elements e = {order, crd, width, vals, size};
+    int32_t l = 0;
+    for (bool sorted = true; l < order && sorted;) {
+        for (int64_t k = 1; k < n && sorted; k++) {
+            int32_t m = 0;
+            while (m < l && sparsec_coordinate(crd[m], width, k - 1) == sparsec_coordinate(crd[m], width, k)) m++;
+            sorted = m < l || sparsec_coordinate(crd[l], width, k - 1) <= sparsec_coordinate(crd[l], width, k);
+        }
+        l += sorted;
+    }
+    for (int64_t from = 0, to; l < order && from < n; from = to) {
+        for (to = from + 1; to < n; to++) {
+            int32_t m = 0;
+            while (m < l && sparsec_coordinate(crd[m], width, from) == sparsec_coordinate(crd[m], width, to)) m++;
+            if (m < l) break;
+        }
+        /* Where an element stood has 32 bits. */
+        if (to - from > UINT32_MAX || !sparsec_sort_run(&e, l, from, to - from)) return false;
+    }
+    return true;
 }
 #endif
 

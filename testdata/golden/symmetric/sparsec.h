@@ -1,0 +1,1234 @@
+/* sparsec.h: what kernels written by sparsec share with their callers.
+ *
+ * Tensors with their levels, allocation, checks, packing from coordinates, and
+ * small arithmetic helpers. Everything here is inline; there is no library to
+ * link. The few objects that must exist once in a program (the error text and the
+ * allocator) are weak definitions in each kernel's .c file.
+ *
+ * C11 and C++11.
+ */
+#ifndef SPARSEC_H
+#define SPARSEC_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#ifdef __cplusplus
+#define SPARSEC_RESTRICT __restrict
+#define SPARSEC_THREAD_LOCAL thread_local
+#include <complex>
+typedef std::complex<float> sparsec_complex64;
+typedef std::complex<double> sparsec_complex128;
+extern "C" {
+#else
+#ifdef SPARSEC_IMPLEMENTATION
+#include <complex.h>
+#undef I /* the name of many index tensors */
+#endif
+#define SPARSEC_RESTRICT restrict
+#define SPARSEC_THREAD_LOCAL _Thread_local
+typedef float _Complex sparsec_complex64;
+typedef double _Complex sparsec_complex128;
+#endif
+
+/* Small functions that kernels call. */
+#ifndef SPARSEC_FN
+#define SPARSEC_FN static inline
+#endif
+
+/* A value that the compiler does not combine with what is made of it. */
+#ifndef SPARSEC_APART
+#define SPARSEC_APART(T, x) ((T)(x))
+#endif
+
+/* Unrolls the loop that follows. */
+#define SPARSEC_PRAGMA(text) _Pragma(#text)
+#if defined(__CUDACC__)
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(unroll n)
+#elif defined(__clang__)
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(clang loop unroll_count(n))
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define SPARSEC_UNROLL(n) SPARSEC_PRAGMA(GCC unroll n)
+#else
+#define SPARSEC_UNROLL(n)
+#endif
+
+/* Begins the body of a loop that adds up elements in falling order: gcc 11 and 12 make vectors of
+ * such loops, unrolled, that add some elements twice and others never. gcc 13 does not. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ < 13
+#define SPARSEC_IN_ORDER() __asm__ volatile("")
+#else
+#define SPARSEC_IN_ORDER() ((void)0)
+#endif
+
+/* Begins the body of a loop whose iterations gcc's unroll-and-jam would run two at a time, moving
+ * the loads of coordinates into the loop inside, which becomes gathers. In loops that OpenMP shares
+ * out gcc does so only to arrays declared there, and the statement would cost some tests: _SERIAL. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define SPARSEC_NO_JAM() __asm__ volatile("")
+#else
+#define SPARSEC_NO_JAM() ((void)0)
+#endif
+#ifdef _OPENMP
+#define SPARSEC_NO_JAM_SERIAL() ((void)0)
+#else
+#define SPARSEC_NO_JAM_SERIAL() SPARSEC_NO_JAM()
+#endif
+
+/* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define SPARSEC_VECTOR(T, n) \
+    typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias))
+/* Their sums: the upper half is added to the lower until two are left. By address, as vectors that
+   a processor may not have are passed by value in several ways. */
+#define SPARSEC_VECTOR_SUM_2(T) \
+    static inline T sparsec_sum_##T##2(const sparsec_##T##2 *v) { return (*v)[0] + (*v)[1]; }
+#define SPARSEC_VECTOR_SUM(T, n, half) \
+    static inline T sparsec_sum_##T##n(const sparsec_##T##n *v) { \
+        const sparsec_##T##half *halves = (const sparsec_##T##half *)v; \
+        const sparsec_##T##half both = halves[0] + halves[1]; \
+        return sparsec_sum_##T##half(&both); \
+    }
+SPARSEC_VECTOR(float, 2);
+SPARSEC_VECTOR(float, 4);
+SPARSEC_VECTOR(float, 8);
+SPARSEC_VECTOR(float, 16);
+SPARSEC_VECTOR(double, 2);
+SPARSEC_VECTOR(double, 4);
+SPARSEC_VECTOR(double, 8);
+SPARSEC_VECTOR_SUM_2(float)
+SPARSEC_VECTOR_SUM(float, 4, 2)
+SPARSEC_VECTOR_SUM(float, 8, 4)
+SPARSEC_VECTOR_SUM(float, 16, 8)
+SPARSEC_VECTOR_SUM_2(double)
+SPARSEC_VECTOR_SUM(double, 4, 2)
+SPARSEC_VECTOR_SUM(double, 8, 4)
+#undef SPARSEC_VECTOR_SUM_2
+#undef SPARSEC_VECTOR_SUM
+#undef SPARSEC_VECTOR
+#endif
+
+/* What a schedule promises of its input, what a broken promise says, and the number found instead.
+ * A debug build notes the first one that is broken; SPARSEC_KEPT turns it into a status. */
+#ifdef SPARSEC_DEBUG
+#define SPARSEC_ASSUME(cond, text, found) ((cond) ? (void)0 : sparsec_note_broken(text, (int64_t)(found)))
+#define SPARSEC_KEPT(status) sparsec_kept(status)
+#else
+#define SPARSEC_ASSUME(cond, text, found) ((void)sizeof(cond))
+#define SPARSEC_KEPT(status) (status)
+#endif
+
+/* Says that an element is read soon. It may lie outside of the array. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SPARSEC_PREFETCH(array, index) \
+    __builtin_prefetch((const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof *(array)))
+#else
+#define SPARSEC_PREFETCH(array, index) ((void)sizeof(index))
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SPARSEC_WEAK __attribute__((weak))
+#else
+#define SPARSEC_WEAK
+#endif
+
+/* Half-width floats are stored as their bits; arithmetic is done in float. */
+typedef uint16_t sparsec_half;
+typedef uint16_t sparsec_bfloat16;
+
+/* ---- tensors ------------------------------------------------------------ */
+
+enum sparsec_status {
+    SPARSEC_OK = 0,
+    SPARSEC_OUT_OF_MEMORY = 1,
+    SPARSEC_INDEX_OUT_OF_RANGE = 2, /* a data-dependent subscript or bound */
+    SPARSEC_INDEX_OVERFLOW = 3,     /* a count does not fit the index width */
+    SPARSEC_BAD_ARGUMENT = 4,       /* an argument is not as the kernel expects it */
+    SPARSEC_DEVICE_FAILED = 5,      /* a GPU is missing or refuses */
+    SPARSEC_PROMISE_BROKEN = 6      /* the data are not as the schedule promises (debug builds) */
+};
+
+enum sparsec_type {
+    SPARSEC_BOOL, SPARSEC_INT8, SPARSEC_INT16, SPARSEC_INT32, SPARSEC_INT64,
+    SPARSEC_UINT8, SPARSEC_UINT16, SPARSEC_UINT32, SPARSEC_UINT64,
+    SPARSEC_HALF, SPARSEC_BFLOAT16, SPARSEC_FLOAT32, SPARSEC_FLOAT64,
+    SPARSEC_COMPLEX64, SPARSEC_COMPLEX128
+};
+
+enum sparsec_level_kind {
+    SPARSEC_DENSE, SPARSEC_COMPRESSED, SPARSEC_SINGLETON,
+    SPARSEC_HASHED, SPARSEC_BITMAP, SPARSEC_RANGE
+};
+
+enum { SPARSEC_NONUNIQUE = 1, SPARSEC_UNORDERED = 2 };
+
+/* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
+ * each position, not 0 where an element is; what values stand at others is not said. */
+typedef struct sparsec_level {
+    int32_t kind;    /* enum sparsec_level_kind */
+    uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
+    int64_t mode;    /* the dimension that it stores */
+    void *pos;
+    int64_t pos_len;
+    int64_t pos_cap;
+    void *crd;
+    int64_t crd_len;
+    int64_t crd_cap;
+} sparsec_level;
+
+/* A tensor; order 0 is a scalar. All sizes count elements. */
+typedef struct sparsec_tensor {
+    int32_t type;       /* enum sparsec_type */
+    int32_t order;
+    int32_t index_bits; /* 32 or 64: the elements of pos and crd */
+    uint32_t flags;     /* 1: the arrays below belong to sparsec_free_tensor */
+    int64_t *dims;
+    sparsec_level *levels; /* outermost first */
+    void *vals;
+    int64_t vals_len;
+    int64_t vals_cap;
+    double fill; /* the value of elements that are not stored */
+} sparsec_tensor;
+
+/* What a kernel expects of an argument. */
+typedef struct sparsec_level_spec {
+    int32_t kind;
+    uint32_t flags;
+    int64_t mode;
+} sparsec_level_spec;
+
+typedef struct sparsec_spec {
+    const char *name;
+    int32_t type;
+    int32_t order;
+    int32_t index_bits;
+    const sparsec_level_spec *levels;
+    double fill;
+} sparsec_spec;
+
+/* ---- what exists once in a program -------------------------------------- */
+
+extern SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
+extern void *(*sparsec_resize_hook)(void *, size_t);
+extern void (*sparsec_release_hook)(void *);
+
+#ifdef SPARSEC_IMPLEMENTATION
+SPARSEC_WEAK SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
+
+/* realloc, but arrays start at a cache line: vectors of their elements then lie in one. */
+static void *sparsec_resize_aligned(void *old, size_t size) {
+#ifdef _WIN32
+    return realloc(old, size);
+#else
+    size_t whole_lines = (size + 63) / 64 * 64;
+    void *moved, *aligned;
+    if (!old) return aligned_alloc(64, whole_lines);
+    moved = realloc(old, size);
+    if (!moved || (uintptr_t)moved % 64 == 0) return moved;
+    aligned = aligned_alloc(64, whole_lines);
+    if (!aligned) return moved;
+    memcpy(aligned, moved, size);
+    free(moved);
+    return aligned;
+#endif
+}
+
+SPARSEC_WEAK void *(*sparsec_resize_hook)(void *, size_t) = sparsec_resize_aligned;
+SPARSEC_WEAK void (*sparsec_release_hook)(void *) = free;
+#endif
+
+/* The reason of this thread's last failure. */
+static inline const char *sparsec_error(void) { return sparsec_error_text; }
+
+/* Replaces realloc and free; call it before any tensor is made. */
+static inline void sparsec_set_allocator(void *(*resize)(void *, size_t), void (*release)(void *)) {
+    sparsec_resize_hook = resize;
+    sparsec_release_hook = release;
+}
+
+#define SPARSEC_FAIL(status, ...) \
+    (snprintf(sparsec_error_text, sizeof sparsec_error_text, __VA_ARGS__), (int)(status))
+
+static inline int sparsec_fail_code(int status) {
+    switch (status) {
+    case SPARSEC_OUT_OF_MEMORY: return SPARSEC_FAIL(status, "out of memory");
+    case SPARSEC_INDEX_OUT_OF_RANGE:
+        return SPARSEC_FAIL(status, "a data-dependent subscript or bound lies outside its tensor");
+    case SPARSEC_INDEX_OVERFLOW:
+        return SPARSEC_FAIL(status, "the result has more stored elements than its index width counts");
+    default: return status;
+    }
+}
+
+#if defined(SPARSEC_DEBUG) && defined(SPARSEC_IMPLEMENTATION) && !defined(SPARSEC_CUDA)
+/* The first promise that was found broken, by any thread of the call. */
+static struct { const char *text; int64_t found; } sparsec_broken;
+
+static inline void sparsec_note_broken(const char *text, int64_t found) {
+#ifdef _OPENMP
+#pragma omp critical(sparsec_promises)
+#endif
+    if (!sparsec_broken.text) {
+        sparsec_broken.text = text;
+        sparsec_broken.found = found;
+    }
+}
+
+/* The status of a call, or that it broke a promise. */
+static inline int sparsec_kept(int status) {
+    const char *text = sparsec_broken.text;
+    sparsec_broken.text = NULL;
+    if (!text) return status;
+    return SPARSEC_FAIL(SPARSEC_PROMISE_BROKEN, "%s %lld", text, (long long)sparsec_broken.found);
+}
+#endif
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* Room for count elements, or NULL. The old content is kept. */
+static inline void *sparsec_resize(void *old, int64_t count, size_t size) {
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / size) return NULL;
+    return sparsec_resize_hook(old, count ? (size_t)count * size : size);
+}
+
+static inline void *sparsec_zeroed(int64_t count, size_t size) {
+    void *array = sparsec_resize(NULL, count, size);
+    if (array) memset(array, 0, count ? (size_t)count * size : size);
+    return array;
+}
+
+static inline void sparsec_release(void *array) {
+    if (array) sparsec_release_hook(array);
+}
+
+/* The first elements of another array; neither need exist where there are none. */
+static inline void sparsec_copy(void *to, const void *from, int64_t count, size_t size) {
+    if (count > 0) memcpy(to, from, (size_t)count * size);
+}
+
+/* Sets elements to zero bytes; all threads do where that takes longer than to call them. */
+static inline void sparsec_clear(void *array, int64_t count, size_t size) {
+    const int64_t bytes = count * (int64_t)size, part = 65536;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static) if (bytes > 4 * part)
+#endif
+    for (int64_t at = 0; at < bytes; at += part)
+        memset((char *)array + at, 0, (size_t)(bytes - at < part ? bytes - at : part));
+}
+
+/* At least needed and at least twice the old capacity. */
+static inline int64_t sparsec_next_capacity(int64_t capacity, int64_t needed) {
+    int64_t next = capacity < 8 ? 16 : capacity <= INT64_MAX / 2 ? 2 * capacity : INT64_MAX;
+    return next < needed ? needed : next;
+}
+
+/* Inside kernels: on failure everything is freed at the label fail. */
+#define SPARSEC_NEED(array)                \
+    do {                                   \
+        if (!(array)) {                    \
+            error = SPARSEC_OUT_OF_MEMORY; \
+            goto fail;                     \
+        }                                  \
+    } while (0)
+
+#define SPARSEC_RESIZE(array, count)                                      \
+    do {                                                                  \
+        void *sparsec_room = sparsec_resize(array, count, sizeof *array); \
+        SPARSEC_NEED(sparsec_room);                                       \
+        array = sparsec_room;                                             \
+    } while (0)
+
+static inline size_t sparsec_type_size(int32_t type) {
+    static const unsigned char size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+    return type >= 0 && type < 15 ? size[type] : 0;
+}
+
+/* Frees what a kernel or a packer allocated. */
+static inline void sparsec_free_tensor(sparsec_tensor *t) {
+    if (t->flags & 1u) {
+        for (int32_t l = 0; t->levels && l < t->order; l++) {
+            sparsec_release(t->levels[l].pos);
+            sparsec_release(t->levels[l].crd);
+        }
+        sparsec_release(t->levels);
+        sparsec_release(t->dims);
+        sparsec_release(t->vals);
+    }
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- arithmetic ---------------------------------------------------------- */
+
+/* The number of the thread at hand, and how many a parallel loop may have. */
+static inline int64_t sparsec_thread_index(void) {
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+static inline int64_t sparsec_thread_count(void) {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+SPARSEC_FN int64_t sparsec_floordiv(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+/* Quotients and remainders of integers: by zero 0; the smallest number by -1 wraps, which C
+   leaves open and processors trap. */
+#define SPARSEC_COMPARED(T, S)                                                \
+    SPARSEC_FN T sparsec_min_##S(T a, T b) { return SPARSEC_APART(T, a < b ? a : b); } \
+    SPARSEC_FN T sparsec_max_##S(T a, T b) { return SPARSEC_APART(T, a > b ? a : b); }
+#define SPARSEC_SIGNED(T, S)                                                  \
+    SPARSEC_COMPARED(T, S)                                                    \
+    SPARSEC_FN T sparsec_div_##S(T a, T b) {                                  \
+        return b == -1 ? (T)(0 - (uint64_t)a) : b ? (T)(a / b) : (T)0;        \
+    }                                                                         \
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b && b != -1 ? (T)(a % b) : (T)0; }
+#define SPARSEC_UNSIGNED(T, S)                                                \
+    SPARSEC_COMPARED(T, S)                                                    \
+    SPARSEC_FN T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; }  \
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b ? (T)(a % b) : (T)0; }
+SPARSEC_SIGNED(int8_t, int8)
+SPARSEC_SIGNED(int16_t, int16)
+SPARSEC_SIGNED(int32_t, int32)
+SPARSEC_SIGNED(int64_t, int64)
+SPARSEC_UNSIGNED(uint8_t, uint8)
+SPARSEC_UNSIGNED(uint16_t, uint16)
+SPARSEC_UNSIGNED(uint32_t, uint32)
+SPARSEC_UNSIGNED(uint64_t, uint64)
+#undef SPARSEC_COMPARED
+#undef SPARSEC_SIGNED
+#undef SPARSEC_UNSIGNED
+
+/* A float as a number of 64 bits: what is too large becomes the largest, what is too small the
+ * smallest; what is below zero wraps where there is no sign. */
+SPARSEC_FN int64_t sparsec_to_int64(double x) {
+    return x < -9223372036854775808.0 ? INT64_MIN : x < 9223372036854775808.0 ? (int64_t)x : INT64_MAX;
+}
+SPARSEC_FN uint64_t sparsec_to_uint64(double x) {
+    return x < 0 ? (uint64_t)sparsec_to_int64(x) : x < 18446744073709551616.0 ? (uint64_t)x : UINT64_MAX;
+}
+
+SPARSEC_FN int64_t sparsec_abs_int64(int64_t a) { return a < 0 ? (int64_t)(0 - (uint64_t)a) : a; }
+SPARSEC_FN double sparsec_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+SPARSEC_FN float sparsec_sigmoidf(float x) { return 1.0f / (1.0f + expf(-x)); }
+SPARSEC_FN double sparsec_heaviside(double x, double at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
+SPARSEC_FN float sparsec_heavisidef(float x, float at0) { return x < 0 ? 0 : x > 0 ? 1 : at0; }
+#if defined(SPARSEC_IMPLEMENTATION) && !defined(__cplusplus)
+/* To the power of zero all numbers are one, where C's functions have none for zero. */
+SPARSEC_FN double _Complex sparsec_cpow(double _Complex a, double _Complex b) { return b == 0 ? 1 : cpow(a, b); }
+SPARSEC_FN float _Complex sparsec_cpowf(float _Complex a, float _Complex b) { return b == 0 ? 1 : cpowf(a, b); }
+#endif
+
+SPARSEC_FN float sparsec_half_to_float(sparsec_half h) {
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
+    uint32_t bits;
+    float value;
+    if (exponent == 0) {
+        value = (float)mantissa * (1.0f / 16777216.0f); /* 2^-24 */
+        return sign ? -value : value;
+    }
+    bits = exponent == 31 ? sign | 0x7f800000u | mantissa << 13
+                          : sign | (exponent + 112) << 23 | mantissa << 13;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Rounds to nearest, ties to even. */
+SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
+    uint32_t bits, sign, mantissa;
+    int32_t exponent;
+    memcpy(&bits, &value, sizeof bits);
+    sign = bits >> 16 & 0x8000u;
+    mantissa = bits & 0x7fffffu;
+    exponent = (int32_t)(bits >> 23 & 255u) - 112;
+    if (exponent == 255 - 112) /* infinity or not a number */
+        return (sparsec_half)(sign | 0x7c00u | (mantissa ? 0x200u | mantissa >> 13 : 0u));
+    if (exponent >= 31) return (sparsec_half)(sign | 0x7c00u);
+    if (exponent <= 0) {
+        uint32_t shift, rest, kept;
+        if (exponent < -10) return (sparsec_half)sign;
+        mantissa |= 0x800000u;
+        shift = (uint32_t)(14 - exponent);
+        kept = mantissa >> shift;
+        rest = mantissa & ((1u << shift) - 1);
+        if (rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (kept & 1u))) kept++;
+        return (sparsec_half)(sign | kept);
+    }
+    {
+        uint32_t kept = (uint32_t)exponent << 10 | mantissa >> 13, rest = mantissa & 0x1fffu;
+        if (rest > 0x1000u || (rest == 0x1000u && (kept & 1u))) kept++;
+        return (sparsec_half)(sign | kept);
+    }
+}
+
+SPARSEC_FN float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
+    uint32_t bits = (uint32_t)h << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Rounds to nearest, ties to even. */
+SPARSEC_FN sparsec_bfloat16 sparsec_float_to_bfloat16(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (sparsec_bfloat16)(bits >> 16 | 0x40u);
+    bits += 0x7fffu + (bits >> 16 & 1u);
+    return (sparsec_bfloat16)(bits >> 16);
+}
+
+/* ---- searches ------------------------------------------------------------ */
+
+/* The first p in lo..hi with crd[p] >= key, or hi. */
+SPARSEC_FN int64_t sparsec_lower_bound_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    while (lo < hi) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if (crd[middle] < key) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
+}
+
+SPARSEC_FN int64_t sparsec_lower_bound_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    while (lo < hi) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if (crd[middle] < key) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
+}
+
+/* The first of the rows lo..hi in this share, where each has as much in it: rows, and what they store. */
+#define SPARSEC_SHARE(S)                                                                                  \
+    static inline int64_t sparsec_share_##S(const S##_t *pos, int64_t lo, int64_t hi, int64_t share,      \
+                                            int64_t shares) {                                             \
+        const int64_t all = hi > lo ? hi - lo + (int64_t)(pos[hi] - pos[lo]) : 0;                         \
+        const int64_t before = all / shares * share + all % shares * share / shares, from = lo;           \
+        if (share >= shares) return hi;                                                                   \
+        while (lo < hi) {                                                                                 \
+            const int64_t middle = lo + (hi - lo) / 2;                                                    \
+            if (middle - from + (int64_t)(pos[middle] - pos[from]) < before) lo = middle + 1;             \
+            else hi = middle;                                                                             \
+        }                                                                                                 \
+        return lo;                                                                                        \
+    }
+SPARSEC_SHARE(int32)
+SPARSEC_SHARE(int64)
+#undef SPARSEC_SHARE
+
+/* The same, in steps that double: quick where the position is near lo. */
+SPARSEC_FN int64_t sparsec_gallop_int32(const int32_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    int64_t step = 1;
+    if (lo >= hi || crd[lo] >= key) return lo;
+    while (step < hi - lo && crd[lo + step] < key) {
+        lo += step;
+        step *= 2;
+    }
+    return sparsec_lower_bound_int32(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
+}
+
+/* The same, in steps that double: quick where the position is near lo. */
+SPARSEC_FN int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t hi, int64_t key) {
+    int64_t step = 1;
+    if (lo >= hi || crd[lo] >= key) return lo;
+    while (step < hi - lo && crd[lo + step] < key) {
+        lo += step;
+        step *= 2;
+    }
+    return sparsec_lower_bound_int64(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
+}
+
+#ifndef SPARSEC_CUDA
+/* ---- sorting ---------------------------------------------------------------- */
+
+static inline int64_t sparsec_coordinate(const void *crd, size_t width, int64_t at) {
+    return width == 4 ? ((const int32_t *)crd)[at] : ((const int64_t *)crd)[at];
+}
+
+/* Sorts items, numbers with a key in the upper half and where they stood in the lower one, by bits of the key:
+ * passes from the lowest digit upwards, stable. Returns which of both arrays has them. */
+static inline uint64_t *sparsec_sort_keys(uint64_t *items, uint64_t *to, int64_t n, int bits) {
+    const int most = n < 256 ? 6 : 11, passes = (bits + most - 1) / most;
+    int64_t counts[2048];
+    for (int pass = 0, shift = 32; pass < passes; pass++) {
+        const int width = (bits - (shift - 32) + passes - pass - 1) / (passes - pass);
+        const uint64_t mask = ((uint64_t)1 << width) - 1;
+        int64_t next = 0;
+        memset(counts, 0, sizeof *counts << width);
+        for (int64_t k = 0; k < n; k++) counts[items[k] >> shift & mask]++;
+        for (uint64_t x = 0; x <= mask; x++) {
+            const int64_t count = counts[x];
+            counts[x] = next;
+            next += count;
+        }
+        for (int64_t k = 0; k < n; k++) to[counts[items[k] >> shift & mask]++] = items[k];
+        uint64_t *swap = items;
+        items = to;
+        to = swap;
+        shift += width;
+    }
+    return items;
+}
+
+/* Puts n elements of size bytes from `from` on in the order of the items. */
+static inline void sparsec_put_in_order(char *array, size_t size, int64_t from, int64_t n,
+                                        const uint64_t *items, char *room) {
+    char *own = array + (size_t)from * size;
+    if (size == 4)
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * 4, own + (uint32_t)items[k] * (size_t)4, 4);
+    else if (size == 8)
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * 8, own + (uint32_t)items[k] * (size_t)8, 8);
+    else
+        for (int64_t k = 0; k < n; k++) memcpy(room + (size_t)k * size, own + (uint32_t)items[k] * size, size);
+    memcpy(own, room, (size_t)n * size);
+}
+
+/* What sparsec_sort_elements sorts: `order` coordinates of `width` bytes each, values of `size` bytes. */
+typedef struct sparsec_elements {
+    int32_t order;
+    void *const *crd;
+    size_t width;
+    void *vals;
+    size_t size;
+} sparsec_elements;
+
+/* Sorts n elements from `from` on by the coordinates from level l on. */
+static inline bool sparsec_sort_run(const sparsec_elements *e, int32_t l, int64_t from, int64_t n) {
+    uint64_t few[2 * 256], *room = few, *items, *to;
+    bool moved = false;
+    if (n > 256) {
+        room = (uint64_t *)sparsec_resize(NULL, 2 * n, e->size > 8 ? e->size : 8);
+        if (!room) return false;
+    } else if (e->size > 8) {
+        room = (uint64_t *)sparsec_resize(NULL, 2 * n, e->size);
+        if (!room) return false;
+    }
+    items = room;
+    to = room + n;
+    for (int64_t k = 0; k < n; k++) items[k] = (uint64_t)k;
+    for (int32_t m = e->order - 1; m >= l; m--) {
+        int64_t least = INT64_MAX, most = 0, last = -1;
+        bool sorted = true;
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t c = sparsec_coordinate(e->crd[m], e->width, from + (int64_t)(uint32_t)items[k]);
+            least = c < least ? c : least;
+            most = c > most ? c : most;
+            sorted = sorted && last <= c;
+            last = c;
+        }
+        if (sorted) continue;
+        moved = true;
+        for (uint64_t left = (uint64_t)(most - least), shift = 0; left >> shift > 0; shift += 32) {
+            const uint64_t part = left >> shift & 0xffffffffu;
+            int bits = 32;
+            while (left >> shift >> 32 == 0 && bits > 1 && part >> (bits - 1) == 0) bits--;
+            for (int64_t k = 0; k < n; k++) {
+                const uint64_t at = (uint32_t)items[k];
+                const int64_t c = sparsec_coordinate(e->crd[m], e->width, from + (int64_t)at);
+                items[k] = ((uint64_t)(c - least) >> shift & 0xffffffffu) << 32 | at;
+            }
+            if (sparsec_sort_keys(items, to, n, bits) == to) {
+                uint64_t *swap = items;
+                items = to;
+                to = swap;
+            }
+            if (shift) break;
+        }
+    }
+    if (moved) {
+        /* Large values take the rest of the room. */
+        if (items != room && e->size > 8) {
+            memcpy(room, items, (size_t)n * sizeof *items);
+            items = room;
+            to = room + n;
+        }
+        for (int32_t m = l; m < e->order; m++)
+            sparsec_put_in_order((char *)e->crd[m], e->width, from, n, items, (char *)to);
+        sparsec_put_in_order((char *)e->vals, e->size, from, n, items, (char *)to);
+    }
+    if (room != few) sparsec_release(room);
+    return true;
+}
+
+/* Sorts n elements by their coordinates, outermost first; equal ones stay in the order in which they came.
+ * Those of equal outer coordinates that stand in order already are sorted run by run, in the cache. */
+static inline bool sparsec_sort_elements(int64_t n, int32_t order, void *const *crd, size_t width,
+                                         void *vals, size_t size) {
+    const sparsec_elements e = {order, crd, width, vals, size};
+    int32_t l = 0;
+    for (bool sorted = true; l < order && sorted;) {
+        for (int64_t k = 1; k < n && sorted; k++) {
+            int32_t m = 0;
+            while (m < l && sparsec_coordinate(crd[m], width, k - 1) == sparsec_coordinate(crd[m], width, k)) m++;
+            sorted = m < l || sparsec_coordinate(crd[l], width, k - 1) <= sparsec_coordinate(crd[l], width, k);
+        }
+        l += sorted;
+    }
+    for (int64_t from = 0, to; l < order && from < n; from = to) {
+        for (to = from + 1; to < n; to++) {
+            int32_t m = 0;
+            while (m < l && sparsec_coordinate(crd[m], width, from) == sparsec_coordinate(crd[m], width, to)) m++;
+            if (m < l) break;
+        }
+        /* Where an element stood has 32 bits. */
+        if (to - from > UINT32_MAX || !sparsec_sort_run(&e, l, from, to - from)) return false;
+    }
+    return true;
+}
+#endif
+
+/* ---- checks of arguments -------------------------------------------------- */
+
+static inline int64_t sparsec_index_at(const sparsec_tensor *t, const void *array, int64_t at) {
+    return t->index_bits == 64 ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
+}
+
+/* Extents and counts of positions are no larger, so that kernels can add to them. */
+#define SPARSEC_LARGEST (INT64_MAX / 4)
+
+/* Whether two fill values are one in an element type. */
+static inline bool sparsec_same_fill(int32_t type, double a, double b) {
+    if (a == b || (a != a && b != b)) return true;
+    switch (type) {
+    case SPARSEC_HALF: return sparsec_float_to_half((float)a) == sparsec_float_to_half((float)b);
+    case SPARSEC_BFLOAT16: return sparsec_float_to_bfloat16((float)a) == sparsec_float_to_bfloat16((float)b);
+    case SPARSEC_FLOAT32: case SPARSEC_COMPLEX64: return (float)a == (float)b;
+    default: return false;
+    }
+}
+
+/* Whether the level has a position for each coordinate below each parent. */
+static inline bool sparsec_has_places(const sparsec_level *level) {
+    return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
+}
+
+/* Bytes of an element of crd. */
+static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
+    return t->levels[l].kind == SPARSEC_BITMAP ? 1 : t->index_bits == 64 ? 8 : 4;
+}
+
+/* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
+ * dimension, are sorted as said, and are as many as the positions announce. With
+ * SPARSEC_TRUST_INPUT only lengths are checked. Returns the level's positions. */
+static inline int sparsec_check_level(const sparsec_tensor *t, const char *name, int32_t l,
+                                      int64_t parents, int64_t *positions) {
+    const sparsec_level *level = &t->levels[l];
+    int64_t extent = t->dims[level->mode];
+    if (sparsec_has_places(level)) {
+        if (extent > 0 && parents > SPARSEC_LARGEST / extent)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", name);
+        *positions = parents * extent;
+        if (level->kind == SPARSEC_BITMAP && (level->crd_len < *positions || (*positions > 0 && !level->crd)))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d has %lld elements, not %lld",
+                                name, (int)l, (long long)level->crd_len, (long long)*positions);
+        return SPARSEC_OK;
+    }
+    if (level->kind == SPARSEC_SINGLETON) {
+        *positions = parents;
+    } else {
+        if (!level->pos || level->pos_len < parents + 1)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: pos of level %d has %lld elements, not %lld",
+                                name, (int)l, (long long)level->pos_len, (long long)parents + 1);
+        *positions = sparsec_index_at(t, level->pos, parents);
+    }
+    if (*positions < 0 || level->crd_len < *positions || (*positions > 0 && !level->crd))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d has %lld elements, not %lld",
+                            name, (int)l, (long long)level->crd_len, (long long)*positions);
+#ifndef SPARSEC_TRUST_INPUT
+    if (level->pos && level->kind != SPARSEC_SINGLETON) {
+        int64_t before = 0;
+        if (sparsec_index_at(t, level->pos, 0) != 0)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: pos of level %d does not begin with 0", name, (int)l);
+        for (int64_t k = 0; k < parents; k++) {
+            int64_t end = sparsec_index_at(t, level->pos, k + 1);
+            if (end < before || end > *positions)
+                return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: pos of level %d descends at %lld", name, (int)l, (long long)k);
+            for (int64_t p = before + 1; p < end; p++) {
+                int64_t a = sparsec_index_at(t, level->crd, p - 1), b = sparsec_index_at(t, level->crd, p);
+                if (a > b || (a == b && !(level->flags & SPARSEC_NONUNIQUE)))
+                    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d is not sorted at %lld", name, (int)l, (long long)p);
+            }
+            before = end;
+        }
+    }
+    for (int64_t p = 0; p < *positions; p++) {
+        int64_t c = sparsec_index_at(t, level->crd, p);
+        if (c < 0 || c >= extent)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: coordinate %lld of level %d is outside 0..%lld",
+                                name, (long long)c, (int)l, (long long)extent);
+    }
+#endif
+    return SPARSEC_OK;
+}
+
+/* Checks an input against what the kernel was compiled for. */
+static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spec) {
+    int64_t positions = 1;
+    if (!t) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: no tensor given", spec->name);
+    if (t->type != spec->type)
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element type %d, not %d", spec->name, (int)t->type, (int)spec->type);
+    if (t->order != spec->order)
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: order %d, not %d", spec->name, (int)t->order, (int)spec->order);
+    if (t->order > 0 && (!t->dims || !t->levels))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dims or levels are missing", spec->name);
+    for (int32_t m = 0; m < t->order; m++)
+        if (t->dims[m] < 0)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d has a negative extent", spec->name, (int)m);
+        else if (t->dims[m] > SPARSEC_LARGEST)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: the extent of dimension %d is too large", spec->name, (int)m);
+    for (int32_t l = 0; l < t->order; l++) {
+        const sparsec_level_spec *want = &spec->levels[l];
+        int error;
+        if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode ||
+            ((t->levels[l].flags & ~want->flags) != 0))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: level %d is not stored as the kernel expects", spec->name, (int)l);
+        if (want->kind != SPARSEC_DENSE && !sparsec_same_fill(spec->type, t->fill, spec->fill))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its fill value is %g, not %g", spec->name, t->fill, spec->fill);
+        if (want->kind != SPARSEC_DENSE && t->index_bits != spec->index_bits)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %d-bit coordinates, not %d", spec->name,
+                                (int)t->index_bits, (int)spec->index_bits);
+        error = sparsec_check_level(t, spec->name, l, positions, &positions);
+        if (error) return error;
+    }
+    if (t->vals_len < positions || (positions > 0 && !t->vals))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %lld values, not %lld", spec->name,
+                            (long long)t->vals_len, (long long)positions);
+    return SPARSEC_OK;
+}
+
+/* Array k of a tensor, and its bytes: the values, then pos and crd of each level. */
+static inline uintptr_t sparsec_array_of(const sparsec_tensor *t, int32_t k, size_t *bytes) {
+    const sparsec_level *level = k ? &t->levels[(k - 1) / 2] : NULL;
+    const void *array = !level ? t->vals : k % 2 ? level->pos : level->crd;
+    int64_t length = !level ? t->vals_len : k % 2 ? level->pos_len : level->crd_len;
+    int64_t room = !level ? t->vals_cap : k % 2 ? level->pos_cap : level->crd_cap;
+    size_t size = !level ? sparsec_type_size(t->type) : k % 2 ? (t->index_bits == 64 ? 8 : 4) : sparsec_crd_size(t, (k - 1) / 2);
+    if (room > length) length = room;
+    *bytes = array && length > 0 ? (size_t)length * size : 0;
+    return (uintptr_t)array;
+}
+
+/* What is written shares no memory with another of the n tensors of the call. */
+static inline int sparsec_apart(const sparsec_tensor *t, const char *name,
+                                const sparsec_tensor *const *tensors, int n) {
+    for (int at = 0, itself = 0; at < n; at++) {
+        const sparsec_tensor *other = tensors[at];
+        int32_t own = t->levels ? 2 * t->order : 0, others;
+        bool meets = false;
+        if (other == t && !itself++) continue;
+        others = other->levels ? 2 * other->order : 0;
+        for (int32_t k = 0; k <= own; k++) {
+            size_t bytes, more;
+            const uintptr_t a = sparsec_array_of(t, k, &bytes);
+            for (int32_t l = 0; bytes && l <= others; l++) {
+                const uintptr_t b = sparsec_array_of(other, l, &more);
+                meets = meets || (more && a < b + more && b < a + bytes);
+            }
+        }
+        if (meets || other == t)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: shares memory with another argument", name);
+    }
+    return SPARSEC_OK;
+}
+
+/* One size name means one size. */
+static inline int sparsec_same_size(const char *what, const char *tensor, int64_t got,
+                                    const char *first, int64_t size) {
+    if (got == size) return SPARSEC_OK;
+    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "size %s: %lld in %s but %lld in %s", what,
+                        (long long)got, tensor, (long long)size, first);
+}
+
+/* ---- results --------------------------------------------------------------- */
+
+/* Room for count elements, not NULL; what the array held may be lost. New memory is zeroed, and in
+ * a debug build no number, so that what a kernel forgets shows. */
+static inline bool sparsec_have_room(void **array, int64_t *room, int64_t count, size_t size) {
+    if (*array && *room >= count) return true;
+    sparsec_release(*array);
+    *array = sparsec_zeroed(count, size);
+    *room = *array ? count : 0;
+#ifdef SPARSEC_DEBUG
+    if (*array) memset(*array, 0xff, (size_t)count * size);
+#endif
+    return *array != NULL;
+}
+
+/* Takes an array out of a tensor. */
+static inline void *sparsec_take(void **array) {
+    void *taken = *array;
+    *array = NULL;
+    return taken;
+}
+
+/* Whether t is a tensor of this kind: types and levels. */
+static inline bool sparsec_is_kind(const sparsec_tensor *t, const sparsec_spec *spec) {
+    bool same = t->type == spec->type && t->order == spec->order && (!t->order || (t->dims && t->levels));
+    for (int32_t l = 0; same && l < spec->order; l++)
+        same = t->levels[l].kind == spec->levels[l].kind && t->levels[l].mode == spec->levels[l].mode &&
+               (spec->levels[l].kind == SPARSEC_DENSE || t->index_bits == spec->index_bits);
+    return same;
+}
+
+/* Whether its arrays are the caller's: they are written in place, never replaced or freed. */
+static inline bool sparsec_is_lent(const sparsec_tensor *t) {
+    return !(t->flags & 1u) && (t->dims || t->levels || t->vals);
+}
+
+static inline int sparsec_does_not_fit(const sparsec_spec *spec) {
+    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+                        "%s: its arrays are the caller's and do not fit the result; give a zeroed tensor", spec->name);
+}
+
+/* Makes t a tensor of this kind and shape. It keeps its arrays, with the room they have, where it
+ * was one before; otherwise they are NULL. */
+static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    const size_t order = (size_t)spec->order;
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
+    for (size_t m = 0; m < order; m++)
+        if (dims[m] < 0)
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d would have the extent %lld",
+                                spec->name, (int)m, (long long)dims[m]);
+    if (!(t->flags & 1u) || !sparsec_is_kind(t, spec)) {
+        sparsec_free_tensor(t);
+        t->flags = 1;
+        t->dims = (int64_t *)sparsec_zeroed((int64_t)order, sizeof *t->dims);
+        t->levels = (sparsec_level *)sparsec_zeroed((int64_t)order, sizeof *t->levels);
+        if (!t->dims || !t->levels) {
+            sparsec_free_tensor(t);
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        }
+    }
+    t->type = spec->type;
+    t->order = spec->order;
+    t->index_bits = spec->index_bits;
+    t->fill = spec->fill;
+    for (size_t l = 0; l < order; l++) {
+        t->levels[l].kind = spec->levels[l].kind;
+        t->levels[l].flags = spec->levels[l].flags;
+        t->levels[l].mode = spec->levels[l].mode;
+        t->dims[l] = dims[l];
+    }
+    return SPARSEC_OK;
+}
+
+/* The number of elements of a dense tensor, or -1. */
+static inline int64_t sparsec_element_count(int32_t order, const int64_t *dims) {
+    int64_t count = 1;
+    for (int32_t m = 0; m < order; m++) {
+        if (dims[m] > 0 && count > INT64_MAX / 16 / dims[m]) return -1;
+        count *= dims[m];
+    }
+    return count;
+}
+
+/* Whether t is a tensor of this kind and shape. */
+static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    bool same = sparsec_is_kind(t, spec) && t->vals;
+    for (int32_t m = 0; same && m < spec->order; m++) same = t->dims[m] == dims[m];
+    return same;
+}
+
+/* Room for this many values. */
+static inline int sparsec_have_values(sparsec_tensor *t, int64_t count) {
+    if (count < 0 || !sparsec_have_room(&t->vals, &t->vals_cap, count, sparsec_type_size(t->type))) {
+        sparsec_free_tensor(t);
+        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    }
+    t->vals_len = count;
+    return SPARSEC_OK;
+}
+
+/* Makes t a tensor with a place for each element, in the memory that it has if that is enough. */
+static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    int64_t count = sparsec_element_count(spec->order, dims), positions = 1;
+    bool fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
+    int error;
+    for (int32_t l = 0; fits && l < spec->order; l++) {
+        positions *= dims[spec->levels[l].mode];
+        if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
+    }
+    if (fits) return SPARSEC_OK;
+    error = sparsec_shape(t, spec, dims);
+    if (error) return error;
+    error = sparsec_have_values(t, count);
+    positions = 1;
+    for (int32_t l = 0; !error && l < spec->order; l++) {
+        sparsec_level *level = &t->levels[l];
+        positions *= dims[level->mode];
+        if (level->kind != SPARSEC_BITMAP) continue;
+        if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, 1)) {
+            sparsec_free_tensor(t);
+            error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        } else {
+            level->crd_len = positions;
+        }
+    }
+    return error;
+}
+
+/* The number of positions of level l below this many parents. */
+static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
+    const sparsec_level *level = &t->levels[l];
+    if (sparsec_has_places(level)) return parents * t->dims[level->mode];
+    return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
+}
+
+/* Makes t a tensor that stores what the first levels of another store, and all below; the
+   coordinates of a call before stay where they are the same. */
+static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
+                                     const sparsec_tensor *like, int32_t levels) {
+    const size_t size = like->index_bits == 64 ? 8 : 4;
+    bool same = sparsec_is_shape(t, spec, dims) && t->index_bits == like->index_bits;
+    int error;
+    int64_t parents = 1, count = 1;
+    for (int32_t l = 0; l < levels; l++) {
+        const sparsec_level *other = &like->levels[l];
+        count = sparsec_positions(like, l, parents);
+        if (same && other->pos)
+            same = t->levels[l].pos_len == parents + 1 && !memcmp(t->levels[l].pos, other->pos, (size_t)(parents + 1) * size);
+        if (same && other->crd)
+            same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * sparsec_crd_size(like, l)));
+        parents = count;
+    }
+    for (int32_t l = levels; l < spec->order; l++) count *= dims[spec->levels[l].mode];
+    if (same && t->vals_len == count) return SPARSEC_OK;
+    error = sparsec_shape(t, spec, dims);
+    if (error) return error;
+    parents = 1;
+    for (int32_t l = 0; l < levels; l++) {
+        sparsec_level *own = &t->levels[l];
+        const sparsec_level *other = &like->levels[l];
+        int64_t below = sparsec_positions(like, l, parents);
+        if ((other->pos && !sparsec_have_room(&own->pos, &own->pos_cap, parents + 1, size)) ||
+            (other->crd && !sparsec_have_room(&own->crd, &own->crd_cap, below, sparsec_crd_size(like, l)))) {
+            sparsec_free_tensor(t);
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+        }
+        if (other->pos) {
+            sparsec_copy(own->pos, other->pos, parents + 1, size);
+            own->pos_len = parents + 1;
+        }
+        if (other->crd) {
+            sparsec_copy(own->crd, other->crd, below, sparsec_crd_size(like, l));
+            own->crd_len = below;
+        }
+        parents = below;
+    }
+    return sparsec_have_values(t, count);
+}
+
+/* Hands the arrays of a level that a kernel built to the tensor. */
+static inline void sparsec_set_level(sparsec_tensor *t, int32_t l, void *pos, void *crd, int64_t parents) {
+    sparsec_level *level = &t->levels[l];
+    level->pos = pos;
+    level->pos_len = level->pos_cap = pos ? parents + 1 : 0;
+    level->crd = crd;
+    level->crd_len = level->crd_cap = pos ? sparsec_index_at(t, pos, parents) : crd ? sparsec_positions(t, l, parents) : 0;
+}
+
+/* ---- packing from coordinates ---------------------------------------------- */
+
+static inline void sparsec_put_index(sparsec_tensor *t, void *array, int64_t at, int64_t value) {
+    if (t->index_bits == 64) ((int64_t *)array)[at] = value;
+    else ((int32_t *)array)[at] = (int32_t)value;
+}
+
+/* Adds the element at b to the one at a. */
+static inline void sparsec_add_element(int32_t type, void *a, const void *b) {
+    switch (type) {
+    case SPARSEC_BOOL: *(bool *)a = *(bool *)a || *(const bool *)b; break;
+    case SPARSEC_INT8: case SPARSEC_UINT8: *(uint8_t *)a = (uint8_t)(*(uint8_t *)a + *(const uint8_t *)b); break;
+    case SPARSEC_INT16: case SPARSEC_UINT16: *(uint16_t *)a = (uint16_t)(*(uint16_t *)a + *(const uint16_t *)b); break;
+    case SPARSEC_INT32: case SPARSEC_UINT32: *(uint32_t *)a += *(const uint32_t *)b; break;
+    case SPARSEC_INT64: case SPARSEC_UINT64: *(uint64_t *)a += *(const uint64_t *)b; break;
+    case SPARSEC_HALF:
+        *(sparsec_half *)a = sparsec_float_to_half(sparsec_half_to_float(*(sparsec_half *)a) +
+                                                   sparsec_half_to_float(*(const sparsec_half *)b));
+        break;
+    case SPARSEC_BFLOAT16:
+        *(sparsec_bfloat16 *)a = sparsec_float_to_bfloat16(sparsec_bfloat16_to_float(*(sparsec_bfloat16 *)a) +
+                                                           sparsec_bfloat16_to_float(*(const sparsec_bfloat16 *)b));
+        break;
+    case SPARSEC_FLOAT32: *(float *)a += *(const float *)b; break;
+    case SPARSEC_FLOAT64: *(double *)a += *(const double *)b; break;
+    case SPARSEC_COMPLEX64:
+        ((float *)a)[0] += ((const float *)b)[0];
+        ((float *)a)[1] += ((const float *)b)[1];
+        break;
+    case SPARSEC_COMPLEX128:
+        ((double *)a)[0] += ((const double *)b)[0];
+        ((double *)a)[1] += ((const double *)b)[1];
+        break;
+    default: break;
+    }
+}
+
+typedef struct sparsec_sorter {
+    const sparsec_spec *spec;
+    const int64_t *coords; /* order coordinates for each element */
+} sparsec_sorter;
+
+static inline int sparsec_compare(const sparsec_sorter *s, int64_t a, int64_t b) {
+    for (int32_t l = 0; l < s->spec->order; l++) {
+        int64_t mode = s->spec->levels[l].mode;
+        int64_t x = s->coords[a * s->spec->order + mode], y = s->coords[b * s->spec->order + mode];
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+static inline void sparsec_merge_sort(const sparsec_sorter *s, int64_t *items, int64_t *room, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t from = 0; from < n; from += 2 * width) {
+            int64_t middle = from + width < n ? from + width : n;
+            int64_t to = from + 2 * width < n ? from + 2 * width : n;
+            int64_t a = from, b = middle;
+            for (int64_t k = from; k < to; k++)
+                room[k] = a < middle && (b >= to || sparsec_compare(s, items[a], items[b]) <= 0) ? items[a++] : items[b++];
+        }
+        memcpy(items, room, (size_t)n * sizeof *items);
+    }
+}
+
+/* Sorts items as the levels have them, equal ones in the order in which they came. By counting,
+ * innermost level first, where no extent is much larger than n; else by comparisons. */
+static inline bool sparsec_sort(const sparsec_sorter *s, const int64_t *dims, int64_t *items, int64_t *room, int64_t n) {
+    const sparsec_spec *spec = s->spec;
+    int64_t *to = room, *counts, most = 0;
+    bool sorted = true;
+    for (int64_t k = 1; k < n && sorted; k++) sorted = sparsec_compare(s, items[k - 1], items[k]) <= 0;
+    if (sorted) return true;
+    for (int32_t m = 0; m < spec->order; m++) most = dims[m] > most ? dims[m] : most;
+    if (most / 4 > n) {
+        sparsec_merge_sort(s, items, room, n);
+        return true;
+    }
+    counts = (int64_t *)sparsec_resize(NULL, most, sizeof *counts);
+    if (!counts) return false;
+    for (int32_t l = spec->order - 1; l >= 0; l--) {
+        const int64_t *from = to == room ? items : room, *c = s->coords + spec->levels[l].mode;
+        int64_t next = 0;
+        memset(counts, 0, (size_t)dims[spec->levels[l].mode] * sizeof *counts);
+        for (int64_t k = 0; k < n; k++) counts[c[k * spec->order]]++;
+        for (int64_t x = 0; x < dims[spec->levels[l].mode]; x++) {
+            int64_t count = counts[x];
+            counts[x] = next;
+            next += count;
+        }
+        for (int64_t k = 0; k < n; k++) to[counts[c[from[k] * spec->order]]++] = from[k];
+        to = to == room ? items : room;
+    }
+    if (to == items) memcpy(items, room, (size_t)n * sizeof *items);
+    sparsec_release(counts);
+    return true;
+}
+
+/* Packs n elements, given by order coordinates each (row by row) and values, into
+ * the levels of spec. Duplicates are summed. Absent elements of dense levels below
+ * sparse ones are zero bytes. Returns a status. */
+static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
+                               int64_t n, const int64_t *coords, const void *vals) {
+    size_t size = sparsec_type_size(spec->type), width = spec->index_bits == 64 ? 8 : 4;
+    sparsec_sorter sorter = {spec, coords};
+    int64_t *items = NULL, *room = NULL, *at = NULL;
+    int64_t parents = 1;
+    int error = sparsec_shape(t, spec, dims);
+    if (error) return error;
+    items = (int64_t *)sparsec_resize(NULL, n, sizeof *items);
+    room = (int64_t *)sparsec_resize(NULL, n, sizeof *room);
+    at = (int64_t *)sparsec_zeroed(n, sizeof *at); /* the position of each element so far */
+    if (!items || !room || !at) goto no_memory;
+    for (int64_t k = 0; k < n; k++) {
+        items[k] = k;
+        for (int32_t m = 0; m < spec->order; m++)
+            if (coords[k * spec->order + m] < 0 || coords[k * spec->order + m] >= dims[m]) {
+                error = SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element %lld lies outside", spec->name, (long long)k);
+                goto done;
+            }
+    }
+    if (!sparsec_sort(&sorter, dims, items, room, n)) goto no_memory;
+    for (int32_t l = 0; l < spec->order; l++) {
+        sparsec_level *level = &t->levels[l];
+        int64_t mode = level->mode, count = 0, before = -1, last = -1;
+        if (sparsec_has_places(level)) {
+            for (int64_t k = 0; k < n; k++) at[k] = at[k] * dims[mode] + coords[items[k] * spec->order + mode];
+            parents *= dims[mode];
+            if (level->kind == SPARSEC_BITMAP) {
+                level->crd = sparsec_zeroed(parents, 1);
+                level->crd_len = level->crd_cap = parents;
+                if (!level->crd) goto no_memory;
+                for (int64_t k = 0; k < n; k++) ((uint8_t *)level->crd)[at[k]] = 1;
+            }
+            continue;
+        }
+        level->crd = sparsec_resize(NULL, n, width);
+        if (level->kind == SPARSEC_COMPRESSED) {
+            level->pos = sparsec_zeroed(parents + 1, width);
+            level->pos_len = level->pos_cap = parents + 1;
+        }
+        if (!level->crd || (level->kind == SPARSEC_COMPRESSED && !level->pos)) goto no_memory;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t c = coords[items[k] * spec->order + mode];
+            bool same = k > 0 && at[k] == before && c == last;
+            if (same && (level->flags & SPARSEC_NONUNIQUE))
+                same = sparsec_compare(&sorter, items[k - 1], items[k]) == 0;
+            before = at[k];
+            last = c;
+            if (level->kind == SPARSEC_SINGLETON) {
+                sparsec_put_index(t, level->crd, at[k], c);
+                continue;
+            }
+            if (!same) {
+                sparsec_put_index(t, level->crd, count++, c);
+                sparsec_put_index(t, level->pos, at[k] + 1, count);
+            }
+            at[k] = count - 1;
+        }
+        if (level->kind == SPARSEC_SINGLETON) {
+            count = parents;
+        } else {
+            for (int64_t k = 0; k < parents; k++)
+                if (sparsec_index_at(t, level->pos, k + 1) < sparsec_index_at(t, level->pos, k))
+                    sparsec_put_index(t, level->pos, k + 1, sparsec_index_at(t, level->pos, k));
+        }
+        level->crd_len = count;
+        level->crd_cap = n;
+        parents = count;
+    }
+    t->vals = sparsec_zeroed(parents, size);
+    t->vals_len = t->vals_cap = parents;
+    if (!t->vals) goto no_memory;
+    for (int64_t k = 0; k < n; k++)
+        sparsec_add_element(spec->type, (char *)t->vals + (size_t)at[k] * size, (const char *)vals + (size_t)items[k] * size);
+    goto done;
+no_memory:
+    error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+done:
+    sparsec_release(items);
+    sparsec_release(room);
+    sparsec_release(at);
+    if (error) sparsec_free_tensor(t);
+    return error;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPARSEC_H */
