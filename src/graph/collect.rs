@@ -38,8 +38,22 @@ impl Graph {
                 || (reduces(&piece.rhs).is_empty() && self.is_found_by(piece, &walked)))
     }
 
-    /// Whether nothing is stored where all of these operands are absent.
+    /// Whether nothing is stored where all of these operands are absent, and they say which
+    /// coordinates of the result's levels there are.
     fn is_found_by(&self, piece: &Piece, walked: &[Access]) -> bool {
+        let format = &self.tensor(piece.tensor).format;
+        let told = |var: VarId| {
+            let mut levels = walked.iter().map(|access| {
+                let level = self.level_of(access, var)?;
+                let stored = &self.tensor(access.tensor).format.levels[level];
+                Some(!stored.is_full())
+            });
+            levels.any(|told| told == Some(true))
+        };
+        let mut levels = format.levels.iter().zip(&format.modes);
+        if !levels.all(|(level, &mode)| level.is_placed() || told(piece.lhs[mode])) {
+            return false;
+        }
         let rest = self.without(&piece.rhs, walked);
         let fill = self.tensor(piece.tensor).fill;
         as_literal(&rest).is_some_and(|value| value.same_value(fill))
