@@ -207,6 +207,25 @@ impl Graph {
         used.iter().any(|v| !piece.lhs.contains(v))
     }
 
+    /// The variables of the left side that decide a sum: what a range reads does so, too.
+    pub(super) fn used_by(&self, sum: &Expr, lhs: &[VarId]) -> Vec<VarId> {
+        let mut inside = order::vars_in(sum);
+        if let ExprKind::Reduce { vars, .. } = &sum.kind {
+            inside.extend(vars);
+        }
+        let mut at = 0;
+        while at < inside.len() {
+            for outer in order::range_vars(self, inside[at]) {
+                if !inside.contains(&outer) {
+                    inside.push(outer);
+                }
+            }
+            at += 1;
+        }
+        let left = lhs.iter().copied();
+        left.filter(|v| inside.contains(v)).collect()
+    }
+
     /// Computes every sum of the piece that its own loops cannot hold into a
     /// dense temporary first.
     fn through_temporary(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
@@ -219,28 +238,7 @@ impl Graph {
         }
         let mut rhs = piece.rhs.clone();
         for sum in reduces(&piece.rhs) {
-            let used: Vec<VarId> = {
-                // What a range reads decides the sum as well.
-                let mut inside = order::vars_in(&sum);
-                if let ExprKind::Reduce { vars, .. } = &sum.kind {
-                    inside.extend(vars);
-                }
-                let mut at = 0;
-                while at < inside.len() {
-                    for outer in order::range_vars(self, inside[at]) {
-                        if !inside.contains(&outer) {
-                            inside.push(outer);
-                        }
-                    }
-                    at += 1;
-                }
-                piece
-                    .lhs
-                    .iter()
-                    .copied()
-                    .filter(|v| inside.contains(v))
-                    .collect()
-            };
+            let used = self.used_by(&sum, &piece.lhs);
             let mut dims = Vec::new();
             for &var in &used {
                 let Bound::Static(hi) = &self.var(var).range.hi else {

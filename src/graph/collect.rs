@@ -272,11 +272,7 @@ impl Graph {
         sum: &Expr,
         stmt: &Statement,
     ) -> Result<(), Diagnostic> {
-        let used: Vec<VarId> = {
-            let inside = super::order::vars_in(sum);
-            let left = piece.lhs.iter().copied();
-            left.filter(|var| inside.contains(var)).collect()
-        };
+        let used = self.used_by(sum, &piece.lhs);
         let ExprKind::Reduce { op, body, .. } = &sum.kind else {
             return Err(not_orderable(self, piece, stmt));
         };
