@@ -6,11 +6,13 @@
 //! result's own order are brought into it first, in the same manner: `C(i,j) = A(i,j) + A(j,i)`. Both
 //! cost what is stored, whatever the extents are.
 
+mod rows;
+
 use super::build::{Piece, lhs_first, not_orderable, scatter_refused};
 use super::fold::{as_literal, fold};
-use super::order::{choose, choose_behind, is_concordant, is_sparse_driven, sparse_accesses};
+use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
 use super::terms::{index, reads, reduces, replace, root_reduction};
-use super::{Graph, Loop, Nest, visit};
+use super::{Graph, visit};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat, builtin};
@@ -115,57 +117,6 @@ impl Graph {
             && accesses.iter().all(|a| is_concordant(self, a, &free))
     }
 
-    /// The loops of a sum that come to each row of the result once, and how many of them are around
-    /// its rows: those of its outer levels, of which one is dense, so that an array as long as a
-    /// row is no more than what such a result takes anyhow (Gustavson's order; 000, chapter 7).
-    /// Operands that they cannot walk can be sorted.
-    fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<(Vec<VarId>, usize)> {
-        root_reduction(&piece.rhs, piece.op)?;
-        let format = &self.tensor(piece.tensor).format;
-        let rows = format.order().checked_sub(1)?;
-        let outer = format.modes[..rows].iter().map(|&mode| piece.lhs[mode]);
-        let mut order: Vec<VarId> = outer.collect();
-        let last = piece.lhs[format.modes[rows]];
-        let summed = vars.iter().filter(|v| !order.contains(v) && **v != last);
-        let summed: Vec<VarId> = summed.copied().collect();
-        order.extend(choose_behind(self, &[], &piece.lhs, &piece.rhs, &summed));
-        order.push(last);
-        let accesses = sparse_accesses(self, &piece.rhs);
-        let fits = format.levels[..rows].iter().any(|level| level.is_full())
-            && !format.levels[rows].is_placed()
-            && order.len() == vars.len()
-            && order.iter().all(|&var| self.static_range(var).is_some())
-            && self.is_sum_of_products(piece)
-            && accesses
-                .iter()
-                .all(|a| is_concordant(self, a, &order) || self.distinct(a).is_some());
-        fits.then_some((order, rows))
-    }
-
-    /// Whether a sum has nothing to add where its operands are absent, and reads not what it makes.
-    fn is_sum_of_products(&self, piece: &Piece) -> bool {
-        let fill = self.tensor(piece.tensor).fill;
-        root_reduction(&piece.rhs, piece.op).is_some_and(|(op, _, body)| {
-            op.neutral(piece.rhs.ty.compute()).same_value(fill)
-                && self.sum_is_sparse(op, body)
-                && !reads(&piece.rhs, piece.tensor)
-        })
-    }
-
-    /// Whether loops in the order of the result would try all coordinates of its last level for each
-    /// of its rows, though sparse operands say which come to something: inner products.
-    fn tries_rows(&self, piece: &Piece, vars: &[VarId]) -> bool {
-        let format = &self.tensor(piece.tensor).format;
-        let last = format.modes.last().map(|&mode| piece.lhs[mode]);
-        let accesses = sparse_accesses(self, &piece.rhs);
-        let named = |var: VarId| {
-            let mut own = accesses.iter().flat_map(|access| &access.subscripts);
-            own.any(|subscript| subscript.as_var() == Some(var))
-        };
-        last.is_some_and(|var| named(var) && !is_sparse_driven(self, &piece.rhs, var))
-            && self.by_rows(piece, vars).is_some()
-    }
-
     /// The variables of an access, if they are different ones of ranges that sizes give.
     fn distinct(&self, access: &Access) -> Option<Vec<VarId>> {
         let vars: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
@@ -173,57 +124,6 @@ impl Graph {
             let repeated = (1..vars.len()).any(|at| vars[..at].contains(&vars[at]));
             !repeated && vars.iter().all(|&var| self.static_range(var).is_some())
         })
-    }
-
-    /// Each row of the result is collected in a workspace: the first value of a coordinate gets
-    /// the next place, others are combined with it. Then it is sorted and appended.
-    fn through_rows(&mut self, piece: &Piece, (loops, rows): (&[VarId], usize), stmt: &Statement) {
-        let result = self.tensor(piece.tensor).clone();
-        let mode = result.format.modes[rows];
-        let (var, ty) = (piece.lhs[mode], piece.rhs.ty.compute());
-        let row = self.add_collected(Tensor {
-            name: format!("{}_row", result.name),
-            role: Role::Temporary,
-            ty,
-            dims: vec![result.dims[mode].clone()],
-            format: sorted_by(vec![0], result.format.index_bits),
-            ..result.clone()
-        });
-        self.workspaces.push(row);
-        self.remarks.push(Diagnostic::performance(
-            performance::WORKSPACE,
-            stmt.span,
-            format!(
-                "the rows of `{}` are collected and sorted first",
-                result.name
-            ),
-            "the loops do not come to their elements in the order in which they are stored",
-        ));
-        let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
-        let mut all = loops[..rows].to_vec();
-        all.push(var);
-        let producer = Nest {
-            stmt: piece.stmt,
-            tensor: row,
-            lhs: vec![var],
-            op: None,
-            rhs: piece.rhs.clone(),
-            loops: serial(&loops[rows..]),
-            producers: Vec::new(),
-            joined: 0,
-            span: stmt.span,
-        };
-        self.nests.push(Nest {
-            stmt: piece.stmt,
-            tensor: piece.tensor,
-            lhs: piece.lhs.clone(),
-            op: None,
-            rhs: read(row, &[var], ty, &piece.rhs),
-            loops: serial(&all),
-            producers: vec![producer],
-            joined: 0,
-            span: stmt.span,
-        });
     }
 
     /// The result's elements as the loops come to them, sorted, then the result.
