@@ -320,7 +320,15 @@ impl<'a> Concretizer<'a> {
             .iter()
             .flat_map(|&var| self.unbound(var, depth))
             .collect();
-        let init = rest
+        // The loops for one variable may tell another, as those of a skewed one do.
+        let told = |var: VarId| {
+            let others = rest.iter().copied().filter(|&other| other != var);
+            let others: Vec<VarId> = self.known_loops(depth).chain(others).collect();
+            self.graph.provenance.is_complete(var, &others)
+        };
+        let loops = rest.iter().copied().filter(|&var| !told(var));
+        let loops: Vec<VarId> = loops.collect();
+        let init = loops
             .into_iter()
             .rev()
             .fold(self.write(None, neutral), |body, var| Stmt::Forall {

@@ -98,13 +98,19 @@ impl Concretizer<'_> {
         (alone && met && known && own && serial).then_some(depth)
     }
 
+    /// The variables of the first `depth` items.
+    pub(super) fn known_loops(&self, depth: usize) -> impl Iterator<Item = VarId> {
+        self.items[..depth].iter().filter_map(|item| match item {
+            Item::Loop { l, .. } => Some(l.var),
+            Item::Within { .. } => None,
+        })
+    }
+
     /// The variables over which the initialisation must still loop so that `var` is
     /// known, inside the first `depth` items.
     pub(super) fn unbound(&self, var: VarId, depth: usize) -> Vec<VarId> {
         let around = |v: VarId| {
-            let own = self.items[..depth]
-                .iter()
-                .any(|item| matches!(item, Item::Loop { l, .. } if l.var == v));
+            let own = self.known_loops(depth).any(|known| known == v);
             own || (self.loops.contains(&v) && !self.nest.loops.iter().any(|l| l.var == v))
         };
         if around(var) {
