@@ -52,25 +52,36 @@ impl Printer<'_> {
 
     /// Elements in the order of their coordinates, in memory of its own on a CPU and where they
     /// stand on a GPU, which cannot allocate.
-    pub(super) fn sort(&mut self, coordinates: &[ArrayId], values: ArrayId, count: &Expr) {
+    pub(super) fn sort(
+        &mut self,
+        coordinates: &[ArrayId],
+        values: ArrayId,
+        count: &Expr,
+        distinct: bool,
+    ) {
         let names: Vec<&str> = coordinates.iter().map(|&c| self.array(c)).collect();
         let (by, order, first) = (names.join(", "), names.len(), names[0].to_string());
         let (count, values) = (self.expr(count), self.array(values).to_string());
-        let (ty, call) = match self.dialect {
-            Dialect::Device => (
-                format!("{} *const", c_type(self.kernel.array(coordinates[0]).elem)),
-                format!("sparsec_sort_in_place({count}, {order}, sparsec_by, {values});"),
-            ),
-            Dialect::C => (
-                "void *const".to_string(),
-                format!(
-                    "SPARSEC_NEED(sparsec_sort_elements({count}, {order}, sparsec_by, sizeof *{first}, {values}, sizeof *{values}));"
-                ),
-            ),
+        let ty = match self.dialect {
+            Dialect::Device => format!("{} *const", c_type(self.kernel.array(coordinates[0]).elem)),
+            Dialect::C => "void *const".to_string(),
+        };
+        let elements = format!("sparsec_by, sizeof *{first}, {values}, sizeof *{values}");
+        let call = match (self.dialect, distinct) {
+            (Dialect::Device, _) => {
+                format!("sparsec_sort_in_place({count}, {order}, sparsec_by, {values});")
+            }
+            (Dialect::C, true) => format!("sparsec_sort_distinct({count}, {order}, {elements});"),
+            (Dialect::C, false) => {
+                format!("const bool sorted = sparsec_sort_elements({count}, {order}, {elements});")
+            }
         };
         self.line("{");
         self.line(&format!("    {ty} sparsec_by[] = {{{by}}};"));
         self.line(&format!("    {call}"));
+        if !distinct && self.dialect == Dialect::C {
+            self.line("    SPARSEC_NEED(sorted);");
+        }
         self.line("}");
     }
 

@@ -222,7 +222,8 @@ impl Printer<'_> {
                 coordinates,
                 values,
                 count,
-            } => self.sort(coordinates, *values, count),
+                distinct,
+            } => self.sort(coordinates, *values, count, *distinct),
             Stmt::FailIf { cond, code } => {
                 let code = match code {
                     ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",

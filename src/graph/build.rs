@@ -35,7 +35,7 @@ impl Graph {
             nests: Vec::new(),
             collected: Vec::new(),
             workspaces: Vec::new(),
-            once: Vec::new(),
+            assembled: Vec::new(),
             starts: Vec::new(),
             follows_appended: true,
             spaces: Vec::new(),

@@ -62,8 +62,8 @@ pub struct Graph {
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.
     pub spaces: Vec<(TensorId, Space)>,
-    /// Results whose coordinates are there before the kernel runs: `assemble(C, once)`.
-    pub once: Vec<Once>,
+    /// How sparse results are built, where a schedule says so.
+    pub assembled: Vec<Assembled>,
     /// Whether a result may follow one that the kernel appends: its size is known only then.
     pub follows_appended: bool,
     /// Tiles of positions whose rows are found before the loops: `starts(v, before)`.
@@ -73,12 +73,24 @@ pub struct Graph {
     pub remarks: Vec<Diagnostic>,
 }
 
-/// `assemble(C, once)`
+/// `assemble(C, how)`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Once {
+pub struct Assembled {
     pub tensor: TensorId,
-    /// The command, for diagnostics of lowering.
+    pub how: Assembly,
+    /// The command.
     pub span: Span,
+}
+
+/// How a sparse result is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assembly {
+    /// In order, with room that grows.
+    Append,
+    /// Counted, then filled.
+    TwoPhase,
+    /// Its coordinates are there before the kernel runs.
+    Once,
 }
 
 /// `starts(v, before)`
@@ -270,6 +282,13 @@ impl Stmt {
 }
 
 impl Graph {
+    /// How a schedule wants a sparse result to be built, if it says.
+    #[must_use]
+    pub fn assembly(&self, id: TensorId) -> Option<Assembly> {
+        let said = self.assembled.iter().find(|said| said.tensor == id);
+        said.map(|said| said.how)
+    }
+
     #[must_use]
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.index()]

@@ -261,11 +261,14 @@ pub enum Stmt {
         gallop: bool,
     },
     /// Brings the first `count` elements of arrays into the ascending order of their coordinates, the
-    /// outermost first. It stands in no loop.
+    /// outermost first.
     Sort {
         coordinates: Vec<ArrayId>,
         values: ArrayId,
         count: Expr,
+        /// No two elements are of one place, so that they may be sorted where they stand: what else may
+        /// lack the memory stands in no shared loop.
+        distinct: bool,
     },
     /// Returns the error code if the condition holds (checks of data-dependent
     /// subscripts; never inside a parallel loop).

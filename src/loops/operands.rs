@@ -187,6 +187,7 @@ macro_rules! operands {
                 coordinates,
                 values,
                 count,
+                distinct: _,
             } => {
                 $f($operand::Expr(count));
                 for array in coordinates {

@@ -4,8 +4,10 @@
 //! Index arithmetic is folded where it is built ([`super::build`]); the C compiler
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
+use super::build as b;
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, Stmt, Storage, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ScalarType, Stmt, Storage, Var,
+    VarId,
 };
 use super::operands::{ArrayUse, Operand, VarUse};
 use super::trips;
@@ -30,8 +32,91 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
                 break;
             }
         }
+        same_branches(body);
+        count_at_once(&kernel.vars, body);
     }
     kernel
+}
+
+/// A loop that only counts its iterations adds their number. Variables that change are positions and counters,
+/// so that one of them as an end is not below 0; nor do positions fall.
+fn count_at_once(vars: &[Var], body: &mut [Stmt]) {
+    for stmt in body {
+        for inner in visit::bodies_mut(stmt) {
+            count_at_once(vars, inner);
+        }
+        let Stmt::For {
+            lo,
+            hi,
+            step: 1,
+            tag,
+            body: inner,
+            ..
+        } = stmt
+        else {
+            continue;
+        };
+        let [
+            Stmt::Assign {
+                var,
+                op: None,
+                value,
+            },
+        ] = inner.as_slice()
+        else {
+            continue;
+        };
+        let counter = b::var(*var, ScalarType::I64);
+        if *tag != LoopTag::default() || *value != b::add(counter.clone(), b::int(1)) {
+            continue;
+        }
+        let is_count = matches!(hi.kind, ExprKind::Var(var) if vars[var.0 as usize].mutable);
+        let rises = (is_count && *lo == b::int(0)) || is_segment(lo, hi);
+        let range = b::sub(hi.clone(), lo.clone());
+        let range = if rises {
+            range
+        } else {
+            b::max(range, b::int(0))
+        };
+        *stmt = Stmt::Assign {
+            var: *var,
+            op: None,
+            value: b::add(counter, range),
+        };
+    }
+}
+
+/// Whether these are the ends of a segment, `pos[e]` and `pos[e + 1]`.
+fn is_segment(lo: &Expr, hi: &Expr) -> bool {
+    match (&lo.kind, &hi.kind) {
+        (ExprKind::Cast(lo), ExprKind::Cast(hi)) => is_segment(lo, hi),
+        (
+            ExprKind::Load { array, index },
+            ExprKind::Load {
+                array: other,
+                index: next,
+            },
+        ) => array == other && **next == b::add((**index).clone(), b::int(1)),
+        _ => false,
+    }
+}
+
+/// A test whose branches do the same does it.
+fn same_branches(body: &mut Vec<Stmt>) {
+    for mut stmt in std::mem::take(body) {
+        for inner in visit::bodies_mut(&mut stmt) {
+            same_branches(inner);
+        }
+        if let Stmt::If {
+            then, otherwise, ..
+        } = &mut stmt
+            && then == otherwise
+        {
+            body.append(then);
+        } else {
+            body.push(stmt);
+        }
+    }
 }
 
 /// A serial loop over a single value declares it.

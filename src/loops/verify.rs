@@ -237,9 +237,13 @@ impl Verifier<'_> {
                 self.index(key);
                 self.declare(*var);
             }
-            Stmt::Sort { count, .. } => {
+            Stmt::Sort {
+                count, distinct, ..
+            } => {
                 self.index(count);
-                self.check(serial, || "elements sorted in a parallel loop".to_string());
+                self.check(serial || *distinct, || {
+                    "elements of one place sorted in a parallel loop".to_string()
+                });
             }
             Stmt::FailIf { cond, .. } => {
                 self.condition(cond);

@@ -27,8 +27,20 @@ pub(crate) struct Assembly {
     pub(super) block_capacity: Option<ir::VarId>,
     /// Elements come in any order: where they end is noted behind all loops.
     pub(super) collected: bool,
+    pub(super) pass: Pass,
     /// Levels that say which elements are there.
     pub(super) noted: Vec<Noted>,
+}
+
+/// What the loops at hand do to a result that is appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// They store elements and make room for them.
+    Growing,
+    /// They count elements.
+    Counting,
+    /// They store elements where there is room.
+    Filling,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +52,34 @@ pub(super) struct Group {
     pub(super) pos: ArrayId,
     /// Room of `pos`, where the number of parents is not known beforehand.
     pub(super) pos_capacity: Option<ir::VarId>,
+    /// How many elements all iterations together append, where each has a counter of its own.
+    pub(super) total: Option<ir::VarId>,
+    /// Where the elements of each iteration begin, if iterations are shared out.
+    pub(super) begins: Option<ArrayId>,
+    /// In loops that fill: up to where elements are those of the iteration at hand. What is stored for an
+    /// element that may be none must not be stored behind.
+    pub(super) end: Option<ir::VarId>,
+    /// Whether segments end behind the loops, or have ended before.
+    pub(super) ended: bool,
+}
+
+impl Group {
+    /// `stmts`, which may store an element, where there is one to be stored.
+    pub(super) fn unless_full(&self, stmts: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
+        let Some(end) = self.end else {
+            return stmts;
+        };
+        vec![ir::Stmt::If {
+            cond: b::lt(index(self.counter), index(end)),
+            then: stmts,
+            otherwise: Vec::new(),
+        }]
+    }
+
+    /// How many elements there are behind the loops.
+    pub(super) fn all(&self) -> Expr {
+        index(self.total.unwrap_or(self.counter))
+    }
 }
 
 /// The path of the result at a place in the loops.
@@ -65,6 +105,11 @@ impl Assembly {
         }
     }
 
+    /// Makes room, if it is not there already.
+    pub(super) fn grow(&self, capacity: ir::VarId, needed: Expr) -> Option<ir::Stmt> {
+        (self.pass == Pass::Growing).then_some(ir::Stmt::Grow { capacity, needed })
+    }
+
     pub(super) fn group_of(&self, level: usize) -> Option<usize> {
         self.groups
             .iter()
@@ -74,10 +119,6 @@ impl Assembly {
 
 pub(super) fn index(var: ir::VarId) -> Expr {
     b::var(var, ScalarType::I64)
-}
-
-pub(super) fn grow(capacity: ir::VarId, needed: Expr) -> ir::Stmt {
-    ir::Stmt::Grow { capacity, needed }
 }
 
 impl Lowerer<'_> {
@@ -125,10 +166,14 @@ impl Lowerer<'_> {
                 pos,
                 pos_capacity: (!fixed)
                     .then(|| self.fresh(&format!("{name}_pos_capacity"), ScalarType::I64, true)),
+                total: None,
+                begins: None,
+                end: None,
+                ended: false,
             });
             level = last + 1;
         }
-        if !self.graph.is_added(id) {
+        if !self.graph.is_added(id) && self.tree.counted.is_none() {
             self.remarks.push(
                 Diagnostic::performance(
                     performance::GROWS,
@@ -137,7 +182,7 @@ impl Lowerer<'_> {
                     "its number of stored elements is not known before",
                 )
                 .with_help(format!(
-                    "`assemble({}, two_phase)`, which counts first, is not supported yet",
+                    "`assemble({}, two_phase)` counts first, as do loops that are shared out",
                     tensor.name
                 )),
             );
@@ -157,6 +202,7 @@ impl Lowerer<'_> {
             groups,
             block_capacity,
             collected: false,
+            pass: Pass::Growing,
             noted: self.noted(id, first_group),
         })
     }
@@ -178,8 +224,11 @@ impl Lowerer<'_> {
         pending: &[Expr],
     ) -> Vec<ir::Stmt> {
         let counter = index(group.counter);
-        let mut out: Vec<ir::Stmt> = self
-            .coordinate_arrays(assembly, group)
+        let arrays = match assembly.pass {
+            Pass::Counting => Vec::new(),
+            Pass::Growing | Pass::Filling => self.coordinate_arrays(assembly, group),
+        };
+        let mut out: Vec<ir::Stmt> = arrays
             .into_iter()
             .zip(pending)
             .map(|(array, coordinate)| self.store_index(array, counter.clone(), coordinate.clone()))
@@ -192,7 +241,7 @@ impl Lowerer<'_> {
         out
     }
 
-    fn store_index(&self, array: ArrayId, at: Expr, value: Expr) -> ir::Stmt {
+    pub(super) fn store_index(&self, array: ArrayId, at: Expr, value: Expr) -> ir::Stmt {
         let elem = self.arrays[array.0 as usize].elem;
         ir::Stmt::Store {
             array,
@@ -234,7 +283,9 @@ impl Lowerer<'_> {
             let group = assembly.groups.iter().find(|g| g.first == cursor.level);
             let Some(group) = group else { continue };
             let root = assembly.lhs[format.modes[cursor.level]];
-            if !assembly.collected && ends(root, &self.parts_of(assembly.tensor, root)) {
+            let ends_here = assembly.pass != Pass::Counting && !group.ended;
+            if ends_here && !assembly.collected && ends(root, &self.parts_of(assembly.tensor, root))
+            {
                 out.extend(self.close_group(assembly, group, cursor));
             }
         }
@@ -251,7 +302,7 @@ impl Lowerer<'_> {
         let end = b::add(cursor.pos.clone(), b::int(1));
         let mut out = vec![self.store_index(group.pos, end, index(group.counter))];
         if self.tree.nests.len() > 1 && self.is_read(assembly.tensor) {
-            out.splice(0..0, self.overflow_check(assembly, group));
+            out.splice(0..0, self.overflow_check(assembly.tensor, group));
         }
         out
     }
@@ -261,10 +312,10 @@ impl Lowerer<'_> {
         self.tree.nests.iter().any(|nest| nest.reads(tensor))
     }
 
-    fn overflow_check(&self, assembly: &Assembly, group: &Group) -> Option<ir::Stmt> {
-        let narrow = self.tensor(assembly.tensor).format.index_bits == 32;
+    pub(super) fn overflow_check(&self, tensor: TensorId, group: &Group) -> Option<ir::Stmt> {
+        let narrow = self.tensor(tensor).format.index_bits == 32;
         narrow.then(|| ir::Stmt::FailIf {
-            cond: b::lt(b::int(i64::from(i32::MAX)), index(group.counter)),
+            cond: b::lt(b::int(i64::from(i32::MAX)), group.all()),
             code: ir::ErrorCode::IndexOverflow,
         })
     }
@@ -285,7 +336,24 @@ impl Lowerer<'_> {
         assemblies: &[Assembly],
         loops: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        let (mut out, mut rooms, mut body) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut out, rooms) = self.rooms(assemblies);
+        let mut body = Vec::new();
+        for group in assemblies.iter().flat_map(|assembly| &assembly.groups) {
+            body.extend(self.beginning(group));
+            body.push(ir::Stmt::Let {
+                var: group.counter,
+                init: b::int(0),
+            });
+        }
+        body.extend(loops);
+        body.extend(self.all_completed(assemblies));
+        out.push(ir::Stmt::Append { rooms, body });
+        out
+    }
+
+    /// The memory of results: arrays whose length is known, and rooms for those that grow.
+    pub(super) fn rooms(&self, assemblies: &[Assembly]) -> (Vec<ir::Stmt>, Vec<ir::Room>) {
+        let (mut out, mut rooms) = (Vec::new(), Vec::new());
         let room = |capacity, arrays| ir::Room { capacity, arrays };
         for assembly in assemblies {
             let values = self.storage[&assembly.tensor].values;
@@ -306,15 +374,8 @@ impl Lowerer<'_> {
                         count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
                         zeroed: true,
                     }),
-                    Some(capacity) => {
-                        rooms.push(room(capacity, vec![group.pos]));
-                        body.push(self.store_index(group.pos, b::int(0), b::int(0)));
-                    }
+                    Some(capacity) => rooms.push(room(capacity, vec![group.pos])),
                 }
-                body.push(ir::Stmt::Let {
-                    var: group.counter,
-                    init: b::int(0),
-                });
                 let mut arrays = self.coordinate_arrays(assembly, group);
                 if at + 1 == assembly.groups.len() {
                     match assembly.block_capacity {
@@ -325,21 +386,30 @@ impl Lowerer<'_> {
                 rooms.push(room(group.capacity, arrays));
             }
         }
-        body.extend(loops);
-        for assembly in assemblies.iter().rev() {
-            body.extend(self.completed(assembly));
-        }
-        out.push(ir::Stmt::Append { rooms, body });
-        out
+        (out, rooms)
+    }
+
+    /// The first segment begins at 0, which arrays of known length are told when they are made.
+    pub(super) fn beginning(&self, group: &Group) -> Option<ir::Stmt> {
+        let grown = group.pos_capacity.is_some();
+        grown.then(|| self.store_index(group.pos, b::int(0), b::int(0)))
+    }
+
+    pub(super) fn all_completed(&mut self, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
+        let all = assemblies.iter().rev();
+        all.flat_map(|assembly| self.completed(assembly)).collect()
     }
 
     /// What completes a result behind the loops that append to it.
     fn completed(&mut self, assembly: &Assembly) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         for group in &assembly.groups {
-            out.extend(self.overflow_check(assembly, group));
-            if assembly.collected {
-                out.push(self.store_index(group.pos, b::int(1), index(group.counter)));
+            // What was counted was checked then.
+            if assembly.pass == Pass::Growing {
+                out.extend(self.overflow_check(assembly.tensor, group));
+            }
+            if assembly.collected || (group.total.is_some() && group.first == 0) {
+                out.push(self.store_index(group.pos, b::int(1), group.all()));
             }
         }
         if self.tree.gaps.contains(&assembly.tensor) {
@@ -354,7 +424,7 @@ impl Lowerer<'_> {
     fn carry_forward(&mut self, assembly: &Assembly, at: usize, group: &Group) -> Option<ir::Stmt> {
         let (from, outer) = match at.checked_sub(1).and_then(|a| assembly.groups.get(a)) {
             None => (0, b::int(1)),
-            Some(before) => (before.last + 1, index(before.counter)),
+            Some(before) => (before.last + 1, before.all()),
         };
         if from == group.first {
             return None;

@@ -12,7 +12,8 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
-use crate::plan::Workspace;
+use crate::loops::visit::replace_exprs;
+use crate::plan::{Phase, Workspace};
 use crate::program::ir::ReduceOp;
 
 /// A workspace that collects a row.
@@ -21,6 +22,7 @@ pub(crate) struct Row {
     /// How many elements it has.
     count: ir::VarId,
     coordinates: ArrayId,
+    values: ArrayId,
     /// For each coordinate the number of its element, counted from 1, or 0.
     places: ArrayId,
 }
@@ -45,6 +47,7 @@ impl Lowerer<'_> {
                 coordinates: coordinates.clone(),
                 values,
                 count: met.clone(),
+                distinct: false,
             },
         ];
         let Some(op) = op else {
@@ -96,50 +99,14 @@ impl Lowerer<'_> {
 
     /// `where(consumer, producer)` for a workspace that collects a row.
     pub(super) fn row(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
-        let temp = workspace.temp;
-        let name = self.tensor(temp).name.clone();
-        let values = self.storage[&temp].values;
-        let array = |role| self.level(temp, 0).array(role);
-        let (Some(pos), Some(coordinates)) =
-            (array(ArrayRole::Positions), array(ArrayRole::Coordinates))
-        else {
+        let Some((pos, row, mut out)) = self.begin_row(workspace) else {
             return Ok(Vec::new());
         };
-        let row = match self.rows.get(&temp) {
-            Some(row) => *row,
-            None => {
-                let width = self.arrays[pos.0 as usize].elem;
-                let places = self.array(&format!("{name}_places"), width, ir::Storage::Local);
-                let extent = self.element_count(temp);
-                let rooms = [
-                    (pos, b::int(2), true),
-                    (coordinates, extent.clone(), false),
-                    (values, extent.clone(), false),
-                    (places, extent, true),
-                ];
-                for (array, count, zeroed) in rooms {
-                    self.prelude.push(ir::Stmt::Alloc {
-                        array,
-                        count,
-                        zeroed,
-                    });
-                    self.postlude.push(ir::Stmt::Free { array });
-                }
-                let (count, _) = self.fresh_index(&format!("{name}_count"), true);
-                let row = Row {
-                    count,
-                    coordinates,
-                    places,
-                };
-                self.rows.insert(temp, row);
-                row
-            }
-        };
         let count = b::var(row.count, ir::ScalarType::I64);
-        let mut out = vec![ir::Stmt::Let {
+        out.push(ir::Stmt::Let {
             var: row.count,
             init: b::int(0),
-        }];
+        });
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
             results: Vec::new(),
@@ -147,18 +114,145 @@ impl Lowerer<'_> {
         };
         out.extend(self.stmt(&workspace.producer, &apart)?);
         let (p, at) = self.fresh_index("p", false);
-        let met = self.load_index(coordinates, at);
+        let met = self.load_index(row.coordinates, at);
         let cleared = self.stored(row.places, met, b::int(0));
         let all = Bounds::of(b::int(0), count.clone());
         out.push(all.each(p, ir::LoopTag::default(), vec![cleared]));
-        out.push(ir::Stmt::Sort {
-            coordinates: vec![coordinates],
-            values,
-            count: count.clone(),
+        if self.tree.phase == Phase::Filling {
+            out.push(ir::Stmt::Sort {
+                coordinates: vec![row.coordinates],
+                values: row.values,
+                count: count.clone(),
+                distinct: true,
+            });
+        }
+        let mut consumer = self.stmt(&workspace.consumer, scope)?;
+        // Its one segment needs no array that says where it ends.
+        let (first, last) = (
+            self.load_index(pos, b::int(0)),
+            self.load_index(pos, b::int(1)),
+        );
+        replace_exprs(&mut consumer, &mut |e| match e {
+            e if *e == first => Some(b::int(0)),
+            e if *e == last => Some(count.clone()),
+            _ => None,
         });
-        out.push(self.stored(pos, b::int(1), count));
-        out.extend(self.stmt(&workspace.consumer, scope)?);
+        out.append(&mut consumer);
         Ok(out)
+    }
+
+    /// The memory of a row: allocated once, with a part for each thread where threads collect rows. Gives its array of
+    /// positions, too, which stands for none.
+    fn begin_row(&mut self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
+        let Workspace { temp, threaded, .. } = *workspace;
+        let name = self.tensor(temp).name.clone();
+        let pos = self.level(temp, 0).array(ArrayRole::Positions)?;
+        let (mut row, extent) = (self.row_room(workspace)?, self.element_count(temp));
+        row.count = self.fresh(&format!("{name}_count"), ir::ScalarType::I64, true);
+        let mut out = Vec::new();
+        if threaded {
+            let mut part = |lowerer: &mut Self, of: ArrayId| {
+                let ir::Array { name, elem, .. } = lowerer.arrays[of.0 as usize].clone();
+                let name = name.trim_end_matches("_all");
+                let array = lowerer.array(name, elem, ir::Storage::Local);
+                out.push(ir::Stmt::Slice {
+                    array,
+                    of,
+                    offset: b::mul(b::thread(), extent.clone()),
+                });
+                array
+            };
+            row.coordinates = part(self, row.coordinates);
+            row.places = part(self, row.places);
+            if self.tree.phase == Phase::Filling {
+                row.values = part(self, row.values);
+            }
+            let storage = self.storage.get_mut(&temp)?;
+            storage.values = row.values;
+            for (role, array) in &mut storage.levels[0] {
+                if *role == ArrayRole::Coordinates {
+                    *array = row.coordinates;
+                }
+            }
+        }
+        self.rows.insert(temp, row);
+        Some((pos, row, out))
+    }
+
+    /// The memory of rows, of all threads where they collect.
+    fn row_room(&mut self, workspace: &Workspace) -> Option<Row> {
+        let Workspace { temp, threaded, .. } = *workspace;
+        if let Some(row) = self.row_rooms.get(&(temp, threaded)) {
+            return Some(*row);
+        }
+        let name = self.tensor(temp).name.clone();
+        let coordinates = self.level(temp, 0).array(ArrayRole::Coordinates)?;
+        let values = self.storage[&temp].values;
+        let width = self.arrays[coordinates.0 as usize].elem;
+        let mut count = self.element_count(temp);
+        let (mut arrays, places) = ([coordinates, values], format!("{name}_places"));
+        let all = |name: &str| format!("{name}_all");
+        let places = match threaded {
+            false => self.array(&places, width, ir::Storage::Local),
+            true => {
+                count = b::mul(b::threads(), count);
+                for array in &mut arrays {
+                    let ir::Array { name, elem, .. } = self.arrays[array.0 as usize].clone();
+                    *array = self.array(&all(&name), elem, ir::Storage::Local);
+                }
+                self.array(&all(&places), width, ir::Storage::Local)
+            }
+        };
+        let [coordinates, values] = arrays;
+        for (array, zeroed) in [(coordinates, false), (values, false), (places, true)] {
+            self.prelude.push(ir::Stmt::Alloc {
+                array,
+                count: count.clone(),
+                zeroed,
+            });
+            self.postlude.push(ir::Stmt::Free { array });
+        }
+        let (count, _) = self.fresh_index(&format!("{name}_count"), true);
+        let row = Row {
+            count,
+            coordinates,
+            values,
+            places,
+        };
+        self.row_rooms.insert((temp, threaded), row);
+        Some(row)
+    }
+
+    /// Notes that a row has an element.
+    pub(super) fn count_into(
+        &mut self,
+        row: Row,
+        assign: &Assign,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let coordinate = self.known(assign.lhs[0], scope)?;
+        let place = self.load_index(row.places, coordinate.clone());
+        Ok(vec![ir::Stmt::If {
+            cond: b::eq(place, b::int(0)),
+            then: self.met(row, &coordinate, None),
+            otherwise: Vec::new(),
+        }])
+    }
+
+    /// A coordinate that the row does not have yet.
+    fn met(&self, row: Row, coordinate: &Expr, value: Option<Expr>) -> Vec<ir::Stmt> {
+        let count = b::var(row.count, ir::ScalarType::I64);
+        let mut out = vec![self.stored(row.coordinates, count.clone(), coordinate.clone())];
+        let next = b::add(count.clone(), b::int(1));
+        out.extend(value.map(|value| self.stored(row.values, count, value)));
+        out.push(ir::Stmt::Assign {
+            var: row.count,
+            op: None,
+            value: next.clone(),
+        });
+        let count = b::var(row.count, ir::ScalarType::I64);
+        out.push(self.stored(row.places, coordinate.clone(), count));
+        out
     }
 
     /// `row(coordinate) op= value`
@@ -168,7 +262,7 @@ impl Lowerer<'_> {
         (assign, value, mut out): (&Assign, Expr, Vec<ir::Stmt>),
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let values = self.storage[&assign.tensor].values;
+        let values = row.values;
         let ty = self.arrays[values.0 as usize].elem;
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
@@ -177,22 +271,7 @@ impl Lowerer<'_> {
             var: place,
             init: self.load_index(row.places, coordinate.clone()),
         });
-        let count = b::var(row.count, ir::ScalarType::I64);
-        let next = b::add(count.clone(), b::int(1));
-        let new = vec![
-            self.stored(row.coordinates, count.clone(), coordinate.clone()),
-            self.stored(values, count, b::cast(ty, value.clone())),
-            ir::Stmt::Assign {
-                var: row.count,
-                op: None,
-                value: next,
-            },
-            self.stored(
-                row.places,
-                coordinate,
-                b::var(row.count, ir::ScalarType::I64),
-            ),
-        ];
+        let new = self.met(row, &coordinate, Some(b::cast(ty, value.clone())));
         let known = ir::Stmt::Store {
             array: values,
             index: b::sub(found.clone(), b::int(1)),

@@ -7,7 +7,7 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
-use crate::plan::{Node, Over, Write};
+use crate::plan::{Node, Over, Phase, Write};
 use crate::program::ir::{
     self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, TensorId, UnaryOp,
 };
@@ -38,6 +38,12 @@ impl Lowerer<'_> {
             }
             Node::Within { var, skipped, body } => self.within(*var, *skipped, body, scope),
             Node::Workspace(workspace) => match workspace.init {
+                // What is counted has no values.
+                Some(_) if self.tree.phase == Phase::Counting => {
+                    let mut out = self.stmt(&workspace.producer, scope)?;
+                    out.extend(self.stmt(&workspace.consumer, scope)?);
+                    Ok(out)
+                }
                 Some(init) => {
                     let temp = workspace.temp;
                     let tensor = self.tensor(temp).clone();
@@ -77,6 +83,12 @@ impl Lowerer<'_> {
 
     fn assign(&mut self, assign: &Assign, write: &Write, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
+        if self.tree.phase == Phase::Counting {
+            return match self.rows.get(&assign.tensor).copied() {
+                Some(row) => self.count_into(row, assign, scope),
+                None => Ok(scope.touched.map(touch).into_iter().collect()),
+            };
+        }
         let value = self.expr(&assign.rhs, scope, &mut out)?;
         if let Some(&var) = self.scalars.get(&assign.tensor) {
             let ty = self.vars[var.0 as usize].ty;

@@ -23,6 +23,7 @@ pub mod locate;
 mod nest;
 mod open;
 pub mod pattern;
+mod phases;
 pub mod positions;
 mod prefetch;
 mod present;
@@ -186,7 +187,9 @@ pub(crate) struct Lowerer<'g> {
     declared: BTreeSet<ArrayId>,
     /// Where the memory of workspaces is, for each thread or not.
     rooms: BTreeMap<(TensorId, bool), ArrayId>,
-    /// Workspaces that collect a row.
+    /// The memory of workspaces that collect a row, for each thread or not.
+    row_rooms: BTreeMap<(TensorId, bool), collect::Row>,
+    /// Workspaces that collect a row, as they are at hand.
     rows: BTreeMap<TensorId, collect::Row>,
     /// The `prefetch` commands that some loop obeys.
     fetched: Vec<Span>,
@@ -223,6 +226,7 @@ impl<'g> Lowerer<'g> {
             postlude: Vec::new(),
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
+            row_rooms: BTreeMap::new(),
             rows: BTreeMap::new(),
             assemblies: Vec::new(),
             fetched: Vec::new(),
@@ -276,7 +280,7 @@ impl<'g> Lowerer<'g> {
 
     /// Whether the tensor's coordinates are made before the kernel runs.
     fn is_once(&self, id: TensorId) -> bool {
-        self.graph.once.iter().any(|once| once.tensor == id)
+        self.graph.assembly(id) == Some(crate::graph::Assembly::Once)
     }
 
     fn fresh(&mut self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {

@@ -1,6 +1,7 @@
 //! One tree of loops: the nests that share it, what their results need before and after.
 
 use super::access::Cursor;
+use super::assemble::Assembly;
 use super::{Lower, Lowerer, Scope};
 use crate::loops::build as b;
 use crate::loops::ir;
@@ -36,6 +37,9 @@ impl Lowerer<'_> {
                 }
             }
         }
+        if let (Some(counted), Some(body)) = (&tree.counted, &tree.body) {
+            return self.two_phases(counted, body, (out, scope));
+        }
         let loops = match &tree.body {
             Some(body) => {
                 out.extend(self.find_starts(&mut scope)?);
@@ -43,28 +47,39 @@ impl Lowerer<'_> {
             }
             None => Vec::new(),
         };
-        for &tensor in &tree.filled {
-            if let Some(arrays) = self.storage.get(&tensor) {
-                let ty = self.tensor(tensor).ty.compute();
-                out.push(ir::Stmt::Fill {
-                    array: arrays.values,
-                    start: b::int(0),
-                    count: self.element_count(tensor),
-                    value: b::literal(self.tensor(tensor).fill, ty),
-                });
-            }
-        }
+        out.extend(self.fills(&tree));
         let assemblies = std::mem::take(&mut self.assemblies);
         out.extend(match assemblies.as_slice() {
             [] => loops,
             made => self.appended(made, loops),
         });
+        out.extend(self.sorted_results(&tree, &assemblies));
+        Ok(out)
+    }
+
+    /// What holds its fill before the loops.
+    pub(super) fn fills(&self, tree: &Tree) -> Vec<ir::Stmt> {
+        let fill = |&tensor| {
+            let ty = self.tensor(tensor).ty.compute();
+            Some(ir::Stmt::Fill {
+                array: self.storage.get(&tensor)?.values,
+                start: b::int(0),
+                count: self.element_count(tensor),
+                value: b::literal(self.tensor(tensor).fill, ty),
+            })
+        };
+        tree.filled.iter().filter_map(fill).collect()
+    }
+
+    /// What brings collected results in order behind the loops.
+    pub(super) fn sorted_results(&mut self, tree: &Tree, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
         for (tensor, made) in &tree.made {
             let own = assemblies.iter().find(|a| a.tensor == *tensor);
             if let (Made::Collected(op), Some(assembly)) = (made, own) {
                 out.extend(self.sorted(assembly, *op));
             }
         }
-        Ok(out)
+        out
     }
 }

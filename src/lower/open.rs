@@ -1,7 +1,7 @@
 //! Opening the levels of results where the coordinates that they store become known: what
 //! stands before a statement and behind it so that its elements are appended.
 
-use super::assemble::{Assembly, Group, ResultCursor, grow, index};
+use super::assemble::{Assembly, Group, Pass, ResultCursor, index};
 use super::{Lower, Lowerer, Scope};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
@@ -107,9 +107,9 @@ impl Lowerer<'_> {
         let counter = index(group.counter);
         let parents = self.extents(assembly.tensor, group.last + 1, next.first);
         let mut out = Vec::new();
-        if let Some(capacity) = next.pos_capacity {
+        if let (Some(capacity), true) = (next.pos_capacity, assembly.pass != Pass::Counting) {
             let begin = b::mul(counter.clone(), parents.clone());
-            out.push(grow(
+            out.extend(assembly.grow(
                 capacity,
                 b::add(b::add(begin.clone(), parents.clone()), b::int(1)),
             ));
@@ -135,14 +135,15 @@ impl Lowerer<'_> {
             init: index(next.counter),
         });
         out.extend(self.open_from(inside.others, inside.node, scope)?);
-        let mut then = vec![grow(group.capacity, b::add(counter, b::int(1)))];
+        let grown = assembly.grow(group.capacity, b::add(counter, b::int(1)));
+        let mut then: Vec<ir::Stmt> = grown.into_iter().collect();
         then.extend(self.append(assembly, group, inside.pending));
         out.push(ir::Stmt::If {
             cond: b::lt(begin_value, index(next.counter)),
             then,
             otherwise: vec![],
         });
-        Ok(out)
+        Ok(group.unless_full(out))
     }
 
     /// The innermost coordinate, with its value or block of values.
@@ -167,14 +168,15 @@ impl Lowerer<'_> {
         let needed = b::add(counter.clone(), b::int(1));
         let mut out = Vec::new();
         match assembly.block_capacity {
-            None => out.push(grow(group.capacity, needed)),
+            None => out.extend(assembly.grow(group.capacity, needed)),
+            Some(_) if assembly.pass == Pass::Counting => {}
             Some(capacity) => {
                 let order = self.tensor(assembly.tensor).format.order();
                 let block = self.extents(assembly.tensor, group.last + 1, order);
                 let tensor = self.tensor(assembly.tensor);
                 let fill = b::literal(tensor.fill, tensor.ty.compute());
-                out.push(grow(group.capacity, needed.clone()));
-                out.push(grow(capacity, b::mul(needed, block.clone())));
+                out.extend(assembly.grow(group.capacity, needed.clone()));
+                out.extend(assembly.grow(capacity, b::mul(needed, block.clone())));
                 out.push(ir::Stmt::Fill {
                     array: values,
                     start: b::mul(counter.clone(), block.clone()),
@@ -204,6 +206,6 @@ impl Lowerer<'_> {
             then: append,
             otherwise: vec![],
         });
-        Ok(out)
+        Ok(group.unless_full(out))
     }
 }

@@ -1,7 +1,7 @@
 //! Levels of results that note which elements are there: their bytes are cleared before anything
 //! is written, and set with each element.
 
-use super::assemble::{Assembly, grow};
+use super::assemble::{Assembly, Pass};
 use super::{Lowerer, Scope};
 use crate::graph::race::told;
 use crate::graph::{Assign, Stmt, fold};
@@ -92,13 +92,16 @@ impl Lowerer<'_> {
         counter: &Expr,
     ) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
+        if assembly.pass == Pass::Counting {
+            return out;
+        }
         for noted in &assembly.noted {
             let (Some(capacity), true) = (noted.capacity, (from..to).contains(&noted.level)) else {
                 continue;
             };
             let count = self.extents(assembly.tensor, from, noted.level + 1);
             let start = b::mul(counter.clone(), count.clone());
-            out.push(grow(capacity, b::add(start.clone(), count.clone())));
+            out.extend(assembly.grow(capacity, b::add(start.clone(), count.clone())));
             out.push(ir::Stmt::Fill {
                 array: noted.array,
                 start,

@@ -5,9 +5,10 @@
 //! only it reads. Where an element is stored only if its sums were not empty, their loops stay,
 //! too, and say whether there was a term.
 
-use super::{Case, Found, Inside, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace};
+use super::{Case, Contest, Found, Inside, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace};
 use crate::graph::Assign;
 use crate::graph::access::AccessId;
+use crate::graph::fold::as_literal;
 use crate::program::ir::{Expr, ExprKind, ReduceOp, TensorId};
 use crate::scalar::{Literal, ScalarType};
 use std::collections::BTreeSet;
@@ -25,33 +26,63 @@ pub fn counting(plan: &Plan) -> Option<Plan> {
 
 fn appended(tree: &Tree) -> BTreeSet<TensorId> {
     let made = tree.made.iter();
-    let appended = made.filter(|(_, made)| *made == super::Made::Appended);
+    let appended = made.filter(|(_, made)| made.is_appended());
     appended.map(|(tensor, _)| *tensor).collect()
 }
 
-fn counted(tree: &Tree) -> Tree {
+/// The plan of the phase that counts what a tree appends.
+pub(super) fn counted(tree: &Tree) -> Tree {
     let mut counted = tree.clone();
-    counted
-        .made
-        .retain(|(_, made)| *made == super::Made::Appended);
+    counted.made.retain(|(_, made)| made.is_appended());
+    counted.counted = None;
     counted.phase = super::Phase::Counting;
     counted.coverage.clear();
     counted.filled.clear();
-    counted.body = tree.body.as_ref().and_then(|body| inside(body, false));
+    counted.body = tree
+        .body
+        .as_ref()
+        .and_then(|body| inside(body, Terms::Unasked));
     counted
 }
 
-/// What is left to count; `touches` where it has to be known whether there was a term.
-fn inside(own: &Inside, touches: bool) -> Option<Inside> {
-    let touched = own.opened.iter().any(|opened| opened.vacuous);
+/// Of which assignments it has to be known that they are done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terms {
+    Unasked,
+    /// Sums of a result: whether there was a term.
+    Sums,
+    /// What a workspace gets, but constants, which are none of a sum's terms.
+    Workspace,
+    /// All that a row is made of.
+    Row,
+}
+
+impl Terms {
+    fn has(self, assign: &Assign) -> bool {
+        match self {
+            Terms::Unasked => false,
+            Terms::Sums => assign.op.is_some(),
+            Terms::Workspace => assign.lhs.is_empty() || as_literal(&assign.rhs).is_none(),
+            Terms::Row => true,
+        }
+    }
+}
+
+/// What is left to count.
+fn inside(own: &Inside, terms: Terms) -> Option<Inside> {
+    let vacuous = own.opened.iter().any(|opened| opened.vacuous);
+    let asked = match terms {
+        Terms::Unasked if vacuous => Terms::Sums,
+        Terms::Unasked | Terms::Sums | Terms::Workspace | Terms::Row => terms,
+    };
     let then = match &own.then {
-        Then::One(left) => match node(left, touches || touched) {
+        Then::One(left) => match node(left, asked) {
             Some(left) => Then::One(left),
             None if own.opened.is_empty() => return None,
             None => Then::One(Node::Sequence(Vec::new())),
         },
         Then::Apart(parts) => {
-            let parts: Vec<Inside> = parts.iter().filter_map(|p| inside(p, touches)).collect();
+            let parts: Vec<Inside> = parts.iter().filter_map(|p| inside(p, terms)).collect();
             if parts.is_empty() {
                 return None;
             }
@@ -64,34 +95,45 @@ fn inside(own: &Inside, touches: bool) -> Option<Inside> {
         opened: own.opened.clone(),
         then,
     };
-    let mut walked = BTreeSet::new();
-    counted.walked(&mut walked);
-    let needed = |found: &&Found| found.by.skips() || walked.contains(&found.access);
+    // Levels are found below those above them.
+    let mut asked = BTreeSet::new();
+    counted.asked(&mut asked);
+    let skipping = own.found.iter().filter(|found| found.by.skips());
+    asked.extend(skipping.map(|found| found.access));
+    let needed = |found: &&Found| asked.contains(&found.access);
     counted.found = own.found.iter().filter(needed).copied().collect();
     Some(counted)
 }
 
-fn node(own: &Node, touches: bool) -> Option<Node> {
+fn node(own: &Node, terms: Terms) -> Option<Node> {
     match own {
         Node::Loop(l) => {
-            let over = over(&l.over, touches)?;
+            let over = over(&l.over, terms)?;
             Some(Node::Loop(Box::new(Loop {
                 over,
-                // Sums of values are none any more.
-                contest: None,
+                // Sums of values are none any more; that there was a term is said by all.
+                contest: l.contest.as_ref().map(|contest| Contest {
+                    adds: contest.adds,
+                    ..Contest::default()
+                }),
                 ..(**l).clone()
             })))
         }
         Node::Within { var, skipped, body } => Some(Node::Within {
             var: *var,
             skipped: *skipped,
-            body: Box::new(node(body, touches)?),
+            body: Box::new(node(body, terms)?),
         }),
         Node::Workspace(workspace) => {
             // Which elements a row has is what is counted.
-            let wanted = touches || workspace.collected;
-            let producer = wanted.then(|| node(&workspace.producer, true)).flatten();
-            let consumer = node(&workspace.consumer, touches);
+            let asked = match terms {
+                _ if workspace.collected => Terms::Row,
+                Terms::Unasked => Terms::Unasked,
+                Terms::Sums | Terms::Workspace | Terms::Row => Terms::Workspace,
+            };
+            let wanted = asked != Terms::Unasked;
+            let producer = wanted.then(|| node(&workspace.producer, asked)).flatten();
+            let consumer = node(&workspace.consumer, terms);
             match (producer, consumer) {
                 (Some(producer), consumer) => Some(Node::Workspace(Box::new(Workspace {
                     collected: workspace.collected,
@@ -106,14 +148,14 @@ fn node(own: &Node, touches: bool) -> Option<Node> {
             }
         }
         Node::Sequence(nodes) => {
-            let mut left: Vec<Node> = nodes.iter().filter_map(|n| node(n, touches)).collect();
+            let mut left: Vec<Node> = nodes.iter().filter_map(|n| node(n, terms)).collect();
             match left.len() {
                 0 => None,
                 1 => left.pop(),
                 _ => Some(Node::Sequence(left)),
             }
         }
-        Node::Assign(assign, _) if touches && assign.op.is_some() => Some(term(assign)),
+        Node::Assign(assign, _) if terms.has(assign) => Some(term(assign)),
         Node::Assign(..) => None,
     }
 }
@@ -134,8 +176,8 @@ fn term(assign: &Assign) -> Node {
     Node::Assign(counted, super::Write::Plain)
 }
 
-fn over(own: &Over, touches: bool) -> Option<Over> {
-    let inside = |own: &Inside| inside(own, touches);
+fn over(own: &Over, terms: Terms) -> Option<Over> {
+    let inside = |own: &Inside| inside(own, terms);
     Some(match own {
         Over::Constant(..) => return None,
         Over::Every { root, body } => Over::Every {
@@ -205,10 +247,15 @@ fn walk(own: &Walk, inside: &dyn Fn(&Inside) -> Option<Inside>) -> Option<Walk> 
 }
 
 impl Inside {
-    /// The accesses of which loops here walk levels.
-    fn walked(&self, ids: &mut BTreeSet<AccessId>) {
+    /// The accesses of which levels are walked or found further inside.
+    fn asked(&self, ids: &mut BTreeSet<AccessId>) {
+        self.parts_find(ids);
         let walks = |node: &Node, ids: &mut BTreeSet<AccessId>| {
             let Node::Loop(l) = node else { return };
+            for body in l.over.bodies() {
+                ids.extend(body.found.iter().map(|found| found.access));
+                body.parts_find(ids);
+            }
             match &l.over {
                 Over::Constant(..) | Over::Every { .. } | Over::Fused(_) => {}
                 Over::Positions { access, .. } | Over::Stored { access, .. } => {
@@ -223,6 +270,17 @@ impl Inside {
         });
         match done {
             Ok(()) => {}
+        }
+    }
+
+    /// The accesses of which statements that share loops find levels, each on its own.
+    fn parts_find(&self, ids: &mut BTreeSet<AccessId>) {
+        let Then::Apart(parts) = &self.then else {
+            return;
+        };
+        for part in parts {
+            ids.extend(part.found.iter().map(|found| found.access));
+            part.parts_find(ids);
         }
     }
 }

@@ -12,7 +12,8 @@
 //! | which elements does a statement set? | [`coverage`] |
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
 //! | where does a loop end whose end data decide? | [`exits`] |
-//! | what would a phase do that counts first? | [`counting`] |
+//! | what is counted before it is stored, and by whom? | [`phases`] |
+//! | what does a phase do that counts first? | [`counting`] |
 //! | what can no loops be written for? | [`refusal`] |
 //!
 //! `schedule` makes a plan after each command and refuses the command if there is none; `lower`
@@ -26,6 +27,7 @@ mod coverage;
 mod exits;
 mod gaps;
 mod locate;
+mod phases;
 mod refusal;
 mod results;
 #[cfg(test)]
@@ -79,9 +81,21 @@ pub struct Tree {
     pub filled: BTreeSet<TensorId>,
     /// What is done; `None` if nothing is.
     pub body: Option<Inside>,
+    /// What is done before, if what is appended is counted first.
+    pub counted: Option<Box<Counted>>,
     /// Why no loops are written for it as it is, if so. Unlike what no plan is made for, another
     /// order of the loops may help.
     pub refused: Option<Diagnostic>,
+}
+
+/// What counts the elements of results before they are stored.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The same loops without values: see [`counting`].
+    pub tree: Tree,
+    /// The outermost loop, if its iterations are shared out: each counts its own elements, and has room of
+    /// its own.
+    pub shared: Option<VarId>,
 }
 
 /// What loops are for.

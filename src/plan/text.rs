@@ -68,7 +68,12 @@ fn write(line: &Line, depth: usize, out: &mut String) {
 pub fn outline(graph: &Graph, plan: &Plan) -> Vec<Line> {
     let mut lines = trees(graph, plan);
     if let Some(counting) = counting::counting(plan) {
-        let text = "counted first, this would be (`assemble(.., two_phase)`, not supported yet)";
+        let is_counted = plan.trees.iter().any(|tree| tree.counted.is_some());
+        let text = if is_counted {
+            "counted first"
+        } else {
+            "counted first, this would be (`assemble(.., two_phase)`)"
+        };
         let mut line = Line::new(About::Results, text.to_string());
         line.below = trees(graph, &counting);
         lines.push(line);

@@ -73,7 +73,7 @@ pub(super) fn tree(
     let nest = nests.first().map_or(span, |nest| nest.span);
     let refused = walker.endless;
     let refused = refused.or_else(|| skipped((operands, &results), &gaps, nest));
-    Ok(Tree {
+    let mut tree = Tree {
         phase: Phase::Filling,
         nests: nests.iter().map(|&nest| nest.clone()).collect(),
         made: results.made,
@@ -86,7 +86,10 @@ pub(super) fn tree(
         droppable,
         blocks,
         table,
-    })
+        counted: None,
+    };
+    tree.counted = super::phases::counted(graph, &tree, span)?;
+    Ok(tree)
 }
 
 struct Walker<'w> {

@@ -74,7 +74,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let mut error = None;
     graph.visit_nests(&mut |nest| {
         if error.is_none() && nest.loops.iter().any(|l| l.var == var) {
-            error = check(&graph, nest, var, race, arguments).err();
+            error = check(&graph, nest, var, (unit, race), arguments).err();
         }
     });
     for (first, second, depth) in dependence::sharing(&graph) {
@@ -130,7 +130,7 @@ fn check(
     graph: &Graph,
     nest: &Nest,
     var: VarId,
-    race: Race,
+    (unit, race): (Unit, Race),
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let result = graph.tensor(nest.tensor);
@@ -139,7 +139,9 @@ fn check(
         .flat_map(|v| graph.provenance.leaves(v, &nest.loop_vars()))
         .collect();
     let inside = nest.loops.iter().skip_while(|l| l.var != var);
-    if inside.into_iter().any(|l| appended.contains(&l.var)) {
+    // What threads of a CPU append they count first, see `plan::phases`.
+    let counted = matches!(unit, Unit::CpuThread(_));
+    if !counted && inside.into_iter().any(|l| appended.contains(&l.var)) {
         return Err(Diagnostic::error(
             lower::PARALLEL_APPEND,
             arguments.span,
@@ -149,7 +151,7 @@ fn check(
             ),
             "cannot be shared out",
         )
-        .with_help("`assemble(C, two_phase)` is not supported yet; leave the loop serial"));
+        .with_help("leave the loop serial: only threads of a CPU count first, for now"));
     }
     if races(graph, nest, var) && race == Race::NoRaces {
         return Err(Diagnostic::error(

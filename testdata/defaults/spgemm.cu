@@ -12,8 +12,8 @@ static __global__ void __launch_bounds__(1, 16) spgemm_kernel(int64_t M, int64_t
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals, int32_t *C2_pos,
-    int32_t *C2_crd, double *C_vals, int32_t *C_row1_pos, int32_t *C_row1_crd, double *C_row_vals,
-    int32_t *C_row_places, int64_t *needs) {
+    int32_t *C2_crd, double *C_vals, int32_t *C_row1_crd, double *C_row_vals, int32_t *C_row_places,
+    int64_t *needs) {
     needs[0] = 0;
     needs[1] = 0;
     int64_t pC2 = 0;
@@ -41,8 +41,7 @@ static __global__ void __launch_bounds__(1, 16) spgemm_kernel(int64_t M, int64_t
             int32_t *const sparsec_by[] = {C_row1_crd};
             sparsec_sort_in_place(C_row_count, 1, sparsec_by, C_row_vals);
         }
-        C_row1_pos[1] = (int32_t)C_row_count;
-        for (int64_t pC_row1 = C_row1_pos[0]; pC_row1 < C_row1_pos[1]; pC_row1++) {
+        for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
             int64_t j = C_row1_crd[pC_row1];
             needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
             if (pC2 < C2_capacity) {
@@ -67,9 +66,6 @@ static int spgemm_run(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos, co
     (void)K;
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
-    int32_t *C_row1_pos = (int32_t *)memory->room(2, sizeof(int32_t));
-    SPARSEC_TRY(memory->error);
-    SPARSEC_TRY(sparsec_clear(C_row1_pos, 2, sizeof *C_row1_pos, stream));
     int32_t *C_row1_crd = (int32_t *)memory->room(N, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
     double *C_row_vals = (double *)memory->room(N, sizeof(double));
@@ -85,8 +81,8 @@ static int spgemm_run(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos, co
         SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_capacity, sizeof *C2_crd));
         SPARSEC_TRY(memory->resize((void **)&C_vals, C2_capacity, sizeof *C_vals));
         SPARSEC_TRY(sparsec_launch(spgemm_kernel, 1, 1, 1, dim3(1, 1, 1), stream, M, C2_capacity, A2_pos,
-            A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, C_row1_pos, C_row1_crd,
-            C_row_vals, C_row_places, needs));
+            A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, C_row1_crd, C_row_vals,
+            C_row_places, needs));
         int64_t needed[2];
         SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
         if (needed[1]) return (int)needed[1];

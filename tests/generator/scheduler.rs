@@ -275,6 +275,17 @@ impl Maker {
         {
             return ("assemble", format!("assemble({result}, once)"));
         }
+        let stored = program.formats.iter().find(|(name, _)| {
+            let mut statements = program.stmts.iter();
+            statements.any(|statement| statement.target == *name)
+        });
+        if let Some((result, _)) = stored
+            && n == 0
+            && !self.cuda
+            && self.chance(25)
+        {
+            return ("assemble", format!("assemble({result}, two_phase)"));
+        }
         let kind = if n == 0 && dynamic.is_some() && self.chance(50) {
             0
         } else if n == 0 && self.chance(8) {
@@ -386,7 +397,8 @@ impl Maker {
                     0 => &program.stmts[0].target,
                     count => stored[self.below(count)],
                 };
-                ("assemble", format!("assemble({result}, once)"))
+                let how = self.pick(&["once", "two_phase"]);
+                ("assemble", format!("assemble({result}, {how})"))
             }
             86..=87 if !self.cuda => {
                 let tensor = access(self).split('(').next().unwrap_or("T0").to_string();

@@ -691,6 +691,41 @@ static inline bool sparsec_sort_elements(int64_t n, int32_t order, void *const *
     }
     return true;
 }
+
+/* Whether element a comes before element b. */
+static inline bool sparsec_comes_before(const sparsec_elements *e, int64_t a, int64_t b) {
+    int32_t m = 0;
+    while (m + 1 < e->order && sparsec_coordinate(e->crd[m], e->width, a) == sparsec_coordinate(e->crd[m], e->width, b)) m++;
+    return sparsec_coordinate(e->crd[m], e->width, a) < sparsec_coordinate(e->crd[m], e->width, b);
+}
+
+static inline void sparsec_exchange(const sparsec_elements *e, int64_t a, int64_t b) {
+    for (int32_t m = 0; m <= e->order; m++) {
+        const size_t size = m < e->order ? e->width : e->size;
+        char *const array = (char *)(m < e->order ? e->crd[m] : e->vals), between[16];
+        memcpy(between, array + (size_t)a * size, size);
+        memcpy(array + (size_t)a * size, array + (size_t)b * size, size);
+        memcpy(array + (size_t)b * size, between, size);
+    }
+}
+
+/* As sparsec_sort_elements where no two elements are of one place: it needs no memory (a heap sort), if
+ * there is none. */
+static inline void sparsec_sort_distinct(int64_t n, int32_t order, void *const *crd, size_t width,
+                                         void *vals, size_t size) {
+    const sparsec_elements e = {order, crd, width, vals, size};
+    if (sparsec_sort_elements(n, order, crd, width, vals, size)) return;
+    for (int64_t from = n / 2 - 1, to = n; to > 1;) {
+        if (from < 0) sparsec_exchange(&e, 0, --to);
+        int64_t root = from < 0 ? 0 : from--;
+        for (int64_t child = 2 * root + 1; child < to; child = 2 * root + 1) {
+            if (child + 1 < to && sparsec_comes_before(&e, child, child + 1)) child++;
+            if (!sparsec_comes_before(&e, root, child)) break;
+            sparsec_exchange(&e, root, child);
+            root = child;
+        }
+    }
+}
 #endif
 
 /* ---- checks of arguments -------------------------------------------------- */

@@ -93,9 +93,11 @@ impl Writer<'_> {
                 coordinates,
                 values,
                 count,
+                distinct,
             } => {
                 let (values, by) = (self.array(*values), self.array_list(coordinates));
-                format!("sort {values}[{}] by {by}", e(count))
+                let word = if *distinct { "sort_distinct" } else { "sort" };
+                format!("{word} {values}[{}] by {by}", e(count))
             }
             Stmt::Fill {
                 array,
@@ -196,7 +198,7 @@ impl Reader {
             }
             "alloc" | "declare" | "free" | "grow" | "slice" => self.memory(&word)?,
             "fill" => self.fill()?,
-            "sort" => {
+            "sort" | "sort_distinct" => {
                 let values = self.element()?;
                 let count = self.index()?;
                 self.expect_word("by")?;
@@ -204,6 +206,7 @@ impl Reader {
                     coordinates: self.array_list()?,
                     values,
                     count,
+                    distinct: word == "sort_distinct",
                 }
             }
             "search" | "gallop" => self.search(word == "gallop")?,

@@ -23,6 +23,14 @@ pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
     let Some(threads) = threads(graph, nest) else {
         return Vec::new();
     };
+    // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how many there
+    // are is not known here: what appends stays serial, and a note says what could be done.
+    if !pattern::appended(graph, nest).is_empty() {
+        let result = graph.tensor(nest.tensor);
+        let in_order = format!("assemble({}, append)", result.name);
+        let own = result.role == Role::Result;
+        return own.then(|| vec![in_order, threads]).into_iter().collect();
+    }
     let Some(once) = once(graph, nest) else {
         return vec![vec![threads]];
     };

@@ -17,13 +17,10 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     int32_t *C2_pos = *C2_pos_out;
     int32_t *C2_crd = *C2_crd_out;
     double *C_vals = *C_vals_out;
-    int32_t *C_row1_pos = NULL;
     int32_t *C_row1_crd = NULL;
     double *C_row_vals = NULL;
     int32_t *C_row_places = NULL;
     int error;
-    C_row1_pos = sparsec_zeroed(2, sizeof *C_row1_pos);
-    SPARSEC_NEED(C_row1_pos);
     C_row1_crd = sparsec_resize(NULL, N, sizeof *C_row1_crd);
     SPARSEC_NEED(C_row1_crd);
     C_row_vals = sparsec_resize(NULL, N, sizeof *C_row_vals);
@@ -58,10 +55,9 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
         }
         {
             void *const sparsec_by[] = {C_row1_crd};
-            SPARSEC_NEED(sparsec_sort_elements(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals, sizeof *C_row_vals));
+            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals, sizeof *C_row_vals);
         }
-        C_row1_pos[1] = (int32_t)C_row_count;
-        for (int64_t pC_row1 = C_row1_pos[0]; pC_row1 < C_row1_pos[1]; pC_row1++) {
+        for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
             int64_t j = C_row1_crd[pC_row1];
             if (pC2 >= C2_capacity) {
                 C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
@@ -78,8 +74,6 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
     }
-    sparsec_release(C_row1_pos);
-    C_row1_pos = NULL;
     sparsec_release(C_row1_crd);
     C_row1_crd = NULL;
     sparsec_release(C_row_vals);
@@ -94,7 +88,6 @@ fail:
     sparsec_release(C2_pos);
     sparsec_release(C2_crd);
     sparsec_release(C_vals);
-    sparsec_release(C_row1_pos);
     sparsec_release(C_row1_crd);
     sparsec_release(C_row_vals);
     sparsec_release(C_row_places);

@@ -51,7 +51,8 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int64_t A_sorted_all = A_sorted1_pos[1];
     {
         void *const sparsec_by[] = {A_sorted1_crd, A_sorted2_crd};
-        SPARSEC_NEED(sparsec_sort_elements(A_sorted_all, 2, sparsec_by, sizeof *A_sorted1_crd, A_sorted_vals, sizeof *A_sorted_vals));
+        const bool sorted = sparsec_sort_elements(A_sorted_all, 2, sparsec_by, sizeof *A_sorted1_crd, A_sorted_vals, sizeof *A_sorted_vals);
+        SPARSEC_NEED(sorted);
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
     memset(C2_pos, 0, (size_t)(N + 1) * sizeof *C2_pos);
