@@ -5,9 +5,7 @@
 
 use super::kernel::{Dialect, Printer};
 use super::types::helper_suffix;
-use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{
     ArrayId, Expr, ExprKind, Kernel, OmpSchedule, Run, ScalarType, Stmt, VarId,
 };
@@ -74,15 +72,7 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr
     };
     // What stands in a test need not be there for all rows.
     let pos = body.iter().find_map(|inner| walked(inner, *var))?;
-    let is_level = kernel.interface.args.iter().any(|arg| match arg {
-        Arg::Tensor(t) => {
-            t.direction == Direction::In
-                && t.levels
-                    .iter()
-                    .any(|level| level.array(ArrayRole::Positions) == Some(pos))
-        }
-        Arg::Scalar { .. } => false,
-    });
+    let is_level = kernel.interface.ascending().contains(&pos);
     (is_level && tag.reductions().is_empty()).then_some((pos, *var, lo, hi))
 }
 

@@ -9,11 +9,9 @@
 use super::build as b;
 use super::device::{Definitions, definitions};
 use super::effects::{Around, Facts, Homes, Who, meet, touches};
-use super::interface::{Arg, Direction, Interface};
 use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Run, ScalarType, Stmt, VarId};
 use super::trips::Bounds;
 use super::visit;
-use crate::level::ArrayRole;
 use crate::units::OmpSchedule;
 use std::collections::BTreeSet;
 
@@ -24,7 +22,7 @@ use std::collections::BTreeSet;
 pub fn merge_consecutive(mut kernel: Kernel) -> Kernel {
     let mut body = std::mem::take(&mut kernel.body);
     let merge = Merge {
-        positions: positions(&kernel.interface),
+        positions: kernel.interface.ascending(),
         sizes: kernel.interface.sizes.iter().map(|size| size.var).collect(),
         known: definitions(&body, &|v| kernel.var(v).mutable),
     };
@@ -33,21 +31,8 @@ pub fn merge_consecutive(mut kernel: Kernel) -> Kernel {
     kernel
 }
 
-/// The positions of operands: they ascend.
-fn positions(interface: &Interface) -> BTreeSet<ArrayId> {
-    let mut found = BTreeSet::new();
-    for arg in &interface.args {
-        if let Arg::Tensor(tensor) = arg
-            && tensor.direction == Direction::In
-        {
-            let levels = tensor.levels.iter();
-            found.extend(levels.filter_map(|level| level.array(ArrayRole::Positions)));
-        }
-    }
-    found
-}
-
 struct Merge {
+    /// Those of operands.
     positions: BTreeSet<ArrayId>,
     /// Never negative.
     sizes: BTreeSet<VarId>,

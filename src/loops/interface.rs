@@ -4,6 +4,7 @@
 use super::ir::{ArrayId, Expr, Literal, ScalarType, VarId};
 use crate::format::{Level, TensorFormat};
 use crate::level::{ArrayRole, Field};
+use std::collections::BTreeSet;
 
 /// The arguments of a kernel.
 ///
@@ -22,6 +23,21 @@ pub struct Interface {
     pub requirements: Vec<Requirement>,
     /// Numbers of stored elements that device functions take, behind the sizes.
     pub counts: Vec<CountArg>,
+}
+
+impl Interface {
+    /// The positions of operands: those ascend, which arrays that a program subscripts itself need not.
+    #[must_use]
+    pub fn ascending(&self) -> BTreeSet<ArrayId> {
+        let operands = self.args.iter().filter_map(|arg| match arg {
+            Arg::Tensor(tensor) => (tensor.direction == Direction::In).then_some(tensor),
+            Arg::Scalar { .. } => None,
+        });
+        let levels = operands.flat_map(|tensor| &tensor.levels);
+        levels
+            .filter_map(|level| level.array(ArrayRole::Positions))
+            .collect()
+    }
 }
 
 /// How many positions a compressed level of an input has.

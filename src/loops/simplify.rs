@@ -33,17 +33,17 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
             }
         }
         same_branches(body);
-        count_at_once(&kernel.vars, body);
+        count_at_once(&kernel.vars, &kernel.interface.ascending(), body);
     }
     kernel
 }
 
 /// A loop that only counts its iterations adds their number. Variables that change are positions and counters,
-/// so that one of them as an end is not below 0; nor do positions fall.
-fn count_at_once(vars: &[Var], body: &mut [Stmt]) {
+/// so that one of them as an end is not below 0; nor do positions of operands fall.
+fn count_at_once(vars: &[Var], ascending: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
     for stmt in body {
         for inner in visit::bodies_mut(stmt) {
-            count_at_once(vars, inner);
+            count_at_once(vars, ascending, inner);
         }
         let Stmt::For {
             lo,
@@ -71,7 +71,8 @@ fn count_at_once(vars: &[Var], body: &mut [Stmt]) {
             continue;
         }
         let is_count = matches!(hi.kind, ExprKind::Var(var) if vars[var.0 as usize].mutable);
-        let rises = (is_count && *lo == b::int(0)) || is_segment(lo, hi);
+        let rises = (is_count && *lo == b::int(0))
+            || segment(lo, hi).is_some_and(|array| ascending.contains(&array));
         let range = b::sub(hi.clone(), lo.clone());
         let range = if rises {
             range
@@ -86,18 +87,18 @@ fn count_at_once(vars: &[Var], body: &mut [Stmt]) {
     }
 }
 
-/// Whether these are the ends of a segment, `pos[e]` and `pos[e + 1]`.
-fn is_segment(lo: &Expr, hi: &Expr) -> bool {
+/// The array of which these are the ends of a segment, `pos[e]` and `pos[e + 1]`.
+fn segment(lo: &Expr, hi: &Expr) -> Option<ArrayId> {
     match (&lo.kind, &hi.kind) {
-        (ExprKind::Cast(lo), ExprKind::Cast(hi)) => is_segment(lo, hi),
+        (ExprKind::Cast(lo), ExprKind::Cast(hi)) => segment(lo, hi),
         (
             ExprKind::Load { array, index },
             ExprKind::Load {
                 array: other,
                 index: next,
             },
-        ) => array == other && **next == b::add((**index).clone(), b::int(1)),
-        _ => false,
+        ) if array == other => (**next == b::add((**index).clone(), b::int(1))).then_some(*array),
+        _ => None,
     }
 }
 
