@@ -1,13 +1,14 @@
 //! Where the plan says that a dynamic counted loop ends with the longest of a tile
-//! (`plan/exits.rs`): the pass over the tile that finds it.
+//! (`plan/exits.rs`): the pass over the tile that finds it, or the first iteration, where those behind
+//! go through a list.
 
 use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::relation::Values;
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, LoopTag, ScalarType, Storage};
+use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType, Storage};
 use crate::loops::trips::Bounds;
-use crate::plan::{Exit, Live};
+use crate::plan::{Exit, Inside, Live};
 use crate::program::ir::{ReduceOp, VarId};
 use crate::units::GpuUnit;
 
@@ -19,13 +20,9 @@ pub(super) struct List {
     root: VarId,
     array: ArrayId,
     count: ir::VarId,
-}
-
-/// What a pass over a tile finds.
-struct Longest<'l> {
-    root: VarId,
-    most: ir::VarId,
-    list: Option<&'l List>,
+    /// In the first iteration of the loop around nothing is listed yet: all are gone through, and the most
+    /// values of any are found.
+    most: Option<ir::VarId>,
 }
 
 impl Lowerer<'_> {
@@ -36,57 +33,88 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
-        let name = self.graph.var(exit.root).name.clone();
         let (most, value) = self.fresh_index("most", true);
         out.push(ir::Stmt::Let {
             var: most,
             init: b::int(0),
         });
-        let live = exit.live.as_ref();
-        let list = live.map(|live| self.list(live, exit.root, out));
-        let found = Longest {
-            root: exit.root,
-            most,
-            list: list.as_ref(),
-        };
-        let tile = self.longest(&found, &exit.over, scope)?;
+        let tile = self.longest(exit.root, most, &exit.over, scope)?;
         out.extend(tile);
-        scope.live.extend(list.map(|list| (list.live.of, list)));
-        // What a schedule promises holds even if data do not.
-        let relation = self.graph.provenance.producer(exit.bounded);
-        let end = match relation.and_then(|relation| relation.promise()) {
-            Some(promise) => b::min(value, self.size_expr(&promise.value)),
-            None => value,
-        };
-        let (end_var, end_value) = self.fresh_index(&format!("{name}_most"), false);
-        out.push(ir::Stmt::Let {
-            var: end_var,
-            init: end,
-        });
-        scope.most.insert(exit.bounded, end_value);
+        let end = self.named_end(exit, value, out);
+        scope.most.insert(exit.bounded, end);
         Ok(())
+    }
+
+    /// What a schedule promises holds even if data do not.
+    fn promised_end(&self, exit: &Exit) -> Option<Expr> {
+        let relation = self.graph.provenance.producer(exit.bounded)?;
+        let promise = relation.promise()?;
+        Some(self.size_expr(&promise.value))
+    }
+
+    /// How many values a bounded variable has at most, once the most of a tile are found.
+    fn named_end(&mut self, exit: &Exit, most: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+        let end = match self.promised_end(exit) {
+            Some(promised) => b::min(most, promised),
+            None => most,
+        };
+        let name = &self.graph.var(exit.root).name;
+        let (var, value) = self.fresh_index(&format!("{name}_most"), false);
+        out.push(ir::Stmt::Let { var, init: end });
+        value
+    }
+
+    /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what has values left;
+    /// what it finds on its way ends the others. So a tile of short rows is gone through once.
+    pub(super) fn shrinking_loop(
+        &mut self,
+        (exit, live): (&Exit, &Live),
+        body: &Inside,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let var = live.by;
+        let (most, value) = self.fresh_index("most", true);
+        let mut out = vec![ir::Stmt::Let {
+            var: most,
+            init: b::int(0),
+        }];
+        let list = self.list(live, exit.root, most, &mut out);
+        let mut first = scope.clone();
+        first.live.insert(live.of, list.clone());
+        first
+            .most
+            .extend(self.promised_end(exit).map(|end| (exit.bounded, end)));
+        let step = self.step(var, &first)?;
+        let lo = self.loop_bounds(var, &step, &first)?.lo;
+        out.extend(self.iteration((var, lo.clone()), &step, body, &first)?);
+
+        let mut rest = scope.clone();
+        rest.live.insert(live.of, List { most: None, ..list });
+        let end = self.named_end(exit, value, &mut out);
+        rest.most.insert(exit.bounded, end);
+        let step = self.step(var, &rest)?;
+        let hi = self.loop_bounds(var, &step, &rest)?.hi;
+        let name = self.graph.var(var).name.clone();
+        let (v, value) = self.fresh_index(&name, false);
+        let stmts = self.iteration((var, value), &step, body, &rest)?;
+        let bounds = Bounds::of(b::add(lo, b::int(1)), hi);
+        out.push(bounds.each(v, LoopTag::default(), stmts));
+        Ok(self.close_step(&step, scope, out))
     }
 
     /// `most = max(most, extent of root)` in loops over `over`.
     fn longest(
         &mut self,
-        found: &Longest,
+        root: VarId,
+        most: ir::VarId,
         over: &[(VarId, Option<GpuUnit>)],
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Some(((var, unit), inside)) = over.split_first() else {
             let mut out = Vec::new();
-            let value = self.own_extent(found.root, scope)?;
+            let value = self.own_extent(root, scope)?;
             let value = self.named("length", value, &mut out);
-            out.push(ir::Stmt::Assign {
-                var: found.most,
-                op: Some(ReduceOp::Max),
-                value: value.clone(),
-            });
-            if let Some(list) = found.list {
-                let at = self.known(list.live.of, scope)?;
-                out.extend(b::when(vec![b::lt(b::int(0), value)], list.push(at)));
-            }
+            out.push(larger(most, value));
             return Ok(out);
         };
         let step = self.step(*var, scope)?;
@@ -106,12 +134,12 @@ impl Lowerer<'_> {
             guards = self.complete_pending(&mut inner, &mut body)?;
         }
         self.locate_bounds(&mut inner)?;
-        let then = self.longest(found, inside, &inner)?;
+        let then = self.longest(root, most, inside, &inner)?;
         body.extend(b::when(guards, then));
         let run = match unit {
             Some(unit) => ir::Run::Unit {
                 unit: *unit,
-                reductions: vec![(ReduceOp::Max, found.most)],
+                reductions: vec![(ReduceOp::Max, most)],
             },
             None => ir::Run::Serial,
         };
@@ -125,7 +153,7 @@ impl Lowerer<'_> {
     }
 
     /// An empty list of iterations.
-    fn list(&mut self, live: &Live, root: VarId, out: &mut Vec<ir::Stmt>) -> List {
+    fn list(&mut self, live: &Live, root: VarId, most: ir::VarId, out: &mut Vec<ir::Stmt>) -> List {
         let name = self.graph.var(live.of).name.clone();
         let array = self.array(&format!("{name}_live"), ScalarType::I32, Storage::Local);
         out.push(ir::Stmt::Declare {
@@ -142,19 +170,30 @@ impl Lowerer<'_> {
             root,
             array,
             count,
+            most: Some(most),
         }
     }
 
-    /// The loop over what the list at hand holds, which lists anew what has values left behind
-    /// the iteration around: `body` is what the iteration `v` does, where `inner` is known.
-    pub(super) fn live_loop(
+    /// Lists the iteration `at` if it has values left behind the iteration around.
+    pub(super) fn list_again(
         &mut self,
         list: &List,
-        v: ir::VarId,
-        inner: &Scope,
-        body: Vec<ir::Stmt>,
+        at: Expr,
+        known: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let mut next = inner.clone();
+        let mut known = known;
+        self.locate_bounds(&mut known)?;
+        let mut out = Vec::new();
+        let length = self.own_extent(list.root, &known)?;
+        let length = match list.most {
+            Some(most) => {
+                let length = self.named("length", length, &mut out);
+                out.push(larger(most, length.clone()));
+                length
+            }
+            None => length,
+        };
+        let mut next = known;
         let by = list.live.by;
         if let Some(at) = next.coords.get(&by).cloned() {
             next.coords.insert(by, b::add(at, b::int(1)));
@@ -166,39 +205,49 @@ impl Lowerer<'_> {
         let Some(from) = self.here(&next).by_parts(list.root) else {
             return Err(self.unknown_extent(list.root));
         };
-        let length = self.own_extent(list.root, inner)?;
-        let name = self.graph.var(list.live.of).name.clone();
-        let mut out = Vec::new();
-        let count = b::var(list.count, ScalarType::I64);
-        let (listed, end) = self.fresh_index(&format!("{name}_listed"), false);
-        out.push(ir::Stmt::Let {
-            var: listed,
-            init: count,
-        });
-        out.push(ir::Stmt::Assign {
-            var: list.count,
-            op: None,
-            value: b::int(0),
-        });
-        let (at, index) = self.fresh_index("at", false);
-        let mut each = vec![ir::Stmt::Let {
-            var: v,
-            init: self.load_index(list.array, index),
-        }];
-        let value = b::var(v, ScalarType::I64);
-        let more = b::when(vec![b::lt(from, length)], list.push(value));
-        each.extend(body);
-        each.extend(more);
-        let most = i64::try_from(list.live.most).ok();
-        let bounds = Bounds::of(b::int(0), end).at_most(most);
-        out.push(bounds.each(at, LoopTag::default(), each));
+        out.extend(b::when(vec![b::lt(from, length)], list.push(at)));
         Ok(out)
     }
 }
 
 impl List {
+    /// The loop over what is listed, as whose iteration `v` the body is written: all, at first.
+    pub(super) fn each(
+        &self,
+        lowerer: &mut Lowerer,
+        all: Bounds,
+        v: ir::VarId,
+        mut body: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        if self.most.is_some() {
+            return vec![all.each(v, LoopTag::default(), body)];
+        }
+        let name = lowerer.graph.var(self.live.of).name.clone();
+        let (listed, end) = lowerer.fresh_index(&format!("{name}_listed"), false);
+        let (at, index) = lowerer.fresh_index("at", false);
+        let own = ir::Stmt::Let {
+            var: v,
+            init: lowerer.load_index(self.array, index),
+        };
+        body.insert(0, own);
+        let most = i64::try_from(self.live.most).ok();
+        let listed_ones = Bounds::of(b::int(0), end).at_most(most);
+        vec![
+            ir::Stmt::Let {
+                var: listed,
+                init: b::var(self.count, ScalarType::I64),
+            },
+            ir::Stmt::Assign {
+                var: self.count,
+                op: None,
+                value: b::int(0),
+            },
+            listed_ones.each(at, LoopTag::default(), body),
+        ]
+    }
+
     /// `array[count] = at`, one more.
-    fn push(&self, at: ir::Expr) -> Vec<ir::Stmt> {
+    fn push(&self, at: Expr) -> Vec<ir::Stmt> {
         let count = b::var(self.count, ScalarType::I64);
         vec![
             ir::Stmt::Store {
@@ -214,5 +263,14 @@ impl List {
                 value: b::int(1),
             },
         ]
+    }
+}
+
+/// `most = max(most, length)`
+fn larger(most: ir::VarId, length: Expr) -> ir::Stmt {
+    ir::Stmt::Assign {
+        var: most,
+        op: Some(ReduceOp::Max),
+        value: length,
     }
 }

@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         let cut = self.enter_cuts(l.var, &mut scope, &mut out)?;
         let mut inside = self.prepare(l.var, &mut scope)?;
         self.dynamic_promises(&mut scope, &mut inside)?;
-        if let Some(exit) = &l.exit {
+        if let Some(exit) = l.exit.as_ref().filter(|exit| exit.live.is_none()) {
             self.enter_exit(exit, &mut scope, &mut inside)?;
         }
         let after = self.enter_race(l, &mut scope, &mut inside);
@@ -38,6 +38,11 @@ impl Lowerer<'_> {
 
     fn loop_of(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (var, tag) = (l.var, &l.tag);
+        if let (Over::Every { body, .. }, Some(exit)) = (&l.over, &l.exit)
+            && let Some(live) = &exit.live
+        {
+            return self.shrinking_loop((exit, live), body, scope);
+        }
         let step = self.step(var, scope)?;
         if let (Some(operand), Top::Root(root)) = (l.tried, &step.top) {
             self.note_every_coordinate(operand, root.var);
@@ -132,45 +137,64 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let name = self.graph.var(var).name.clone();
         let (v, value) = self.fresh_index(&name, false);
-        let mut inner = scope.clone();
-        inner.coords.insert(var, value);
-        let mut stmts = Vec::new();
-        let root = match &step.top {
-            Top::Root(root) if root.var != var => {
-                if let Some(init) = self.coordinate(root.var, &inner) {
-                    let value = if inner.coords.get(&var) == Some(&init) {
-                        init
-                    } else {
-                        let name = self.graph.var(root.var).name.clone();
-                        let (r, value) = self.fresh_index(&name, false);
-                        stmts.push(ir::Stmt::Let { var: r, init });
-                        value
-                    };
-                    inner.coords.insert(root.var, value);
-                }
-                Some(root.var)
-            }
-            Top::Root(root) => Some(root.var),
-            Top::Nothing | Top::Position { .. } | Top::Fused { .. } => None,
+        let stmts = self.iteration((var, value), step, body, scope)?;
+        let bounds = self.loop_bounds(var, step, scope)?;
+        let out = match scope.live.get(&var) {
+            Some(list) => list.each(self, bounds, v, stmts),
+            None => vec![bounds.each(v, self.loop_tag(tag, scope), stmts)],
         };
+        Ok(self.close_step(step, scope, out))
+    }
+
+    /// What an iteration does, in which `var` is `value`.
+    pub(super) fn iteration(
+        &mut self,
+        (var, value): (VarId, Expr),
+        step: &Step,
+        body: &Inside,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut inner = scope.clone();
+        inner.coords.insert(var, value.clone());
+        let mut stmts = Vec::new();
+        let root = step.root();
+        if let Some(root) = root.filter(|root| *root != var)
+            && let Some(init) = self.coordinate(root, &inner)
+        {
+            let of_root = if value == init {
+                init
+            } else {
+                let name = self.graph.var(root).name.clone();
+                let (r, of_root) = self.fresh_index(&name, false);
+                stmts.push(ir::Stmt::Let { var: r, init });
+                of_root
+            };
+            inner.coords.insert(root, of_root);
+        }
         let guards = match root {
             Some(_) => self.complete_pending(&mut inner, &mut stmts)?,
             None => Vec::new(),
         };
         let known = inner.clone();
-        let then = self.inside(body, inner, root)?;
+        let mut then = self.inside(body, inner, root)?;
+        if let Some(list) = scope.live.get(&var).cloned() {
+            then.extend(self.list_again(&list, value, known)?);
+        }
         stmts.extend(b::when(guards, then));
-        let out = match scope.live.get(&var).cloned() {
-            Some(list) => self.live_loop(&list, v, &known, stmts)?,
-            None => {
-                let tag = self.loop_tag(tag, scope);
-                vec![self.loop_bounds(var, step, scope)?.each(v, tag, stmts)]
-            }
-        };
-        Ok(match root {
+        Ok(stmts)
+    }
+
+    /// Closes what a loop appends to, if it is one over a variable of the program.
+    pub(super) fn close_step(
+        &mut self,
+        step: &Step,
+        scope: &Scope,
+        out: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        match step.root() {
             Some(root) => self.close_result(root, scope, out),
             None => out,
-        })
+        }
     }
 
     /// `for (p = pos[..]; p < pos[.. + 1]; p++)`

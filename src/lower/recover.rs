@@ -39,6 +39,14 @@ impl Step {
         let most = ends.filter_map(|end| trips::constant(&self.lo, end)).min();
         Bounds::of(self.lo.clone(), self.hi()).at_most(trips::fewer(self.most, most))
     }
+
+    /// The variable of the program that becomes known inside the loop.
+    pub(super) fn root(&self) -> Option<VarId> {
+        match &self.top {
+            Top::Root(root) => Some(root.var),
+            Top::Nothing | Top::Position { .. } | Top::Fused { .. } => None,
+        }
+    }
 }
 
 /// The variable furthest up in provenance that a loop determines.
