@@ -37,6 +37,8 @@ pub enum Command {
     Show(ShowArgs),
     /// The built-in formats, with pictures of a small example.
     Formats,
+    /// The built-in schedules, all of them or those of an operation; or the text of one.
+    Schedules(SchedulesArgs),
     /// What a diagnostic's code means, with an example and the fix.
     Explain {
         /// The code, as E0201.
@@ -82,8 +84,12 @@ pub struct ProgramArgs {
     pub commands: Vec<String>,
     #[arg(long, value_enum, default_value = "c")]
     pub target: Target,
-    /// A .sched file, or a named schedule of the program.
-    #[arg(long, value_name = "FILE|NAME", conflicts_with = "no_schedule")]
+    /// A .sched file, a named schedule of the program, or a built-in one.
+    #[arg(
+        long,
+        value_name = "FILE|NAME|builtin:NAME",
+        conflicts_with = "no_schedule"
+    )]
     pub schedule: Option<String>,
     /// Plain loops.
     #[arg(long)]
@@ -210,6 +216,18 @@ pub struct ShowArgs {
     /// What was there after command N of the schedule.
     #[arg(long, value_name = "N")]
     pub after: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct SchedulesArgs {
+    /// An operation (spmm) or a schedule (spmm_cpu).
+    #[arg(value_name = "OPERATION|NAME")]
+    pub what: Option<String>,
+    /// With programs and texts, as one JSON array.
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

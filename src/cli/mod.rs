@@ -7,6 +7,7 @@ mod inspect;
 mod progress;
 mod request;
 mod run;
+mod schedules;
 mod usage;
 
 use crate::diagnostic::codes::environment as codes;
@@ -34,6 +35,7 @@ pub fn main() -> u8 {
         Some(Command::Fmt(args)) => fmt::fmt(&args),
         Some(Command::Show(args)) => inspect::show(&args),
         Some(Command::Formats) => inspect::formats(),
+        Some(Command::Schedules(args)) => schedules::schedules(&args),
         Some(Command::Explain {
             code,
             message_format,

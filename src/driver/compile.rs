@@ -68,7 +68,7 @@ pub enum ScheduleChoice {
     Default,
     /// Plain loops.
     None,
-    /// A `.sched` file, or a named schedule of the program.
+    /// A `.sched` file, a named schedule of the program, or `builtin:NAME`.
     Named(String),
 }
 
@@ -155,6 +155,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             Err(mut found) => errors.append(&mut found),
         }
     }
+    schedules.explain(&mut errors);
     for (name, value) in &request.defines {
         if !declared.contains(name) {
             let text = format!("{name}={value}");

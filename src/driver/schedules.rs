@@ -4,7 +4,9 @@ use super::compile::{Request, ScheduleChoice, read};
 use super::{Failure, argument};
 use crate::diagnostic::codes::{environment as codes, schedule as schedule_codes};
 use crate::diagnostic::{Diagnostic, Sources, Span};
+use crate::program::spelling::suggest;
 use crate::program::{ir::Function, ir::Program};
+use crate::schedule::builtin::{self, Builtin, Scheduled};
 use crate::syntax::{self, ast};
 use crate::target::Target;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ pub(super) enum Schedules {
     Plain,
     /// A `.sched` file, for the only function.
     File(Vec<ast::Command>),
+    /// The same, of a file that the compiler carries.
+    Builtin(&'static Scheduled, &'static Builtin, Vec<ast::Command>),
     /// Those of the program, by function.
     OfProgram(Vec<ast::Schedule>),
 }
@@ -54,42 +58,40 @@ impl Schedules {
                 if !named.is_empty() {
                     return Ok(Schedules::OfProgram(named));
                 }
+                if let Some(short) = name.strip_prefix(builtin::PREFIX) {
+                    let (of, one) = carried(short, name, request.target, sources)?;
+                    for_one_function(name, "a built-in schedule", sources, program)?;
+                    let file = sources.add(name, one.text);
+                    let commands = syntax::parse_schedule(file, one.text)?;
+                    return Ok(Schedules::Builtin(of, one, commands));
+                }
                 let path = Path::new(name);
                 let is_file = path.is_file() || path.extension().is_some_and(|e| e == "sched");
                 if !is_file {
-                    let known: Vec<&str> = all
-                        .iter()
-                        .filter_map(|s| s.name.as_ref())
-                        .map(|n| n.name.as_str())
-                        .collect();
-                    let help = if known.is_empty() {
-                        "the program names no schedule; give a .sched file".to_string()
-                    } else {
-                        format!("the program names {}", known.join(", "))
-                    };
-                    let span = argument(sources, "--schedule", name);
-                    return Err(Diagnostic::error(
-                        codes::NO_SCHEDULE,
-                        span,
-                        format!("there is no schedule `{name}`"),
-                        "neither a file nor a name",
-                    )
-                    .with_help(help)
-                    .into());
+                    return Err(no_schedule(name, &all, sources));
                 }
-                if program.functions.len() > 1 {
-                    let span = argument(sources, "--schedule", name);
-                    return Err(Diagnostic::error(
-                        codes::COMMAND_LINE,
-                        span,
-                        "a .sched file applies to one function, the program has several",
-                        "for which one?",
-                    )
-                    .with_help("choose one with `--def NAME`")
-                    .into());
-                }
+                for_one_function(name, "a .sched file", sources, program)?;
                 let (file, text) = read(sources, path, inputs)?;
                 Ok(Schedules::File(syntax::parse_schedule(file, &text)?))
+            }
+        }
+    }
+
+    /// Says in errors of a built-in schedule for which program it is written.
+    pub(super) fn explain(&self, errors: &mut [Diagnostic]) {
+        match self {
+            Schedules::Plain | Schedules::File(_) | Schedules::OfProgram(_) => {}
+            Schedules::Builtin(of, one, _) => {
+                for error in errors {
+                    let (prefix, name) = (builtin::PREFIX, one.name);
+                    error.notes.push(format!(
+                        "`{prefix}{name}` is written for this program, whose names it uses:\n{}",
+                        of.program()
+                    ));
+                    error.help.get_or_insert(format!(
+                        "`sparsec schedules {name} > mine.sched` writes it into a file to edit"
+                    ));
+                }
             }
         }
     }
@@ -98,7 +100,7 @@ impl Schedules {
     pub(super) fn commands(&self, function: &Function) -> Option<&[ast::Command]> {
         match self {
             Schedules::Plain => Some(&[]),
-            Schedules::File(commands) => Some(commands),
+            Schedules::File(commands) | Schedules::Builtin(_, _, commands) => Some(commands),
             Schedules::OfProgram(schedules) => {
                 let own =
                     |s: &&ast::Schedule| s.def.as_ref().is_some_and(|d| d.name == function.name);
@@ -112,6 +114,85 @@ impl Schedules {
             }
         }
     }
+}
+
+/// The built-in schedule that `--schedule` names, if it is for this target.
+fn carried(
+    short: &str,
+    named: &str,
+    target: Target,
+    sources: &mut Sources,
+) -> Result<(&'static Scheduled, &'static Builtin), Failure> {
+    let span = argument(sources, "--schedule", named);
+    let refuse = |message: String, label: &str, help: String| {
+        Diagnostic::error(codes::NO_SCHEDULE, span, message, label).with_help(help)
+    };
+    let Some((of, one)) = builtin::find(short) else {
+        let names = builtin::all().map(|(_, one)| one.name);
+        return Err(refuse(
+            format!("there is no built-in schedule `{short}`"),
+            "unknown",
+            suggest(short, names, "`sparsec schedules` lists them"),
+        )
+        .into());
+    };
+    if one.target != target {
+        let word = one.target.properties().word;
+        return Err(refuse(
+            format!("`{short}` is for the target {word}"),
+            "for another target",
+            format!("add `--target {word}`, or choose another of `sparsec schedules`"),
+        )
+        .into());
+    }
+    Ok((of, one))
+}
+
+/// Neither a file, nor a name of the program.
+fn no_schedule(name: &str, all: &[&ast::Schedule], sources: &mut Sources) -> Failure {
+    let known: Vec<&str> = all
+        .iter()
+        .filter_map(|s| s.name.as_ref())
+        .map(|n| n.name.as_str())
+        .collect();
+    let help = if builtin::find(name).is_some() {
+        format!("did you mean `{}{name}`?", builtin::PREFIX)
+    } else if known.is_empty() {
+        "the program names no schedule; give a .sched file, or one of `sparsec schedules`"
+            .to_string()
+    } else {
+        format!("the program names {}", known.join(", "))
+    };
+    let span = argument(sources, "--schedule", name);
+    Diagnostic::error(
+        codes::NO_SCHEDULE,
+        span,
+        format!("there is no schedule `{name}`"),
+        "neither a file nor a name",
+    )
+    .with_help(help)
+    .into()
+}
+
+/// Commands alone do not say whose they are.
+fn for_one_function(
+    name: &str,
+    what: &str,
+    sources: &mut Sources,
+    program: &Program,
+) -> Result<(), Failure> {
+    if program.functions.len() <= 1 {
+        return Ok(());
+    }
+    let span = argument(sources, "--schedule", name);
+    Err(Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        format!("{what} applies to one function, the program has several"),
+        "for which one?",
+    )
+    .with_help("choose one with `--def NAME`")
+    .into())
 }
 
 /// Schedules must be for functions that exist, for targets that exist, and not twice

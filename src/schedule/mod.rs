@@ -7,6 +7,7 @@ pub mod arguments;
 pub mod assemble;
 pub mod auto;
 pub mod bound;
+pub mod builtin;
 pub mod constants;
 pub mod coord;
 pub mod divide;

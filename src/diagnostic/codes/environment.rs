@@ -30,9 +30,11 @@ number for a scalar.";
     UNKNOWN_SIZE = "E0707", "a size that nothing fixes",
 "No input has a dimension of this size, so it must be given: `--size N=128`.";
     NO_SCHEDULE = "E0708", "no such schedule",
-"`--schedule` names neither a file nor a named schedule of the program:
+"`--schedule` names neither a file nor a named schedule of the program, nor one that is built in for
+this target:
 
-    schedule spmv for c named chunked { ... }      # sparsec spmv.tc --schedule chunked";
+    schedule spmv for c named chunked { ... }      # sparsec spmv.tc --schedule chunked
+    sparsec schedules                              # --schedule builtin:spmv_cpu";
     DEVICE_FAILED = "E0709", "a GPU that fails",
 "A kernel failed on the device, or the emulator found a fault in it: a race, an access
 outside of all arrays, a read of what nobody wrote, threads that wait for others. Unless
