@@ -78,6 +78,17 @@ pub fn last_words(what: &str, help: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// A time for people.
+fn duration(seconds: f64) -> String {
+    if seconds < 1e-3 {
+        format!("{:.1} us", 1e6 * seconds)
+    } else if seconds < 1.0 {
+        format!("{:.3} ms", 1e3 * seconds)
+    } else {
+        format!("{seconds:.3} s")
+    }
+}
+
 fn not_supported(what: &str, help: &str) -> u8 {
     let mut reporter = Reporter::new(usage::message_format(), &[]);
     let span = argument(&mut reporter.sources, "command line", what);

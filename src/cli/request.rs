@@ -3,9 +3,12 @@
 use super::args::{Cli, ProgramArgs};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::driver::{Failure, Request, ScheduleChoice, Source, argument};
+use crate::driver::{Compiled, Failure, Request, ScheduleChoice, Source, argument, binding};
+use crate::loops::ir::Kernel;
+use crate::program::ir::Function;
 use crate::program::spelling::suggest;
 use crate::syntax::taco::TacoArgs;
+use crate::target::Target;
 use clap::CommandFactory;
 use std::path::{Path, PathBuf};
 
@@ -99,6 +102,69 @@ pub fn request(
         target: program.target,
         first_commands: None,
     })
+}
+
+/// The program's path, if it is there, and what binds data.
+pub(super) fn operands(
+    operands: &[String],
+    sources: &mut Sources,
+) -> Result<(Vec<PathBuf>, Vec<String>), Failure> {
+    let (bindings, programs): (Vec<&String>, Vec<&String>) =
+        operands.iter().partition(|o| binding::is_binding(o));
+    if let Some(extra) = programs.get(1) {
+        let span = argument(sources, "command line", extra);
+        return Err(Diagnostic::error(
+            codes::COMMAND_LINE,
+            span,
+            format!("`{extra}` is neither the program nor NAME=DATA"),
+            "a second file",
+        )
+        .with_help("bind data to parameters as A=FILE")
+        .into());
+    }
+    let programs = programs.into_iter().map(PathBuf::from).collect();
+    Ok((programs, bindings.into_iter().cloned().collect()))
+}
+
+/// The function that is to run, and its kernel.
+pub(super) fn only_function<'c>(
+    compiled: &'c Compiled,
+    sources: &mut Sources,
+) -> Result<(&'c Function, &'c Kernel), Failure> {
+    let functions = compiled.program.functions.as_slice();
+    if let ([function], [kernel]) = (functions, compiled.kernels.as_slice()) {
+        return Ok((function, kernel));
+    }
+    let names: Vec<&str> = functions.iter().map(|f| f.name.as_str()).collect();
+    let span = argument(sources, "command line", &names.join(", "));
+    Err(Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        format!("the program has {} functions", names.len()),
+        "which one is to run?",
+    )
+    .with_help("choose one with `--def NAME`")
+    .into())
+}
+
+/// Refuses numbers of threads for targets that have none.
+pub(super) fn threads_for(
+    target: Target,
+    threads: &str,
+    sources: &mut Sources,
+) -> Result<(), Failure> {
+    if !target.properties().has_blocks {
+        return Ok(());
+    }
+    let span = argument(sources, "--threads", threads);
+    Err(Diagnostic::error(
+        codes::COMMAND_LINE,
+        span,
+        "--threads are those of OpenMP: the target cuda has none",
+        "would have no effect",
+    )
+    .with_help("leave it out, or choose `--target c`")
+    .into())
 }
 
 /// `NAME=NUMBER`

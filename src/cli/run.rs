@@ -2,7 +2,8 @@
 
 use super::args::{MessageFormat, RunArgs};
 use super::progress::Progress;
-use super::{Reporter, request};
+use super::request::{only_function, operands, threads_for};
+use super::{Reporter, duration, request};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
@@ -10,7 +11,7 @@ use crate::driver::build::Backend;
 use crate::driver::device;
 use crate::driver::watch::{self, Checker, Findings};
 use crate::driver::{
-    self, Failure, argument, bind, binding,
+    self, Failure, argument, bind,
     build::{Library, Trust, flags},
     run,
 };
@@ -79,59 +80,17 @@ struct Times {
 }
 
 fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
-    let (programs, bindings): (Vec<&String>, Vec<&String>) =
-        args.operands.iter().partition(|o| !binding::is_binding(o));
-    if let Some(extra) = programs.get(1) {
-        let span = argument(&mut reporter.sources, "command line", extra);
-        return Err(Diagnostic::error(
-            codes::COMMAND_LINE,
-            span,
-            format!("`{extra}` is neither the program nor NAME=DATA"),
-            "a second file",
-        )
-        .with_help("bind data to parameters as A=FILE")
-        .into());
-    }
-    let programs: Vec<PathBuf> = programs.into_iter().map(PathBuf::from).collect();
+    let (programs, bindings) = operands(&args.operands, &mut reporter.sources)?;
     let request = request(&programs, &args.program, &mut reporter.sources)?;
     let has_blocks = request.target.properties().has_blocks;
-    if let Some(threads) = args.threads.filter(|_| has_blocks) {
-        let text = threads.to_string();
-        let span = argument(&mut reporter.sources, "--threads", &text);
-        return Err(Diagnostic::error(
-            codes::COMMAND_LINE,
-            span,
-            "--threads are those of OpenMP: the target cuda has none",
-            "would have no effect",
-        )
-        .with_help("leave it out, or choose `--target c`")
-        .into());
+    if let Some(threads) = args.threads {
+        threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if let Err(code) = reporter.remarks(&compiled.remarks) {
         return Ok(code);
     }
-    let ([function], [kernel]) = (
-        compiled.program.functions.as_slice(),
-        compiled.kernels.as_slice(),
-    ) else {
-        let names: Vec<&str> = compiled
-            .program
-            .functions
-            .iter()
-            .map(|f| f.name.as_str())
-            .collect();
-        let what = names.join(", ");
-        let span = argument(&mut reporter.sources, "command line", &what);
-        return Err(Diagnostic::error(
-            codes::COMMAND_LINE,
-            span,
-            format!("the program has {} functions", names.len()),
-            "which one is to run?",
-        )
-        .with_help("choose one with `--def NAME`")
-        .into());
-    };
+    let (function, kernel) = only_function(&compiled, &mut reporter.sources)?;
     let mut outputs: Vec<(TensorId, PathBuf)> = Vec::new();
     for text in &args.outputs {
         let found = text.split_once('=').and_then(|(name, path)| {
@@ -162,7 +121,6 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         files::check(&found.1).map_err(|e| reporter.unwritable(&found.1, &e))?;
         outputs.push(found);
     }
-    let bindings: Vec<String> = bindings.into_iter().cloned().collect();
     let progress = Progress::new(3 + 2 * u64::from(args.verify));
     progress.step("reading data");
     let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
@@ -320,16 +278,6 @@ fn times(outcome: &run::Outcome) -> Times {
         max: at(seconds.len().saturating_sub(1)),
         gflops: rate(outcome.operations),
         gbytes_per_second: rate(outcome.bytes),
-    }
-}
-
-fn duration(seconds: f64) -> String {
-    if seconds < 1e-3 {
-        format!("{:.1} us", 1e6 * seconds)
-    } else if seconds < 1.0 {
-        format!("{:.3} ms", 1e3 * seconds)
-    } else {
-        format!("{seconds:.3} s")
     }
 }
 

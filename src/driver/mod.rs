@@ -5,6 +5,7 @@ mod auto;
 pub mod bind;
 pub mod binding;
 pub mod build;
+pub mod call;
 pub mod compile;
 pub mod count;
 pub mod device;

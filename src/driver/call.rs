@@ -1,0 +1,276 @@
+//! Calls of kernels: arguments that are packed once for all kernels of a function, and the memory
+//! of each kernel's results.
+
+use super::abi::{Argument, CTensor, copy_out};
+use super::bind::Bound;
+use super::build::{DeviceTime, Library};
+use super::{Failure, count};
+use crate::data::values::{Number, Values};
+use crate::data::{self, DataError, Packed, Tensor};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::{data as data_codes, environment};
+use crate::loops::interface::{Arg, Direction, Interface};
+use crate::program::ir::{Function, TensorId};
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::time::Instant;
+
+/// One argument of a call.
+enum Slot {
+    Scalar(Values),
+    Input(Box<Argument>),
+    /// Its content is restored before each call.
+    InOut(Box<Argument>, Values, TensorId),
+    Output(TensorId),
+}
+
+/// What calls of a function take, whatever its schedule.
+pub struct Arguments {
+    slots: Vec<Slot>,
+    /// How many elements each tensor stores that is given.
+    pub stored: BTreeMap<TensorId, usize>,
+    /// Bytes of the arrays that are given.
+    pub bytes: usize,
+}
+
+impl Arguments {
+    /// Packs the inputs into their formats.
+    ///
+    /// # Errors
+    /// The data does not fit.
+    pub fn pack(
+        interface: &Interface,
+        function: &Function,
+        bound: &Bound,
+    ) -> Result<Self, DataError> {
+        let mut slots = Vec::new();
+        let mut stored = BTreeMap::new();
+        let mut bytes = 0;
+        for arg in &interface.args {
+            let slot = match arg {
+                Arg::Scalar { name, ty, .. } => {
+                    let value = function
+                        .tensor_named(name)
+                        .and_then(|id| bound.tensors.get(&id))
+                        .map_or(Number::Int(0), first);
+                    Slot::Scalar(Values::filled(ty.compute(), 1, value))
+                }
+                Arg::Tensor(t) => {
+                    let id = function.tensor_named(&t.name).ok_or_else(|| {
+                        DataError::new(data_codes::INVALID, format!("`{}` is unknown", t.name))
+                    })?;
+                    if t.direction == Direction::Out {
+                        Slot::Output(id)
+                    } else {
+                        let packed = pack(function, id, bound)?;
+                        stored.insert(id, packed.values.len());
+                        bytes += count::bytes(&packed);
+                        if t.direction == Direction::In {
+                            Slot::Input(Box::new(Argument::new(packed)))
+                        } else {
+                            let values = packed.values.clone();
+                            Slot::InOut(Box::new(Argument::new(packed)), values, id)
+                        }
+                    }
+                }
+            };
+            slots.push(slot);
+        }
+        Ok(Arguments {
+            slots,
+            stored,
+            bytes,
+        })
+    }
+
+    /// Whether calls leave what they are given as it is, so that one may follow another.
+    #[must_use]
+    pub fn are_kept(&self) -> bool {
+        !(self.slots.iter()).any(|slot| matches!(slot, Slot::InOut(..)))
+    }
+
+    fn restore(&mut self) {
+        for slot in &mut self.slots {
+            if let Slot::InOut(argument, before, _) = slot {
+                argument.packed.values.clone_from(before);
+                **argument = Argument::new(argument.packed.clone());
+            }
+        }
+    }
+}
+
+/// What calls took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taken {
+    /// By this machine's clock.
+    pub seconds: f64,
+    /// The device's part, where the library has a clock of it.
+    pub device: Option<DeviceTime>,
+}
+
+/// Calls of one kernel of a library. Results stay in their memory from call to call.
+pub struct Calls<'l> {
+    library: &'l Library,
+    at: usize,
+    results: Vec<(Box<CTensor>, TensorId)>,
+}
+
+impl<'l> Calls<'l> {
+    /// Of the library's kernel at `at`.
+    #[must_use]
+    pub fn new(library: &'l Library, at: usize, arguments: &Arguments) -> Self {
+        let outputs = arguments.slots.iter().filter_map(|slot| match slot {
+            Slot::Output(id) => Some((Box::new(CTensor::zeroed()), *id)),
+            Slot::Scalar(_) | Slot::Input(_) | Slot::InOut(..) => None,
+        });
+        Calls {
+            library,
+            at,
+            results: outputs.collect(),
+        }
+    }
+
+    /// Calls the kernel `times` times; with what is updated in place as it was before the first
+    /// of them.
+    ///
+    /// # Errors
+    /// The kernel refuses the data, the device fails, or a promise is broken.
+    pub fn call(
+        &mut self,
+        arguments: &mut Arguments,
+        function: &Function,
+        times: u32,
+    ) -> Result<Taken, Failure> {
+        arguments.restore();
+        let mut results = self.results.iter_mut();
+        let mut pointers: Vec<*mut c_void> = Vec::new();
+        for slot in &mut arguments.slots {
+            pointers.push(match slot {
+                Slot::Scalar(values) => values.as_mut_ptr(),
+                Slot::Input(argument) | Slot::InOut(argument, ..) => argument.pointer(),
+                Slot::Output(_) => results.next().map_or(std::ptr::null_mut(), |(view, _)| {
+                    std::ptr::from_mut(&mut **view).cast()
+                }),
+            });
+        }
+        let start = Instant::now();
+        let mut called = Ok(());
+        for _ in 0..times {
+            // SAFETY: the slots were made from the kernel's own interface.
+            called = unsafe { self.library.call(self.at, &mut pointers) };
+            if called.is_err() {
+                break;
+            }
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let device = self.library.device_time();
+        called.map_err(|(status, reason)| refused(function, status, reason))?;
+        Ok(Taken { seconds, device })
+    }
+
+    /// The results of the last call, those that it updated in place among them.
+    ///
+    /// # Errors
+    /// The kernel made no valid tensor.
+    pub fn results(
+        &self,
+        arguments: &Arguments,
+        function: &Function,
+    ) -> Result<BTreeMap<TensorId, Packed>, DataError> {
+        let mut results = BTreeMap::new();
+        for slot in &arguments.slots {
+            if let Slot::InOut(argument, _, id) = slot {
+                results.insert(*id, argument.packed.clone());
+            }
+        }
+        for (view, id) in &self.results {
+            let tensor = function.tensor(*id);
+            // SAFETY: the kernel was compiled for this type and format.
+            let packed = unsafe { copy_out(view, tensor.ty, &tensor.format, tensor.fill) }
+                .and_then(|packed| data::validate(&packed).map(|()| packed))
+                .map_err(|reason| {
+                    DataError::new(data_codes::INVALID, format!("`{}`: {reason}", tensor.name))
+                })?;
+            results.insert(*id, packed);
+        }
+        Ok(results)
+    }
+}
+
+impl Drop for Calls<'_> {
+    fn drop(&mut self) {
+        for (view, _) in &mut self.results {
+            // SAFETY: the kernel made it, or it is still zeroed.
+            unsafe { self.library.free(std::ptr::from_mut(&mut **view).cast()) };
+        }
+    }
+}
+
+/// `SPARSEC_DEVICE_FAILED` of the runtime header.
+const DEVICE_FAILED: i32 = 5;
+/// `SPARSEC_PROMISE_BROKEN` of the runtime header.
+const PROMISE_BROKEN: i32 = 6;
+
+/// What a kernel's status means.
+fn refused(function: &Function, status: i32, reason: String) -> Failure {
+    if status == DEVICE_FAILED {
+        return Failure::Environment(
+            Diagnostic::error(
+                environment::DEVICE_FAILED,
+                function.span,
+                reason,
+                "while this function ran",
+            )
+            .with_help(
+                "SPARSEC_EMULATOR=1 checks all accesses on the emulator; what it reports breaks a \
+                 promise (`bound`, IgnoreRaces), or is sparsec's fault: please report it",
+            ),
+        );
+    }
+    if status == PROMISE_BROKEN {
+        return Failure::Check(
+            Diagnostic::error(
+                environment::PROMISE_BROKEN,
+                function.span,
+                format!("a promise is broken: {reason}"),
+                "of a loop of this function",
+            )
+            .with_help("promise what all data keep, or leave the command out"),
+        );
+    }
+    let code = if status == 2 {
+        data_codes::BAD_SUBSCRIPT
+    } else if status == 1 || status == 3 {
+        data_codes::TOO_LARGE
+    } else {
+        data_codes::SHAPE
+    };
+    DataError::new(code, reason).into()
+}
+
+fn first(tensor: &Tensor) -> Number {
+    match tensor {
+        Tensor::Dense(dense) if !dense.values.is_empty() => dense.values.get(0),
+        Tensor::Dense(_) | Tensor::Sparse(_) => Number::Int(0),
+    }
+}
+
+/// A parameter's data in its format.
+pub(super) fn pack(function: &Function, id: TensorId, bound: &Bound) -> Result<Packed, DataError> {
+    let tensor = function.tensor(id);
+    let Some(value) = bound.tensors.get(&id) else {
+        return Err(DataError::new(
+            data_codes::SHAPE,
+            format!("`{}` has no data", tensor.name),
+        ));
+    };
+    let mut dims = Vec::new();
+    for dim in &tensor.dims {
+        let extent = bound.eval(dim).and_then(|d| u64::try_from(d).ok());
+        dims.push(extent.unwrap_or(0));
+    }
+    data::pack(value, tensor.ty, &dims, &tensor.format, tensor.fill).map_err(|mut e| {
+        e.reason = format!("`{}`: {}", tensor.name, e.reason);
+        e
+    })
+}
