@@ -1,8 +1,9 @@
 //! Diagrams of what the compiler holds: boxes and arrows, as dot, svg or JSON.
 //!
 //! A diagram knows nothing of compilers; [`graph`], [`provenance`], [`lattice`] and
-//! [`plan`] make them.
+//! [`plan`] make them. Numbers against numbers are a [`chart`].
 
+pub mod chart;
 pub mod graph;
 pub mod lattice;
 mod layout;

@@ -57,7 +57,7 @@ pub(super) fn render(diagram: &Diagram, layout: &Layout) -> String {
     out + "</svg>\n"
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
