@@ -29,6 +29,8 @@ pub struct Cli {
 pub enum Command {
     /// Compile, run on data, and verify or time.
     Run(RunArgs),
+    /// Compare schedules on data: times in turn, against what the machine can do.
+    Bench(BenchArgs),
     /// Diagnostics only.
     Check(CheckArgs),
     /// Format a program, a formats file or a .sched file in place (`-` for standard input).
@@ -48,8 +50,6 @@ pub enum Command {
     },
     /// Completions for a shell.
     Completions { shell: clap_complete::Shell },
-    /// Compare schedules on data (not supported yet).
-    Bench(Rest),
     /// Search for a schedule (not supported yet).
     Tune(Rest),
     /// List, show, clear, export or import tuned schedules (not supported yet).
@@ -179,6 +179,40 @@ pub struct RunArgs {
     /// Everything as one JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The program, then its data: A=FILE x=random:1 s=2.5; A=F1 A=F2 are two data sets
+    #[arg(value_name = "FILE.tc | NAME=DATA")]
+    pub operands: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// What the program's own schedule (or --schedule) is compared with: .sched files, names,
+    /// builtin:NAME, default, plain; without the option default, plain and all names.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub schedules: Option<Vec<String>>,
+    /// Numbers of OpenMP threads; each schedule that has any runs with each.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Vec<u32>,
+    /// Rounds of all candidates (default: 5 to 101, as many as 5 seconds allow).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// Compare with the reference evaluator, too; exit 1 where they differ.
+    #[arg(long)]
+    pub verify: bool,
+    /// Draw rooflines, and times against stored elements where there are several data sets.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// What --json wrote before; exit 1 where a candidate is slower now.
+    #[arg(long, value_name = "OLD.json")]
+    pub compare: Option<PathBuf>,
+    /// Everything as one JSON object.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// A line for each candidate, number of threads and data set.
+    #[arg(long)]
+    pub csv: bool,
 }
 
 #[derive(Debug, Args)]

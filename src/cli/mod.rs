@@ -1,6 +1,7 @@
 //! The command line: parsing, printing, exit codes. Everything else is below `driver`.
 
 pub mod args;
+mod bench;
 mod compile;
 mod fmt;
 mod inspect;
@@ -45,9 +46,7 @@ pub fn main() -> u8 {
             clap_complete::generate(shell, &mut Cli::command(), "sparsec", &mut text);
             Reporter::new(MessageFormat::Human, &[]).print(&String::from_utf8_lossy(&text), 0)
         }
-        Some(Command::Bench(_)) => {
-            not_supported("bench", "`sparsec run --time N` times one schedule")
-        }
+        Some(Command::Bench(args)) => bench::bench(&args),
         Some(Command::Tune(_)) => not_supported(
             "tune",
             "`sparsec show --stage schedule` prints a schedule to edit, `sparsec run --time N` times it",

@@ -27,6 +27,11 @@ impl Progress {
         Progress(bar)
     }
 
+    /// More steps than were known.
+    pub(super) fn lengthen(&self, steps: u64) {
+        self.0.inc_length(steps);
+    }
+
     /// Begins the next step.
     pub(super) fn step(&self, what: &str) {
         self.0.set_message(what.to_string());

@@ -3,7 +3,7 @@
 use super::tensor::Tensor;
 
 /// Shape, stored elements and the Frobenius norm of those.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Summary {
     pub shape: Vec<u64>,
     pub stored: usize,

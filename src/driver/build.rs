@@ -124,7 +124,13 @@ impl Library {
             .map_err(|e| no_room(sources, &e))?;
         let library = folder.path().join("kernels.so");
         match backend {
-            Backend::C => compile(folder.path(), trust, flags, sources)?,
+            Backend::C => compile(
+                folder.path(),
+                &["kernels.c", "calls.c"],
+                trust,
+                flags,
+                sources,
+            )?,
             Backend::Emulator { .. } | Backend::Gpu => {
                 super::device::compile(folder.path(), backend, trust, sources)?;
             }
@@ -136,6 +142,23 @@ impl Library {
         Ok(Library {
             library: std::mem::ManuallyDrop::new(library),
             _folder: still_needed(folder, backend),
+        })
+    }
+
+    /// Compiles a text in C that is none of a kernel's, with the flags of kernels.
+    ///
+    /// # Errors
+    /// No compiler, or it refuses the text.
+    pub(super) fn of_text(text: &str, sources: &mut Sources) -> Result<Self, Failure> {
+        let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
+        std::fs::write(folder.path().join("text.c"), text).map_err(|e| no_room(sources, &e))?;
+        compile(folder.path(), &["text.c"], Trust::Inputs, &flags(), sources)?;
+        // SAFETY: our own text, which runs no initialisers.
+        let library = unsafe { libloading::Library::new(folder.path().join("kernels.so")) }
+            .map_err(|e| not_loaded(sources, &e))?;
+        Ok(Library {
+            library: std::mem::ManuallyDrop::new(library),
+            _folder: still_needed(folder, Backend::C),
         })
     }
 
@@ -269,7 +292,8 @@ fn trampolines(kernels: &[Kernel], target: Target) -> String {
         "#include \"kernels.h\"\n\
          #ifdef _OPENMP\n#include <omp.h>\n#endif\n\
          void sparsec_threads(int n);\n\
-         void sparsec_threads(int n) {\n#ifdef _OPENMP\n    omp_set_num_threads(n);\n#else\n    (void)n;\n#endif\n}\n\
+         /* Starts them, too: the next call finds them waiting. */\n\
+         void sparsec_threads(int n) {\n#ifdef _OPENMP\n    omp_set_num_threads(n);\n#pragma omp parallel\n    {\n    }\n#else\n    (void)n;\n#endif\n}\n\
          const char *sparsec_last_error(void);\n\
          const char *sparsec_last_error(void) { return sparsec_error(); }\n\
          void sparsec_release_tensor(sparsec_tensor *t);\n\
@@ -308,8 +332,10 @@ pub fn flags() -> String {
     std::env::var("SPARSEC_CFLAGS").unwrap_or_else(|_| FLAGS.to_string())
 }
 
+/// Compiles files of the folder into `kernels.so`.
 fn compile(
     folder: &std::path::Path,
+    files: &[&str],
     trust: Trust,
     flags: &str,
     sources: &mut Sources,
@@ -322,15 +348,8 @@ fn compile(
             command.arg("-fopenmp");
         }
         command.args(trust.flags());
-        command.args([
-            "-shared",
-            "-fPIC",
-            "-o",
-            "kernels.so",
-            "kernels.c",
-            "calls.c",
-            "-lm",
-        ]);
+        command.args(["-shared", "-fPIC", "-o", "kernels.so"]);
+        command.args(files).arg("-lm");
         Ok::<_, Failure>(cleanup::output(&mut command))
     };
     let mut output = run(true, sources)?;

@@ -1,6 +1,6 @@
 //! From texts to kernels: the pipeline, stage by stage.
 
-use super::schedules::{Schedules, declared_names, first};
+use super::schedules::{Schedules, declared_names, first, named};
 use super::{Failure, argument};
 use crate::diagnostic::codes::{
     environment as codes, program as program_codes, schedule as schedule_codes,
@@ -14,6 +14,7 @@ use crate::lower::{lattice, lower};
 use crate::program::{self, ir::Function, ir::Program};
 use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast, taco};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -86,6 +87,10 @@ pub struct Compiled {
     pub commands: usize,
     /// Some function has no schedule of its own, and got commands all the same.
     pub is_automatic: bool,
+    /// What `let` and `param` of the schedules in use are, by name.
+    pub constants: BTreeMap<String, i64>,
+    /// The program's named schedules for the target.
+    pub named: Vec<String>,
     /// Files that were read, for `--depfile`.
     pub inputs: Vec<PathBuf>,
 }
@@ -115,6 +120,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut lattices = Vec::new();
     let mut errors = Vec::new();
     let mut declared: Vec<String> = Vec::new();
+    let mut constants = BTreeMap::new();
     let mut most = 0;
     let mut is_automatic = false;
     for function in &resolved.program.functions {
@@ -145,6 +151,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             target: request.target,
         };
         declared.extend(own);
+        constants.extend(schedule::constants::values(commands, &settings.defines));
         match build(function, commands, &settings) {
             Ok(mut built) => {
                 remarks.append(&mut built.remarks);
@@ -158,22 +165,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     schedules.explain(&mut errors);
     for (name, value) in &request.defines {
         if !declared.contains(name) {
-            let text = format!("{name}={value}");
-            let span = argument(sources, "-D", &text);
-            let help = if declared.is_empty() {
-                "the schedule declares no `let` or `param`".to_string()
-            } else {
-                format!("it declares {}", declared.join(", "))
-            };
-            errors.push(
-                Diagnostic::error(
-                    schedule_codes::REDEFINED,
-                    span,
-                    format!("-D {name} sets nothing"),
-                    format!("no schedule in use declares `{name}`"),
-                )
-                .with_help(help),
-            );
+            errors.push(sets_nothing(name, *value, &declared, sources));
         }
     }
     if errors.is_empty() {
@@ -184,6 +176,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     }
     Ok(Compiled {
         target: request.target,
+        named: named(&files, &resolved.program, request.target),
         program: resolved.program,
         graphs,
         kernels,
@@ -191,8 +184,32 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         remarks,
         commands: most,
         is_automatic,
+        constants,
         inputs,
     })
+}
+
+/// The diagnostic of a `-D` that no schedule asks for.
+pub(super) fn sets_nothing(
+    name: &str,
+    value: i64,
+    declared: &[String],
+    sources: &mut Sources,
+) -> Diagnostic {
+    let text = format!("{name}={value}");
+    let span = argument(sources, "-D", &text);
+    let help = if declared.is_empty() {
+        "the schedule declares no `let` or `param`".to_string()
+    } else {
+        format!("it declares {}", declared.join(", "))
+    };
+    Diagnostic::error(
+        schedule_codes::REDEFINED,
+        span,
+        format!("-D {name} sets nothing"),
+        format!("no schedule in use declares `{name}`"),
+    )
+    .with_help(help)
 }
 
 /// One function through all stages.

@@ -121,6 +121,11 @@ pub(super) fn compile(
     CXX.done(cleanup::output(&mut link), sources)
 }
 
+/// The flags of nvcc.
+pub(super) fn flags() -> String {
+    std::env::var("SPARSEC_NVCCFLAGS").unwrap_or_else(|_| "-O3 -arch=native".to_string())
+}
+
 fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(), Failure> {
     let mut calls = CC.command(sources)?;
     calls
@@ -129,9 +134,8 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
     CC.done(cleanup::output(&mut calls), sources)?;
     let mut command = NVCC.command(sources)?;
     command.current_dir(folder);
-    let flags =
-        std::env::var("SPARSEC_NVCCFLAGS").unwrap_or_else(|_| "-O3 -arch=native".to_string());
-    command.arg("-std=c++17").args(words(&flags)).args(trusted);
+    command.arg("-std=c++17");
+    command.args(words(&flags())).args(trusted);
     command.args([
         "-shared",
         "-Xcompiler",

@@ -2,6 +2,7 @@
 
 pub mod abi;
 mod auto;
+pub mod bench;
 pub mod bind;
 pub mod binding;
 pub mod build;

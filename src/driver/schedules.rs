@@ -30,14 +30,7 @@ impl Schedules {
         inputs: &mut Vec<PathBuf>,
         program: &Program,
     ) -> Result<Self, Failure> {
-        let all: Vec<&ast::Schedule> = files
-            .iter()
-            .flat_map(|file| &file.items)
-            .filter_map(|item| match item {
-                ast::Item::Schedule(schedule) => Some(schedule),
-                ast::Item::Def(_) | ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) => None,
-            })
-            .collect();
+        let all = of_files(files);
         check_headers(&all, files)?;
         let target = request.target.properties().word;
         let fits = |s: &ast::Schedule| s.target.as_ref().is_none_or(|t| t.name == target);
@@ -114,6 +107,34 @@ impl Schedules {
             }
         }
     }
+}
+
+fn of_files(files: &[ast::File]) -> Vec<&ast::Schedule> {
+    files
+        .iter()
+        .flat_map(|file| &file.items)
+        .filter_map(|item| match item {
+            ast::Item::Schedule(schedule) => Some(schedule),
+            ast::Item::Def(_) | ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) => None,
+        })
+        .collect()
+}
+
+/// The names of schedules for functions of the program and this target, as they come.
+pub(super) fn named(files: &[ast::File], program: &Program, target: Target) -> Vec<String> {
+    let target = target.properties().word;
+    let mut names: Vec<String> = Vec::new();
+    for schedule in of_files(files) {
+        let own = |def: &ast::Ident| program.functions.iter().any(|f| f.name == def.name);
+        let fits = schedule.target.as_ref().is_none_or(|t| t.name == target)
+            && schedule.def.as_ref().is_some_and(own);
+        if let Some(name) = schedule.name.as_ref().filter(|_| fits)
+            && !names.contains(&name.name)
+        {
+            names.push(name.name.clone());
+        }
+    }
+    names
 }
 
 /// The built-in schedule that `--schedule` names, if it is for this target.

@@ -66,6 +66,20 @@ impl Tool {
         Ok(command)
     }
 
+    /// What the environment calls it, and the first line that it says of its version.
+    pub fn version(&self) -> (String, String) {
+        let command = self.command(&mut Sources::default()).ok();
+        let output = command.and_then(|mut tool| tool.arg("--version").output().ok());
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let lines = text.as_deref().unwrap_or_default().trim().lines();
+        // nvcc begins with its name and a copyright, and ends with its build.
+        let line = match self.variable {
+            "NVCC" => lines.last(),
+            _ => { lines }.next(),
+        };
+        (self.named(), line.unwrap_or("unknown").to_string())
+    }
+
     /// Takes what the program gave.
     ///
     /// # Errors

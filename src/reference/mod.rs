@@ -29,6 +29,7 @@ mod visit;
 
 pub use compare::{Mismatch, compare};
 pub use evaluate::evaluate;
+pub use rounding::epsilon;
 
 use crate::data::Tensor;
 use crate::program::ir::{SizeId, TensorId};

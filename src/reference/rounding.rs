@@ -37,7 +37,8 @@ impl Bounded {
 }
 
 /// The distance from 1 to the next number of a type; 0 for integers.
-pub(super) fn epsilon(ty: ScalarType) -> f64 {
+#[must_use]
+pub fn epsilon(ty: ScalarType) -> f64 {
     match ty {
         ScalarType::F16 => 1.0 / 1024.0,
         ScalarType::BF16 => 1.0 / 128.0,

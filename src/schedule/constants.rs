@@ -2,7 +2,7 @@
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Number, UnaryOp};
+use crate::syntax::ast::{BinaryOp, Command, Expr, ExprKind, Ident, Number, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The constants that are known so far.
@@ -11,6 +11,26 @@ pub struct Constants {
     values: BTreeMap<String, i64>,
     defines: BTreeMap<String, i64>,
     used: BTreeSet<String>,
+}
+
+/// What the constants of a schedule are, as far as they can be told.
+#[must_use]
+pub fn values(commands: &[Command], defines: &[(String, i64)]) -> BTreeMap<String, i64> {
+    let mut constants = Constants::new(defines);
+    for command in commands {
+        // What is wrong with one is said where the schedule applies.
+        let _ = match command {
+            Command::Let { name, value, .. } => constants.define(name, value),
+            Command::Param {
+                name,
+                values,
+                default,
+                ..
+            } => constants.parameter(name, values, default),
+            Command::Call { .. } => Ok(()),
+        };
+    }
+    constants.values
 }
 
 impl Constants {

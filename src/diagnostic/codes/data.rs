@@ -36,4 +36,7 @@ else than 0 and 1 in a bool. It is refused, not converted:
 
 Floating-point numbers are rounded to their type. Those beyond 2^53 skip whole numbers, so
 they are not taken as integers: a file of integers is exact.";
+    OF_SOMETHING_ELSE = "E0609", "measurements of something else",
+"`sparsec bench --compare` takes what `sparsec bench --json` wrote, of the same program with the same
+formats and sizes, on the same data, for the same target and device. Where files lie does not matter.";
 }

@@ -72,4 +72,16 @@ for the emulator:
 "An internal error is a bug, whatever the input: please report it with the input that causes
 it. (The exit code is 101.) Or the system has no memory for another thread, and sparsec cannot
 start. (It is 4.)";
+    NO_CLOCK = "E0715", "a measurement without a device",
+"`sparsec bench --target cuda` needs a GPU and nvcc (see NVCC): the emulator computes what a GPU
+does, but its times say nothing of a GPU. `sparsec run --target cuda` runs kernels on the emulator.";
+    CANDIDATES_DIFFER = "E0716", "schedules that compute different results",
+"`sparsec bench` compares what its candidates compute before it times them: with the first one,
+within what rounding makes of sums in another order, and with the reference evaluator where they differ
+by more. A schedule never changes a result; so this is a race that the schedule ignores
+(IgnoreRaces), or a bug in sparsec: please report it with the program.";
+    SLOWER = "E0717", "a schedule that became slower",
+"`sparsec bench --compare old.json` found a candidate slower than it was, beyond the noise: all
+between its quartiles is above all between the old ones, and its median is more than 5 percent
+larger. The exit code is 1.";
 }
