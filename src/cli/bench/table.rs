@@ -9,8 +9,14 @@ pub(super) fn text(report: &Report) -> String {
     let machine = &report.machine;
     let ran_on = machine.gpu.as_ref().unwrap_or(&machine.cpu);
     let mut out = format!(
-        "{} on {ran_on}, {} cores; {} ({})\n",
-        report.function, machine.cores, machine.version, machine.flags
+        "{} on {ran_on}, {} cores{}; {} ({})\n",
+        report.function,
+        machine.cores,
+        machine
+            .load
+            .map_or(String::new(), |load| format!(", load {load}")),
+        machine.version,
+        machine.flags
     );
     for set in &report.data {
         out += &format!("\n{}\n{}\n\n", set.name, facts(set));
@@ -111,6 +117,7 @@ fn comparison(compared: &[Compared]) -> Vec<Vec<String>> {
             Verdict::Slower => "SLOWER",
             Verdict::Same => "same",
             Verdict::Faster => "faster",
+            Verdict::Unsteady => "the machine differs",
             Verdict::New => "new",
         };
         vec![

@@ -82,6 +82,6 @@ by more. A schedule never changes a result; so this is a race that the schedule 
 (IgnoreRaces), or a bug in sparsec: please report it with the program.";
     SLOWER = "E0717", "a schedule that became slower",
 "`sparsec bench --compare old.json` found a candidate slower than it was, beyond the noise: all
-between its quartiles is above all between the old ones, and its median is more than 5 percent
-larger. The exit code is 1.";
+between its quartiles is above all between the old ones, and its median and its minimum are more than 5
+percent larger. The exit code is 1.";
 }

@@ -1,14 +1,20 @@
 //! Measurements against older ones.
 //!
-//! A row is slower if it is so beyond the noise of both: its quartiles lie above the old ones, and
-//! its median is more than [`MARGIN`] larger. Quartiles alone call a machine that was a little
-//! cooler faster; a margin alone calls noise slower.
+//! A row is slower if it is so beyond the noise of both measurements: its quartiles lie above the old
+//! ones, and its median and its minimum are more than [`MARGIN`] larger. Other work on the machine
+//! makes quartiles and medians of several threads twice as large and leaves the minimum, which is what
+//! a call takes that nobody disturbs; the minimum alone hangs on one sample. Where the machine itself
+//! could do much more or less ([`UNSTEADY`]), times say nothing of the candidate.
 
 use super::report::{DataSet, Report, SCHEMA, Times};
+use super::statistics::Quartiles;
 use serde::{Deserialize, Serialize};
 
-/// Part of the old median by which another one has to differ.
+/// Part of the old time by which another one has to differ.
 pub const MARGIN: f64 = 0.05;
+
+/// How much what the machine can do may differ, as a factor.
+pub const UNSTEADY: f64 = 1.5;
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +23,8 @@ pub enum Verdict {
     Slower,
     Same,
     Faster,
+    /// The machine was another one, or too busy.
+    Unsteady,
     /// The old report has no such row.
     New,
 }
@@ -86,7 +94,11 @@ pub fn compare(old: &Report, new: &Report) -> Result<Vec<Compared>, String> {
                 threads: row.threads,
                 old: other.map(|o| o.seconds.median),
                 new: row.seconds.median,
-                verdict: other.map_or(Verdict::New, |o| verdict(o, row)),
+                verdict: match other {
+                    None => Verdict::New,
+                    Some(_) if !is_steady(before, set, row.threads) => Verdict::Unsteady,
+                    Some(other) => verdict(other, row),
+                },
             });
         }
     }
@@ -98,13 +110,30 @@ pub fn compare(old: &Report, new: &Report) -> Result<Vec<Compared>, String> {
 
 fn verdict(old: &Times, new: &Times) -> Verdict {
     let (old, new) = (old.seconds, new.seconds);
-    if new.q1 > old.q3 && new.median > old.median * (1.0 + MARGIN) {
+    if is_beyond(old, new) {
         Verdict::Slower
-    } else if new.q3 < old.q1 && new.median * (1.0 + MARGIN) < old.median {
+    } else if is_beyond(new, old) {
         Verdict::Faster
     } else {
         Verdict::Same
     }
+}
+
+/// Whether the machine could do about the same for both, as far as it was asked.
+fn is_steady(old: &DataSet, new: &DataSet, threads: u32) -> bool {
+    let of = |set: &DataSet| set.limits.iter().find(|l| l.threads == threads).copied();
+    let (Some(old), Some(new)) = (of(old), of(new)) else {
+        return true;
+    };
+    let near = |a: f64, b: f64| a <= b * UNSTEADY && b <= a * UNSTEADY;
+    let peaks = old.operations_per_second.zip(new.operations_per_second);
+    near(old.bytes_per_second, new.bytes_per_second) && peaks.is_none_or(|(a, b)| near(a, b))
+}
+
+/// Whether what took `less` is faster than what took `more`, whatever the noise.
+fn is_beyond(less: Quartiles, more: Quartiles) -> bool {
+    let larger = |a: f64, b: f64| b > a * (1.0 + MARGIN);
+    more.q1 > less.q3 && larger(less.median, more.median) && larger(less.min, more.min)
 }
 
 /// Whether two data sets are the same tensors. A norm that was written and read again may
@@ -124,7 +153,7 @@ fn same(a: &DataSet, b: &DataSet) -> bool {
 mod tests {
     use super::*;
     use crate::data::Summary;
-    use crate::driver::bench::report::{Measured, TensorData};
+    use crate::driver::bench::report::{Limit, Measured, TensorData};
     use crate::driver::run::Clock;
 
     /// A report of one candidate with these samples.
@@ -178,6 +207,31 @@ mod tests {
         let noisy = [0.5, 0.9, 1.0, 1.3, 2.0];
         assert_eq!(verdict_of(&noisy, &[1.2; 5]), Verdict::Same);
         assert_eq!(verdict_of(&[1.2; 5], &noisy), Verdict::Same);
+        // A machine that does something else, too: only the undisturbed call is as it was.
+        let busy = [1.0, 2.0, 2.1, 2.2, 2.3];
+        assert_eq!(verdict_of(&quiet, &busy), Verdict::Same);
+        assert_eq!(verdict_of(&busy, &quiet), Verdict::Same);
+    }
+
+    #[test]
+    fn another_machine_says_nothing_of_a_candidate() {
+        let limited = |samples: &[f64], bytes: f64, operations: f64| {
+            let mut report = report(samples);
+            report.data[0].limits = vec![Limit {
+                threads: 1,
+                bytes_per_second: bytes,
+                operations_per_second: Some(operations),
+            }];
+            report
+        };
+        let old = limited(&[1.0], 1e10, 1e11);
+        let verdict = |bytes: f64, operations: f64| {
+            let new = limited(&[2.0], bytes, operations);
+            compare(&old, &new).unwrap()[0].verdict
+        };
+        assert_eq!(verdict(0.8e10, 0.9e11), Verdict::Slower);
+        assert_eq!(verdict(0.5e10, 1e11), Verdict::Unsteady);
+        assert_eq!(verdict(1e10, 2e11), Verdict::Unsteady);
     }
 
     #[test]

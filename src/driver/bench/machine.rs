@@ -96,6 +96,9 @@ fn peak(function: &Function) -> Option<&'static str> {
 pub struct Description {
     pub cpu: String,
     pub cores: usize,
+    /// How many programs ran at once, in the last minute on average: times of a busy machine are noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
     /// Of the CUDA target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<String>,
@@ -119,6 +122,7 @@ impl Description {
         Description {
             cpu: cpu().unwrap_or_else(|| std::env::consts::ARCH.to_string()),
             cores: cores.map_or(1, std::num::NonZeroUsize::get),
+            load: load(),
             gpu: (backend == Backend::Gpu).then(gpu).flatten(),
             compiler,
             version,
@@ -131,6 +135,11 @@ fn cpu() -> Option<String> {
     let info = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_string())
+}
+
+fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 fn gpu() -> Option<String> {
