@@ -20,6 +20,10 @@ fn run(command: &mut Command) {
 
 /// Compiles a program and a caller of it with the sanitizers, and runs them.
 fn call(folder: &Path, program: &str, caller: &str) {
+    call_with(folder, program, caller, &[]);
+}
+
+fn call_with(folder: &Path, program: &str, caller: &str, flags: &[&str]) {
     let path = |name: &str| folder.join(name);
     std::fs::write(path("kernels.tc"), program).unwrap();
     std::fs::write(path("main.c"), caller).unwrap();
@@ -28,9 +32,9 @@ fn call(folder: &Path, program: &str, caller: &str) {
     let mut cc = Command::new("cc");
     cc.args(["-std=c11", "-g", "-Wall", "-Wextra", "-Werror"]);
     cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
-    cc.arg("-o").arg(path("main"));
+    cc.args(flags).arg("-o").arg(path("main"));
     run(cc.arg(path("main.c")).arg(path("kernels.c")).arg("-lm"));
-    run(&mut Command::new(path("main")));
+    run(Command::new(path("main")).env("OMP_NUM_THREADS", "3"));
 }
 
 /// Tensors for callers. `CHECK` says on which line something is not so.
@@ -239,68 +243,184 @@ schedule scale for c { assemble(C, once) }
     call(out.path(), program, ONCE);
 }
 
-/// Packs elements in any order, some twice, where extents let them be counted and where they are too
-/// large for that: the same arrays.
+/// Packs elements into drawn formats: in any order and in several that are known, some twice, with small and
+/// large extents, for one and for several threads. The arrays are those of the definition: sorted by comparisons, then
+/// one level after the other.
 const PACKED: &str = r#"
 #define SPARSEC_IMPLEMENTATION
 #include "kernels.h"
-enum { N = 3000 };
-static int64_t coords[3 * N];
-static double vals[N];
-static uint32_t state = 1;
-static int64_t below(uint32_t n) { return (state = state * 1664525 + 1013904223) / 65536 % n; }
-static int check(const int32_t *modes, uint32_t flags, int64_t n, const int64_t *extents) {
-    sparsec_level_spec levels[3];
-    for (int l = 0; l < 3; l++)
-        levels[l] = (sparsec_level_spec){SPARSEC_COMPRESSED, l == 2 ? 0 : flags, modes[l]};
-    sparsec_spec spec = {"A", SPARSEC_FLOAT64, 3, 64, levels, 0.0};
-    const int64_t large[] = {(int64_t)1 << 40, (int64_t)1 << 41, (int64_t)1 << 42};
-    sparsec_tensor counted = {0}, compared = {0};
+enum { MOST = 80000, ORDER = 5 };
+static int64_t coords[ORDER * MOST], at[MOST], items[MOST];
+static double vals[MOST];
+static uint64_t state = 1;
+static int64_t below(int64_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(state >> 11) % n;
+}
+static const sparsec_spec *sorted_by;
+static bool backwards;
+/* By the levels, from the outermost or the innermost on; then as they came. */
+static int compare(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b, order = sorted_by->order;
+    for (int64_t k = 0; k < order; k++) {
+        const int64_t mode = sorted_by->levels[backwards ? order - 1 - k : k].mode;
+        if (coords[x * order + mode] != coords[y * order + mode])
+            return coords[x * order + mode] < coords[y * order + mode] ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+static void sort(const sparsec_spec *spec, int64_t n, bool reversed) {
+    sorted_by = spec;
+    backwards = reversed;
+    for (int64_t k = 0; k < n; k++) items[k] = k;
+    qsort(items, (size_t)n, sizeof *items, compare);
+}
+static bool agree(const sparsec_spec *spec, int64_t a, int64_t b) {
+    return !memcmp(coords + a * spec->order, coords + b * spec->order, 8 * (size_t)spec->order);
+}
+static bool is(const sparsec_tensor *t, const void *array, int64_t k, int64_t value) {
+    return sparsec_index_at(t, array, k) == value;
+}
+/* The line where t is not what its elements make, or 0. */
+static int differs(const sparsec_tensor *t, const sparsec_spec *spec, int64_t n) {
+    int64_t parents = 1, order = spec->order;
+    sort(spec, n, false);
+    memset(at, 0, sizeof at);
+    for (int l = 0; l < order; l++) {
+        const sparsec_level *level = &t->levels[l];
+        const int64_t mode = level->mode;
+        int64_t count = 0, before = -1, last = -1, parent = -1;
+        if (level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP) {
+            parents *= t->dims[mode];
+            for (int64_t k = 0; k < n; k++) {
+                at[k] = at[k] * t->dims[mode] + coords[items[k] * order + mode];
+                count += k == 0 || at[k] != at[k - 1];
+                if (level->kind == SPARSEC_BITMAP && ((uint8_t *)level->crd)[at[k]] != 1) return __LINE__;
+            }
+            if (level->kind != SPARSEC_BITMAP) continue;
+            if (level->crd_len != parents) return __LINE__;
+            for (int64_t p = 0; p < parents; p++) count -= ((uint8_t *)level->crd)[p];
+            if (count != 0) return __LINE__;
+            continue;
+        }
+        if (level->kind == SPARSEC_SINGLETON) {
+            if (level->crd_len != parents) return __LINE__;
+            for (int64_t k = 0; k < n; k++)
+                if (!is(t, level->crd, at[k], coords[items[k] * order + mode])) return __LINE__;
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t c = coords[items[k] * order + mode];
+            bool same = k > 0 && at[k] == before && c == last;
+            if (level->flags & SPARSEC_NONUNIQUE) same = same && agree(spec, items[k - 1], items[k]);
+            before = at[k];
+            last = c;
+            if (!same) {
+                for (; parent < at[k]; parent++)
+                    if (!is(t, level->pos, parent + 1, count)) return __LINE__;
+                if (!is(t, level->crd, count, c)) return __LINE__;
+                count++;
+            }
+            at[k] = count - 1;
+        }
+        for (; parent < parents; parent++)
+            if (!is(t, level->pos, parent + 1, count)) return __LINE__;
+        if (level->pos_len != parents + 1 || level->crd_len != count) return __LINE__;
+        parents = count;
+    }
+    if (t->vals_len != parents) return __LINE__;
+    for (int64_t k = 0, p = 0; k < n; p++) {
+        const double own = ((double *)t->vals)[p];
+        if (p >= parents) return __LINE__;
+        if (p < at[k]) {
+            if (own != 0) return __LINE__;
+            continue;
+        }
+        double sum = vals[items[k++]];
+        while (k < n && at[k] == p) sum += vals[items[k++]];
+        if (own != sum) return __LINE__;
+    }
+    return 0;
+}
+/* Puts the elements in the order of the items. */
+static void arrange(int64_t n, int64_t order) {
+    static int64_t moved[ORDER * MOST];
+    for (int64_t k = 0; k < n; k++) memcpy(moved + k * order, coords + items[k] * order, 8 * (size_t)order);
+    memcpy(coords, moved, 8 * (size_t)(n * order));
+}
+static int check(int64_t n) {
+    sparsec_level_spec levels[ORDER] = {{0}};
+    int64_t dims[ORDER], used[ORDER], places = 1;
+    sparsec_spec spec = {"A", SPARSEC_FLOAT64, (int32_t)below(ORDER + 1), 0, levels, 0};
+    sparsec_tensor t = {0};
+    bool narrow = true, nonunique = false;
+    for (int m = 0; m < spec.order; m++) levels[m].mode = m;
+    for (int m = 0; m < spec.order; m++) {
+        const int64_t other = below(spec.order), swap = levels[m].mode;
+        levels[m].mode = levels[other].mode;
+        levels[other].mode = swap;
+    }
+    for (int l = 0; l < spec.order; l++) {
+        const int64_t mode = levels[l].mode;
+        dims[mode] = below(3) == 0 ? 1 + below(4) : below(2) ? 1 + below(300) : (int64_t)1 << (20 + below(40));
+        used[mode] = below(2) ? dims[mode] : 1 + below(dims[mode]);
+        narrow = narrow && dims[mode] <= INT32_MAX;
+        if (dims[mode] < 1000000 / places && below(2)) {
+            levels[l].kind = below(2) ? SPARSEC_DENSE : SPARSEC_BITMAP;
+            places *= dims[mode];
+            nonunique = false;
+        } else if (nonunique && below(3)) {
+            levels[l].kind = SPARSEC_SINGLETON;
+        } else {
+            levels[l].kind = SPARSEC_COMPRESSED;
+            nonunique = below(2);
+            levels[l].flags = nonunique ? SPARSEC_NONUNIQUE : 0;
+            places = n + 1;
+        }
+    }
+    spec.index_bits = narrow && below(2) ? 32 : 64;
     for (int64_t k = 0; k < n; k++) {
-        for (int m = 0; m < 3; m++) coords[3 * k + m] = below((uint32_t)extents[m]);
+        const int64_t twin = k && below(8) == 0 ? below(k) : -1;
+        for (int m = 0; m < spec.order; m++)
+            coords[k * spec.order + m] = twin < 0 ? below(used[m]) : coords[twin * spec.order + m];
         vals[k] = 1.0 / (double)(k + 1);
     }
-    if (sparsec_pack(&counted, &spec, extents, n, coords, vals)) return __LINE__;
-    if (sparsec_pack(&compared, &spec, large, n, coords, vals)) return __LINE__;
-    for (int l = 0; l < 3; l++) {
-        sparsec_level *a = &counted.levels[l], *b = &compared.levels[l];
-        if (a->crd_len != b->crd_len || a->pos_len != b->pos_len) return __LINE__;
-        if (n && memcmp(a->crd, b->crd, (size_t)a->crd_len * 8)) return __LINE__;
-        if (memcmp(a->pos, b->pos, (size_t)a->pos_len * 8)) return __LINE__;
+    if (below(3) == 0) {
+        sort(&spec, n, below(2));
+        arrange(n, spec.order);
     }
-    const int64_t *first = counted.levels[0].crd;
-    for (int64_t p = 1; p < counted.levels[0].crd_len; p++)
-        if (flags ? first[p - 1] > first[p] : first[p - 1] >= first[p]) return __LINE__;
-    double sum = 0, all = 0;
-    if (counted.vals_len != compared.vals_len) return __LINE__;
-    if (n && memcmp(counted.vals, compared.vals, (size_t)counted.vals_len * 8)) return __LINE__;
-    for (int64_t p = 0; p < counted.vals_len; p++) sum += ((double *)counted.vals)[p];
-    for (int64_t k = 0; k < n; k++) all += vals[k];
-    if (sum < all - 1e-9 || sum > all + 1e-9) return __LINE__;
-    sparsec_free_tensor(&counted);
-    sparsec_free_tensor(&compared);
+    /* Twice: the second time into the arrays of the first one. */
+    for (int again = 0; again < 2; again++) {
+        if (sparsec_pack(&t, &spec, dims, n, coords, vals)) return fprintf(stderr, "%s\n", sparsec_error()), __LINE__;
+        const int line = differs(&t, &spec, n);
+        if (line) return line;
+    }
+    sparsec_free_tensor(&t);
+    if (n && spec.order) {
+        const int64_t wrong = below(n), m = below(spec.order);
+        coords[wrong * spec.order + m] = below(2) ? dims[m] : -1;
+        if (sparsec_pack(&t, &spec, dims, n, coords, vals) != SPARSEC_BAD_ARGUMENT || t.dims || t.levels) return __LINE__;
+    }
     return 0;
 }
 int main(void) {
-    const int32_t orders[][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
-    const int64_t extents[][3] = {{20, 30, 40}, {1, 2000, 7}, {12000, 3, 3}, {12004, 3, 3}, {5, 5, 5}};
-    for (int o = 0; o < 3; o++)
-        for (int e = 0; e < 5; e++)
-            for (int64_t n = 0; n <= N; n += n < 3 ? 1 : N - 3) {
-                int line = check(orders[o], (uint32_t)e % 2 * SPARSEC_NONUNIQUE, n, extents[e]);
-                if (line) return fprintf(stderr, "line %d: order %d, extents %d, %d elements\n", line, o, e, (int)n), 1;
-            }
+    const int64_t counts[] = {0, 1, 2, 31, 33, 512, 513, 514, 2048, 3000, 9000};
+    for (int round = 0; round < 600; round++) {
+        const int64_t n = round % 60 == 59 ? MOST : counts[round % 11];
+        const int line = check(n);
+        if (line) return fprintf(stderr, "line %d: round %d, %d elements\n", line, round, (int)n), 1;
+    }
     return 0;
 }
 "#;
 
 #[test]
-fn elements_are_packed_by_counting_as_by_comparing() {
+fn elements_are_packed_as_they_are_defined() {
     let program = "def sum(double(L,M,N) A) -> (y) { y = A(i,j,k) }
 format sum { A: csf }
 ";
     let out = tempfile::tempdir().unwrap();
-    call(out.path(), program, PACKED);
+    call_with(out.path(), program, PACKED, &["-O1", "-fopenmp"]);
 }
 
 const SHARES: &str = r#"

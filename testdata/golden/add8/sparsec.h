@@ -170,6 +170,25 @@ enum sparsec_level_kind {
 
 enum { SPARSEC_NONUNIQUE = 1, SPARSEC_UNORDERED = 2 };
 
+/* A value of any type. */
+typedef union sparsec_value {
+    double float64;
+    bool boolean;
+    int8_t int8;
+    int16_t int16;
+    int32_t int32;
+    int64_t int64;
+    uint8_t uint8;
+    uint16_t uint16;
+    uint32_t uint32;
+    uint64_t uint64;
+    sparsec_half half;
+    sparsec_bfloat16 bfloat16;
+    float float32;
+    float complex64[2]; /* real and imaginary part */
+    double complex128[2];
+} sparsec_value;
+
 /* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
  * each position, not 0 where an element is; what values stand at others is not said. */
 typedef struct sparsec_level {
@@ -748,6 +767,12 @@ static inline bool sparsec_same_fill(int32_t type, double a, double b) {
     }
 }
 
+/* The largest coordinate and count of positions. */
+#ifndef SPARSEC_INDEX_MAX
+#define SPARSEC_INDEX_MAX INT32_MAX
+#endif
+static inline int64_t sparsec_index_max(int32_t bits) { return bits == 64 ? INT64_MAX : SPARSEC_INDEX_MAX; }
+
 /* Whether the level has a position for each coordinate below each parent. */
 static inline bool sparsec_has_places(const sparsec_level *level) {
     return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
@@ -1115,150 +1140,581 @@ static inline void sparsec_add_element(int32_t type, void *a, const void *b) {
     }
 }
 
-typedef struct sparsec_sorter {
-    const sparsec_spec *spec;
-    const int64_t *coords; /* order coordinates for each element */
-} sparsec_sorter;
+/* An element that is sorted: the coordinates as one number, outermost level first, and the value, or where the
+ * element stands. */
+typedef struct sparsec_record {
+    uint64_t key, load;
+} sparsec_record;
 
-static inline int sparsec_compare(const sparsec_sorter *s, int64_t a, int64_t b) {
-    for (int32_t l = 0; l < s->spec->order; l++) {
-        int64_t mode = s->spec->levels[l].mode;
-        int64_t x = s->coords[a * s->spec->order + mode], y = s->coords[b * s->spec->order + mode];
-        if (x != y) return x < y ? -1 : 1;
-    }
-    return 0;
+typedef struct sparsec_pack_level {
+    int64_t mode, count; /* the dimension, and how many elements open a position */
+    uint64_t most;       /* the largest coordinate */
+    int32_t opens;       /* those that agree with the one before in so many levels at most */
+    int bits, shift;     /* of a key */
+} sparsec_pack_level;
+
+/* Elements on their way into a tensor. They are in order as they are given, or by the records; those have keys
+ * of all levels and values of at most 8 bytes, or else tell which element it is. A part of them is what one
+ * thread stores: no part begins with a coordinate that the one before has. */
+typedef struct sparsec_packer {
+    int32_t type, order;
+    size_t size; /* of a value */
+    int64_t n, parts;
+    const int64_t *coords;
+    const char *vals;
+    sparsec_pack_level *levels;
+    sparsec_record *records;
+    int64_t *begin; /* of each part, and where the last one ends */
+    int64_t *state; /* of each part: how many elements agree with the one before in 0, 1, ... levels; then how
+                       many positions are open at each level, and below which parent */
+    bool keyed;
+} sparsec_packer;
+
+/* How many elements are done together: what is known of them stays in the first cache. */
+enum { SPARSEC_PACK_BLOCK = 512 };
+
+/* How many threads are worth calling for n elements. */
+static inline int64_t sparsec_pack_threads(const sparsec_packer *p) {
+    /* Elements of several coordinates may share a position, then they are added up in order. */
+    if (p->n < 65536 || p->order < 1 || p->levels[p->order - 1].opens < p->order - 1) return 1;
+    return sparsec_thread_count();
 }
 
-static inline void sparsec_merge_sort(const sparsec_sorter *s, int64_t *items, int64_t *room, int64_t n) {
-    for (int64_t width = 1; width < n; width *= 2) {
-        for (int64_t from = 0; from < n; from += 2 * width) {
-            int64_t middle = from + width < n ? from + width : n;
-            int64_t to = from + 2 * width < n ? from + 2 * width : n;
-            int64_t a = from, b = middle;
-            for (int64_t k = from; k < to; k++)
-                room[k] = a < middle && (b >= to || sparsec_compare(s, items[a], items[b]) <= 0) ? items[a++] : items[b++];
+/* Which of the given elements comes at k. */
+static inline int64_t sparsec_pack_element(const sparsec_packer *p, int64_t k) {
+    return p->records ? (int64_t)p->records[k].load : k;
+}
+
+static inline void sparsec_pack_value(const sparsec_packer *p, int64_t k, void *value) {
+    if (p->keyed && p->size <= 8) memcpy(value, &p->records[k].load, p->size);
+    else memcpy(value, p->vals + (size_t)sparsec_pack_element(p, k) * p->size, p->size);
+}
+
+/* The coordinates of the elements from..to at a level. */
+static inline void sparsec_pack_coordinates(const sparsec_packer *p, int32_t l, int64_t from, int64_t to, int64_t *c) {
+    const sparsec_pack_level *level = &p->levels[l];
+    const int64_t *column = p->coords + level->mode;
+    if (p->keyed) {
+        const uint64_t mask = ((uint64_t)1 << level->bits) - 1;
+        for (int64_t k = from; k < to; k++) c[k - from] = (int64_t)(p->records[k].key >> level->shift & mask);
+    } else if (p->records) {
+        for (int64_t k = from; k < to; k++) c[k - from] = column[(int64_t)p->records[k].load * p->order];
+    } else if (p->order == 2) {
+        for (int64_t k = from; k < to; k++) c[k - from] = column[k * 2];
+    } else {
+        for (int64_t k = from; k < to; k++) c[k - from] = column[k * p->order];
+    }
+}
+
+/* In how many levels, from the outermost on, elements that stand as they are given agree with those before. */
+static inline void sparsec_pack_compare(const sparsec_packer *p, int32_t order, int64_t from, int64_t to, int32_t *agree) {
+    for (int32_t l = 0; l < order; l++) {
+        const int64_t *const column = p->coords + p->levels[l].mode;
+        for (int64_t k = from; k < to; k++)
+            agree[k - from] += (agree[k - from] == l) & (column[k * order] == column[(k - 1) * order]);
+    }
+}
+
+/* In how many levels, from the outermost on, each of the elements from..to agrees with the one before; -1 where
+ * there is no element, or none before. */
+static inline void sparsec_pack_agreement(const sparsec_packer *p, int64_t from, int64_t to, int32_t *agree) {
+    const int64_t first = from < 1 ? 1 : from, end = to < p->n ? to : p->n;
+    int32_t *const known = agree + (first - from);
+    if (from == 0) agree[0] = -1;
+    if (to > p->n) agree[p->n - from] = -1;
+    for (int64_t k = 0; k < end - first; k++) known[k] = 0;
+    if (p->keyed) {
+        for (int32_t l = 0; l < p->order; l++)
+            for (int64_t k = first; k < end; k++)
+                known[k - first] += (p->records[k].key ^ p->records[k - 1].key) >> p->levels[l].shift == 0;
+    } else if (!p->records) {
+        if (p->order == 2) sparsec_pack_compare(p, 2, first, end, known);
+        else if (p->order == 3) sparsec_pack_compare(p, 3, first, end, known);
+        else sparsec_pack_compare(p, p->order, first, end, known);
+    } else {
+        for (int64_t k = first; k < end; k++) {
+            const int64_t *a = p->coords + sparsec_pack_element(p, k - 1) * p->order;
+            const int64_t *b = p->coords + sparsec_pack_element(p, k) * p->order;
+            int32_t l = 0;
+            while (l < p->order && a[p->levels[l].mode] == b[p->levels[l].mode]) l++;
+            known[k - first] = l;
         }
-        memcpy(items, room, (size_t)n * sizeof *items);
     }
 }
 
-/* Sorts items as the levels have them, equal ones in the order in which they came. By counting,
- * innermost level first, where no extent is much larger than n; else by comparisons. */
-static inline bool sparsec_sort(const sparsec_sorter *s, const int64_t *dims, int64_t *items, int64_t *room, int64_t n) {
-    const sparsec_spec *spec = s->spec;
-    int64_t *to = room, *counts, most = 0;
-    bool sorted = true;
-    for (int64_t k = 1; k < n && sorted; k++) sorted = sparsec_compare(s, items[k - 1], items[k]) <= 0;
-    if (sorted) return true;
-    for (int32_t m = 0; m < spec->order; m++) most = dims[m] > most ? dims[m] : most;
-    if (most / 4 > n) {
-        sparsec_merge_sort(s, items, room, n);
-        return true;
+/* Counts them, without the first one. */
+static inline void sparsec_pack_count(const sparsec_packer *p, int64_t from, int64_t to, int64_t *found) {
+    int32_t agree[SPARSEC_PACK_BLOCK];
+    for (int32_t l = 0; l <= p->order; l++) found[l] = 0;
+    for (int64_t at = from + 1, end; at < to; at = end) {
+        end = to - at < SPARSEC_PACK_BLOCK ? to : at + SPARSEC_PACK_BLOCK;
+        sparsec_pack_agreement(p, at, end, agree);
+        for (int64_t k = at; k < end; k++) found[agree[k - at]]++;
     }
-    counts = (int64_t *)sparsec_resize(NULL, most, sizeof *counts);
-    if (!counts) return false;
-    for (int32_t l = spec->order - 1; l >= 0; l--) {
-        const int64_t *from = to == room ? items : room, *c = s->coords + spec->levels[l].mode;
-        int64_t next = 0;
-        memset(counts, 0, (size_t)dims[spec->levels[l].mode] * sizeof *counts);
-        for (int64_t k = 0; k < n; k++) counts[c[k * spec->order]]++;
-        for (int64_t x = 0; x < dims[spec->levels[l].mode]; x++) {
-            int64_t count = counts[x];
-            counts[x] = next;
+}
+
+/* What is seen of the elements from..to as they are given: the largest coordinates (negative ones are larger than all),
+ * and for each level whether they are in order by it and those inside (a bit of `sorted`). Where they are in order by
+ * all levels, they are counted. */
+static inline void sparsec_pack_scan(const sparsec_packer *p, int32_t order, int64_t from, int64_t to,
+                                     uint64_t *most, uint64_t *sorted, int64_t *found) {
+    int64_t k = from;
+    for (int32_t l = 0; l <= order; l++) found[l] = 0;
+    for (int32_t l = 0; l < order; l++) most[l] = 0;
+    for (; k < to && *sorted; k++) {
+        const int64_t *own = p->coords + k * order;
+        uint64_t here = 0, rises = 1;
+        int32_t agree = order;
+        for (int32_t l = order - 1; l >= 0; l--) {
+            const int64_t c = own[p->levels[l].mode], before = k ? own[p->levels[l].mode - order] : -1;
+            most[l] = (uint64_t)c > most[l] ? (uint64_t)c : most[l];
+            agree = c != before ? l : agree;
+            rises = c != before ? c > before : rises;
+            here |= l < 64 ? rises << l : 0;
+        }
+        *sorted &= here;
+        found[agree] += k > from;
+    }
+    for (; k < to; k++)
+        for (int32_t l = 0; l < order; l++) {
+            const uint64_t c = (uint64_t)p->coords[k * order + p->levels[l].mode];
+            most[l] = c > most[l] ? c : most[l];
+        }
+}
+
+/* Sorts records by the bits low..high of their keys, stable; those below are in order, those above are the same.
+ * The result is in a. */
+static inline void sparsec_sort_records(sparsec_record *a, sparsec_record *b, int64_t n, int low, int high) {
+    int64_t counts[8][256];
+    const int passes = (high - low + 7) / 8;
+    sparsec_record *from = a, *to = b;
+    if (n < 32) {
+        for (int64_t k = 1; k < n; k++) {
+            const sparsec_record own = a[k];
+            int64_t at = k;
+            for (; at > 0 && own.key < a[at - 1].key; at--) a[at] = a[at - 1];
+            a[at] = own;
+        }
+        return;
+    }
+    /* What no cache holds is divided first. */
+    if (n > 65536 && passes > 1) {
+        int64_t *const ends = counts[0], next = 0;
+        memset(ends, 0, sizeof counts[0]);
+        for (int64_t k = 0; k < n; k++) ends[a[k].key >> (high - 8) & 255]++;
+        for (int x = 0; x < 256; x++) {
+            const int64_t count = ends[x];
+            ends[x] = next;
             next += count;
         }
-        for (int64_t k = 0; k < n; k++) to[counts[c[from[k] * spec->order]]++] = from[k];
-        to = to == room ? items : room;
+        for (int64_t k = 0; k < n; k++) b[ends[a[k].key >> (high - 8) & 255]++] = a[k];
+        memcpy(a, b, (size_t)n * sizeof *a);
+        for (int x = 0; x < 256; x++) {
+            const int64_t begin = x ? ends[x - 1] : 0;
+            sparsec_sort_records(a + begin, b + begin, ends[x] - begin, low, high - 8);
+        }
+        return;
     }
-    if (to == items) memcpy(items, room, (size_t)n * sizeof *items);
+    memset(counts, 0, sizeof counts[0] * (size_t)passes);
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t rest = a[k].key >> low;
+        for (int pass = 0; pass < passes; pass++, rest >>= 8) counts[pass][rest & 255]++;
+    }
+    for (int pass = 0; pass < passes; pass++) {
+        const int shift = low + 8 * pass;
+        int64_t next = 0;
+        if (counts[pass][from[0].key >> shift & 255] == n) continue;
+        for (int x = 0; x < 256; x++) {
+            const int64_t count = counts[pass][x];
+            counts[pass][x] = next;
+            next += count;
+        }
+        for (int64_t k = 0; k < n; k++) to[counts[pass][from[k].key >> shift & 255]++] = from[k];
+        sparsec_record *const swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
+}
+
+/* The keys of the elements from..to, in the order at hand, by the levels lo..hi. */
+static inline void sparsec_pack_keys(const sparsec_packer *p, int32_t lo, int32_t hi, int64_t from, int64_t to,
+                                     uint64_t *keys) {
+    int64_t c[SPARSEC_PACK_BLOCK];
+    for (int64_t k = from; k < to; k++) keys[k - from] = 0;
+    for (int32_t l = lo; l < hi; l++) {
+        sparsec_pack_coordinates(p, l, from, to, c);
+        for (int64_t k = from; k < to; k++) keys[k - from] = keys[k - from] << p->levels[l].bits | (uint64_t)c[k - from];
+    }
+}
+
+/* Makes records of all elements, sorted by the levels lo..hi and before that as they were; the lowest bits of their
+ * keys are in order. Leading bits first: what agrees in them is sorted in a cache. The buckets become the parts. */
+static inline bool sparsec_pack_sort(sparsec_packer *p, int32_t lo, int32_t hi, int low, bool whole) {
+    const int64_t n = p->n, threads = sparsec_pack_threads(p), share = (n + threads - 1) / threads;
+    const size_t row = 3 * (size_t)p->order + 1;
+    int high = 0, bits = 0;
+    int64_t buckets, most = 0, next = 0, *counts;
+    sparsec_record *to, *spare = NULL;
+    bool done = false;
+    for (int32_t l = hi - 1; l >= lo; l--) {
+        p->levels[l].shift = high;
+        high += p->levels[l].bits;
+    }
+    while (bits < 11 && bits < high - low && n >> bits > 2048) bits++;
+    buckets = (int64_t)1 << bits;
+    sparsec_release(p->begin);
+    sparsec_release(p->state);
+    p->begin = (int64_t *)sparsec_resize(NULL, buckets + 1, sizeof *p->begin);
+    p->state = (int64_t *)sparsec_resize(NULL, buckets, row * sizeof *p->state);
+    counts = (int64_t *)sparsec_zeroed(threads * buckets, sizeof *counts);
+    to = (sparsec_record *)sparsec_resize(NULL, n, sizeof *to);
+    if (!p->begin || !p->state || !counts || !to) goto release;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (threads > 1)
+#endif
+    for (int64_t thread = 0; thread < threads; thread++) {
+        const int64_t last = (thread + 1) * share < n ? (thread + 1) * share : n;
+        uint64_t keys[SPARSEC_PACK_BLOCK];
+        for (int64_t at = thread * share, end; at < last; at = end) {
+            end = last - at < SPARSEC_PACK_BLOCK ? last : at + SPARSEC_PACK_BLOCK;
+            sparsec_pack_keys(p, lo, hi, at, end, keys);
+            for (int64_t k = at; k < end; k++) counts[thread * buckets + (int64_t)(keys[k - at] >> (high - bits))]++;
+        }
+    }
+    for (int64_t bucket = 0; bucket < buckets; bucket++) {
+        p->begin[bucket] = next;
+        for (int64_t thread = 0; thread < threads; thread++) {
+            const int64_t count = counts[thread * buckets + bucket];
+            counts[thread * buckets + bucket] = next;
+            next += count;
+        }
+        if (next - p->begin[bucket] > most) most = next - p->begin[bucket];
+    }
+    p->begin[buckets] = next;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (threads > 1)
+#endif
+    for (int64_t thread = 0; thread < threads; thread++) {
+        const int64_t last = (thread + 1) * share < n ? (thread + 1) * share : n;
+        const bool values = whole && p->size <= 8;
+        uint64_t keys[SPARSEC_PACK_BLOCK], loads[SPARSEC_PACK_BLOCK];
+        for (int64_t at = thread * share, end; at < last; at = end) {
+            end = last - at < SPARSEC_PACK_BLOCK ? last : at + SPARSEC_PACK_BLOCK;
+            sparsec_pack_keys(p, lo, hi, at, end, keys);
+            if (values && p->size == 8) {
+                memcpy(loads, p->vals + 8 * (size_t)at, 8 * (size_t)(end - at));
+            } else {
+                for (int64_t k = at; k < end; k++) loads[k - at] = (uint64_t)sparsec_pack_element(p, k);
+                for (int64_t k = at; values && k < end; k++) memcpy(&loads[k - at], p->vals + (size_t)k * p->size, p->size);
+            }
+            for (int64_t k = at; k < end; k++) {
+                sparsec_record *const own = &to[counts[thread * buckets + (int64_t)(keys[k - at] >> (high - bits))]++];
+                own->key = keys[k - at];
+                own->load = loads[k - at];
+            }
+        }
+    }
+    sparsec_release(p->records);
+    p->records = to;
+    p->keyed = whole;
+    p->parts = buckets;
+    to = NULL;
+    /* Each thread has room for one bucket, or each bucket has its own. */
+    spare = (sparsec_record *)sparsec_resize(NULL, most < n / threads ? threads * most : n, sizeof *spare);
+    if (!spare) goto release;
+    done = true;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 8) if (threads > 1)
+#endif
+    for (int64_t bucket = 0; bucket < buckets; bucket++) {
+        const int64_t begin = p->begin[bucket], end = p->begin[bucket + 1];
+        const int64_t at = most < n / threads ? sparsec_thread_index() * most : begin;
+        sparsec_sort_records(p->records + begin, spare + at, end - begin, low, high - bits);
+        if (whole) sparsec_pack_count(p, begin, end, p->state + (size_t)bucket * row);
+    }
+release:
     sparsec_release(counts);
-    return true;
+    sparsec_release(to);
+    sparsec_release(spare);
+    return done;
+}
+
+/* Stores the coordinates of a block at a compressed level: agree and at as in sparsec_pack_fill. */
+#define SPARSEC_PACK_LEVEL(S)                                                                                     \
+    static inline void sparsec_pack_level_##S(sparsec_level *level, int32_t opens, int64_t m, const int32_t *agree, \
+                                              const int64_t *c, int64_t *at, int64_t *state) {                    \
+        S##_t *const pos = (S##_t *)level->pos, *const crd = (S##_t *)level->crd;                                 \
+        int64_t count = state[0], parent = state[1];                                                              \
+        for (int64_t k = 0; k < m; k++) {                                                                         \
+            if (agree[k] <= opens) {                                                                              \
+                while (parent < at[k]) pos[++parent] = (S##_t)count;                                              \
+                crd[count++] = (S##_t)c[k];                                                                       \
+            }                                                                                                     \
+            at[k] = count - 1;                                                                                    \
+        }                                                                                                         \
+        state[0] = count;                                                                                         \
+        state[1] = parent;                                                                                        \
+    }
+SPARSEC_PACK_LEVEL(int32)
+SPARSEC_PACK_LEVEL(int64)
+#undef SPARSEC_PACK_LEVEL
+
+/* Stores the elements from..to, block by block and level by level. The state says how many positions are open at
+ * each level, and the last parent that is known to have some. */
+static inline void sparsec_pack_fill(const sparsec_packer *p, sparsec_tensor *t, int64_t from, int64_t to, int64_t *state) {
+    const int32_t order = p->order, opens = order ? p->levels[order - 1].opens : -1;
+    int32_t agree[SPARSEC_PACK_BLOCK + 1]; /* with the element before, in how many levels */
+    int64_t at[SPARSEC_PACK_BLOCK];        /* the positions so far */
+    int64_t c[SPARSEC_PACK_BLOCK];
+    for (int64_t begin = from, m; begin < to; begin += m) {
+        bool alone = true;
+        m = to - begin;
+        if (m > SPARSEC_PACK_BLOCK) m = SPARSEC_PACK_BLOCK;
+        sparsec_pack_agreement(p, begin, begin + m + 1, agree);
+        for (int64_t k = 0; k < m; k++) at[k] = 0;
+        for (int32_t l = 0; l < order; l++) {
+            sparsec_level *const level = &t->levels[l];
+            const int64_t extent = t->dims[level->mode];
+            sparsec_pack_coordinates(p, l, begin, begin + m, c);
+            if (sparsec_has_places(level)) {
+                for (int64_t k = 0; k < m; k++) at[k] = at[k] * extent + c[k];
+                for (int64_t k = 0; level->kind == SPARSEC_BITMAP && k < m; k++)
+                    if (agree[k] <= p->levels[l].opens) ((uint8_t *)level->crd)[at[k]] = 1;
+            } else if (level->kind == SPARSEC_SINGLETON) {
+                /* The last one of a position. */
+                for (int64_t k = 0; k < m; k++)
+                    if (agree[k + 1] <= p->levels[l].opens) sparsec_put_index(t, level->crd, at[k], c[k]);
+            } else if (t->index_bits == 64) {
+                sparsec_pack_level_int64(level, p->levels[l].opens, m, agree, c, at, state + 2 * l);
+            } else {
+                sparsec_pack_level_int32(level, p->levels[l].opens, m, agree, c, at, state + 2 * l);
+            }
+        }
+        for (int64_t k = 0; k < m; k++) alone &= agree[k] <= opens;
+        if (alone && !p->records && at[m - 1] - at[0] == m - 1) {
+            memcpy((char *)t->vals + (size_t)at[0] * p->size, p->vals + (size_t)begin * p->size, (size_t)m * p->size);
+            continue;
+        }
+        if (alone && p->keyed && p->size == 8) {
+            for (int64_t k = 0; k < m; k++) memcpy((char *)t->vals + at[k] * 8, &p->records[begin + k].load, 8);
+            continue;
+        }
+        for (int64_t k = 0; k < m; k++) {
+            sparsec_value value;
+            char *const own = (char *)t->vals + (size_t)at[k] * p->size;
+            sparsec_pack_value(p, begin + k, agree[k] <= opens ? (void *)own : &value);
+            if (agree[k] > opens) sparsec_add_element(p->type, own, &value);
+        }
+    }
+}
+
+/* Where the element at k has its parents: what sparsec_pack_fill knows behind it. */
+static inline void sparsec_pack_parents(const sparsec_packer *p, const sparsec_tensor *t, int64_t k, int64_t *state) {
+    int64_t at = 0, c;
+    for (int32_t l = 0; l < p->order; l++) {
+        const sparsec_level *level = &t->levels[l];
+        state[2 * l + 1] = k < 0 ? -1 : at;
+        if (k < 0) continue;
+        sparsec_pack_coordinates(p, l, k, k + 1, &c);
+        if (sparsec_has_places(level)) at = at * t->dims[level->mode] + c;
+        else if (level->kind != SPARSEC_SINGLETON) at = state[2 * l] - 1;
+    }
+}
+
+/* Looks at the elements as they are given: are they inside, how large are coordinates, what is in order. Gives the
+ * levels by which, and by all inside of which, they are: the first one, or as many as there are. */
+static inline int sparsec_pack_look(sparsec_packer *p, const char *name, const int64_t *dims, int32_t *sorted) {
+    const int32_t order = p->order;
+    const size_t row = 3 * (size_t)order + 1;
+    const int64_t threads = sparsec_pack_threads(p);
+    uint64_t *seen = (uint64_t *)sparsec_zeroed(threads, (size_t)(order + 1) * sizeof *seen);
+    uint64_t common = UINT64_MAX;
+    p->parts = threads;
+    p->begin = (int64_t *)sparsec_resize(NULL, threads + 1, sizeof *p->begin);
+    p->state = (int64_t *)sparsec_resize(NULL, threads, row * sizeof *p->state);
+    if (!seen || !p->begin || !p->state) {
+        sparsec_release(seen);
+        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    }
+    for (int64_t part = 0; part <= threads; part++) {
+        const int64_t before = part ? p->begin[part - 1] : 0;
+        int64_t at = part < threads ? p->n / threads * part : p->n;
+        if (at < before) at = before;
+        while (at > 0 && at < p->n && !memcmp(p->coords + at * order, p->coords + (at - 1) * order, (size_t)order * 8)) at++;
+        p->begin[part] = at;
+    }
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (threads > 1)
+#endif
+    for (int64_t part = 0; part < threads; part++) {
+        uint64_t *const most = seen + part * (order + 1), all = UINT64_MAX;
+        int64_t *const found = p->state + (size_t)part * row;
+        const int64_t from = p->begin[part], to = p->begin[part + 1];
+        if (order == 2) sparsec_pack_scan(p, 2, from, to, most, &all, found);
+        else if (order == 3) sparsec_pack_scan(p, 3, from, to, most, &all, found);
+        else sparsec_pack_scan(p, order, from, to, most, &all, found);
+        most[order] = all;
+    }
+    for (int64_t part = 0; part < threads; part++) {
+        for (int32_t l = 0; l < order; l++) {
+            const uint64_t most = seen[part * (order + 1) + l];
+            if (most > p->levels[l].most) p->levels[l].most = most;
+        }
+        common &= seen[part * (order + 1) + order];
+    }
+    sparsec_release(seen);
+    for (*sorted = 0; *sorted < order && (*sorted > 63 || !(common >> *sorted & 1)); ++*sorted) {}
+    for (int32_t l = 0; l < order; l++) {
+        const int64_t mode = p->levels[l].mode;
+        if (p->n == 0 || p->levels[l].most < (uint64_t)dims[mode]) continue;
+        for (int64_t k = 0; k < p->n; k++)
+            if ((uint64_t)p->coords[k * order + mode] >= (uint64_t)dims[mode])
+                return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element %lld lies outside", name, (long long)k);
+    }
+    return SPARSEC_OK;
+}
+
+/* Brings the elements in order. Keys have 63 bits at most; more levels than they hold are sorted by from the innermost
+ * ones on. */
+static inline int sparsec_pack_order(sparsec_packer *p, int32_t sorted) {
+    const int32_t order = p->order;
+    int32_t lo = order, hi = order;
+    int bits = 0, low = 0;
+    for (int32_t l = 0; l < order; l++)
+        for (p->levels[l].bits = 0; p->levels[l].most >> p->levels[l].bits > 0;) p->levels[l].bits++;
+    for (int32_t l = sorted; l < order; l++) low += p->levels[l].bits;
+    for (; lo > 0; hi = lo, bits = 0) {
+        while (lo > 0 && bits + p->levels[lo - 1].bits <= 63) bits += p->levels[--lo].bits;
+        if (!sparsec_pack_sort(p, lo, hi, hi - lo == order ? low : 0, hi - lo == order))
+            return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    }
+    if (p->keyed) return SPARSEC_OK;
+    p->parts = 1;
+    p->begin[0] = 0;
+    p->begin[1] = p->n;
+    sparsec_pack_count(p, 0, p->n, p->state);
+    return SPARSEC_OK;
+}
+
+/* Room for count elements; what they hold is not said. */
+static inline bool sparsec_pack_room(void **array, int64_t *room, int64_t count, size_t size) {
+    if (*array && *room >= count) return true;
+    sparsec_release(*array);
+    *array = sparsec_resize(NULL, count, size);
+    *room = *array ? count : 0;
+    return *array != NULL;
+}
+
+/* Room for what elements open, once they are in order: how many that is at which level, and from where on each part
+ * stores. Leaves in `state` what the parts begin with. */
+static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const sparsec_spec *spec) {
+    const int32_t order = p->order;
+    const size_t row = 3 * (size_t)order + 1, width = spec->index_bits == 64 ? 8 : 4;
+    int64_t parents = 1;
+    bool covered = false;
+    for (int64_t part = 0; part < p->parts; part++) {
+        int64_t *const found = p->state + (size_t)part * row, *const state = found + order + 1;
+        if (p->begin[part] < p->begin[part + 1]) {
+            int32_t first;
+            sparsec_pack_agreement(p, p->begin[part], p->begin[part] + 1, &first);
+            found[first < 0 ? 0 : first]++;
+        }
+        for (int32_t l = 0; l < order; l++) {
+            state[2 * l] = p->levels[l].count;
+            for (int32_t m = 0; m <= p->levels[l].opens && p->begin[part] < p->begin[part + 1]; m++)
+                p->levels[l].count += found[m];
+        }
+    }
+    for (int32_t l = 0; l < order; l++) {
+        sparsec_level *const level = &t->levels[l];
+        const int64_t count = p->levels[l].count;
+        covered = !sparsec_has_places(level) && (covered || level->kind == SPARSEC_COMPRESSED);
+        if (sparsec_has_places(level)) {
+            if (t->dims[level->mode] > 0 && parents > SPARSEC_LARGEST / t->dims[level->mode])
+                return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
+            parents *= t->dims[level->mode];
+            if (level->kind == SPARSEC_BITMAP) {
+                if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, 1)) goto no_memory;
+                sparsec_clear(level->crd, parents, 1);
+                level->crd_len = parents;
+            }
+            continue;
+        }
+        if (level->kind == SPARSEC_COMPRESSED) {
+            if (count > sparsec_index_max(spec->index_bits)) return sparsec_fail_code(SPARSEC_INDEX_OVERFLOW);
+            if (!sparsec_pack_room(&level->pos, &level->pos_cap, parents + 1, width)) goto no_memory;
+            level->pos_len = parents + 1;
+            parents = count;
+        }
+        if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, width)) goto no_memory;
+        if (!covered) sparsec_clear(level->crd, parents, width);
+        level->crd_len = parents;
+    }
+    if (!sparsec_pack_room(&t->vals, &t->vals_cap, parents, p->size)) goto no_memory;
+    if (!covered) sparsec_clear(t->vals, parents, p->size);
+    t->vals_len = parents;
+    return SPARSEC_OK;
+no_memory:
+    return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+}
+
+static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, const sparsec_spec *spec) {
+    const int32_t order = p->order;
+    const size_t row = 3 * (size_t)order + 1;
+    int32_t sorted;
+    int error = sparsec_pack_look(p, spec->name, t->dims, &sorted);
+    if (!error && sorted > 0) error = sparsec_pack_order(p, sorted);
+    if (!error) error = sparsec_pack_rooms(p, t, spec);
+    if (error) return error;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, p->parts > 64 ? 8 : 1) if (sparsec_pack_threads(p) > 1)
+#endif
+    for (int64_t part = 0; part < p->parts; part++) {
+        int64_t *const state = p->state + (size_t)part * row + order + 1;
+        if (p->begin[part] == p->begin[part + 1]) continue;
+        sparsec_pack_parents(p, t, p->begin[part] - 1, state);
+        sparsec_pack_fill(p, t, p->begin[part], p->begin[part + 1], state);
+    }
+    /* Behind the last element no parent has positions. */
+    for (int32_t l = 0; l < order; l++) p->state[2 * l] = p->levels[l].count;
+    sparsec_pack_parents(p, t, p->n - 1, p->state);
+    for (int32_t l = 0; l < order; l++) {
+        sparsec_level *const level = &t->levels[l];
+        if (level->kind != SPARSEC_COMPRESSED) continue;
+        for (int64_t parent = p->state[2 * l + 1] + 1; parent < level->pos_len; parent++)
+            sparsec_put_index(t, level->pos, parent, p->levels[l].count);
+    }
+    return SPARSEC_OK;
 }
 
 /* Packs n elements, given by order coordinates each (row by row) and values, into
  * the levels of spec. Duplicates are summed. Absent elements of dense levels below
- * sparse ones are zero bytes. Returns a status. */
+ * sparse ones are zero bytes. Returns a status. The result does not depend on the number of threads. */
 static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
                                int64_t n, const int64_t *coords, const void *vals) {
-    size_t size = sparsec_type_size(spec->type), width = spec->index_bits == 64 ? 8 : 4;
-    sparsec_sorter sorter = {spec, coords};
-    int64_t *items = NULL, *room = NULL, *at = NULL;
-    int64_t parents = 1;
+    const int32_t order = spec->order;
+    sparsec_packer p = {spec->type, order, sparsec_type_size(spec->type), n, 0, coords, (const char *)vals,
+                        NULL, NULL, NULL, NULL, false};
     int error = sparsec_shape(t, spec, dims);
     if (error) return error;
-    items = (int64_t *)sparsec_resize(NULL, n, sizeof *items);
-    room = (int64_t *)sparsec_resize(NULL, n, sizeof *room);
-    at = (int64_t *)sparsec_zeroed(n, sizeof *at); /* the position of each element so far */
-    if (!items || !room || !at) goto no_memory;
-    for (int64_t k = 0; k < n; k++) {
-        items[k] = k;
-        for (int32_t m = 0; m < spec->order; m++)
-            if (coords[k * spec->order + m] < 0 || coords[k * spec->order + m] >= dims[m]) {
-                error = SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element %lld lies outside", spec->name, (long long)k);
-                goto done;
-            }
+    p.levels = (sparsec_pack_level *)sparsec_zeroed(order, sizeof *p.levels);
+    if (p.levels) {
+        for (int32_t l = 0, opens = -1; l < order; l++) {
+            const sparsec_level_spec *const level = &spec->levels[l];
+            if (level->kind == SPARSEC_COMPRESSED && (level->flags & SPARSEC_NONUNIQUE)) opens = order - 1;
+            else if (level->kind != SPARSEC_SINGLETON && opens < l) opens = l;
+            p.levels[l].opens = opens;
+            p.levels[l].mode = level->mode;
+        }
+        error = sparsec_pack_elements(&p, t, spec);
+    } else {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
     }
-    if (!sparsec_sort(&sorter, dims, items, room, n)) goto no_memory;
-    for (int32_t l = 0; l < spec->order; l++) {
-        sparsec_level *level = &t->levels[l];
-        int64_t mode = level->mode, count = 0, before = -1, last = -1;
-        if (sparsec_has_places(level)) {
-            for (int64_t k = 0; k < n; k++) at[k] = at[k] * dims[mode] + coords[items[k] * spec->order + mode];
-            parents *= dims[mode];
-            if (level->kind == SPARSEC_BITMAP) {
-                level->crd = sparsec_zeroed(parents, 1);
-                level->crd_len = level->crd_cap = parents;
-                if (!level->crd) goto no_memory;
-                for (int64_t k = 0; k < n; k++) ((uint8_t *)level->crd)[at[k]] = 1;
-            }
-            continue;
-        }
-        level->crd = sparsec_resize(NULL, n, width);
-        if (level->kind == SPARSEC_COMPRESSED) {
-            level->pos = sparsec_zeroed(parents + 1, width);
-            level->pos_len = level->pos_cap = parents + 1;
-        }
-        if (!level->crd || (level->kind == SPARSEC_COMPRESSED && !level->pos)) goto no_memory;
-        for (int64_t k = 0; k < n; k++) {
-            int64_t c = coords[items[k] * spec->order + mode];
-            bool same = k > 0 && at[k] == before && c == last;
-            if (same && (level->flags & SPARSEC_NONUNIQUE))
-                same = sparsec_compare(&sorter, items[k - 1], items[k]) == 0;
-            before = at[k];
-            last = c;
-            if (level->kind == SPARSEC_SINGLETON) {
-                sparsec_put_index(t, level->crd, at[k], c);
-                continue;
-            }
-            if (!same) {
-                sparsec_put_index(t, level->crd, count++, c);
-                sparsec_put_index(t, level->pos, at[k] + 1, count);
-            }
-            at[k] = count - 1;
-        }
-        if (level->kind == SPARSEC_SINGLETON) {
-            count = parents;
-        } else {
-            for (int64_t k = 0; k < parents; k++)
-                if (sparsec_index_at(t, level->pos, k + 1) < sparsec_index_at(t, level->pos, k))
-                    sparsec_put_index(t, level->pos, k + 1, sparsec_index_at(t, level->pos, k));
-        }
-        level->crd_len = count;
-        level->crd_cap = n;
-        parents = count;
-    }
-    t->vals = sparsec_zeroed(parents, size);
-    t->vals_len = t->vals_cap = parents;
-    if (!t->vals) goto no_memory;
-    for (int64_t k = 0; k < n; k++)
-        sparsec_add_element(spec->type, (char *)t->vals + (size_t)at[k] * size, (const char *)vals + (size_t)items[k] * size);
-    goto done;
-no_memory:
-    error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
-done:
-    sparsec_release(items);
-    sparsec_release(room);
-    sparsec_release(at);
+    sparsec_release(p.levels);
+    sparsec_release(p.records);
+    sparsec_release(p.begin);
+    sparsec_release(p.state);
     if (error) sparsec_free_tensor(t);
     return error;
 }
