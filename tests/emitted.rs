@@ -478,15 +478,15 @@ int main(void) {
     wrong |= refused(more(&x, &shifted), "y: shares memory");
     if (more(&x, &y) || ((double *)y.vals)[2] != 9) return 4;
     /* Fill values, where something is not stored. */
-    S.fill = INFINITY;
+    S.fill.float64 = INFINITY;
     if (least(&S, &z) || ((double *)z.vals)[0] != 1) return 5;
     sparsec_free_tensor(&z);
-    S.fill = 0;
+    S.fill.float64 = 0;
     wrong |= refused(least(&S, &z), "A: its fill value is 0, not inf");
-    S.fill = NAN;
+    S.fill.float64 = NAN;
     wrong |= refused(stored_twice(&S, &z), "A: its fill value is");
-    S.fill = 0;
-    x.fill = 7;
+    S.fill.float64 = 0;
+    x.fill.float64 = 7;
     if (stored_twice(&S, &z) || twice(&x, &y)) return 6;
     S.dims = most;
     wrong |= refused(stored_twice(&S, &z), "A: the extent of dimension 0 is too large");

@@ -7,6 +7,7 @@ use crate::format::TensorFormat;
 use crate::level::memory::{LIMIT, index};
 use crate::level::{ArrayRole, Elements, IndexArray, Sizes, TooLarge, Width};
 use crate::scalar::{Literal, ScalarType};
+use std::cmp::Ordering;
 
 /// Packs `tensor` with the extents `dims` (at least its own) into `format`:
 /// elements are sorted, duplicates summed, values converted to `ty`.
@@ -101,22 +102,29 @@ struct Packer<'a> {
 
 impl Packer<'_> {
     fn run(self) -> Result<Packed, DataError> {
-        let columns: Vec<&[u64]> = self
+        let mut columns: Vec<&[u64]> = self
             .format
             .modes
             .iter()
             .map(|&mode| self.coo.coords[mode].as_slice())
             .collect();
-        let order = sorted(&columns, self.coo.values.len());
+        let count = self.coo.values.len();
+        let order = order_of(&columns, count);
+        let moved: Option<Vec<Vec<u64>>> = order.as_ref().map(|order| {
+            let column = |c: &&[u64]| order.iter().map(|&k| c[k]).collect();
+            columns.iter().map(column).collect()
+        });
+        if let Some(moved) = &moved {
+            columns = moved.iter().map(Vec::as_slice).collect();
+        }
         // The position of each element, level by level.
-        let mut at: Vec<u64> = vec![0; order.len()];
+        let mut at: Vec<u64> = vec![0; count];
         let mut parents: u64 = 1;
         let mut levels = Vec::new();
         for (l, level) in self.format.levels.iter().enumerate() {
             let extent = self.dims[self.format.modes[l]];
             let mut elements = Elements {
                 columns: &columns[l..],
-                order: &order,
                 at: &mut at,
             };
             let ty = level.ty();
@@ -130,17 +138,12 @@ impl Packer<'_> {
         if bytes.is_none_or(|b| b > LIMIT) {
             return Err(TooLarge("the values").into());
         }
-        let converted = self.coo.values.convert(self.ty);
         let mut values = Values::filled(self.ty, index(parents)?, literal(self.fill));
-        let mut last = None;
-        for (&p, &e) in at.iter().zip(&order) {
-            let p = index(p)?;
-            if last == Some(p) {
-                values.add_from(p, &converted, e);
-            } else {
-                values.set_from(p, &converted, e);
-            }
-            last = Some(p);
+        let converted = (self.coo.values.ty() != self.ty).then(|| self.coo.values.convert(self.ty));
+        let given = converted.as_ref().unwrap_or(&self.coo.values);
+        match &order {
+            Some(order) => values.place(&at, given, |k| order[k]),
+            None => values.place(&at, given, |k| k),
         }
         Ok(Packed {
             dims: self.dims.to_vec(),
@@ -184,30 +187,42 @@ impl From<TooLarge> for DataError {
 }
 
 /// The order of the elements that sorts them by the columns, the first one most
-/// significant. Equal elements keep their order.
-fn sorted(columns: &[&[u64]], count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
+/// significant; `None` if they are sorted. Equal elements keep their order.
+fn order_of(columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
     let compare = |a: usize, b: usize| {
-        columns
-            .iter()
-            .map(|c| c[a].cmp(&c[b]))
-            .find(|o| o.is_ne())
-            .unwrap_or(std::cmp::Ordering::Equal)
+        let pairs = columns.iter().map(|c| c[a].cmp(&c[b]));
+        pairs.fold(Ordering::Equal, Ordering::then)
     };
     if (1..count).all(|k| compare(k - 1, k).is_le()) {
-        return order;
+        return None;
     }
-    match columns {
-        // Two columns of 32 bits make one key: sorting them is several times faster.
-        [a, b] if a.iter().chain(b.iter()).all(|&c| u32::try_from(c).is_ok()) => {
-            let mut keyed: Vec<(u64, usize)> =
-                order.iter().map(|&k| ((a[k] << 32) | b[k], k)).collect();
-            keyed.sort_unstable();
-            keyed.into_iter().map(|(_, k)| k).collect()
+    // One number for each element, where it has room for the largest coordinates: keys are
+    // sorted digit by digit, in several times less time than by comparing.
+    let most = |c: &&[u64]| c.iter().fold(0, |most, &c| most | c);
+    let bits: Vec<u32> = columns
+        .iter()
+        .map(|c| u64::BITS - most(c).leading_zeros())
+        .collect();
+    let key = |k: usize| {
+        let digits = columns.iter().zip(&bits);
+        digits.fold(0u128, |key, (c, bits)| key << bits | u128::from(c[k]))
+    };
+    match bits.iter().sum::<u32>() {
+        ..=64 => {
+            #[expect(clippy::cast_possible_truncation)]
+            let mut keyed: Vec<(u64, usize)> = (0..count).map(|k| (key(k) as u64, k)).collect();
+            radsort::sort_by_key(&mut keyed, |&(key, _)| key);
+            Some(keyed.into_iter().map(|(_, k)| k).collect())
+        }
+        65..=128 => {
+            let mut keyed: Vec<(u128, usize)> = (0..count).map(|k| (key(k), k)).collect();
+            radsort::sort_by_key(&mut keyed, |&(key, _)| key);
+            Some(keyed.into_iter().map(|(_, k)| k).collect())
         }
         _ => {
+            let mut order: Vec<usize> = (0..count).collect();
             order.sort_by(|&a, &b| compare(a, b));
-            order
+            Some(order)
         }
     }
 }

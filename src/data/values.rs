@@ -327,6 +327,23 @@ impl Values {
         with_pair!(&mut *self, other, v, w => v[at] = v[at].plus(w[k]), else ());
     }
 
+    /// Puts element `order(k)` of `other`, which has the same type, at `at[k]`. Those of one
+    /// place, which stand together, are added up.
+    ///
+    /// # Panics
+    /// When a place or an element is out of range.
+    pub fn place(&mut self, at: &[u64], other: &Values, order: impl Fn(usize) -> usize) {
+        with_pair!(self, other, v, w => {
+            let mut last = None;
+            for (k, &place) in at.iter().enumerate() {
+                let to = usize::try_from(place).unwrap_or(usize::MAX);
+                let own = w[order(k)];
+                v[to] = if last == Some(place) { v[to].plus(own) } else { own };
+                last = Some(place);
+            }
+        }, else ());
+    }
+
     /// The same elements in another type, as C converts them.
     #[must_use]
     pub fn convert(&self, ty: ScalarType) -> Values {

@@ -1,5 +1,6 @@
 //! Tensors as kernels see them: the mirror of `sparsec_tensor` in `sparsec.h`.
 
+use crate::data::values::literal;
 use crate::data::{Packed, Values};
 use crate::format::TensorFormat;
 use crate::level::{Field, IndexArray, Width};
@@ -32,7 +33,8 @@ pub struct CTensor {
     vals: *mut c_void,
     vals_len: i64,
     vals_cap: i64,
-    fill: f64,
+    /// An element of the type.
+    fill: [u64; 2],
 }
 
 impl CTensor {
@@ -49,7 +51,7 @@ impl CTensor {
             vals: std::ptr::null_mut(),
             vals_len: 0,
             vals_cap: 0,
-            fill: 0.0,
+            fill: [0; 2],
         }
     }
 }
@@ -129,7 +131,7 @@ impl Argument {
             vals: self.packed.values.as_mut_ptr(),
             vals_len: stored,
             vals_cap: stored,
-            fill: self.packed.fill.as_f64(),
+            fill: fill_of(self.packed.fill, ty),
         };
     }
 
@@ -137,6 +139,15 @@ impl Argument {
     pub fn pointer(&mut self) -> *mut c_void {
         std::ptr::from_mut(&mut *self.view).cast()
     }
+}
+
+/// A fill value as memory holds an element of the type.
+fn fill_of(fill: Literal, ty: ScalarType) -> [u64; 2] {
+    let element = Values::filled(ty, 1, literal(fill));
+    let mut bytes = [0; 16];
+    bytes[..ty.size()].copy_from_slice(element.bytes());
+    let (low, high) = bytes.split_at(8);
+    [low, high].map(|half| half.try_into().map_or(0, u64::from_ne_bytes))
 }
 
 fn type_code(ty: ScalarType) -> i32 {

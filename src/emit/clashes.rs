@@ -36,6 +36,7 @@ pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
         if let Arg::Tensor(_) = arg {
             names.push(format!("{name}_{own}_spec"));
             names.push(format!("{name}_{own}_levels"));
+            names.push(format!("{name}_{own}_fill"));
         }
     }
     names

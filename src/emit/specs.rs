@@ -1,11 +1,13 @@
 //! What the checked function compares its tensors with: static tables.
 
 use super::clashes::tables;
+use super::kernel::Dialect;
+use super::literal;
 use super::names::function;
-use super::types::type_code;
+use super::types::{c_type, type_code};
 use crate::format::Level;
 use crate::loops::interface::Arg;
-use crate::loops::ir::{Kernel, Literal};
+use crate::loops::ir::{Kernel, Literal, ScalarType};
 use crate::target::Target;
 use std::fmt::Write as _;
 
@@ -40,14 +42,23 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
             );
             format!("{name}_{own}_levels")
         };
+        let fill = if tensor.fill.is_zero() {
+            "NULL".to_string()
+        } else {
+            let _ = writeln!(
+                out,
+                "static const {};",
+                fill(&format!("{name}_{own}_fill"), tensor.fill, tensor.ty)
+            );
+            format!("&{name}_{own}_fill")
+        };
         let _ = writeln!(
             out,
-            "static const sparsec_spec {name}_{own}_spec = {{\"{}\", {}, {}, {}, {levels}, {}}};",
+            "static const sparsec_spec {name}_{own}_spec = {{\"{}\", {}, {}, {}, {levels}, {fill}}};",
             tensor.name,
             type_code(tensor.ty),
             tensor.levels.len(),
             tensor.format.index_bits,
-            fill(tensor.fill)
         );
     }
     out
@@ -62,13 +73,34 @@ fn flags(level: Level) -> &'static str {
     }
 }
 
-fn fill(value: Literal) -> String {
-    let value = value.as_f64();
-    if value.is_nan() {
-        "NAN".to_string()
-    } else if value.is_infinite() {
-        if value > 0.0 { "INFINITY" } else { "-INFINITY" }.to_string()
-    } else {
-        format!("{value:?}")
-    }
+/// The declaration of a fill value as memory holds it.
+#[expect(clippy::cast_possible_truncation)]
+fn fill(name: &str, value: Literal, ty: ScalarType) -> String {
+    let own = literal::text(value, ty, Dialect::C);
+    let (elem, text) = match ty {
+        ScalarType::F16 | ScalarType::BF16 => {
+            // From float, as kernels round.
+            let single = value.as_f64() as f32;
+            let bits = if ty == ScalarType::F16 {
+                half::f16::from_f32(single).to_bits()
+            } else {
+                half::bf16::from_f32(single).to_bits()
+            };
+            (c_type(ty), format!("0x{bits:04x}"))
+        }
+        ScalarType::C64 => return format!("float {name}[2] = {{{own}, 0.0f}}"),
+        ScalarType::C128 => return format!("double {name}[2] = {{{own}, 0.0}}"),
+        ScalarType::Bool
+        | ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::I32
+        | ScalarType::I64
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::F32
+        | ScalarType::F64 => (c_type(ty), own),
+    };
+    format!("{elem} {name} = {text}")
 }

@@ -4,7 +4,9 @@ use super::kernel::{Dialect, Part, Printer};
 use super::loops::atomic_pragma;
 use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
-use crate::loops::ir::{ErrorCode, Expr, ExprKind, ReduceOp, ScalarType, Stmt, Storage, VarId};
+use crate::loops::ir::{
+    BinaryOp, ErrorCode, Expr, ExprKind, ReduceOp, ScalarType, Stmt, Storage, VarId,
+};
 
 impl Printer<'_> {
     pub(super) fn line(&mut self, text: &str) {
@@ -230,7 +232,15 @@ impl Printer<'_> {
                     ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
                     ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
                 };
-                let cond = self.expr(cond);
+                // A number that tests make smaller has a name.
+                let cond = match &cond.kind {
+                    ExprKind::Binary(BinaryOp::Lt, most, count)
+                        if b::as_int(most) == Some(i64::from(i32::MAX)) =>
+                    {
+                        format!("{} > SPARSEC_INDEX_MAX", self.compared(count))
+                    }
+                    _ => self.expr(cond),
+                };
                 self.fail_if(&cond, code);
             }
             Stmt::Device(device) => self.device(device),

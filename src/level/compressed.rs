@@ -68,18 +68,16 @@ impl LevelType for Compressed {
         }
         let columns = elements.columns;
         let mut pos = vec![0u64; index(parents)? + 1];
-        let mut crd: Vec<u64> = Vec::with_capacity(elements.order.len());
-        let mut before: Option<(u64, usize)> = None;
-        for (at, &e) in elements.at.iter_mut().zip(elements.order) {
-            let repeated = before.is_some_and(|(parent, other)| {
-                parent == *at
-                    && columns[0][other] == columns[0][e]
-                    // A non-unique level keeps one entry for each whole coordinate.
-                    && (unique || columns.iter().all(|c| c[other] == c[e]))
-            });
-            before = Some((*at, e));
+        let mut crd: Vec<u64> = Vec::with_capacity(elements.at.len());
+        let mut before = None;
+        for (k, at) in elements.at.iter_mut().enumerate() {
+            let repeated = before == Some(*at)
+                && columns[0][k - 1] == columns[0][k]
+                // A non-unique level keeps one entry for each whole coordinate.
+                && (unique || columns.iter().all(|c| c[k - 1] == c[k]));
+            before = Some(*at);
             if !repeated {
-                crd.push(columns[0][e]);
+                crd.push(columns[0][k]);
                 pos[index(*at)? + 1] = crd.len() as u64;
             }
             *at = crd.len() as u64 - 1;

@@ -69,8 +69,8 @@ impl LevelType for Dense {
         let positions = parents
             .checked_mul(extent)
             .ok_or(TooLarge("the dense levels"))?;
-        for (at, &e) in elements.at.iter_mut().zip(elements.order) {
-            *at = *at * extent + elements.columns[0][e];
+        for (at, coordinate) in elements.at.iter_mut().zip(elements.columns[0]) {
+            *at = *at * extent + coordinate;
         }
         Ok(Stored {
             arrays: Vec::new(),

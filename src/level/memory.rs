@@ -80,9 +80,7 @@ pub const LIMIT: u64 = 1 << 36;
 pub struct Elements<'e> {
     /// Their coordinates in the dimensions of the level at hand and of those below.
     pub columns: &'e [&'e [u64]],
-    /// Which elements they are, in storage order: what `columns` are asked by.
-    pub order: &'e [usize],
-    /// In that order their positions at the level above, which become those at the level at hand.
+    /// Their positions at the level above, which become those at the level at hand.
     pub at: &'e mut [u64],
 }
 

@@ -63,8 +63,8 @@ impl LevelType for Singleton {
         elements: &mut Elements,
     ) -> Result<Stored, TooLarge> {
         let mut crd = vec![0u64; index(parents)?];
-        for (&at, &e) in elements.at.iter().zip(elements.order) {
-            crd[index(at)?] = elements.columns[0][e];
+        for (&at, &coordinate) in elements.at.iter().zip(elements.columns[0]) {
+            crd[index(at)?] = coordinate;
         }
         Ok(Stored {
             arrays: vec![crd],

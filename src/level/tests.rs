@@ -188,7 +188,6 @@ fn kernels_and_memory_agree_on_every_small_matrix() {
             let cells = (0..ROWS * COLUMNS).filter(|cell| set & (1 << cell) != 0);
             let (rows, columns): (Vec<u64>, Vec<u64>) =
                 cells.map(|cell| (cell / COLUMNS, cell % COLUMNS)).unzip();
-            let order: Vec<usize> = (0..rows.len()).collect();
             let mut at = vec![0; rows.len()];
             let (both, last) = ([rows.as_slice(), &columns], [columns.as_slice()]);
             let mut parents = 1;
@@ -196,7 +195,6 @@ fn kernels_and_memory_agree_on_every_small_matrix() {
             {
                 let mut elements = Elements {
                     columns,
-                    order: &order,
                     at: &mut at,
                 };
                 let sizes = Sizes { extent, parents };

@@ -54,13 +54,13 @@ int mttkrp_device(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count,
 }
 
 static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
-static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, 0.0};
+static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, NULL};
 static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, 0.0};
+static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, NULL};
 static const sparsec_level_spec mttkrp_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp_D_levels, 0.0};
+static const sparsec_spec mttkrp_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp_D_levels, NULL};
 static const sparsec_level_spec mttkrp_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp_A_levels, 0.0};
+static const sparsec_spec mttkrp_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp_A_levels, NULL};
 
 int mttkrp(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
     sparsec_tensor *A) {

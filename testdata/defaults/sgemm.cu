@@ -164,11 +164,11 @@ int sgemm_device(int64_t N, int64_t M, int64_t K, float a, float b, const float 
 }
 
 static const sparsec_level_spec sgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec sgemm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, sgemm_A_levels, 0.0};
+static const sparsec_spec sgemm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, sgemm_A_levels, NULL};
 static const sparsec_level_spec sgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec sgemm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, sgemm_B_levels, 0.0};
+static const sparsec_spec sgemm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, sgemm_B_levels, NULL};
 static const sparsec_level_spec sgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec sgemm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, sgemm_C_levels, 0.0};
+static const sparsec_spec sgemm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, sgemm_C_levels, NULL};
 
 int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;

@@ -199,9 +199,9 @@ static int symmetric_run(int64_t N, const int32_t *A2_pos, const int32_t *A2_crd
 }
 
 static const sparsec_level_spec symmetric_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, 0.0};
+static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, NULL};
 static const sparsec_level_spec symmetric_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, 0.0};
+static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, NULL};
 
 int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {
     int error;

@@ -108,7 +108,7 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         S2_pos[i + 1] = (int32_t)pS2;
     }
-    if (2147483647 < pS2) {
+    if (pS2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
     }
@@ -124,23 +124,23 @@ fail:
 }
 
 static const sparsec_level_spec add8_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add8_A_levels, 0.0};
+static const sparsec_spec add8_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add8_A_levels, NULL};
 static const sparsec_level_spec add8_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add8_B_levels, 0.0};
+static const sparsec_spec add8_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add8_B_levels, NULL};
 static const sparsec_level_spec add8_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add8_C_levels, 0.0};
+static const sparsec_spec add8_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add8_C_levels, NULL};
 static const sparsec_level_spec add8_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, add8_D_levels, 0.0};
+static const sparsec_spec add8_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, add8_D_levels, NULL};
 static const sparsec_level_spec add8_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, add8_E_levels, 0.0};
+static const sparsec_spec add8_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, add8_E_levels, NULL};
 static const sparsec_level_spec add8_F_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, add8_F_levels, 0.0};
+static const sparsec_spec add8_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, add8_F_levels, NULL};
 static const sparsec_level_spec add8_G_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_G_spec = {"G", SPARSEC_FLOAT64, 2, 32, add8_G_levels, 0.0};
+static const sparsec_spec add8_G_spec = {"G", SPARSEC_FLOAT64, 2, 32, add8_G_levels, NULL};
 static const sparsec_level_spec add8_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, add8_H_levels, 0.0};
+static const sparsec_spec add8_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, add8_H_levels, NULL};
 static const sparsec_level_spec add8_S_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add8_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, add8_S_levels, 0.0};
+static const sparsec_spec add8_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, add8_S_levels, NULL};
 
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
     const sparsec_tensor *D, const sparsec_tensor *E, const sparsec_tensor *F,

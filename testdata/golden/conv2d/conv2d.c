@@ -29,11 +29,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 }
 
 static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, 0.0};
+static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, NULL};
 static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, 0.0};
+static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, NULL};
 static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, 0.0};
+static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, NULL};
 
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
     int error;

@@ -31,11 +31,11 @@ static int gather_check(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RE
 }
 
 static const sparsec_level_spec gather_X_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec gather_X_spec = {"X", SPARSEC_FLOAT32, 1, 32, gather_X_levels, 0.0};
+static const sparsec_spec gather_X_spec = {"X", SPARSEC_FLOAT32, 1, 32, gather_X_levels, NULL};
 static const sparsec_level_spec gather_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec gather_I_spec = {"I", SPARSEC_INT32, 2, 32, gather_I_levels, 0.0};
+static const sparsec_spec gather_I_spec = {"I", SPARSEC_INT32, 2, 32, gather_I_levels, NULL};
 static const sparsec_level_spec gather_Z_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec gather_Z_spec = {"Z", SPARSEC_FLOAT32, 2, 32, gather_Z_levels, 0.0};
+static const sparsec_spec gather_Z_spec = {"Z", SPARSEC_FLOAT32, 2, 32, gather_Z_levels, NULL};
 
 int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z) {
     int error;

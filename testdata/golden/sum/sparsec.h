@@ -170,7 +170,7 @@ enum sparsec_level_kind {
 
 enum { SPARSEC_NONUNIQUE = 1, SPARSEC_UNORDERED = 2 };
 
-/* A value of any type. */
+/* A value of any type, in 16 bytes. */
 typedef union sparsec_value {
     double float64;
     bool boolean;
@@ -214,7 +214,7 @@ typedef struct sparsec_tensor {
     void *vals;
     int64_t vals_len;
     int64_t vals_cap;
-    double fill; /* the value of elements that are not stored */
+    sparsec_value fill; /* of elements that are not stored: the field of the type */
 } sparsec_tensor;
 
 /* What a kernel expects of an argument. */
@@ -230,7 +230,7 @@ typedef struct sparsec_spec {
     int32_t order;
     int32_t index_bits;
     const sparsec_level_spec *levels;
-    double fill;
+    const void *fill; /* an element, or NULL for zero */
 } sparsec_spec;
 
 /* ---- what exists once in a program -------------------------------------- */
@@ -314,7 +314,7 @@ static inline int sparsec_kept(int status) {
 
 /* Room for count elements, or NULL. The old content is kept. */
 static inline void *sparsec_resize(void *old, int64_t count, size_t size) {
-    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / size) return NULL;
+    if (count < 0 || size == 0 || (uint64_t)count > SIZE_MAX / 2 / size) return NULL;
     return sparsec_resize_hook(old, count ? (size_t)count * size : size);
 }
 
@@ -756,22 +756,79 @@ static inline int64_t sparsec_index_at(const sparsec_tensor *t, const void *arra
 /* Extents and counts of positions are no larger, so that kernels can add to them. */
 #define SPARSEC_LARGEST (INT64_MAX / 4)
 
-/* Whether two fill values are one in an element type. */
-static inline bool sparsec_same_fill(int32_t type, double a, double b) {
-    if (a == b || (a != a && b != b)) return true;
-    switch (type) {
-    case SPARSEC_HALF: return sparsec_float_to_half((float)a) == sparsec_float_to_half((float)b);
-    case SPARSEC_BFLOAT16: return sparsec_float_to_bfloat16((float)a) == sparsec_float_to_bfloat16((float)b);
-    case SPARSEC_FLOAT32: case SPARSEC_COMPLEX64: return (float)a == (float)b;
-    default: return false;
-    }
+/* The product of two counts, or -1 if it is larger than that or one of them is none. */
+static inline int64_t sparsec_times(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || (b > 0 && a > SPARSEC_LARGEST / b) ? -1 : a * b;
 }
 
-/* The largest coordinate and count of positions. */
+/* The largest coordinate, and count of positions, that these bits hold. */
 #ifndef SPARSEC_INDEX_MAX
 #define SPARSEC_INDEX_MAX INT32_MAX
 #endif
 static inline int64_t sparsec_index_max(int32_t bits) { return bits == 64 ? INT64_MAX : SPARSEC_INDEX_MAX; }
+
+/* The value of what is not stored. */
+static inline sparsec_value sparsec_fill_of(const sparsec_spec *spec) {
+    sparsec_value fill;
+    memset(&fill, 0, sizeof fill);
+    if (spec->fill) memcpy(&fill, spec->fill, sparsec_type_size(spec->type));
+    return fill;
+}
+
+/* The real and the imaginary part, where a value is a float. */
+static inline bool sparsec_is_float(int32_t type, const sparsec_value *value, double *re, double *im) {
+    *im = 0;
+    switch (type) {
+    case SPARSEC_HALF: *re = sparsec_half_to_float(value->half); return true;
+    case SPARSEC_BFLOAT16: *re = sparsec_bfloat16_to_float(value->bfloat16); return true;
+    case SPARSEC_FLOAT32: *re = value->float32; return true;
+    case SPARSEC_FLOAT64: *re = value->float64; return true;
+    case SPARSEC_COMPLEX64: *re = value->complex64[0]; *im = value->complex64[1]; return true;
+    case SPARSEC_COMPLEX128: *re = value->complex128[0]; *im = value->complex128[1]; return true;
+    default: *re = 0; return false;
+    }
+}
+
+/* Whether two values of a type are one: zeros of both signs are, and all that are no numbers. */
+static inline bool sparsec_same_value(int32_t type, const sparsec_value *a, const sparsec_value *b) {
+    double x, y, u, v;
+    if (!sparsec_is_float(type, a, &x, &u)) return !memcmp(a, b, sparsec_type_size(type));
+    sparsec_is_float(type, b, &y, &v);
+    return (x == y || (x != x && y != y)) && (u == v || (u != u && v != v));
+}
+
+/* A value in words. */
+static inline const char *sparsec_show(int32_t type, const sparsec_value *value, char *text, size_t room) {
+    double re, im;
+    int64_t number = value->int64;
+    if (sparsec_is_float(type, value, &re, &im)) {
+        if (type == SPARSEC_COMPLEX64 || type == SPARSEC_COMPLEX128) snprintf(text, room, "%g%+gi", re, im);
+        else snprintf(text, room, "%g", re);
+        return text;
+    }
+    switch (type) {
+    case SPARSEC_INT8: number = value->int8; break;
+    case SPARSEC_INT16: number = value->int16; break;
+    case SPARSEC_INT32: number = value->int32; break;
+    case SPARSEC_BOOL: case SPARSEC_UINT8: number = value->uint8; break;
+    case SPARSEC_UINT16: number = value->uint16; break;
+    case SPARSEC_UINT32: number = value->uint32; break;
+    default: break;
+    }
+    if (type == SPARSEC_UINT64) snprintf(text, room, "%llu", (unsigned long long)value->uint64);
+    else snprintf(text, room, "%lld", (long long)number);
+    return text;
+}
+
+/* A tensor that is not stored whole has the fill value that a kernel expects. */
+static inline int sparsec_check_fill(const sparsec_tensor *t, const sparsec_spec *spec) {
+    const sparsec_value want = sparsec_fill_of(spec);
+    char has[64], wants[64];
+    if (sparsec_same_value(spec->type, &t->fill, &want)) return SPARSEC_OK;
+    return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its fill value is %s, not %s", spec->name,
+                        sparsec_show(spec->type, &t->fill, has, sizeof has),
+                        sparsec_show(spec->type, &want, wants, sizeof wants));
+}
 
 /* Whether the level has a position for each coordinate below each parent. */
 static inline bool sparsec_has_places(const sparsec_level *level) {
@@ -858,8 +915,8 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
         if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode ||
             ((t->levels[l].flags & ~want->flags) != 0))
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: level %d is not stored as the kernel expects", spec->name, (int)l);
-        if (want->kind != SPARSEC_DENSE && !sparsec_same_fill(spec->type, t->fill, spec->fill))
-            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its fill value is %g, not %g", spec->name, t->fill, spec->fill);
+        error = want->kind == SPARSEC_DENSE ? SPARSEC_OK : sparsec_check_fill(t, spec);
+        if (error) return error;
         if (want->kind != SPARSEC_DENSE && t->index_bits != spec->index_bits)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %d-bit coordinates, not %d", spec->name,
                                 (int)t->index_bits, (int)spec->index_bits);
@@ -920,7 +977,7 @@ static inline int sparsec_same_size(const char *what, const char *tensor, int64_
 /* Room for count elements, not NULL; what the array held may be lost. New memory is zeroed, and in
  * a debug build no number, so that what a kernel forgets shows. */
 static inline bool sparsec_have_room(void **array, int64_t *room, int64_t count, size_t size) {
-    if (*array && *room >= count) return true;
+    if (*array && *room >= count && count >= 0) return true;
     sparsec_release(*array);
     *array = sparsec_zeroed(count, size);
     *room = *array ? count : 0;
@@ -965,6 +1022,14 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
         if (dims[m] < 0)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d would have the extent %lld",
                                 spec->name, (int)m, (long long)dims[m]);
+    for (size_t l = 0; l < order; l++) {
+        const int32_t kind = spec->levels[l].kind;
+        const int64_t extent = dims[spec->levels[l].mode];
+        if (kind != SPARSEC_DENSE && kind != SPARSEC_BITMAP && extent - 1 > sparsec_index_max(spec->index_bits))
+            return SPARSEC_FAIL(SPARSEC_INDEX_OVERFLOW,
+                                "%s: coordinates of dimension %d, which has the extent %lld, take 64 bits: `index 64`",
+                                spec->name, (int)spec->levels[l].mode, (long long)extent);
+    }
     if (!(t->flags & 1u) || !sparsec_is_kind(t, spec)) {
         sparsec_free_tensor(t);
         t->flags = 1;
@@ -978,7 +1043,7 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
     t->type = spec->type;
     t->order = spec->order;
     t->index_bits = spec->index_bits;
-    t->fill = spec->fill;
+    t->fill = sparsec_fill_of(spec);
     for (size_t l = 0; l < order; l++) {
         t->levels[l].kind = spec->levels[l].kind;
         t->levels[l].flags = spec->levels[l].flags;
@@ -991,10 +1056,7 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
 /* The number of elements of a dense tensor, or -1. */
 static inline int64_t sparsec_element_count(int32_t order, const int64_t *dims) {
     int64_t count = 1;
-    for (int32_t m = 0; m < order; m++) {
-        if (dims[m] > 0 && count > INT64_MAX / 16 / dims[m]) return -1;
-        count *= dims[m];
-    }
+    for (int32_t m = 0; m < order; m++) count = sparsec_times(count, dims[m]);
     return count;
 }
 
@@ -1021,7 +1083,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     bool fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
     int error;
     for (int32_t l = 0; fits && l < spec->order; l++) {
-        positions *= dims[spec->levels[l].mode];
+        positions = sparsec_times(positions, dims[spec->levels[l].mode]);
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
     }
     if (fits) return SPARSEC_OK;
@@ -1031,7 +1093,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     positions = 1;
     for (int32_t l = 0; !error && l < spec->order; l++) {
         sparsec_level *level = &t->levels[l];
-        positions *= dims[level->mode];
+        positions = sparsec_times(positions, dims[level->mode]);
         if (level->kind != SPARSEC_BITMAP) continue;
         if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, 1)) {
             sparsec_free_tensor(t);
@@ -1043,10 +1105,10 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     return error;
 }
 
-/* The number of positions of level l below this many parents. */
+/* The number of positions of level l below this many parents; -1 if there are too many. */
 static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
     const sparsec_level *level = &t->levels[l];
-    if (sparsec_has_places(level)) return parents * t->dims[level->mode];
+    if (sparsec_has_places(level)) return sparsec_times(parents, t->dims[level->mode]);
     return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
 }
 
@@ -1067,7 +1129,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
             same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * sparsec_crd_size(like, l)));
         parents = count;
     }
-    for (int32_t l = levels; l < spec->order; l++) count *= dims[spec->levels[l].mode];
+    for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, dims[spec->levels[l].mode]);
     if (same && t->vals_len == count) return SPARSEC_OK;
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
@@ -1597,6 +1659,13 @@ static inline int sparsec_pack_order(sparsec_packer *p, int32_t sorted) {
     return SPARSEC_OK;
 }
 
+/* Sets elements to a value. */
+static inline void sparsec_set_all(void *array, int64_t count, size_t size, const sparsec_value *value) {
+    static const sparsec_value zero = {0};
+    if (!memcmp(value, &zero, sizeof zero)) sparsec_clear(array, count, size);
+    else for (int64_t k = 0; k < count; k++) memcpy((char *)array + (size_t)k * size, value, size);
+}
+
 /* Room for count elements; what they hold is not said. */
 static inline bool sparsec_pack_room(void **array, int64_t *room, int64_t count, size_t size) {
     if (*array && *room >= count) return true;
@@ -1631,9 +1700,8 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
         const int64_t count = p->levels[l].count;
         covered = !sparsec_has_places(level) && (covered || level->kind == SPARSEC_COMPRESSED);
         if (sparsec_has_places(level)) {
-            if (t->dims[level->mode] > 0 && parents > SPARSEC_LARGEST / t->dims[level->mode])
-                return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
-            parents *= t->dims[level->mode];
+            parents = sparsec_times(parents, t->dims[level->mode]);
+            if (parents < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
             if (level->kind == SPARSEC_BITMAP) {
                 if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, 1)) goto no_memory;
                 sparsec_clear(level->crd, parents, 1);
@@ -1652,7 +1720,7 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
         level->crd_len = parents;
     }
     if (!sparsec_pack_room(&t->vals, &t->vals_cap, parents, p->size)) goto no_memory;
-    if (!covered) sparsec_clear(t->vals, parents, p->size);
+    if (!covered) sparsec_set_all(t->vals, parents, p->size, &t->fill);
     t->vals_len = parents;
     return SPARSEC_OK;
 no_memory:
@@ -1690,7 +1758,7 @@ static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, co
 
 /* Packs n elements, given by order coordinates each (row by row) and values, into
  * the levels of spec. Duplicates are summed. Absent elements of dense levels below
- * sparse ones are zero bytes. Returns a status. The result does not depend on the number of threads. */
+ * sparse ones have the fill value. Returns a status. The result does not depend on the number of threads. */
 static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
                                int64_t n, const int64_t *coords, const void *vals) {
     const int32_t order = spec->order;

@@ -43,7 +43,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             pA_sorted1++;
         }
     }
-    if (2147483647 < pA_sorted1) {
+    if (pA_sorted1 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
     }
@@ -149,7 +149,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         pA_sorted1_2 = pA_sorted1_last;
     }
-    if (2147483647 < pC2) {
+    if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
     }
@@ -177,9 +177,9 @@ fail:
 }
 
 static const sparsec_level_spec symmetric_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, 0.0};
+static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, NULL};
 static const sparsec_level_spec symmetric_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, 0.0};
+static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, NULL};
 
 int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {
     int error;

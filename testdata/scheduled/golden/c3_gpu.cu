@@ -109,11 +109,11 @@ int C3_device(int64_t B, int64_t WX, int64_t WY, const float *I3_vals, const flo
 }
 
 static const sparsec_level_spec C3_I3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec C3_I3_spec = {"I3", SPARSEC_FLOAT32, 2, 32, C3_I3_levels, 0.0};
+static const sparsec_spec C3_I3_spec = {"I3", SPARSEC_FLOAT32, 2, 32, C3_I3_levels, NULL};
 static const sparsec_level_spec C3_W_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec C3_W_spec = {"W", SPARSEC_FLOAT32, 2, 32, C3_W_levels, 0.0};
+static const sparsec_spec C3_W_spec = {"W", SPARSEC_FLOAT32, 2, 32, C3_W_levels, NULL};
 static const sparsec_level_spec C3_C3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec C3_C3_spec = {"C3", SPARSEC_FLOAT32, 2, 32, C3_C3_levels, 0.0};
+static const sparsec_spec C3_C3_spec = {"C3", SPARSEC_FLOAT32, 2, 32, C3_C3_levels, NULL};
 
 int C3(const sparsec_tensor *I3, const sparsec_tensor *W, sparsec_tensor *C3) {
     int error;

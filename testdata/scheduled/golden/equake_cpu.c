@@ -52,15 +52,15 @@ static int equake_check(int64_t N, int64_t E, int64_t M, const int32_t *SPARSEC_
 }
 
 static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, 0.0};
+static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, NULL};
 static const sparsec_level_spec equake_col_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, 0.0};
+static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, NULL};
 static const sparsec_level_spec equake_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, 0.0};
+static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, NULL};
 static const sparsec_level_spec equake_v_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_v_spec = {"v", SPARSEC_FLOAT64, 2, 32, equake_v_levels, 0.0};
+static const sparsec_spec equake_v_spec = {"v", SPARSEC_FLOAT64, 2, 32, equake_v_levels, NULL};
 static const sparsec_level_spec equake_w_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_w_spec = {"w", SPARSEC_FLOAT64, 2, 32, equake_w_levels, 0.0};
+static const sparsec_spec equake_w_spec = {"w", SPARSEC_FLOAT64, 2, 32, equake_w_levels, NULL};
 
 int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec_tensor *K,
     const sparsec_tensor *v, sparsec_tensor *w) {

@@ -103,15 +103,15 @@ fail:
 }
 
 static const sparsec_level_spec fusedmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec fusedmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, fusedmm_A_levels, 0.0};
+static const sparsec_spec fusedmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, fusedmm_A_levels, NULL};
 static const sparsec_level_spec fusedmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec fusedmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, fusedmm_B_levels, 0.0};
+static const sparsec_spec fusedmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, fusedmm_B_levels, NULL};
 static const sparsec_level_spec fusedmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec fusedmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, fusedmm_D_levels, 0.0};
+static const sparsec_spec fusedmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, fusedmm_D_levels, NULL};
 static const sparsec_level_spec fusedmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec fusedmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, fusedmm_C_levels, 0.0};
+static const sparsec_spec fusedmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, fusedmm_C_levels, NULL};
 static const sparsec_level_spec fusedmm_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec fusedmm_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, fusedmm_E_levels, 0.0};
+static const sparsec_spec fusedmm_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, fusedmm_E_levels, NULL};
 
 int fusedmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *D,
     sparsec_tensor *C, sparsec_tensor *E) {

@@ -131,13 +131,13 @@ int gconv_device(int64_t N, int64_t G, int64_t C, int64_t H, int64_t W, int64_t 
 }
 
 static const sparsec_level_spec gconv_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
-static const sparsec_spec gconv_I_spec = {"I", SPARSEC_FLOAT32, 5, 32, gconv_I_levels, 0.0};
+static const sparsec_spec gconv_I_spec = {"I", SPARSEC_FLOAT32, 5, 32, gconv_I_levels, NULL};
 static const sparsec_level_spec gconv_W1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
-static const sparsec_spec gconv_W1_spec = {"W1", SPARSEC_FLOAT32, 5, 32, gconv_W1_levels, 0.0};
+static const sparsec_spec gconv_W1_spec = {"W1", SPARSEC_FLOAT32, 5, 32, gconv_W1_levels, NULL};
 static const sparsec_level_spec gconv_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec gconv_M_spec = {"M", SPARSEC_FLOAT32, 3, 32, gconv_M_levels, 0.0};
+static const sparsec_spec gconv_M_spec = {"M", SPARSEC_FLOAT32, 3, 32, gconv_M_levels, NULL};
 static const sparsec_level_spec gconv_O_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
-static const sparsec_spec gconv_O_spec = {"O", SPARSEC_FLOAT32, 5, 32, gconv_O_levels, 0.0};
+static const sparsec_spec gconv_O_spec = {"O", SPARSEC_FLOAT32, 5, 32, gconv_O_levels, NULL};
 
 int gconv(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor *M,
     sparsec_tensor *O) {

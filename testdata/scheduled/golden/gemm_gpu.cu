@@ -50,11 +50,11 @@ int gemm_device(int64_t M, int64_t K, int64_t N, const double *A_vals, const dou
 }
 
 static const sparsec_level_spec gemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec gemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, gemm_A_levels, 0.0};
+static const sparsec_spec gemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, gemm_A_levels, NULL};
 static const sparsec_level_spec gemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec gemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, gemm_B_levels, 0.0};
+static const sparsec_spec gemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, gemm_B_levels, NULL};
 static const sparsec_level_spec gemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec gemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, gemm_C_levels, 0.0};
+static const sparsec_spec gemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, gemm_C_levels, NULL};
 
 int gemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;

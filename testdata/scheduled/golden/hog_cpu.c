@@ -63,13 +63,13 @@ static int hog_check(int64_t BX, int64_t BY, int64_t H, int64_t W,
 }
 
 static const sparsec_level_spec hog_rows_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec hog_rows_spec = {"rows", SPARSEC_INT32, 2, 32, hog_rows_levels, 0.0};
+static const sparsec_spec hog_rows_spec = {"rows", SPARSEC_INT32, 2, 32, hog_rows_levels, NULL};
 static const sparsec_level_spec hog_cols_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec hog_cols_spec = {"cols", SPARSEC_INT32, 2, 32, hog_cols_levels, 0.0};
+static const sparsec_spec hog_cols_spec = {"cols", SPARSEC_INT32, 2, 32, hog_cols_levels, NULL};
 static const sparsec_level_spec hog_g_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec hog_g_spec = {"g", SPARSEC_FLOAT64, 2, 32, hog_g_levels, 0.0};
+static const sparsec_spec hog_g_spec = {"g", SPARSEC_FLOAT64, 2, 32, hog_g_levels, NULL};
 static const sparsec_level_spec hog_sum_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec hog_sum_spec = {"sum", SPARSEC_FLOAT64, 2, 32, hog_sum_levels, 0.0};
+static const sparsec_spec hog_sum_spec = {"sum", SPARSEC_FLOAT64, 2, 32, hog_sum_levels, NULL};
 
 int hog(const sparsec_tensor *rows, const sparsec_tensor *cols, const sparsec_tensor *g,
     sparsec_tensor *sum) {

@@ -73,11 +73,11 @@ static int lut_check(int64_t E, int64_t D, int64_t B, int64_t R,
 }
 
 static const sparsec_level_spec lut_LUT_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec lut_LUT_spec = {"LUT", SPARSEC_FLOAT32, 2, 32, lut_LUT_levels, 0.0};
+static const sparsec_spec lut_LUT_spec = {"LUT", SPARSEC_FLOAT32, 2, 32, lut_LUT_levels, NULL};
 static const sparsec_level_spec lut_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec lut_I_spec = {"I", SPARSEC_INT32, 2, 32, lut_I_levels, 0.0};
+static const sparsec_spec lut_I_spec = {"I", SPARSEC_INT32, 2, 32, lut_I_levels, NULL};
 static const sparsec_level_spec lut_O_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec lut_O_spec = {"O", SPARSEC_FLOAT32, 2, 32, lut_O_levels, 0.0};
+static const sparsec_spec lut_O_spec = {"O", SPARSEC_FLOAT32, 2, 32, lut_O_levels, NULL};
 
 int lut(const sparsec_tensor *LUT, const sparsec_tensor *I, sparsec_tensor *O) {
     int error;

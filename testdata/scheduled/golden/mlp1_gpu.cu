@@ -110,13 +110,13 @@ int MLP1_device(int64_t B, int64_t M, int64_t O, const float *I_vals, const floa
 }
 
 static const sparsec_level_spec MLP1_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec MLP1_I_spec = {"I", SPARSEC_FLOAT32, 2, 32, MLP1_I_levels, 0.0};
+static const sparsec_spec MLP1_I_spec = {"I", SPARSEC_FLOAT32, 2, 32, MLP1_I_levels, NULL};
 static const sparsec_level_spec MLP1_W1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec MLP1_W1_spec = {"W1", SPARSEC_FLOAT32, 2, 32, MLP1_W1_levels, 0.0};
+static const sparsec_spec MLP1_W1_spec = {"W1", SPARSEC_FLOAT32, 2, 32, MLP1_W1_levels, NULL};
 static const sparsec_level_spec MLP1_B1_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec MLP1_B1_spec = {"B1", SPARSEC_FLOAT32, 1, 32, MLP1_B1_levels, 0.0};
+static const sparsec_spec MLP1_B1_spec = {"B1", SPARSEC_FLOAT32, 1, 32, MLP1_B1_levels, NULL};
 static const sparsec_level_spec MLP1_O1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec MLP1_O1_spec = {"O1", SPARSEC_FLOAT32, 2, 32, MLP1_O1_levels, 0.0};
+static const sparsec_spec MLP1_O1_spec = {"O1", SPARSEC_FLOAT32, 2, 32, MLP1_O1_levels, NULL};
 
 int MLP1(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor *B1,
     sparsec_tensor *O1) {

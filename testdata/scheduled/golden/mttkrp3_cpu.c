@@ -69,13 +69,13 @@ fail:
 }
 
 static const sparsec_level_spec mttkrp3_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
-static const sparsec_spec mttkrp3_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp3_B_levels, 0.0};
+static const sparsec_spec mttkrp3_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp3_B_levels, NULL};
 static const sparsec_level_spec mttkrp3_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp3_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp3_C_levels, 0.0};
+static const sparsec_spec mttkrp3_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp3_C_levels, NULL};
 static const sparsec_level_spec mttkrp3_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp3_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp3_D_levels, 0.0};
+static const sparsec_spec mttkrp3_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp3_D_levels, NULL};
 static const sparsec_level_spec mttkrp3_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp3_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp3_A_levels, 0.0};
+static const sparsec_spec mttkrp3_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp3_A_levels, NULL};
 
 int mttkrp3(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
     sparsec_tensor *A) {

@@ -149,15 +149,15 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
 }
 
 static const sparsec_level_spec mttkrp4_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_COMPRESSED, 0, 3}};
-static const sparsec_spec mttkrp4_B_spec = {"B", SPARSEC_FLOAT64, 4, 32, mttkrp4_B_levels, 0.0};
+static const sparsec_spec mttkrp4_B_spec = {"B", SPARSEC_FLOAT64, 4, 32, mttkrp4_B_levels, NULL};
 static const sparsec_level_spec mttkrp4_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp4_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp4_C_levels, 0.0};
+static const sparsec_spec mttkrp4_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp4_C_levels, NULL};
 static const sparsec_level_spec mttkrp4_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp4_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp4_D_levels, 0.0};
+static const sparsec_spec mttkrp4_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp4_D_levels, NULL};
 static const sparsec_level_spec mttkrp4_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp4_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, mttkrp4_E_levels, 0.0};
+static const sparsec_spec mttkrp4_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, mttkrp4_E_levels, NULL};
 static const sparsec_level_spec mttkrp4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp4_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp4_A_levels, 0.0};
+static const sparsec_spec mttkrp4_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp4_A_levels, NULL};
 
 int mttkrp4(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
     const sparsec_tensor *E, sparsec_tensor *A) {

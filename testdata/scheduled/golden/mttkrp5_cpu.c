@@ -106,17 +106,17 @@ fail:
 }
 
 static const sparsec_level_spec mttkrp5_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_COMPRESSED, 0, 3}, {SPARSEC_COMPRESSED, 0, 4}};
-static const sparsec_spec mttkrp5_B_spec = {"B", SPARSEC_FLOAT64, 5, 32, mttkrp5_B_levels, 0.0};
+static const sparsec_spec mttkrp5_B_spec = {"B", SPARSEC_FLOAT64, 5, 32, mttkrp5_B_levels, NULL};
 static const sparsec_level_spec mttkrp5_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp5_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp5_C_levels, 0.0};
+static const sparsec_spec mttkrp5_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp5_C_levels, NULL};
 static const sparsec_level_spec mttkrp5_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp5_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp5_D_levels, 0.0};
+static const sparsec_spec mttkrp5_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp5_D_levels, NULL};
 static const sparsec_level_spec mttkrp5_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp5_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, mttkrp5_E_levels, 0.0};
+static const sparsec_spec mttkrp5_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, mttkrp5_E_levels, NULL};
 static const sparsec_level_spec mttkrp5_F_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp5_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, mttkrp5_F_levels, 0.0};
+static const sparsec_spec mttkrp5_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, mttkrp5_F_levels, NULL};
 static const sparsec_level_spec mttkrp5_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec mttkrp5_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp5_A_levels, 0.0};
+static const sparsec_spec mttkrp5_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp5_A_levels, NULL};
 
 int mttkrp5(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
     const sparsec_tensor *E, const sparsec_tensor *F, sparsec_tensor *A) {

@@ -27,11 +27,11 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
 }
 
 static const sparsec_level_spec spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, 0.0};
+static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, NULL};
 static const sparsec_level_spec spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, 0.0};
+static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, NULL};
 static const sparsec_level_spec spmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spmm_C_levels, 0.0};
+static const sparsec_spec spmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spmm_C_levels, NULL};
 
 int spmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;

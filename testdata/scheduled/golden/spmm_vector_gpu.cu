@@ -57,11 +57,11 @@ int spmm_4_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2
 }
 
 static const sparsec_level_spec spmm_4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, 0.0};
+static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, NULL};
 static const sparsec_level_spec spmm_4_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, 0.0};
+static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, NULL};
 static const sparsec_level_spec spmm_4_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmm_4_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, spmm_4_C_levels, 0.0};
+static const sparsec_spec spmm_4_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, spmm_4_C_levels, NULL};
 
 int spmm_4(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;

@@ -79,15 +79,15 @@ static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSE
 }
 
 static const sparsec_level_spec spmv_csr_pos_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_csr_pos_spec = {"pos", SPARSEC_INT32, 1, 32, spmv_csr_pos_levels, 0.0};
+static const sparsec_spec spmv_csr_pos_spec = {"pos", SPARSEC_INT32, 1, 32, spmv_csr_pos_levels, NULL};
 static const sparsec_level_spec spmv_csr_crd_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_csr_crd_spec = {"crd", SPARSEC_INT32, 1, 32, spmv_csr_crd_levels, 0.0};
+static const sparsec_spec spmv_csr_crd_spec = {"crd", SPARSEC_INT32, 1, 32, spmv_csr_crd_levels, NULL};
 static const sparsec_level_spec spmv_csr_val_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_csr_val_spec = {"val", SPARSEC_FLOAT64, 1, 32, spmv_csr_val_levels, 0.0};
+static const sparsec_spec spmv_csr_val_spec = {"val", SPARSEC_FLOAT64, 1, 32, spmv_csr_val_levels, NULL};
 static const sparsec_level_spec spmv_csr_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_csr_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_csr_x_levels, 0.0};
+static const sparsec_spec spmv_csr_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_csr_x_levels, NULL};
 static const sparsec_level_spec spmv_csr_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_csr_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_csr_y_levels, 0.0};
+static const sparsec_spec spmv_csr_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_csr_y_levels, NULL};
 
 int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec_tensor *val,
     const sparsec_tensor *x, sparsec_tensor *y) {

@@ -69,15 +69,15 @@ static int spmv_ell_check(int64_t R, int64_t K, int64_t N, const int32_t *SPARSE
 }
 
 static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_ell_len_spec = {"len", SPARSEC_INT32, 1, 32, spmv_ell_len_levels, 0.0};
+static const sparsec_spec spmv_ell_len_spec = {"len", SPARSEC_INT32, 1, 32, spmv_ell_len_levels, NULL};
 static const sparsec_level_spec spmv_ell_crd_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmv_ell_crd_spec = {"crd", SPARSEC_INT32, 2, 32, spmv_ell_crd_levels, 0.0};
+static const sparsec_spec spmv_ell_crd_spec = {"crd", SPARSEC_INT32, 2, 32, spmv_ell_crd_levels, NULL};
 static const sparsec_level_spec spmv_ell_val_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec spmv_ell_val_spec = {"val", SPARSEC_FLOAT64, 2, 32, spmv_ell_val_levels, 0.0};
+static const sparsec_spec spmv_ell_val_spec = {"val", SPARSEC_FLOAT64, 2, 32, spmv_ell_val_levels, NULL};
 static const sparsec_level_spec spmv_ell_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_ell_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_ell_x_levels, 0.0};
+static const sparsec_spec spmv_ell_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_ell_x_levels, NULL};
 static const sparsec_level_spec spmv_ell_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_ell_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_ell_y_levels, 0.0};
+static const sparsec_spec spmv_ell_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_ell_y_levels, NULL};
 
 int spmv_ell(const sparsec_tensor *len, const sparsec_tensor *crd, const sparsec_tensor *val,
     const sparsec_tensor *x, sparsec_tensor *y) {

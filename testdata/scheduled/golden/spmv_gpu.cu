@@ -92,11 +92,11 @@ int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
 }
 
 static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, 0.0};
+static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, 0.0};
+static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};
 static const sparsec_level_spec spmv_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec spmv_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_y_levels, 0.0};
+static const sparsec_spec spmv_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_y_levels, NULL};
 
 int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
     int error;

@@ -129,11 +129,11 @@ int tbmm_device(int64_t B, int64_t N, int64_t M, int64_t K, const float *X_vals,
 }
 
 static const sparsec_level_spec tbmm_X_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec tbmm_X_spec = {"X", SPARSEC_FLOAT32, 3, 32, tbmm_X_levels, 0.0};
+static const sparsec_spec tbmm_X_spec = {"X", SPARSEC_FLOAT32, 3, 32, tbmm_X_levels, NULL};
 static const sparsec_level_spec tbmm_Y_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec tbmm_Y_spec = {"Y", SPARSEC_FLOAT32, 3, 32, tbmm_Y_levels, 0.0};
+static const sparsec_spec tbmm_Y_spec = {"Y", SPARSEC_FLOAT32, 3, 32, tbmm_Y_levels, NULL};
 static const sparsec_level_spec tbmm_Z_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec tbmm_Z_spec = {"Z", SPARSEC_FLOAT32, 3, 32, tbmm_Z_levels, 0.0};
+static const sparsec_spec tbmm_Z_spec = {"Z", SPARSEC_FLOAT32, 3, 32, tbmm_Z_levels, NULL};
 
 int tbmm(const sparsec_tensor *X, const sparsec_tensor *Y, sparsec_tensor *Z) {
     int error;

@@ -105,11 +105,11 @@ int tmm_device(int64_t M, int64_t K, int64_t N, const float *A_vals, const float
 }
 
 static const sparsec_level_spec tmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec tmm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, tmm_A_levels, 0.0};
+static const sparsec_spec tmm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, tmm_A_levels, NULL};
 static const sparsec_level_spec tmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec tmm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, tmm_B_levels, 0.0};
+static const sparsec_spec tmm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, tmm_B_levels, NULL};
 static const sparsec_level_spec tmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec tmm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, tmm_C_levels, 0.0};
+static const sparsec_spec tmm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, tmm_C_levels, NULL};
 
 int tmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;
