@@ -50,6 +50,8 @@ def some(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def elements(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def doubly(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def total(double(N,N) A, double(N,N) B) -> (C) { C +=! A(i,j) * B(i,j) }
+def wide(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+format wide { A: csr index 64, B: csr index 64, C: csr index 64 }
 format add { A: csr, B: csr, C: csr }
 format add_counted { A: csr, B: csr, C: csr }
 format add_shared { A: csr, B: csr, C: csr }
@@ -69,6 +71,7 @@ schedule add_counted for c { assemble(C, two_phase) }
 schedule add_shared for c { parallelize(i, CPUThread, NoRaces) }
 schedule mul_counted for c { assemble(C, two_phase) }
 schedule mul_shared for c { parallelize(i, CPUThread, NoRaces) }
+schedule wide for c { parallelize(i, CPUThread, NoRaces) }
 schedule mul for c { assemble(C, append) }
 schedule once for c { assemble(C, once) }
 ";
@@ -235,6 +238,18 @@ int main(void) {
         }
         CHECK(status == SPARSEC_OUT_OF_MEMORY && alive == base && !t.vals && !t.levels);
     }
+    /* A row for each thread, whose number of elements is 2^64. */
+    const char *name = "wide";
+    const int64_t small[] = {2, 2}, far[] = {2, (int64_t)1 << 60}, last[] = {0, far[1] - 1}, first[] = {0, 0};
+    sparsec_spec wider = csr;
+    sparsec_tensor A = {0}, B = {0}, C = {0};
+    wider.index_bits = 64;
+    CHECK(!sparsec_pack(&A, &wider, small, 1, first, vals) && !sparsec_pack(&B, &wider, far, 1, last, vals));
+    omp_set_num_threads(16);
+    CHECK(wide(&A, &B, &C) == SPARSEC_OUT_OF_MEMORY);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
     return wrong;
 }
 "#;

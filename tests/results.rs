@@ -423,6 +423,63 @@ format sum { A: csf }
     call_with(out.path(), program, PACKED, &["-O1", "-fopenmp"]);
 }
 
+/// Fills of types that no double holds, and what packing leaves where nothing is stored.
+const FILLED: &str = r#"
+int main(void) {
+    int64_t dims[] = {6}, coords[] = {4};
+    const int64_t seven = 7, far = 9007199254740993;
+    const double pair[] = {1, -1}, one[] = {1, 0};
+    const sparsec_level_spec list[] = {{SPARSEC_COMPRESSED, 0, 0}};
+    sparsec_spec spec = {"A", SPARSEC_INT64, 1, 32, list, &far};
+    sparsec_tensor A = {0}, y = {0};
+    CHECK(!sparsec_pack(&A, &spec, dims, 1, coords, &seven) && A.fill.int64 == far);
+    CHECK(!whole(&A, &y) && *(int64_t *)y.vals == 7);
+    A.fill.int64 = far - 1;
+    CHECK(whole(&A, &y) == SPARSEC_BAD_ARGUMENT);
+    CHECK(strstr(sparsec_error(), "its fill value is 9007199254740992, not 9007199254740993"));
+    sparsec_free_tensor(&A);
+    /* Both parts of complex ones. */
+    spec.type = SPARSEC_COMPLEX128;
+    spec.fill = one;
+    CHECK(!sparsec_pack(&A, &spec, dims, 1, coords, pair) && !pairs(&A, &y));
+    CHECK(((double *)y.vals)[0] == 6 && ((double *)y.vals)[1] == -1);
+    A.fill.complex128[1] = 3;
+    CHECK(pairs(&A, &y) == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), "its fill value is 1+3i, not 1+0i"));
+    sparsec_free_tensor(&A);
+    /* Halves are what kernels round to. */
+    const sparsec_half tenth = sparsec_float_to_half(0.1f);
+    spec.type = SPARSEC_HALF;
+    spec.fill = &tenth;
+    CHECK(!sparsec_pack(&A, &spec, dims, 0, coords, pair) && !halves(&A, &y));
+    A.fill.half++;
+    CHECK(halves(&A, &y) == SPARSEC_BAD_ARGUMENT);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&y);
+    /* Of a block with one element the others are the fill. */
+    const sparsec_level_spec blocks[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+    const sparsec_spec blocked = {"B", SPARSEC_INT64, 2, 32, blocks, &far};
+    int64_t both[] = {6, 3}, place[] = {4, 1};
+    CHECK(!sparsec_pack(&A, &blocked, both, 1, place, &seven) && A.vals_len == 3);
+    const int64_t *vals = A.vals;
+    CHECK(vals[0] == far && vals[1] == 7 && vals[2] == far);
+    sparsec_free_tensor(&A);
+    return 0;
+}
+"#;
+
+#[test]
+fn fills_have_the_type_of_values() {
+    let program = "def whole(int64(N) A) -> (y) { y min=! A(i) }
+def pairs(complex128(N) A) -> (y) { y +=! A(i) }
+def halves(half(N) A) -> (y) { y min=! A(i) }
+format whole { A: sparse_vector fill 9007199254740993 }
+format pairs { A: sparse_vector fill 1 }
+format halves { A: sparse_vector fill 0.1 }
+";
+    let out = tempfile::tempdir().unwrap();
+    call(out.path(), program, &format!("{COMMON}{FILLED}"));
+}
+
 const SHARES: &str = r#"
 /* Rows of all lengths from 0 to 3, in all orders, and one long one in each place. */
 static void rows(int64_t which, int32_t *pos, int64_t n) {

@@ -143,7 +143,7 @@ impl Printer<'_> {
                 count,
                 zeroed,
             } => {
-                let count = self.expr(count);
+                let count = self.number(count);
                 self.alloc(*array, &count, *zeroed);
             }
             Stmt::Append { rooms, body } => {

@@ -163,6 +163,13 @@ pub enum Number {
     Float(f64),
 }
 
+/// The value of absent elements as written, with its sign: whole numbers are exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FillValue {
+    Int(i128),
+    Float(f64),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnaryOp {
     Neg,
@@ -238,7 +245,7 @@ pub struct FormatEntry {
     /// `order (1,0)`: the mode that each level stores, outermost level first.
     pub order: Option<Vec<(u64, Span)>>,
     /// `fill inf`, `fill -1.5`: the value of absent elements.
-    pub fill: Option<(f64, Span)>,
+    pub fill: Option<(FillValue, Span)>,
     /// `index 64`
     pub index: Option<(u64, Span)>,
     pub span: Span,

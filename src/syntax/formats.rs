@@ -1,7 +1,7 @@
 //! Formats of a parse tree into the AST.
 
 use super::ast::{
-    FormatBody, FormatDecl, FormatEntry, FormatSpec, FormatUse, LevelDecl, LevelType,
+    FillValue, FormatBody, FormatDecl, FormatEntry, FormatSpec, FormatUse, LevelDecl, LevelType,
 };
 use super::build::{Build, Builder};
 use super::parse::Rule;
@@ -180,21 +180,25 @@ impl Builder {
     }
 }
 
-fn fill_value(text: &str, span: Span) -> Build<f64> {
+fn fill_value(text: &str, span: Span) -> Build<FillValue> {
     let (negative, rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
     let lower = rest.to_ascii_lowercase();
-    #[expect(clippy::cast_precision_loss)]
     let value = match lower.as_str() {
         "inf" | "infinity" => f64::INFINITY,
         "nan" => f64::NAN,
         _ => match super::expr::number(rest, span)? {
-            super::ast::Number::Int(n) => n as f64,
+            // Of zero the sign would be lost.
+            super::ast::Number::Int(0) => 0.0,
+            super::ast::Number::Int(n) => {
+                let n = i128::from(n);
+                return Ok(FillValue::Int(if negative { -n } else { n }));
+            }
             super::ast::Number::Float(x) => x,
         },
     };
-    Ok(if negative { -value } else { value })
+    Ok(FillValue::Float(if negative { -value } else { value }))
 }

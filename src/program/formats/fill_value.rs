@@ -5,14 +5,30 @@ use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{Literal, ScalarType};
 use crate::program::types::fits;
+use crate::syntax::ast::FillValue;
 
-#[expect(clippy::cast_possible_truncation)]
-pub(super) fn fill(value: f64, ty: ScalarType, tensor: &str, span: Span) -> Checked<Literal> {
-    let whole = value.fract() == 0.0 && value.abs() < 9.2e18;
+/// The fill value of a tensor of type `ty`.
+///
+/// # Errors
+/// No element of the type has the value; floats are rounded, whole numbers are not.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+pub(super) fn fill(
+    written: FillValue,
+    ty: ScalarType,
+    tensor: &str,
+    span: Span,
+) -> Checked<Literal> {
+    let (value, whole) = match written {
+        FillValue::Int(n) => (n as f64, i64::try_from(n).ok()),
+        FillValue::Float(x) => {
+            let whole = x.fract() == 0.0 && x.abs() < 9.2e18;
+            (x, whole.then_some(x as i64))
+        }
+    };
     let literal = if ty == ScalarType::Bool {
         (value == 0.0 || value == 1.0).then_some(Literal::Bool(value == 1.0))
     } else if ty.is_integer() {
-        (whole && fits(value as i64, ty)).then_some(Literal::Int(value as i64))
+        whole.filter(|n| fits(*n, ty)).map(Literal::Int)
     } else {
         let kept = match ty {
             ScalarType::F16 => half::f16::from_f64(value).to_f64(),
@@ -34,11 +50,15 @@ pub(super) fn fill(value: f64, ty: ScalarType, tensor: &str, span: Span) -> Chec
         (kept.is_finite() == value.is_finite()).then_some(Literal::Float(kept))
     };
     literal.ok_or_else(|| {
+        let shown = match written {
+            FillValue::Int(n) => n.to_string(),
+            FillValue::Float(x) => x.to_string(),
+        };
         Box::new(
             Diagnostic::error(
                 codes::FILL_VALUE,
                 span,
-                format!("{value} cannot be the fill value of `{tensor}`"),
+                format!("{shown} cannot be the fill value of `{tensor}`"),
                 format!("elements of type {ty} cannot have this value"),
             )
             .with_help("choose a value of the element type"),

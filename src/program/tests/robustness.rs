@@ -7,8 +7,9 @@ use crate::diagnostic::{FileId, Span};
 use crate::operators::ReduceOp;
 use crate::program::{Options, resolve};
 use crate::syntax::ast::{
-    Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Stmt, UnaryOp,
+    Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FillValue, FormatEntry,
+    FormatSpec, FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Stmt,
+    UnaryOp,
 };
 
 const SPAN: Span = Span {
@@ -207,9 +208,11 @@ fn any_format() -> impl Strategy<Value = Item> {
         0..3,
     ));
     let fill = prop::option::of(prop::sample::select(vec![
-        (1.5, SPAN),
-        (f64::NAN, SPAN),
-        (-1e300, SPAN),
+        (FillValue::Float(1.5), SPAN),
+        (FillValue::Float(f64::NAN), SPAN),
+        (FillValue::Float(-1e300), SPAN),
+        (FillValue::Int(i128::from(u64::MAX)), SPAN),
+        (FillValue::Int(-i128::from(u64::MAX)), SPAN),
     ]));
     let entry =
         (any_ident(), spec, order, fill).prop_map(|(tensor, spec, order, fill)| FormatEntry {

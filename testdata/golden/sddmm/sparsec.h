@@ -761,6 +761,11 @@ static inline int64_t sparsec_times(int64_t a, int64_t b) {
     return a < 0 || b < 0 || (b > 0 && a > SPARSEC_LARGEST / b) ? -1 : a * b;
 }
 
+/* The same of their sum. */
+static inline int64_t sparsec_plus(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || a > SPARSEC_LARGEST - b ? -1 : a + b;
+}
+
 /* The largest coordinate, and count of positions, that these bits hold. */
 #ifndef SPARSEC_INDEX_MAX
 #define SPARSEC_INDEX_MAX INT32_MAX

@@ -17,7 +17,7 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
     double *panel_all = NULL;
     int error;
-    panel_all = sparsec_resize(NULL, sparsec_thread_count() * (K * 16), sizeof *panel_all);
+    panel_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(K, 16)), sizeof *panel_all);
     SPARSEC_NEED(panel_all);
 #ifdef _OPENMP
     #pragma omp parallel for

@@ -19,7 +19,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     (void)K; (void)L;
     double *BD_all = NULL;
     int error;
-    BD_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BD_all);
+    BD_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BD_all);
     SPARSEC_NEED(BD_all);
 #ifdef _OPENMP
     #pragma omp parallel for

@@ -23,9 +23,9 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
     double *BDE_all = NULL;
     double *BE_all = NULL;
     int error;
-    BDE_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BDE_all);
+    BDE_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BDE_all);
     SPARSEC_NEED(BDE_all);
-    BE_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BE_all);
+    BE_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BE_all);
     SPARSEC_NEED(BE_all);
 #ifdef _OPENMP
     #pragma omp parallel for

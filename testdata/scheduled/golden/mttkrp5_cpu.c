@@ -26,11 +26,11 @@ int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J
     double *BEF_all = NULL;
     double *BF_all = NULL;
     int error;
-    BDEF_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BDEF_all);
+    BDEF_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BDEF_all);
     SPARSEC_NEED(BDEF_all);
-    BEF_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BEF_all);
+    BEF_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BEF_all);
     SPARSEC_NEED(BEF_all);
-    BF_all = sparsec_resize(NULL, sparsec_thread_count() * J, sizeof *BF_all);
+    BF_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BF_all);
     SPARSEC_NEED(BF_all);
 #ifdef _OPENMP
     #pragma omp parallel for

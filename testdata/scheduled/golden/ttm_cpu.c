@@ -38,7 +38,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     int64_t A_stored2 = B2_pos[A_stored];
     SPARSEC_RESIZE(A2_crd, A_stored2);
     sparsec_copy(A2_crd, B2_crd, A_stored2, sizeof *A2_crd);
-    SPARSEC_RESIZE(A_vals, A_stored2 * L);
+    SPARSEC_RESIZE(A_vals, sparsec_times(A_stored2, L));
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
