@@ -29,32 +29,29 @@ fn is_given(kernel: &Kernel, room: &Room) -> bool {
 }
 
 fn has_product(count: &Expr) -> bool {
-    match &count.kind {
-        ExprKind::Binary(BinaryOp::Mul, ..) => b::as_int(count).is_none(),
-        ExprKind::Binary(BinaryOp::Add, x, y) => has_product(x) || has_product(y),
-        _ => false,
-    }
+    let ExprKind::Binary(op, x, y) = &count.kind else {
+        return false;
+    };
+    (*op == BinaryOp::Mul && b::as_int(count).is_none())
+        || (*op == BinaryOp::Add && (has_product(x) || has_product(y)))
 }
 
 impl Printer<'_> {
     /// A number of elements, or one below zero if it is larger than any array: extents are checked one
     /// by one, their products are not.
     pub(super) fn number(&self, count: &Expr) -> String {
-        if self.dialect == Dialect::Device {
-            return self.expr(count);
-        }
-        match &count.kind {
-            ExprKind::Binary(BinaryOp::Mul, x, y) if b::as_int(count).is_none() => {
-                format!("sparsec_times({}, {})", self.number(x), self.number(y))
+        if let ExprKind::Binary(op, x, y) = &count.kind
+            && self.dialect == Dialect::C
+            && has_product(count)
+        {
+            if *op == BinaryOp::Mul {
+                return format!("sparsec_times({}, {})", self.number(x), self.number(y));
             }
-            ExprKind::Binary(BinaryOp::Add, x, y)
-                if has_product(count)
-                    && [x, y].iter().all(|e| b::as_int(e).is_none_or(|n| n >= 0)) =>
-            {
-                format!("sparsec_plus({}, {})", self.number(x), self.number(y))
+            if [x, y].iter().all(|e| b::as_int(e).is_none_or(|n| n >= 0)) {
+                return format!("sparsec_plus({}, {})", self.number(x), self.number(y));
             }
-            _ => self.expr(count),
         }
+        self.expr(count)
     }
 
     pub(super) fn alloc(&mut self, array: ArrayId, count: &str, zeroed: bool) {

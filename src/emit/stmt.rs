@@ -233,13 +233,12 @@ impl Printer<'_> {
                     ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
                 };
                 // A number that tests make smaller has a name.
-                let cond = match &cond.kind {
-                    ExprKind::Binary(BinaryOp::Lt, most, count)
-                        if b::as_int(most) == Some(i64::from(i32::MAX)) =>
-                    {
-                        format!("{} > SPARSEC_INDEX_MAX", self.compared(count))
-                    }
-                    _ => self.expr(cond),
+                let cond = if let ExprKind::Binary(BinaryOp::Lt, most, count) = &cond.kind
+                    && b::as_int(most) == Some(i64::from(i32::MAX))
+                {
+                    format!("{} > SPARSEC_INDEX_MAX", self.compared(count))
+                } else {
+                    self.expr(cond)
                 };
                 self.fail_if(&cond, code);
             }
