@@ -117,7 +117,7 @@ pub fn header(unit: &Unit) -> String {
         |kernel| {
             let host = Host::new(kernel);
             if host.grows() {
-                return "/* Its result grows while it is made: there is no function on device arrays. */\n"
+                return "/* The host asks how launches went while it runs: there is no function on device arrays. */\n"
                 .to_string();
             }
             format!(

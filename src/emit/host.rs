@@ -41,7 +41,7 @@ impl<'k> Host<'k> {
         }
     }
 
-    /// Whether arrays are allocated while it runs.
+    /// Whether the host asks while it runs how a launch went: what grows, what may fail.
     pub(super) fn grows(&self) -> bool {
         visit::any(&self.kernel.body, &|s| {
             matches!(s, Stmt::Device(Device::Retry(_)))
@@ -190,7 +190,7 @@ impl<'k> Host<'k> {
             .collect()
     }
 
-    /// `NAME_device`, or where arrays grow a function that allocates.
+    /// `NAME_device`, or where the host asks how launches went a function that waits and allocates.
     pub(super) fn launching_function(mut self) -> String {
         let grows = self.grows();
         let (head, tail): (String, &[&str]) = if grows {
@@ -394,7 +394,8 @@ impl<'k> Host<'k> {
     }
 
     fn retry(&mut self, retry: &Retry) {
-        self.printer.line("for (;;) {");
+        let again = !retry.rooms.is_empty();
+        self.printer.line(if again { "for (;;) {" } else { "{" });
         self.printer.indent += 1;
         let mut fits = Vec::new();
         for (at, room) in retry.rooms.iter().enumerate() {
@@ -417,8 +418,10 @@ impl<'k> Host<'k> {
         let last = count - 1;
         self.printer
             .line(&format!("if (needed[{last}]) return (int)needed[{last}];"));
-        self.printer
-            .line(&format!("if ({}) break;", fits.join(" && ")));
+        if again {
+            self.printer
+                .line(&format!("if ({}) break;", fits.join(" && ")));
+        }
         for (at, room) in retry.rooms.iter().enumerate() {
             let capacity = self.printer.var(room.capacity).to_string();
             self.printer.line(&format!(

@@ -106,18 +106,19 @@ impl Entry<'_> {
             .collect();
         let mut all = sizes;
         all.append(&mut args);
-        if grown.is_empty() {
+        let runs = host.grows();
+        if runs {
+            all.push(format!("&{memory}"));
+        } else {
             let call = format!("{}_workspace({})", self.name, scalars.join(", "));
             self.line(&format!(
                 "void *{workspace} = {memory}.room((int64_t){call}, 1);"
             ));
             all.push(workspace);
-        } else {
-            all.push(format!("&{memory}"));
         }
         all.push("0".to_string());
         self.line(&format!("if ({memory}.error) return {memory}.error;"));
-        let function = if grown.is_empty() { "device" } else { "run" };
+        let function = if runs { "run" } else { "device" };
         self.call(&format!("{}_{function}", self.name), &all);
         if kernel.promises() {
             self.line("error = SPARSEC_KEPT(error);");

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Elements that an array has room for at first.
 const FIRST_ROOM: i64 = 1024;
 
-/// A region that appends.
+/// A region that appends, or one without rooms that may fail and runs once.
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     pub rooms: Vec<Room>,

@@ -27,7 +27,7 @@ pub(super) enum Segment {
     Fill(Stmt),
     /// A loop that only sets elements, one for each thread.
     Each(Stmt),
-    /// Statements that append.
+    /// Statements that append, or may fail.
     Growth(Growth),
     /// A loop or test of the host around segments; the statement's own bodies are empty.
     Control(Stmt, Vec<Vec<Segment>>),
@@ -111,6 +111,14 @@ impl Cutter<'_> {
         if let Stmt::Append { rooms, body } = stmt {
             self.flush();
             return self.append(rooms, body);
+        }
+        if matches!(stmt, Stmt::FailIf { .. }) {
+            // With what was found out just before, as one launch that the host asks how it went.
+            let mut body = std::mem::take(&mut self.run);
+            body.push(stmt);
+            let rooms = Vec::new();
+            self.segments.push(Segment::Growth(Growth { rooms, body }));
+            return Ok(());
         }
         let Some(stmt) = self.of_host(stmt)? else {
             return Ok(());
