@@ -7,7 +7,8 @@
 //! side come first in the order they were written, then the others by first
 //! appearance; but where a reduction walks a sparse operand into a dense result,
 //! variables that drive no sparse level go innermost, so that `C(i,j) = A(i,k) * B(k,j)`
-//! with sparse A runs i, k, j and walks rows of B and C.
+//! with sparse A runs i, k, j and walks rows of B and C. Where data decide what is written, so do
+//! variables that do not tell where: `C(to(i),k) += A(i,k)` runs over the rows of A once.
 
 use super::{Graph, visit};
 use crate::format::TensorFormat;
@@ -65,11 +66,32 @@ pub fn choose_behind(
         .flat_map(|access| driving_vars(graph, access))
         .collect();
     let reduces = vars.iter().any(|v| !lhs.contains(v) && driven.contains(v));
+    let tells = told_by_sum(graph, lhs);
     let rank = |var: VarId| -> (bool, usize) {
         let at = vars.iter().position(|&v| v == var).unwrap_or(usize::MAX);
-        (reduces && !driven.contains(&var), at)
+        let first = driven.contains(&var) || tells.contains(&var);
+        ((reduces || !tells.is_empty()) && !first, at)
     };
     topological(vars, &edges, rank)
+}
+
+/// The variables of `lhs` whose values summed ones tell, with all that tell them.
+fn told_by_sum(graph: &Graph, lhs: &[VarId]) -> Vec<VarId> {
+    let mut all = Vec::new();
+    for &var in lhs {
+        let mut chain = vec![var];
+        let mut at = 0;
+        while at < chain.len() {
+            let outer = range_vars(graph, chain[at]).into_iter();
+            let new: Vec<VarId> = outer.filter(|v| !chain.contains(v)).collect();
+            chain.extend(new);
+            at += 1;
+        }
+        if chain.iter().any(|v| !lhs.contains(v)) {
+            all.extend(chain);
+        }
+    }
+    all
 }
 
 /// Whether the access's sparse levels can be walked with the loops in this order.

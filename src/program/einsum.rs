@@ -55,6 +55,7 @@ pub(super) fn place_sums(
             )
             .with_help("store factors in temporaries, or write `+=!` to sum the whole right side")
         }),
+        Write::Neutral(_) => Ok(rhs),
         Write::Accumulate(op) | Write::Initialise(op) => {
             let mut bound = Product::new();
             walk(&rhs, &mut |e| {

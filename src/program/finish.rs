@@ -193,8 +193,22 @@ fn statement(
         Write::Define => (None, None),
         Write::Accumulate(op) => (Some(op), Some(op)),
         Write::Initialise(op) => (Some(op), None),
+        Write::Neutral(_) => (None, None),
     };
-    let mut rhs = typer.right_side(&summed, reduction, ty);
+    let mut rhs = match stmt.write {
+        Write::Neutral(op) => {
+            let neutral = op.neutral(ty);
+            let own = types::convert_literal(neutral, ty.compute()).unwrap_or(neutral);
+            Expr {
+                kind: ExprKind::Literal(own),
+                ty: ty.compute(),
+                span: stmt.span,
+            }
+        }
+        Write::Define | Write::Accumulate(_) | Write::Initialise(_) => {
+            typer.right_side(&summed, reduction, ty)
+        }
+    };
     expand_sizes(typer.draft, &mut rhs);
     Ok(Statement {
         label: stmt.label.clone(),

@@ -165,7 +165,11 @@ impl Maker {
         for n in 0..statements {
             let name = ["t", "u", "y"][n + 3 - statements].to_string();
             let mut stmt = self.statement(&name, 1 + 3 / statements);
-            if self.chance(15)
+            let scatters = stmt.left.iter().any(|v| v.contains('('));
+            let set = scatters && !self.params.iter().any(|p| p.name == name);
+            if set {
+                // Dense: into sparse results nothing scatters yet.
+            } else if self.chance(15)
                 && let Some(format) = self.following(&mut stmt)
             {
                 formats.push((name.clone(), format));
@@ -180,8 +184,8 @@ impl Maker {
             }
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
             let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
-            let unread = may_be_infinite && matches!(stmt.op, "max=!" | "min=!")
-                || stmt.left.iter().any(|v| v.contains('('));
+            let unread =
+                may_be_infinite && matches!(stmt.op, "max=!" | "min=!") || (scatters && !set);
             if !unread {
                 self.computed.push((name, stmt.left.clone()));
             }
@@ -250,12 +254,17 @@ impl Maker {
                 right = self.with_sums(right, &left);
             }
         }
-        if is_update(op) {
-            let scatters = self.alone && !self.taco && !left.is_empty() && self.chance(40);
-            let at = scatters.then(|| self.scattered(&mut left));
-            self.content(name, &left, at);
-        }
         let mut ranges = Vec::new();
+        let often = if is_update(op) { 40 } else { 12 };
+        let may_scatter = self.alone && !self.taco && !left.is_empty() && op != "=";
+        let at = (may_scatter && self.chance(often)).then(|| self.scattered(&mut left));
+        if is_update(op) || (at.is_some() && self.chance(30)) {
+            self.content(name, &left, at);
+        } else if let Some(at) = at {
+            self.note("scatter into what is set");
+            let tensor = left[at].split('(').next().unwrap_or_default();
+            ranges.push((format!("at_{tensor}"), format!("0:{WIDE}")));
+        }
         for variable in used.iter().filter(|v| !left.contains(v)) {
             if self.chance(if self.ranged { 60 } else { 7 }) {
                 let range = self.range(variable);

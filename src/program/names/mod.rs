@@ -25,7 +25,25 @@ pub(super) fn resolve(draft: &mut Draft, item: &Item) {
     match item {
         Item::Assign { scope, assign } => {
             let errors = draft.errors.len();
-            let stmt = Resolver::new(draft, *scope).assign(assign);
+            let Some(scattered) = Resolver::new(draft, *scope).scattered(assign) else {
+                let stmt = Resolver::new(draft, *scope).assign(assign, text::assign(assign));
+                if draft.errors.len() == errors {
+                    draft.stmts.push(stmt);
+                }
+                return;
+            };
+            if let (Some(neutral), ast::AssignOp::Reduce { op, .. }) =
+                (scattered.neutral, assign.op)
+            {
+                let mut stmt =
+                    Resolver::new(draft, *scope).assign(&neutral, text::assign(&neutral));
+                if draft.errors.len() > errors {
+                    return;
+                }
+                stmt.write = Write::Neutral(op);
+                draft.stmts.push(stmt);
+            }
+            let stmt = Resolver::new(draft, *scope).assign(&scattered.terms, scattered.text);
             if draft.errors.len() == errors {
                 draft.stmts.push(stmt);
             }
@@ -123,20 +141,9 @@ impl<'d, 'a> Resolver<'d, 'a> {
         }
     }
 
-    fn assign(mut self, written: &ast::Assign) -> DraftStmt {
-        let scattered = self.scattered(written);
-        let assign = scattered.as_ref().unwrap_or(written);
-        for subscript in &assign.subscripts {
-            self.collect(subscript, true);
-        }
-        self.collect(&assign.rhs, false);
-        for clause in &assign.ranges {
-            if !self.means_something(&clause.var.name) {
-                self.indices.insert(clause.var.name.clone());
-            }
-            self.collect(&clause.lo, false);
-            self.collect(&clause.hi, false);
-        }
+    /// The statement that `assign` is, shown as `text`.
+    fn assign(mut self, assign: &ast::Assign, text: String) -> DraftStmt {
+        self.collect_all(assign);
         let tensor = self.tensor(&assign.tensor.name);
         let lhs = self.left_side(assign);
         let rhs = self.expr(&assign.rhs);
@@ -161,7 +168,7 @@ impl<'d, 'a> Resolver<'d, 'a> {
             clauses,
             vars: self.vars.values().copied().collect(),
             span: assign.span,
-            text: text::assign(written),
+            text,
         }
     }
 
@@ -209,6 +216,20 @@ impl<'d, 'a> Resolver<'d, 'a> {
     /// subscripts counts too, so that it is refused and not taken for a variable.
     fn means_something(&self, name: &str) -> bool {
         self.is_size(name) || self.binding(name).is_some()
+    }
+
+    fn collect_all(&mut self, assign: &ast::Assign) {
+        for subscript in &assign.subscripts {
+            self.collect(subscript, true);
+        }
+        self.collect(&assign.rhs, false);
+        for clause in &assign.ranges {
+            if !self.means_something(&clause.var.name) {
+                self.indices.insert(clause.var.name.clone());
+            }
+            self.collect(&clause.lo, false);
+            self.collect(&clause.hi, false);
+        }
     }
 
     /// Finds the index variables: names in subscripts that mean nothing else.

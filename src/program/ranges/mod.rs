@@ -303,7 +303,8 @@ impl<'d, 'a> Solver<'d, 'a> {
     }
 
     /// The first inferred range decides; ranges that `where` gives may cover only a
-    /// part, so they decide together and only if there is no other.
+    /// part, so they decide together and only if there is no other. What data decide is checked
+    /// against them.
     fn extent(&self, tensor: TensorId, dim: usize) -> Option<(SizeExpr, Span)> {
         let mut largest: Option<(SizeExpr, Span)> = None;
         let mut all_explicit = true;
@@ -314,7 +315,9 @@ impl<'d, 'a> Solver<'d, 'a> {
             let place = self.draft.var(*var).span;
             match self.ranges.of(*var) {
                 Some(found) => {
-                    let hi = found.hi.known()?;
+                    let Some(hi) = found.hi.known() else {
+                        continue;
+                    };
                     if !found.explicit {
                         return Some((hi.clone(), place));
                     }

@@ -68,6 +68,8 @@ fn written(draft: &Draft, stmt: &DraftStmt) -> Ty {
         Write::Define | Write::Accumulate(_) | Write::Initialise(_) => {
             infer(&stmt.rhs, &|t| draft.tensor(t).ty)
         }
+        // What scatters behind it tells.
+        Write::Neutral(_) => Ty::Unknown,
     }
 }
 
