@@ -213,13 +213,31 @@ impl Lowerer<'_> {
         found
     }
 
+    /// Whether the expression and the ranges of its variables read inputs only.
     fn reads_inputs_only(&self, e: &Expr) -> bool {
         let mut only = true;
-        crate::graph::visit(e, &mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                only &= self.tensor(access.tensor).role == Role::Input;
+        let mut inputs = |e: &Expr| {
+            crate::graph::visit(e, &mut |node| {
+                if let ExprKind::Access(access) = &node.kind {
+                    only &= self.tensor(access.tensor).role == Role::Input;
+                }
+            });
+        };
+        inputs(e);
+        let mut vars = vars_in(e);
+        let mut at = 0;
+        while at < vars.len() {
+            let range = &self.graph.var(vars[at]).range;
+            for bound in [&range.lo, &range.hi] {
+                if let Bound::Dynamic(bound) = bound {
+                    inputs(bound);
+                    let outer = vars_in(bound).into_iter();
+                    let new: Vec<VarId> = outer.filter(|v| !vars.contains(v)).collect();
+                    vars.extend(new);
+                }
             }
-        });
+            at += 1;
+        }
         only
     }
 }
