@@ -39,6 +39,7 @@ impl Graph {
             starts: Vec::new(),
             follows_appended: true,
             spaces: Vec::new(),
+            renamed: Vec::new(),
             script: Vec::new(),
             remarks: Vec::new(),
         };

@@ -68,6 +68,8 @@ pub struct Graph {
     pub follows_appended: bool,
     /// Tiles of positions whose rows are found before the loops: `starts(v, before)`.
     pub starts: Vec<Starts>,
+    /// Variables that `join` gave to loops of later statements, each with the one that it stands for.
+    pub renamed: Vec<(VarId, VarId)>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
     pub remarks: Vec<Diagnostic>,

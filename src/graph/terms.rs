@@ -1,7 +1,7 @@
 //! Right sides taken apart: their sums, their terms, and what they read.
 
 use super::visit;
-use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, TensorId, UnaryOp, VarId};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, TensorId, UnaryOp, VarId};
 use crate::scalar::ScalarType;
 
 /// The operator, variables and body, if the right side is one reduction whose
@@ -69,6 +69,34 @@ pub fn replace(e: &mut Expr, from: &Expr, to: &Expr) {
         }
         ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace(a, from, to)),
         ExprKind::Reduce { body, .. } => replace(body, from, to),
+    }
+}
+
+/// Gives the expression other variables, in subscripts too.
+pub fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
+    match &mut e.kind {
+        ExprKind::Index(var) => *var = to(*var),
+        ExprKind::Literal(_) | ExprKind::Size(_) => {}
+        ExprKind::Access(Access { subscripts, .. }) => {
+            subscripts.iter_mut().for_each(|s| rename_expr(s, to));
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => rename_expr(a, to),
+        ExprKind::Binary(_, a, b) => {
+            rename_expr(a, to);
+            rename_expr(b, to);
+        }
+        ExprKind::Select(c, a, b) => {
+            rename_expr(c, to);
+            rename_expr(a, to);
+            rename_expr(b, to);
+        }
+        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, to)),
+        ExprKind::Reduce { vars, body, .. } => {
+            for v in vars {
+                *v = to(*v);
+            }
+            rename_expr(body, to);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Lower, Lowerer};
 use crate::format::TensorFormat;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::order::{choose, range_vars, vars_in};
-use crate::graph::terms::index;
+use crate::graph::terms::{index, rename_expr};
 use crate::graph::{Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
@@ -34,7 +34,11 @@ impl Lowerer<'_> {
         checks: &mut Vec<ir::Stmt>,
         body: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
-        let statement = self.graph.function.stmts[stmt].clone();
+        let mut statement = self.graph.function.stmts[stmt].clone();
+        // Ranges name the variables of the statement that this one was joined with.
+        let renamed = &self.graph.renamed;
+        let kept = |var: VarId| renamed.iter().find(|r| r.1 == var).map_or(var, |r| r.0);
+        rename_expr(&mut statement.rhs, &kept);
         let mut found = Vec::new();
         for &var in &statement.vars {
             let range = &self.graph.var(var).range;

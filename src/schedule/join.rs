@@ -14,8 +14,9 @@ pub mod dependence;
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
+pub(super) use crate::graph::terms::rename_expr;
 use crate::graph::{Graph, Nest, pattern};
-use crate::program::ir::{Access, Bound, Expr, ExprKind, VarId};
+use crate::program::ir::{Bound, VarId};
 
 const USAGE: &str = "join(S1, S2, i)";
 
@@ -278,6 +279,7 @@ fn check_loops(graph: &Graph, a: VarId, b: VarId, at: usize, span: Span) -> Resu
 
 /// Gives the nest the variables of the one it joins.
 fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
+    graph.renamed.extend(pairs);
     let to = |var: VarId| pairs.iter().find(|p| p.1 == var).map_or(var, |p| p.0);
     graph.nests[at].visit_mut(&mut |part| {
         for l in &mut part.loops {
@@ -298,33 +300,6 @@ fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
             if let Bound::Dynamic(e) = bound {
                 rename_expr(e, &to);
             }
-        }
-    }
-}
-
-pub(super) fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
-    match &mut e.kind {
-        ExprKind::Index(var) => *var = to(*var),
-        ExprKind::Literal(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(Access { subscripts, .. }) => {
-            subscripts.iter_mut().for_each(|s| rename_expr(s, to));
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => rename_expr(a, to),
-        ExprKind::Binary(_, a, b) => {
-            rename_expr(a, to);
-            rename_expr(b, to);
-        }
-        ExprKind::Select(c, a, b) => {
-            rename_expr(c, to);
-            rename_expr(a, to);
-            rename_expr(b, to);
-        }
-        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, to)),
-        ExprKind::Reduce { vars, body, .. } => {
-            for v in vars {
-                *v = to(*v);
-            }
-            rename_expr(body, to);
         }
     }
 }
