@@ -5,7 +5,8 @@ use super::host::Host;
 use super::kernel::{Part, Printer};
 use super::names::function;
 use super::{File, RUNTIME_HEADER, Unit, makefile, smoke, transfer};
-use crate::loops::ir::Kernel;
+use crate::loops::ir::{Device, Kernel, Stmt};
+use crate::loops::visit;
 use crate::target::Target;
 use std::fmt::Write as _;
 
@@ -80,7 +81,12 @@ pub fn kernel_text(unit: &Unit) -> String {
     let mut out = String::from("/* Written by sparsec. */\n");
     let _ = writeln!(
         out,
-        "#define SPARSEC_IMPLEMENTATION\n#include \"{}.h\"",
+        "#define SPARSEC_IMPLEMENTATION\n{}#include \"{}.h\"",
+        if scans(unit) {
+            "#define SPARSEC_SCANS\n"
+        } else {
+            ""
+        },
         unit.name
     );
     for kernel in &unit.kernels {
@@ -105,6 +111,13 @@ pub fn kernel_text(unit: &Unit) -> String {
     }
     out.push_str(&smoke::text(unit, Target::Cuda));
     out
+}
+
+/// Whether a kernel needs the runtime's scans.
+fn scans(unit: &Unit) -> bool {
+    let scan = |stmt: &Stmt| matches!(stmt, Stmt::Device(Device::Scan(_)));
+    let mut kernels = unit.kernels.iter();
+    kernels.any(|kernel| visit::any(&kernel.body, &scan))
 }
 
 /// The text of `NAME.h`.
@@ -150,6 +163,13 @@ fn device_text(kernel: &Kernel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loops::device::ir::Scan;
+
+    #[test]
+    fn tiles_of_scans_are_as_large_as_workspaces_expect() {
+        let tile = format!("SPARSEC_SCAN_TILE = {} ", Scan::TILE);
+        assert!(runtime_header().contains(&tile), "{tile}");
+    }
 
     #[test]
     fn the_header_has_the_places_of_cudas_parts_once() {

@@ -180,7 +180,7 @@ impl Printer<'_> {
                 self.line(&text);
             }
             // Of the host; it prints them itself.
-            Device::Launch { .. } | Device::Retry(_) => {}
+            Device::Launch { .. } | Device::Retry(_) | Device::Scan(_) | Device::Fetch { .. } => {}
         }
     }
 }

@@ -3,11 +3,12 @@
 use super::device::kernel_function;
 use super::kernel::{Printer, wrap_call};
 use super::names::function;
+use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::build as b;
-use crate::loops::device::ir::Retry;
+use crate::loops::device::ir::{Retry, Scan};
 use crate::loops::interface::{Arg, LevelArrays};
-use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage};
+use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, Stmt, Storage, VarId};
 use crate::loops::visit;
 use crate::target::Target;
 
@@ -15,7 +16,7 @@ use crate::target::Target;
 pub(super) struct Launch {
     name: String,
     pub text: String,
-    vars: Vec<crate::loops::ir::VarId>,
+    vars: Vec<VarId>,
     arrays: Vec<ArrayId>,
     /// Arrays that begin at multiples of so many bytes.
     aligned: Vec<(ArrayId, u32)>,
@@ -28,6 +29,8 @@ pub(super) struct Host<'k> {
     pub(super) printer: Printer<'k>,
     pub launches: Vec<Launch>,
     next: usize,
+    /// The arrays that are allocated while it runs.
+    grown: Vec<ArrayId>,
 }
 
 impl<'k> Host<'k> {
@@ -38,25 +41,20 @@ impl<'k> Host<'k> {
             printer: Printer::new(kernel),
             launches: Vec::new(),
             next: 0,
+            grown: grown(kernel),
         }
     }
 
     /// Whether the host asks while it runs how a launch went: what grows, what may fail.
     pub(super) fn grows(&self) -> bool {
         visit::any(&self.kernel.body, &|s| {
-            matches!(s, Stmt::Device(Device::Retry(_)))
+            matches!(s, Stmt::Device(Device::Retry(_) | Device::Fetch { .. }))
         })
     }
 
     /// The arrays that are allocated while it runs.
-    pub(super) fn grown(&self) -> Vec<ArrayId> {
-        let mut found = Vec::new();
-        visit::stmts(&self.kernel.body, &mut |s| {
-            if let Stmt::Device(Device::Retry(retry)) = s {
-                found.extend(retry.rooms.iter().flat_map(|room| room.arrays.clone()));
-            }
-        });
-        found
+    pub(super) fn grown(&self) -> &[ArrayId] {
+        &self.grown
     }
 
     /// Writes the kernels of all launches.
@@ -116,7 +114,7 @@ impl<'k> Host<'k> {
             self.printer.names[count.var.0 as usize].clone_from(&name);
             params.push(format!("int64_t {name}"));
         }
-        let grown = self.grown();
+        let grown = self.grown.clone();
         for arg in &kernel.interface.args {
             match arg {
                 Arg::Scalar { name, var, ty } => {
@@ -219,7 +217,7 @@ impl<'k> Host<'k> {
             }
         }
         unused.push("stream".to_string());
-        for array in self.grown() {
+        for array in self.grown.clone() {
             let ty = c_type(self.kernel.array(array).elem);
             let name = self.printer.array(array).to_string();
             self.printer.line(&format!("{ty} *{name} = NULL;"));
@@ -230,7 +228,7 @@ impl<'k> Host<'k> {
             unused.push("workspace".to_string());
         }
         self.stmts(&body);
-        for array in self.grown() {
+        for array in self.grown.clone() {
             if self.kernel.array(array).storage == Storage::Returned {
                 let name = self.printer.array(array).to_string();
                 self.printer.line(&format!("*{name}_out = {name};"));
@@ -291,6 +289,13 @@ impl<'k> Host<'k> {
             }
             Stmt::Device(Device::Launch { grid, block, .. }) => self.launch(grid, *block),
             Stmt::Device(Device::Retry(retry)) => self.retry(retry),
+            Stmt::Device(Device::Scan(scan)) => self.scan(scan),
+            Stmt::Device(Device::Fetch { totals, vars }) => self.fetch(*totals, vars),
+            Stmt::FailIf { cond, code } => {
+                let cond = self.printer.expr(cond);
+                let code = error_name(*code);
+                self.printer.line(&format!("if ({cond}) return {code};"));
+            }
             Stmt::For {
                 var, lo, hi, body, ..
             } => {
@@ -332,7 +337,7 @@ impl<'k> Host<'k> {
             | Stmt::Free { .. }
             | Stmt::Search { .. }
             | Stmt::Sort { .. }
-            | Stmt::FailIf { .. }
+            | Stmt::Scan { .. }
             | Stmt::Device(_) => {
                 debug_assert!(false, "on the host: {stmt:?}");
                 self.printer
@@ -358,10 +363,50 @@ impl<'k> Host<'k> {
                 ));
             }
         }
+        if own.storage == Storage::Returned && self.grown.contains(&array) {
+            self.printer.line(&format!(
+                "SPARSEC_TRY(memory->resize((void **)&{name}, {count}, sizeof *{name}));"
+            ));
+        }
         if zeroed {
             self.printer.line(&format!(
                 "SPARSEC_TRY(sparsec_clear({name}, {count}, sizeof *{name}, stream));"
             ));
+        }
+    }
+
+    /// The elements behind the first become running sums, all of them running maxima.
+    fn scan(&mut self, scan: &Scan) {
+        let array = self.printer.array(scan.array).to_string();
+        let sums = self.printer.array(scan.sums).to_string();
+        let call = match (scan.op, scan.total) {
+            (ReduceOp::Max, _) => {
+                let count = self.printer.expr(&b::add(scan.count.clone(), b::int(1)));
+                format!("sparsec_running_maxima({array}, {count}, {sums}, stream)")
+            }
+            (_, total) => {
+                let count = self.printer.expr(&scan.count);
+                let total = match total {
+                    None => "NULL".to_string(),
+                    Some((totals, 0)) => self.printer.array(totals).to_string(),
+                    Some((totals, at)) => format!("{} + {at}", self.printer.array(totals)),
+                };
+                format!("sparsec_running_sums({array} + 1, {count}, {sums}, {total}, stream)")
+            }
+        };
+        self.printer.line(&format!("SPARSEC_TRY({call});"));
+    }
+
+    fn fetch(&mut self, totals: ArrayId, vars: &[VarId]) {
+        let from = self.printer.array(totals).to_string();
+        let (own, count) = (self.printer.scopes.fresh("counted"), vars.len());
+        self.printer.line(&format!("int64_t {own}[{count}];"));
+        self.printer.line(&format!(
+            "SPARSEC_TRY(sparsec_fetch({own}, {from}, {count}, sizeof *{own}, stream));"
+        ));
+        for (at, &var) in vars.iter().enumerate() {
+            let name = self.printer.declare(var);
+            self.printer.line(&format!("int64_t {name} = {own}[{at}];"));
         }
     }
 
@@ -460,5 +505,21 @@ pub(super) fn returned_counts(kernel: &Kernel) -> Vec<(ArrayId, Expr)> {
             found.push((*array, crate::loops::device::inlined(count, &known)));
         }
     }
+    found
+}
+
+/// The arrays that are allocated while the function runs.
+fn grown(kernel: &Kernel) -> Vec<ArrayId> {
+    let (mut found, mut fetched) = (Vec::new(), false);
+    visit::stmts(&kernel.body, &mut |s| {
+        fetched |= matches!(s, Stmt::Device(Device::Fetch { .. }));
+        if let Stmt::Device(Device::Retry(retry)) = s {
+            found.extend(retry.rooms.iter().flat_map(|room| room.arrays.clone()));
+        } else if let (Stmt::Alloc { array, .. }, true) = (s, fetched)
+            && kernel.array(*array).storage == Storage::Returned
+        {
+            found.push(*array);
+        }
+    });
     found
 }

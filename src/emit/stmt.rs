@@ -227,11 +227,6 @@ impl Printer<'_> {
                 distinct,
             } => self.sort(coordinates, *values, count, *distinct),
             Stmt::FailIf { cond, code } => {
-                let code = match code {
-                    ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",
-                    ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
-                    ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
-                };
                 // A number that tests make smaller has a name.
                 let cond = if let ExprKind::Binary(BinaryOp::Lt, most, count) = &cond.kind
                     && b::as_int(most) == Some(i64::from(i32::MAX))
@@ -240,7 +235,12 @@ impl Printer<'_> {
                 } else {
                     self.expr(cond)
                 };
-                self.fail_if(&cond, code);
+                self.fail_if(&cond, error_name(*code));
+            }
+            // Loops since `scans`, launches since `device`; what was left would not compile.
+            Stmt::Scan { .. } => {
+                debug_assert!(false, "in a text: {stmt:?}");
+                self.line("#error a scan is left");
             }
             Stmt::Device(device) => self.device(device),
             Stmt::Prefetch { array, index } => {
@@ -365,5 +365,14 @@ impl Printer<'_> {
             }
         }
         self.line("}");
+    }
+}
+
+/// The runtime's name of an error.
+pub(super) fn error_name(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",
+        ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
+        ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
     }
 }

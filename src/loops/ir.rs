@@ -270,6 +270,18 @@ pub enum Stmt {
         /// lack the memory stands in no shared loop.
         distinct: bool,
     },
+    /// Each of the elements 1 to `count` of an array of whole numbers, none below 0, becomes what it and
+    /// those before it combine to: running sums, with element 0 left out, or running maxima, which begin with
+    /// it. It stands in no loop. Whoever runs it decides how: C goes through the elements, a GPU takes tiles
+    /// of them at once.
+    Scan {
+        array: ArrayId,
+        count: Expr,
+        /// `Add` or `Max`.
+        op: ReduceOp,
+        /// Declared: the sum of all (`I64`), also where the elements' type is too narrow for it.
+        total: Option<VarId>,
+    },
     /// Returns the error code if the condition holds (checks of data-dependent
     /// subscripts; never inside a parallel loop).
     FailIf {

@@ -1,7 +1,7 @@
 //! What statements and expressions are made of: one table each, from which every walk
 //! ([`super::visit`]) and every question about names follows.
 
-use super::device::ir::{ReduceScope, Retry};
+use super::device::ir::{ReduceScope, Retry, Scan};
 use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Room, Run, Stmt, VarId};
 
 /// A part of a statement.
@@ -195,6 +195,18 @@ macro_rules! operands {
                 }
                 $f($operand::Array(values, ArrayUse::Exchange));
             }
+            Stmt::Scan {
+                array,
+                count,
+                op: _,
+                total,
+            } => {
+                $f($operand::Expr(count));
+                $f($operand::Array(array, ArrayUse::Exchange));
+                if let Some(total) = total {
+                    $f($operand::Var(total, VarUse::Declare));
+                }
+            }
             Stmt::Prefetch { array, index } => {
                 $f($operand::Expr(index));
                 $f($operand::Array(array, ArrayUse::Read));
@@ -218,6 +230,26 @@ macro_rules! operands {
                 }
                 $f($operand::Array(needs, ArrayUse::Exchange));
                 $f($operand::Body(body));
+            }
+            Stmt::Device(Device::Scan(Scan {
+                array,
+                count,
+                op: _,
+                sums,
+                total,
+            })) => {
+                $f($operand::Expr(count));
+                $f($operand::Array(array, ArrayUse::Exchange));
+                $f($operand::Array(sums, ArrayUse::Exchange));
+                if let Some((totals, _)) = total {
+                    $f($operand::Array(totals, ArrayUse::Write));
+                }
+            }
+            Stmt::Device(Device::Fetch { totals, vars }) => {
+                $f($operand::Array(totals, ArrayUse::Read));
+                for var in vars {
+                    $f($operand::Var(var, VarUse::Declare));
+                }
             }
             Stmt::Device(Device::Aligned { array, bytes: _ }) => {
                 $f($operand::Array(array, ArrayUse::Read));

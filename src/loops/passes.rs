@@ -16,6 +16,11 @@ const SIMPLIFY: Pass = Pass {
     name: "simplify",
     run: |kernel| Ok(super::simplify(kernel)),
 };
+/// Before all that look at loops.
+const SCANS: Pass = Pass {
+    name: "scans",
+    run: |kernel| Ok(super::scan_in_loops(kernel)),
+};
 /// Before all that look for the innermost loop.
 const CONSECUTIVE: Pass = Pass {
     name: "consecutive",
@@ -50,8 +55,9 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 8] = [
+pub const ALL: [Pass; 9] = [
     SIMPLIFY,
+    SCANS,
     CONSECUTIVE,
     TILES,
     WIDEN,
@@ -67,7 +73,7 @@ pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
         &[TILES, DEVICE, DIVIDE]
     } else {
-        &[CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE]
+        &[SCANS, CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE]
     }
 }
 

@@ -8,7 +8,7 @@
 //! * what appends stands in no other statement, and nothing grows but in the rooms that it has.
 
 use super::interface::Arg;
-use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use super::ir::{BinaryOp, Device, Expr, ExprKind, Kernel, ReduceOp, ScalarType, Stmt, VarId};
 use super::trips;
 use std::collections::BTreeSet;
 
@@ -245,6 +245,24 @@ impl Verifier<'_> {
                     "elements of one place sorted in a parallel loop".to_string()
                 });
             }
+            Stmt::Scan {
+                array,
+                count,
+                op,
+                total,
+            } => {
+                self.index(count);
+                self.check(serial, || "a scan in a parallel loop".to_string());
+                let whole = self.kernel.array(*array).elem.is_integer();
+                let combines = whole && matches!(op, ReduceOp::Add | ReduceOp::Max);
+                self.check(combines, || {
+                    "a scan is of sums or maxima of whole numbers".to_string()
+                });
+                if let Some(total) = total {
+                    self.check(*op == ReduceOp::Add, || "maxima have no total".to_string());
+                    self.declare(*total);
+                }
+            }
             Stmt::FailIf { cond, .. } => {
                 self.condition(cond);
                 self.check(serial, || "a failure in a parallel loop".to_string());
@@ -258,6 +276,9 @@ impl Verifier<'_> {
                 super::visit::own_exprs(stmt, &mut |e| self.expr(e));
                 if let Device::Reduce { var, .. } = device {
                     self.used(*var);
+                }
+                for var in stmt.declares() {
+                    self.declare(var);
                 }
                 for body in super::visit::bodies(stmt) {
                     self.stmts(body);

@@ -13,8 +13,7 @@ use crate::diagnostic::codes::{lower as codes, performance};
 use crate::level::{ArrayRole, Growth};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
-use crate::loops::trips::Bounds;
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{ReduceOp, TensorId, VarId};
 
 /// How the result of the nest at hand is put together.
 #[derive(Clone, Debug)]
@@ -321,7 +320,7 @@ impl Lowerer<'_> {
     }
 
     /// The loops into which the result's nest took `root` apart, outermost first.
-    fn parts_of(&self, tensor: TensorId, root: VarId) -> Vec<VarId> {
+    pub(super) fn parts_of(&self, tensor: TensorId, root: VarId) -> Vec<VarId> {
         let own = self.tree.nests.iter().find(|nest| nest.tensor == tensor);
         let loops = own.map_or(Vec::new(), |nest| nest.loop_vars());
         let mut parts = self.graph.provenance.leaves(root, &loops);
@@ -421,7 +420,7 @@ impl Lowerer<'_> {
     }
 
     /// Skipped parents get the end of the segment before them.
-    fn carry_forward(&mut self, assembly: &Assembly, at: usize, group: &Group) -> Option<ir::Stmt> {
+    fn carry_forward(&self, assembly: &Assembly, at: usize, group: &Group) -> Option<ir::Stmt> {
         let (from, outer) = match at.checked_sub(1).and_then(|a| assembly.groups.get(a)) {
             None => (0, b::int(1)),
             Some(before) => (before.last + 1, before.all()),
@@ -430,17 +429,11 @@ impl Lowerer<'_> {
             return None;
         }
         let parents = b::mul(outer, self.extents(assembly.tensor, from, group.first));
-        let (k, value) = self.fresh_index("k", false);
-        let next = b::add(value.clone(), b::int(1));
-        let before = self.load_index(group.pos, value);
-        let own = self.load_index(group.pos, next.clone());
-        let store = self.store_index(group.pos, next, before.clone());
-        let carry = ir::Stmt::If {
-            cond: b::lt(own, before),
-            then: vec![store],
-            otherwise: vec![],
-        };
-        let all = Bounds::of(b::int(0), parents);
-        Some(all.each(k, ir::LoopTag::default(), vec![carry]))
+        Some(ir::Stmt::Scan {
+            array: group.pos,
+            count: parents,
+            op: ReduceOp::Max,
+            total: None,
+        })
     }
 }

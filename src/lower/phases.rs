@@ -10,58 +10,72 @@ use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::level::Growth;
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
-use crate::loops::trips::Bounds;
+use crate::loops::ir::{self, Expr, ScalarType};
 use crate::plan::{Counted, Inside};
-use crate::program::ir::VarId;
+use crate::program::ir::{ReduceOp, TensorId, VarId};
 use std::rc::Rc;
 
-/// The loop whose iterations are shared out, as it was written.
+/// The loops whose iterations are shared out, as they were written.
 struct Shared<'s> {
-    var: ir::VarId,
-    lo: Expr,
-    hi: Expr,
-    step: i64,
+    /// The number of an iteration of the innermost, from 0: there may be gaps.
+    number: Expr,
+    /// What no number reaches; below 0 if there are none.
+    count: Expr,
+    /// Where the first number is 0 and no loop has a step: the end of the only loop.
+    end: Option<Expr>,
+    /// Of the innermost.
     body: &'s mut Vec<ir::Stmt>,
 }
 
-impl Shared<'_> {
-    /// How many iterations it has; below 0 if it has none.
-    fn count(&self) -> Expr {
-        b::ceil_div(b::sub(self.hi.clone(), self.lo.clone()), self.step)
-    }
-
-    /// The number of an iteration, from 0.
-    fn number(&self) -> Expr {
-        let value = b::var(self.var, ScalarType::I64);
-        let offset = b::sub(value, self.lo.clone());
-        b::binary(ir::BinaryOp::FloorDiv, offset, b::int(self.step))
-    }
+/// The loops over threads, `depth` of them, each directly inside the one before. `None` where they are not like
+/// that, or where nothing bounds an inner one.
+fn shared(stmts: &mut [ir::Stmt], depth: usize) -> Option<Shared<'_>> {
+    let (at, before) = (depth.checked_sub(1)?, None);
+    inner(stmts, at, before)
 }
 
-/// The loop over threads; it stands in no other.
-fn shared(stmts: &mut [ir::Stmt]) -> Option<Shared<'_>> {
-    stmts.iter_mut().find_map(|stmt| {
-        if let ir::Stmt::For {
-            var,
-            lo,
-            hi,
-            step,
-            tag,
-            body,
-            ..
-        } = stmt
-            && tag.is_shared()
-        {
-            return Some(Shared {
-                var: *var,
-                lo: lo.clone(),
-                hi: hi.clone(),
-                step: *step,
-                body,
-            });
+fn inner(
+    stmts: &mut [ir::Stmt],
+    further: usize,
+    before: Option<(Expr, Expr)>,
+) -> Option<Shared<'_>> {
+    let own = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared());
+    let at = stmts.iter().position(own)?;
+    let ir::Stmt::For {
+        var,
+        lo,
+        hi,
+        most,
+        step,
+        body,
+        ..
+    } = stmts.get_mut(at)?
+    else {
+        return None;
+    };
+    let value = b::var(*var, ScalarType::I64);
+    let offset = b::sub(value, lo.clone());
+    let own = b::binary(ir::BinaryOp::FloorDiv, offset, b::int(*step));
+    let plain = *lo == b::int(0) && *step == 1 && before.is_none();
+    let (number, count) = match before {
+        None => {
+            let count = b::ceil_div(b::sub(hi.clone(), lo.clone()), *step);
+            (own, count)
         }
-        None
+        Some((number, count)) => {
+            let most = b::int(most.map(|most| (most + *step - 1) / *step)?);
+            let number = b::add(b::mul(number, most.clone()), own);
+            (number, b::mul(count, most))
+        }
+    };
+    if further > 0 {
+        return inner(body, further - 1, Some((number, count)));
+    }
+    Some(Shared {
+        number,
+        count,
+        end: plain.then(|| hi.clone()),
+        body,
     })
 }
 
@@ -101,8 +115,8 @@ impl Lowerer<'_> {
         let (allocated, rooms) = self.rooms(&filling);
         out.extend(allocated);
         let mut region = Vec::new();
-        match counted.shared {
-            None => {
+        match counted.shared.as_slice() {
+            [] => {
                 region.extend(groups(&counting).map(|group| zero(group.counter)));
                 region.append(&mut counts);
                 for assembly in &counting {
@@ -111,27 +125,25 @@ impl Lowerer<'_> {
                 }
                 for (group, own) in groups(&counting).zip(groups_mut(&mut filling)) {
                     own.end = Some(group.counter);
-                    region.extend(self.beginning(own));
-                    region.push(zero(own.counter));
                 }
             }
-            Some(var) => {
-                self.count_shares(var, &mut counts, (&mut counting, &mut filling))?;
+            vars => {
+                self.count_shares(vars, &mut counts, (&mut counting, &mut filling))?;
                 region.append(&mut counts);
-                for group in groups(&filling) {
-                    region.extend(self.beginning(group));
-                    // Nothing is shared out, and nothing appended.
-                    region.extend(group.begins.is_none().then(|| zero(group.counter)));
-                }
             }
         }
         for (assembly, own) in counting.iter().zip(&filling) {
             region.extend(self.counted_room(assembly, own));
         }
+        for group in groups(&filling) {
+            region.extend(self.beginning(group));
+            // Iterations that are shared out have counters of their own; unless nothing is appended.
+            region.extend(group.begins.is_none().then(|| zero(group.counter)));
+        }
         self.assemblies = filling.clone();
         let mut stores = self.inside(body, restarted(&scope, &filling), None)?;
-        if let Some(var) = counted.shared {
-            self.begin_shares(var, &mut stores, &filling)?;
+        if !counted.shared.is_empty() {
+            self.begin_shares(&counted.shared, &mut stores, &filling)?;
         }
         region.extend(stores);
         self.assemblies.clear();
@@ -149,20 +161,22 @@ impl Lowerer<'_> {
     /// Lets each iteration count its own elements, and adds up what they counted.
     fn count_shares(
         &mut self,
-        var: VarId,
+        vars: &[VarId],
         counts: &mut Vec<ir::Stmt>,
         (counting, filling): (&mut [Assembly], &mut [Assembly]),
     ) -> Lower<()> {
         let own_loop =
             |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared());
-        let Some(at) = counts.iter().position(own_loop) else {
-            return self.no_share(var, counts);
+        let at = counts.iter().position(own_loop);
+        let (Some(at), Some(shares)) = (at, shared(counts, vars.len())) else {
+            return self.no_share(vars, counts);
         };
-        let Some(shares) = shared(counts) else {
-            return Ok(());
-        };
-        let (number, count) = (shares.number(), shares.count());
-        let rows = (shares.lo == b::int(0) && shares.step == 1).then(|| shares.hi.clone());
+        let Shared {
+            number,
+            count,
+            end,
+            body,
+        } = shares;
         let (mut before, mut behind, mut prologue, mut epilogue) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (assembly, own) in counting.iter_mut().zip(filling) {
@@ -170,9 +184,14 @@ impl Lowerer<'_> {
             for (group, own) in groups {
                 let name = self.vars[group.counter.0 as usize].name.clone();
                 let name = name.trim_start_matches('p').to_string();
-                let is_row = rows
-                    .as_ref()
-                    .is_some_and(|rows| self.is_row(assembly.tensor, group, (var, rows)));
+                let is_row = match &end {
+                    Some(end) => self.is_row(assembly.tensor, group, (vars[0], end)),
+                    None => self.are_rows(assembly.tensor, group, (vars, &number), body),
+                };
+                let numbers = match is_row {
+                    true => self.extent(assembly.tensor, 0),
+                    false => count.clone(),
+                };
                 let begins = match is_row {
                     true => group.pos,
                     false => {
@@ -194,31 +213,32 @@ impl Lowerer<'_> {
                 let next = b::add(number.clone(), b::int(1));
                 epilogue.push(self.store_index(begins, next, index(group.counter)));
                 let total = self.fresh(&format!("{name}_count"), ScalarType::I64, true);
-                behind.extend(self.running_sums((begins, total), &count));
+                behind.push(ir::Stmt::Scan {
+                    array: begins,
+                    count: numbers,
+                    op: ReduceOp::Add,
+                    total: Some(total),
+                });
                 group.total = Some(total);
                 own.total = Some(total);
                 own.begins = Some(begins);
                 own.end = Some(self.fresh(&format!("{name}_end"), ScalarType::I64, false));
                 own.ended = is_row || group.first == 0;
             }
-            for group in &assembly.groups {
-                behind.extend(self.overflow_check(assembly.tensor, group));
-            }
         }
-        shares.body.splice(0..0, prologue);
-        shares.body.append(&mut epilogue);
+        for assembly in counting.iter() {
+            let groups = assembly.groups.iter();
+            behind.extend(groups.filter_map(|g| self.overflow_check(assembly.tensor, g)));
+        }
+        body.splice(0..0, prologue);
+        body.append(&mut epilogue);
         counts.splice(at..at, before);
         counts.append(&mut behind);
         Ok(())
     }
 
     /// Of a loop over rows: whether the segment ends of the group are where its iterations begin.
-    fn is_row(
-        &self,
-        tensor: crate::program::ir::TensorId,
-        group: &Group,
-        (var, rows): (VarId, &Expr),
-    ) -> bool {
+    fn is_row(&self, tensor: TensorId, group: &Group, (var, rows): (VarId, &Expr)) -> bool {
         let format = &self.tensor(tensor).format;
         let nest = self.tree.nests.iter().find(|nest| nest.tensor == tensor);
         let row = nest.map(|nest| nest.lhs[format.modes[0]]);
@@ -229,33 +249,45 @@ impl Lowerer<'_> {
             && !self.tree.gaps.contains(&tensor)
     }
 
-    /// `total = 0; for k: total += begins[k + 1], begins[k + 1] = total`
-    fn running_sums(
-        &mut self,
-        (begins, total): (ArrayId, ir::VarId),
-        count: &Expr,
-    ) -> Vec<ir::Stmt> {
-        let (k, at) = self.fresh_index("k", false);
-        let next = b::add(at, b::int(1));
-        let added = ir::Stmt::Assign {
-            var: total,
-            op: Some(crate::program::ir::ReduceOp::Add),
-            value: self.load_index(begins, next.clone()),
+    /// The same of loops that are parts of the loop over rows: the number of an iteration is that of its row.
+    fn are_rows(
+        &self,
+        tensor: TensorId,
+        group: &Group,
+        (vars, number): (&[VarId], &Expr),
+        body: &[ir::Stmt],
+    ) -> bool {
+        let format = &self.tensor(tensor).format;
+        let nest = self.tree.nests.iter().find(|nest| nest.tensor == tensor);
+        let Some(row) = nest.map(|nest| nest.lhs[format.modes[0]]) else {
+            return false;
         };
-        let stored = self.store_index(begins, next, index(total));
-        let all = Bounds::of(b::int(0), count.clone());
-        vec![
-            zero(total),
-            all.each(k, ir::LoopTag::default(), vec![added, stored]),
-        ]
+        let mut parts = self.parts_of(tensor, row);
+        let mut own = vars.to_vec();
+        parts.sort();
+        own.sort();
+        let name = &self.graph.var(row).name;
+        let is_number = |stmt: &ir::Stmt| {
+            matches!(stmt, ir::Stmt::Let { var, init }
+                if init == number && self.vars[var.0 as usize].name == *name)
+        };
+        group.first == 1
+            && format.levels[0].ty().growth() == Growth::Placed
+            && parts == own
+            && body.iter().any(is_number)
+            && !self.tree.gaps.contains(&tensor)
     }
 
     /// Lets each iteration store its elements where they begin.
-    fn begin_shares(&self, var: VarId, stores: &mut [ir::Stmt], filling: &[Assembly]) -> Lower<()> {
-        let Some(shares) = shared(stores) else {
-            return self.no_share(var, stores);
+    fn begin_shares(
+        &self,
+        vars: &[VarId],
+        stores: &mut [ir::Stmt],
+        filling: &[Assembly],
+    ) -> Lower<()> {
+        let Some(Shared { number, body, .. }) = shared(stores, vars.len()) else {
+            return self.no_share(vars, stores);
         };
-        let number = shares.number();
         let mut ends = Vec::new();
         for group in groups(filling) {
             if let (Some(begins), Some(end)) = (group.begins, group.end) {
@@ -266,21 +298,21 @@ impl Lowerer<'_> {
                 }
             }
         }
-        shares.body.splice(0..0, ends);
+        body.splice(0..0, ends);
         Ok(())
     }
 
     /// Where nothing is appended there is nothing to share out.
-    fn no_share(&self, var: VarId, stmts: &[ir::Stmt]) -> Lower<()> {
+    fn no_share(&self, vars: &[VarId], stmts: &[ir::Stmt]) -> Lower<()> {
         let inside = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { .. });
         if !crate::loops::visit::any(stmts, &inside) {
             return Ok(());
         }
-        let name = &self.graph.var(var).name;
+        let last = vars.last().map_or("", |var| &self.graph.var(*var).name);
         Err(self
             .error(
                 codes::PARALLEL_APPEND,
-                format!("iterations of `{name}` cannot be told where their elements begin"),
+                format!("iterations of `{last}` cannot be told where their elements begin"),
                 "appends to a sparse result",
             )
             .with_help("leave the loop serial"))

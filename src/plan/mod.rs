@@ -93,9 +93,9 @@ pub struct Tree {
 pub struct Counted {
     /// The same loops without values: see [`counting`].
     pub tree: Tree,
-    /// The outermost loop, if its iterations are shared out: each counts its own elements, and has room of
-    /// its own.
-    pub shared: Option<VarId>,
+    /// The outermost loops, if their iterations are shared out: each of the innermost counts its own elements,
+    /// and has room of its own.
+    pub shared: Vec<VarId>,
 }
 
 /// What loops are for.

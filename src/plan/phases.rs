@@ -5,9 +5,9 @@ use super::{Counted, Inside, Loop, Node, Over, Then, Tree, counting};
 use crate::diagnostic::codes::lower as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::told;
-use crate::graph::{Assembly, Graph, Nest, pattern};
+use crate::graph::{self, Assembly, Graph, Nest, pattern};
 use crate::program::ir::VarId;
-use crate::units::Unit;
+use crate::units::{GpuLevel, Unit};
 
 /// What counts what the tree appends, if anything does.
 ///
@@ -29,7 +29,7 @@ pub(super) fn counted(
         let mut tensors = appended.iter().map(|nest| nest.tensor);
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
     };
-    if shared.is_none() && !said(Assembly::TwoPhase) {
+    if shared.is_empty() && !said(Assembly::TwoPhase) {
         return Ok(None);
     }
     let refused = |nest: &Nest, message: String, help: String| {
@@ -51,81 +51,149 @@ pub(super) fn counted(
             "leave the statements apart".to_string(),
         );
     }
-    let Some(var) = shared else {
+    let vars: Vec<VarId> = shared.iter().map(|l| l.var).collect();
+    let Some(&var) = vars.first() else {
         return Ok(Some(Box::new(Counted {
             tree: counting::counted(tree),
-            shared: None,
+            shared: vars,
         })));
     };
-    let name = &graph.var(var).name;
+    let name = |var: VarId| &graph.var(var).name;
     if said(Assembly::Append) {
+        let name = name(var);
         return refused(
             appended[0],
             format!("iterations of `{name}` cannot append in order at the same time"),
             "`assemble(.., two_phase)` counts first; or leave the loop serial".to_string(),
         );
     }
-    let Some(outermost) = outermost(body).filter(|l| l.var == var) else {
+    let outermost = outermost(body, vars.len());
+    if let Some(at) = (0..vars.len()).find(|&at| outermost.get(at).map(|l| l.var) != Some(vars[at]))
+    {
         return refused(
             appended[0],
-            format!("`{name}` is not the outermost loop"),
-            "only the outermost loop of what appends can be shared out".to_string(),
+            match at {
+                0 => format!("`{}` is not the outermost loop", name(vars[at])),
+                _ => format!(
+                    "`{}` does not stand directly inside the loop over `{}`",
+                    name(vars[at]),
+                    name(vars[at - 1])
+                ),
+            },
+            "only the outermost loops of what appends can be shared out, the outer ones first"
+                .to_string(),
         );
-    };
-    if searches(&outermost.over) {
+    }
+    if let Some(l) = outermost.iter().find(|l| searches(&l.over)) {
         return refused(
             appended[0],
-            format!("iterations of `{name}` search their coordinates one by one"),
+            format!(
+                "iterations of `{}` search their coordinates one by one",
+                name(l.var)
+            ),
             "share out a loop over coordinates, or over what a level stores".to_string(),
+        );
+    }
+    let small = shared.iter().find(|l| is_small(l));
+    if let Some(l) = small.filter(|_| collects(body)) {
+        return refused(
+            appended[0],
+            format!(
+                "each thread of `{}` would need memory for a row",
+                name(l.var)
+            ),
+            "share rows out to blocks alone: they take turns with the memory of some of them"
+                .to_string(),
         );
     }
     let first = |nest: &Nest| {
         let format = &graph.tensor(nest.tensor).format;
         nest.lhs[format.modes[0]]
     };
-    let in_order = |nest: &&&Nest| !graph.collected.contains(&nest.tensor);
-    let mut in_order = appended.iter().filter(in_order);
-    if let Some(nest) = in_order.find(|n| !told(graph, &[first(n)], var)) {
-        let row = &graph.var(first(nest)).name;
-        return refused(
-            nest,
-            format!("iterations of `{name}` would append elements of one `{row}`"),
-            format!("share out the loop over `{row}`, or an outer part of it"),
-        );
+    let in_order = appended
+        .iter()
+        .filter(|nest| !graph.collected.contains(&nest.tensor));
+    for nest in in_order {
+        if let Some(&var) = vars.iter().find(|&&var| !told(graph, &[first(nest)], var)) {
+            let row = name(first(nest));
+            return refused(
+                nest,
+                format!(
+                    "iterations of `{}` would append elements of one `{row}`",
+                    name(var)
+                ),
+                format!("share out the loop over `{row}`, or an outer part of it"),
+            );
+        }
     }
     Ok(Some(Box::new(Counted {
         tree: counting::counted(tree),
-        shared: Some(var),
+        shared: vars,
     })))
 }
 
-/// The outermost loop that threads share and in which something is appended.
-fn shared(graph: &Graph, nests: &[&Nest]) -> Option<VarId> {
-    let mut found = None;
+/// The loops that threads or blocks share and in which something is appended, outermost first.
+fn shared<'n>(graph: &Graph, nests: &[&'n Nest]) -> Vec<&'n graph::Loop> {
     for nest in nests {
         let loops = nest.loop_vars();
         let appended = pattern::appended(graph, nest).into_iter();
         let appended: Vec<VarId> = appended
             .flat_map(|var| graph.provenance.leaves(var, &loops))
             .collect();
-        let threads = nest.loops.iter().position(|l| {
-            let unit = l.tag.parallel.as_ref().map(|p| p.unit);
-            matches!(unit, Some(Unit::CpuThread(_)))
-        });
-        let around = threads.filter(|&at| loops[at..].iter().any(|var| appended.contains(var)));
-        found = found.or(around.map(|at| loops[at]));
+        let inside = |at: usize| loops[at..].iter().any(|var| appended.contains(var));
+        let is_shared = |l: &graph::Loop| match unit(l) {
+            Some(Unit::CpuThread(_) | Unit::Gpu(_)) => true,
+            Some(Unit::CpuVector) | None => false,
+        };
+        let all = nest.loops.iter().enumerate();
+        let found = all.filter(|&(at, l)| is_shared(l) && inside(at));
+        let found: Vec<&graph::Loop> = found.map(|(_, l)| l).collect();
+        if !found.is_empty() {
+            return found;
+        }
     }
-    found
+    Vec::new()
 }
 
-fn outermost(body: &Inside) -> Option<&Loop> {
-    let Then::One(node) = &body.then else {
-        return None;
-    };
-    match node {
-        Node::Loop(l) => Some(l),
-        Node::Within { .. } | Node::Workspace(_) | Node::Sequence(_) | Node::Assign(..) => None,
+fn unit(l: &graph::Loop) -> Option<Unit> {
+    l.tag.parallel.as_ref().map(|parallel| parallel.unit)
+}
+
+/// Whether the loop's units are parts of a block.
+fn is_small(l: &graph::Loop) -> bool {
+    match unit(l) {
+        Some(Unit::Gpu(unit)) => unit.level != GpuLevel::Block,
+        Some(Unit::CpuThread(_) | Unit::CpuVector) | None => false,
     }
+}
+
+/// Whether rows are collected in workspaces.
+fn collects(body: &Inside) -> bool {
+    let found = body.visit(&mut |node, _| match node {
+        Node::Workspace(workspace) if workspace.collected => Err(()),
+        Node::Workspace(_)
+        | Node::Loop(_)
+        | Node::Within { .. }
+        | Node::Sequence(_)
+        | Node::Assign(..) => Ok(()),
+    });
+    found.is_err()
+}
+
+/// The outermost loops of which each stands directly inside the one before, so many at most.
+fn outermost(body: &Inside, most: usize) -> Vec<&Loop> {
+    let mut found: Vec<&Loop> = Vec::new();
+    let mut body = Some(body);
+    while let Some(Inside {
+        then: Then::One(Node::Loop(l)),
+        ..
+    }) = body.filter(|_| found.len() < most)
+    {
+        found.push(l);
+        let inside = l.over.bodies();
+        body = inside.first().copied().filter(|_| inside.len() == 1);
+    }
+    found
 }
 
 /// Whether no level is walked, so that none of a result is opened either.

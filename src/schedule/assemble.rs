@@ -10,7 +10,7 @@
 //! only: for results that store what an operand stores, where a program runs many times on one
 //! pattern. Of TACO's `Insert` and `Append`, which mean the first two, the third argument says
 //! whether the loops that count have a schedule of their own.
-//! Refused: C is dense; `once` on a result that follows no input; both but `append` on a GPU;
+//! Refused: C is dense; `once` on a result that follows no input, or on a GPU (not supported yet);
 //! loops that count with a schedule of their own (not supported yet).
 
 use super::arguments::Arguments;
@@ -64,15 +64,14 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         }
     };
     check_own_schedule(arguments)?;
-    if said != Assembly::Append && !arguments.target.properties().copies_coordinates {
-        let how = how.name.to_ascii_lowercase();
+    if said == Assembly::Once && !arguments.target.properties().copies_coordinates {
         return Err(Diagnostic::error(
             codes::UNSUPPORTED_COMMAND,
             arguments.span,
-            format!("`assemble(.., {how})` is not supported on GPUs yet"),
+            "`assemble(.., once)` is not supported on GPUs yet",
             "for the C target",
         )
-        .with_help("leave it out: coordinates are made at every call, in order"));
+        .with_help("leave it out: coordinates are made at every call"));
     }
     graph.assembled.retain(|said| said.tensor != tensor);
     graph.assembled.push(Assembled {

@@ -139,9 +139,9 @@ fn check(
         .flat_map(|v| graph.provenance.leaves(v, &nest.loop_vars()))
         .collect();
     let inside = nest.loops.iter().skip_while(|l| l.var != var);
-    // What threads of a CPU append they count first, see `plan::phases`.
-    let counted = matches!(unit, Unit::CpuThread(_));
-    if !counted && inside.into_iter().any(|l| appended.contains(&l.var)) {
+    // What threads and blocks append they count first, see `plan::phases`.
+    let lanes = unit == Unit::CpuVector;
+    if lanes && inside.into_iter().any(|l| appended.contains(&l.var)) {
         return Err(Diagnostic::error(
             lower::PARALLEL_APPEND,
             arguments.span,
@@ -151,7 +151,7 @@ fn check(
             ),
             "cannot be shared out",
         )
-        .with_help("leave the loop serial: only threads of a CPU count first, for now"));
+        .with_help("leave the loop serial, or let threads count first"));
     }
     if races(graph, nest, var) && race == Race::NoRaces {
         return Err(Diagnostic::error(

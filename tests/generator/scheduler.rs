@@ -281,7 +281,6 @@ impl Maker {
         });
         if let Some((result, _)) = stored
             && n == 0
-            && !self.cuda
             && self.chance(25)
         {
             return ("assemble", format!("assemble({result}, two_phase)"));
@@ -391,7 +390,7 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
             }
-            87 if !self.cuda && self.chance(50) => {
+            87 if self.chance(50) => {
                 let stored: Vec<&String> = program.formats.iter().map(|(name, _)| name).collect();
                 let result = match stored.len() {
                     0 => &program.stmts[0].target,

@@ -48,16 +48,18 @@ Use `coo` or make the level unique.";
 before, so its iterations cannot be shared out. `split` the variable first and
 parallelize the outer part.";
     PARALLEL_APPEND = "E0507", "a parallel loop that appends to a sparse result",
-"A sparse result is appended in order, which several threads cannot do at once. On a CPU they
-count first, and each iteration stores its elements where they begin: that is what
+"A sparse result is appended in order, which several threads cannot do at once. They count
+first, and each iteration stores its elements where they begin: that is what
 `assemble(C, two_phase)` means, and what happens where the outermost loop of a nest is
-shared out,
+shared out, or on a GPU the outermost loops, each directly inside the one before,
 
     parallelize(i, CPUThread, NoRaces)
+    split(i, io, ii, 256)  parallelize(io, GPUBlock, NoRaces)  parallelize(ii, GPUThread, NoRaces)
 
 Each iteration must have coordinates of its own in the first level of the result, statements
 that share loops must not read what is counted, and `assemble(C, append)` must not ask for
-the order. On GPUs, and with vector lanes, leave the loop serial or store the result dense.";
+the order. Rows that are collected in a workspace are shared out to blocks alone. With vector
+lanes leave the loop serial, or store the result dense.";
     UNKNOWN_COORDINATE = "E0508", "a coordinate that the loops do not give",
 "A statement needs the value of a variable that the loops around it do not give in this
 schedule, as when a workspace is indexed by coordinates of fused positions:

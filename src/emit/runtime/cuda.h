@@ -351,6 +351,122 @@ static inline int sparsec_launch(void (*kernel)(P...), int64_t x, int64_t y, int
 #define sparsec_launch(...) (emu_call(#__VA_ARGS__), sparsec_launch(__VA_ARGS__))
 #endif
 
+#ifdef SPARSEC_SCANS
+/* Running sums or maxima of counts, which are not below 0, in three launches: what each tile of the array
+ * combines to, what all tiles up to each do, and the elements. */
+enum { SPARSEC_SCAN_THREADS = 256, SPARSEC_SCAN_TILE = 2048 };
+
+struct sparsec_scan_op {
+    bool largest;
+    __device__ int64_t operator()(int64_t a, int64_t b) const { return !largest ? a + b : a < b ? b : a; }
+};
+
+/* What the values of the block's threads up to this one combine to, and all of them. Scratch has an element for
+ * each warp. */
+static __device__ inline int64_t sparsec_scan_block(int64_t value, sparsec_scan_op op, int64_t *scratch, int64_t *all) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (unsigned d = 1; d < 32; d *= 2) {
+        const int64_t before = sparsec_shuffle(0xffffffffu, value, lane < d ? lane : lane - d);
+        if (lane >= d) value = op(before, value);
+    }
+    if (lane == 31) scratch[warp] = value;
+    __syncthreads();
+    int64_t before = 0;
+    *all = 0;
+    for (unsigned w = 0; w < SPARSEC_SCAN_THREADS / 32; w++) {
+        if (w == warp) before = *all;
+        *all = op(*all, scratch[w]);
+    }
+    __syncthreads();
+    return op(before, value);
+}
+
+template <class T>
+static __device__ inline void sparsec_combine_tile(const T *array, int64_t count, sparsec_scan_op op, int64_t *sums,
+                                                   int64_t *scratch) {
+    const int64_t first = (int64_t)blockIdx.x * SPARSEC_SCAN_TILE;
+    int64_t value = 0, all;
+    for (int64_t k = first + threadIdx.x; k < first + SPARSEC_SCAN_TILE; k += SPARSEC_SCAN_THREADS)
+        if (k < count) value = op(value, array[k]);
+    sparsec_scan_block(value, op, scratch, &all);
+    if (threadIdx.x == 0) sums[blockIdx.x] = all;
+}
+
+template <class T>
+static __device__ inline void sparsec_scan_tile(T *array, int64_t count, sparsec_scan_op op, const int64_t *sums,
+                                                int64_t *scratch) {
+    const int64_t first = (int64_t)blockIdx.x * SPARSEC_SCAN_TILE;
+    int64_t before = blockIdx.x > 0 ? sums[blockIdx.x - 1] : 0, all;
+    for (int64_t k = first + threadIdx.x; k < first + SPARSEC_SCAN_TILE; k += SPARSEC_SCAN_THREADS) {
+        const int64_t value = sparsec_scan_block(k < count ? array[k] : 0, op, scratch, &all);
+        if (k < count) array[k] = (T)op(before, value);
+        before = op(before, all);
+    }
+}
+
+static __global__ void __launch_bounds__(256, 4)
+sparsec_combine_tiles_int32(const int32_t *array, int64_t count, bool largest, int64_t *sums) {
+    __shared__ int64_t scratch[SPARSEC_SCAN_THREADS / 32];
+    sparsec_combine_tile(array, count, sparsec_scan_op{largest}, sums, scratch);
+}
+static __global__ void __launch_bounds__(256, 4)
+sparsec_combine_tiles_int64(const int64_t *array, int64_t count, bool largest, int64_t *sums) {
+    __shared__ int64_t scratch[SPARSEC_SCAN_THREADS / 32];
+    sparsec_combine_tile(array, count, sparsec_scan_op{largest}, sums, scratch);
+}
+static __global__ void __launch_bounds__(256, 4)
+sparsec_scan_sums(int64_t *sums, int64_t tiles, bool largest, int64_t *total) {
+    __shared__ int64_t scratch[SPARSEC_SCAN_THREADS / 32];
+    const sparsec_scan_op op = {largest};
+    int64_t before = 0, all;
+    for (int64_t first = 0; first < tiles; first += SPARSEC_SCAN_THREADS) {
+        const int64_t k = first + threadIdx.x;
+        const int64_t value = sparsec_scan_block(k < tiles ? sums[k] : 0, op, scratch, &all);
+        if (k < tiles) sums[k] = op(before, value);
+        before = op(before, all);
+    }
+    if (threadIdx.x == 0 && total) *total = before;
+}
+static __global__ void __launch_bounds__(256, 4)
+sparsec_scan_tiles_int32(int32_t *array, int64_t count, bool largest, const int64_t *sums) {
+    __shared__ int64_t scratch[SPARSEC_SCAN_THREADS / 32];
+    sparsec_scan_tile(array, count, sparsec_scan_op{largest}, sums, scratch);
+}
+static __global__ void __launch_bounds__(256, 4)
+sparsec_scan_tiles_int64(int64_t *array, int64_t count, bool largest, const int64_t *sums) {
+    __shared__ int64_t scratch[SPARSEC_SCAN_THREADS / 32];
+    sparsec_scan_tile(array, count, sparsec_scan_op{largest}, sums, scratch);
+}
+
+static inline int64_t sparsec_scan_tiles(int64_t count) {
+    return count > 0 ? (count + SPARSEC_SCAN_TILE - 1) / SPARSEC_SCAN_TILE : 0;
+}
+static inline int sparsec_scan(int32_t *array, int64_t count, bool largest, int64_t *sums, int64_t *total, cudaStream_t stream) {
+    const int64_t tiles = sparsec_scan_tiles(count);
+    const dim3 block(SPARSEC_SCAN_THREADS);
+    SPARSEC_TRY(sparsec_launch(sparsec_combine_tiles_int32, tiles, 1, 1, block, stream, array, count, largest, sums));
+    SPARSEC_TRY(sparsec_launch(sparsec_scan_sums, 1, 1, 1, block, stream, sums, tiles, largest, total));
+    return sparsec_launch(sparsec_scan_tiles_int32, tiles, 1, 1, block, stream, array, count, largest, sums);
+}
+static inline int sparsec_scan(int64_t *array, int64_t count, bool largest, int64_t *sums, int64_t *total, cudaStream_t stream) {
+    const int64_t tiles = sparsec_scan_tiles(count);
+    const dim3 block(SPARSEC_SCAN_THREADS);
+    SPARSEC_TRY(sparsec_launch(sparsec_combine_tiles_int64, tiles, 1, 1, block, stream, array, count, largest, sums));
+    SPARSEC_TRY(sparsec_launch(sparsec_scan_sums, 1, 1, 1, block, stream, sums, tiles, largest, total));
+    return sparsec_launch(sparsec_scan_tiles_int64, tiles, 1, 1, block, stream, array, count, largest, sums);
+}
+
+/* array[k] becomes the sum of array[0..k], and *total that of all; sums has room for a sum of each tile. */
+template <class T>
+static inline int sparsec_running_sums(T *array, int64_t count, int64_t *sums, int64_t *total, cudaStream_t stream) {
+    return sparsec_scan(array, count, false, sums, total, stream);
+}
+template <class T>
+static inline int sparsec_running_maxima(T *array, int64_t count, int64_t *sums, cudaStream_t stream) {
+    return sparsec_scan(array, count, true, sums, (int64_t *)NULL, stream);
+}
+#endif
+
 /* Bytes of an array in a workspace: arrays begin at multiples of 256. */
 static inline size_t sparsec_bytes(int64_t count, size_t size) {
     return count > 0 ? ((size_t)count * size + 255) / 256 * 256 : 0;

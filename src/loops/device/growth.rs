@@ -41,7 +41,8 @@ pub(super) fn comes_first(stmt: &Stmt, kept: &[Stmt], own: &BTreeSet<ArrayId>) -
         && changes.is_disjoint(&visit::read_vars(kept))
 }
 
-fn touched(body: &[Stmt]) -> BTreeSet<ArrayId> {
+/// The arrays that the statements name.
+pub(super) fn touched(body: &[Stmt]) -> BTreeSet<ArrayId> {
     let mut arrays = BTreeSet::new();
     visit::stmts(body, &mut |stmt| arrays.extend(visit::arrays(stmt)));
     arrays
@@ -87,6 +88,7 @@ impl Growth {
             });
         }
         let mut body = self.body;
+        crate::loops::scans::in_loops(kernel, &mut body);
         guard(&mut body, &self.rooms, needs);
         let fail = slots - 1;
         let mut all: Vec<Stmt> = (0..slots).map(|at| note(needs, at, b::int(0))).collect();

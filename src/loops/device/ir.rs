@@ -16,6 +16,11 @@ pub enum Device {
     /// Runs `body`, launches that fill arrays up to their capacity and count beyond,
     /// until the room suffices: at most twice. On the host.
     Retry(Retry),
+    /// See [`Stmt::Scan`]. On the host.
+    Scan(Scan),
+    /// Waits for the device and declares `vars`, the elements of `totals`, which the device has counted.
+    /// On the host.
+    Fetch { totals: ArrayId, vars: Vec<VarId> },
     /// Promises that the array begins at a multiple of so many bytes; the host checks it
     /// before the launch.
     Aligned { array: ArrayId, bytes: u32 },
@@ -59,6 +64,24 @@ pub enum ReduceScope {
         count: u32,
         stride: u32,
     },
+}
+
+/// Elements of which launches of the runtime make running sums or maxima.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    pub array: ArrayId,
+    /// The last of them.
+    pub count: Expr,
+    pub op: ReduceOp,
+    /// Has an element for each tile.
+    pub sums: ArrayId,
+    /// Receives the sum of all at this place.
+    pub total: Option<(ArrayId, usize)>,
+}
+
+impl Scan {
+    /// Elements of a tile, as the runtime's header has it.
+    pub const TILE: i64 = 2048;
 }
 
 /// See [`Device::Retry`].

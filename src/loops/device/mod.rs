@@ -9,11 +9,12 @@
 //! thread uses its own elements become the threads' ([`private`]), rows of tiles that threads
 //! read by columns get a gap ([`banks`]), and barriers are put where
 //! threads read what others wrote ([`barriers`]). Arrays that grow are filled by launches
-//! that count what does not fit ([`growth`]).
+//! that count what does not fit ([`growth`]), or once by launches behind those that count ([`counted`]).
 
 mod banks;
 mod barriers;
 mod blocks;
+mod counted;
 mod counts;
 mod fills;
 mod groups;
@@ -63,7 +64,7 @@ pub type Definitions = BTreeMap<VarId, Expr>;
 pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
     counts::introduce(&mut kernel);
     let body = std::mem::take(&mut kernel.body);
-    let mut segments = segments::cut(&kernel, body)?;
+    let mut segments = segments::cut(&mut kernel, body)?;
     scalars::to_memory(&mut kernel, &mut segments);
     let mut rooms = BTreeMap::new();
     let mut placed = Vec::new();

@@ -6,7 +6,7 @@ use super::ir::Device;
 use super::shape::Shape;
 use super::spmd::Spmd;
 use super::spread::only_sets;
-use super::{Definitions, Refusal, definitions, inlined};
+use super::{Definitions, Refusal, counted, definitions, inlined};
 use crate::loops::build as b;
 use crate::loops::effects::Around;
 use crate::loops::ir::{ArrayId, Expr, ExprKind, Kernel, Literal, Place, Room, Stmt, VarId};
@@ -49,21 +49,21 @@ impl Segment {
     }
 }
 
-struct Cutter<'k> {
-    kernel: &'k Kernel,
+pub(super) struct Cutter<'k> {
+    pub kernel: &'k mut Kernel,
     /// Variables that the host knows.
-    host: BTreeSet<VarId>,
-    segments: Vec<Segment>,
-    run: Vec<Stmt>,
+    pub host: BTreeSet<VarId>,
+    pub segments: Vec<Segment>,
+    pub run: Vec<Stmt>,
     /// Workspaces that several launches share.
-    shared: Vec<Segment>,
+    pub shared: Vec<Segment>,
 }
 
 /// Cuts a body into segments.
 ///
 /// # Errors
 /// Loops over blocks inside what only the device can decide.
-pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refusal> {
+pub(super) fn cut(kernel: &mut Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refusal> {
     let mut host: BTreeSet<VarId> = kernel.interface.sizes.iter().map(|s| s.var).collect();
     host.extend(kernel.interface.counts.iter().map(|c| c.var));
     host.extend(kernel.interface.args.iter().filter_map(|arg| match arg {
@@ -76,7 +76,7 @@ pub(super) fn cut(kernel: &Kernel, body: Vec<Stmt>) -> Result<Vec<Segment>, Refu
 }
 
 fn cut_with(
-    kernel: &Kernel,
+    kernel: &mut Kernel,
     host: BTreeSet<VarId>,
     body: Vec<Stmt>,
 ) -> Result<(Vec<Segment>, Vec<Segment>), Refusal> {
@@ -95,7 +95,7 @@ fn cut_with(
 }
 
 impl Cutter<'_> {
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if !self.run.is_empty() {
             let run = std::mem::take(&mut self.run);
             self.segments.push(Segment::Run(run));
@@ -103,13 +103,16 @@ impl Cutter<'_> {
     }
 
     /// Whether the host can evaluate the expression.
-    fn known(&self, e: &Expr) -> bool {
+    pub(super) fn known(&self, e: &Expr) -> bool {
         is_known(e, &self.host)
     }
 
-    fn stmt(&mut self, stmt: Stmt) -> Result<(), Refusal> {
+    pub(super) fn stmt(&mut self, stmt: Stmt) -> Result<(), Refusal> {
         if let Stmt::Append { rooms, body } = stmt {
             self.flush();
+            if counted::is_counted(&rooms, &body) {
+                return self.counted(&rooms, body);
+            }
             return self.append(rooms, body);
         }
         if matches!(stmt, Stmt::FailIf { .. }) {

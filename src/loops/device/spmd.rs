@@ -338,6 +338,7 @@ impl Spmd<'_> {
             }
             Stmt::Alloc { .. }
             | Stmt::Append { .. }
+            | Stmt::Scan { .. }
             | Stmt::Grow { .. }
             | Stmt::Free { .. }
             | Stmt::FailIf { .. }

@@ -215,6 +215,7 @@ impl<'a> Scan<'a> {
             | Stmt::Fill { .. }
             | Stmt::Search { .. }
             | Stmt::Sort { .. }
+            | Stmt::Scan { .. }
             | Stmt::Device(_) => {
                 if visit::arrays(stmt).contains(&self.array) {
                     *uses = None;

@@ -2,7 +2,7 @@
 
 use super::stmt::equals;
 use super::{Read, Reader, Writer, words};
-use crate::loops::device::ir::{Device, ReduceScope, Retry, Scope};
+use crate::loops::device::ir::{Device, ReduceScope, Retry, Scan, Scope};
 use crate::loops::ir::Room;
 
 impl Writer<'_> {
@@ -27,6 +27,18 @@ impl Writer<'_> {
                 let mut text = format!("retry {}", self.array(retry.needs));
                 text += &self.rooms(&retry.rooms);
                 text
+            }
+            Device::Scan(scan) => {
+                let (array, sums) = (self.array(scan.array), self.array(scan.sums));
+                let op = words::word(&words::REDUCTIONS, &scan.op);
+                let total = |(totals, at)| format!(" to {}[{at}]", self.array(totals));
+                let total = scan.total.map_or(String::new(), total);
+                let count = self.expr(&scan.count);
+                format!("scanned {array}[{count}] by {op} with {sums}{total}")
+            }
+            Device::Fetch { totals, vars } => {
+                let vars: Vec<&str> = vars.iter().map(|var| self.var(*var)).collect();
+                format!("fetch {} from {}", vars.join(", "), self.array(*totals))
             }
             Device::Aligned { array, bytes } => {
                 format!("aligned {} to {bytes}", self.array(*array))
@@ -76,6 +88,38 @@ impl Reader {
                 let rooms = self.rooms()?;
                 let body = self.inside(indent)?;
                 return Ok(Device::Retry(Retry { rooms, needs, body }));
+            }
+            "scanned" => {
+                let array = self.array()?;
+                self.expect_mark("[")?;
+                let count = self.index()?;
+                self.expect_word("by")?;
+                let op = self.reduction()?;
+                self.expect_word("with")?;
+                let sums = self.array()?;
+                let mut total = None;
+                if self.word("to") {
+                    let totals = self.array()?;
+                    self.expect_mark("[")?;
+                    total = Some((totals, self.number()?));
+                    self.expect_mark("]")?;
+                }
+                Device::Scan(Scan {
+                    array,
+                    count,
+                    op,
+                    sums,
+                    total,
+                })
+            }
+            "fetch" => {
+                let mut vars = vec![self.var()?];
+                while self.mark(",") {
+                    vars.push(self.var()?);
+                }
+                self.expect_word("from")?;
+                let totals = self.array()?;
+                Device::Fetch { totals, vars }
             }
             "aligned" => {
                 let array = self.array()?;

@@ -127,6 +127,16 @@ impl Writer<'_> {
                 e(hi),
                 e(key)
             ),
+            Stmt::Scan {
+                array,
+                count,
+                op,
+                total,
+            } => {
+                let (array, op) = (self.array(*array), words::word(&words::REDUCTIONS, op));
+                let total = total.map_or(String::new(), |total| format!(" to {}", self.var(total)));
+                format!("scan {array}[{}] by {op}{total}", e(count))
+            }
             Stmt::FailIf { cond, code } => {
                 format!("fail {} if {}", words::word(&words::ERRORS, code), e(cond))
             }
@@ -187,7 +197,8 @@ impl Reader {
                 let body = self.inside(indent)?;
                 return Ok(Stmt::Append { rooms, body });
             }
-            "launch" | "retry" | "aligned" | "barrier" | "reduce" | "segments" => {
+            "launch" | "retry" | "scanned" | "fetch" | "aligned" | "barrier" | "reduce"
+            | "segments" => {
                 return Ok(Stmt::Device(self.device(&word, indent)?));
             }
             "let" => {
@@ -207,6 +218,23 @@ impl Reader {
                     values,
                     count,
                     distinct: word == "sort_distinct",
+                }
+            }
+            "scan" => {
+                let array = self.element()?;
+                let count = self.index()?;
+                self.expect_word("by")?;
+                let op = self.reduction()?;
+                let total = if self.word("to") {
+                    Some(self.var()?)
+                } else {
+                    None
+                };
+                Stmt::Scan {
+                    array,
+                    count,
+                    op,
+                    total,
                 }
             }
             "search" | "gallop" => self.search(word == "gallop")?,
