@@ -351,6 +351,8 @@ fn names_of_the_text_are_free_for_programs() {
         "f_y_spec",
         "f_A_levels",
         "f_device",
+        "f_count_device",
+        "f_fill_device",
         "f_workspace",
         "f_kernel",
         "f_run",

@@ -8,7 +8,16 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
-const PARTS: [&str; 6] = ["raw", "check", "device", "workspace", "run", "kernel"];
+const PARTS: [&str; 8] = [
+    "raw",
+    "check",
+    "device",
+    "count_device",
+    "fill_device",
+    "workspace",
+    "run",
+    "kernel",
+];
 
 /// What the tables of each argument are named after.
 #[must_use]

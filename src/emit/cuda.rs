@@ -1,7 +1,7 @@
 //! The CUDA target: kernels with the host functions that launch them, in CUDA C++17.
 
 use super::c::{comment, header_with};
-use super::host::Host;
+use super::host::{Form, Host};
 use super::kernel::{Part, Printer};
 use super::names::function;
 use super::{File, RUNTIME_HEADER, Unit, makefile, smoke, transfer};
@@ -129,7 +129,11 @@ pub fn header(unit: &Unit) -> String {
         "typedef struct CUstream_st *cudaStream_t;\n",
         |kernel| {
             let host = Host::new(kernel);
-            if host.grows() {
+            if let Some(phases) = &host.phases {
+                let both = super::phases::prototypes(kernel, phases);
+                return format!("{both}{};\n", host.workspace_signature());
+            }
+            if host.form == Form::Run {
                 return "/* The host asks how launches went while it runs: there is no function on device arrays. */\n"
                 .to_string();
             }
@@ -152,11 +156,11 @@ fn device_text(kernel: &Kernel) -> String {
         out.push_str(&launch.text);
         out.push('\n');
     }
-    if !host.grows() {
+    if host.form == Form::Device || host.phases.is_some() {
         out.push_str(&host.workspace_function());
         out.push('\n');
     }
-    out.push_str(&host.launching_function());
+    out.push_str(&host.launching_functions());
     out
 }
 

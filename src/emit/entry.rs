@@ -128,6 +128,13 @@ impl<'k> Entry<'k> {
         self.sizes.get(&var).cloned().unwrap_or_default()
     }
 
+    /// Declares the variable that holds what was counted.
+    pub(super) fn total(&mut self, var: VarId) -> String {
+        let name = self.scopes.fresh(&self.kernel.var(var).name);
+        self.sizes.insert(var, name.clone());
+        name
+    }
+
     pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "    {text}");
     }

@@ -3,6 +3,7 @@
 use super::device::kernel_function;
 use super::kernel::{Printer, wrap_call};
 use super::names::function;
+use super::phases::{self, Phases};
 use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::build as b;
@@ -11,8 +12,10 @@ use crate::loops::interface::{Arg, LevelArrays};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, Stmt, Storage, VarId};
 use crate::loops::visit;
 use crate::target::Target;
+use std::collections::BTreeSet;
 
 /// A kernel and what its launch hands over.
+#[derive(Clone)]
 pub(super) struct Launch {
     name: String,
     pub text: String,
@@ -20,6 +23,19 @@ pub(super) struct Launch {
     arrays: Vec<ArrayId>,
     /// Arrays that begin at multiples of so many bytes.
     aligned: Vec<(ArrayId, u32)>,
+}
+
+/// What a function of the host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `NAME_device`: nothing grows.
+    Device,
+    /// `NAME_run`, which asks how launches went and allocates.
+    Run,
+    /// `NAME_count_device`: up to the fetch.
+    Count,
+    /// `NAME_fill_device`: from there on.
+    Fill,
 }
 
 /// The host's side of one function.
@@ -31,11 +47,23 @@ pub(super) struct Host<'k> {
     next: usize,
     /// The arrays that are allocated while it runs.
     grown: Vec<ArrayId>,
+    pub(super) form: Form,
+    pub(super) phases: Option<Phases>,
+    /// Of a phase: the arrays that it names.
+    named: BTreeSet<ArrayId>,
 }
 
 impl<'k> Host<'k> {
     pub(super) fn new(kernel: &'k Kernel) -> Self {
+        let form = if grows(kernel) {
+            Form::Run
+        } else {
+            Form::Device
+        };
         Host {
+            form,
+            phases: phases::phases(kernel),
+            named: BTreeSet::new(),
             kernel,
             name: function(&kernel.name, Target::Cuda),
             printer: Printer::new(kernel),
@@ -45,11 +73,43 @@ impl<'k> Host<'k> {
         }
     }
 
-    /// Whether the host asks while it runs how a launch went: what grows, what may fail.
-    pub(super) fn grows(&self) -> bool {
-        visit::any(&self.kernel.body, &|s| {
-            matches!(s, Stmt::Device(Device::Retry(_) | Device::Fetch { .. }))
-        })
+    /// As another function of the same kernel.
+    pub(super) fn in_form(mut self, form: Form) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// The functions that launch the kernels: one, or one for each phase.
+    pub(super) fn launching_functions(self) -> String {
+        let kernel = self.kernel;
+        let Some(phases) = self.phases.clone() else {
+            return self.launching_function(&kernel.body);
+        };
+        let launches = self.launches.clone();
+        let (before, behind) = kernel.body.split_at(phases.at);
+        let mut count = Host::new(kernel).in_form(Form::Count);
+        count.launches.clone_from(&launches);
+        count.named = phases::named(before);
+        let mut fill = Host::new(kernel).in_form(Form::Fill);
+        fill.launches = launches;
+        visit::stmts(before, &mut |stmt| {
+            fill.next += usize::from(matches!(stmt, Stmt::Device(Device::Launch { .. })));
+        });
+        let mut body = phases.repeated(kernel);
+        body.extend(behind.iter().skip(1).cloned());
+        fill.named = phases::named(&body);
+        format!(
+            "{}\n{}",
+            count.launching_function(before),
+            fill.launching_function(&body)
+        )
+    }
+
+    /// Names as prototypes have them.
+    pub(super) fn printer_of_sizes(&self) -> Printer<'k> {
+        let mut host = Host::new(self.kernel).in_form(Form::Fill);
+        let _ = host.params(true);
+        host.printer
     }
 
     /// The arrays that are allocated while it runs.
@@ -115,6 +175,7 @@ impl<'k> Host<'k> {
             params.push(format!("int64_t {name}"));
         }
         let grown = self.grown.clone();
+        let form = self.form;
         for arg in &kernel.interface.args {
             match arg {
                 Arg::Scalar { name, var, ty } => {
@@ -125,13 +186,17 @@ impl<'k> Host<'k> {
                 Arg::Tensor(tensor) => {
                     let levels = tensor.levels.iter().flat_map(LevelArrays::ids);
                     for id in levels.chain([tensor.values]) {
-                        if with_arrays {
+                        let later = form == Form::Count && grown.contains(&id);
+                        if with_arrays && !later {
                             let text = self.array_param(id, grown.contains(&id));
                             params.push(text);
                         }
                     }
                 }
             }
+        }
+        if with_arrays {
+            params.extend(self.phase_params());
         }
         for (at, array) in kernel.arrays.iter().enumerate() {
             if self.printer.arrays[at].is_empty() {
@@ -148,7 +213,7 @@ impl<'k> Host<'k> {
         let ty = c_type(array.elem);
         match array.storage {
             Storage::Input => format!("const {ty} *{name}"),
-            Storage::Returned if grown => format!("{ty} **{name}_out"),
+            Storage::Returned if grown && self.form == Form::Run => format!("{ty} **{name}_out"),
             Storage::Output | Storage::Local | Storage::Shared | Storage::Returned => {
                 format!("{ty} *{name}")
             }
@@ -188,47 +253,41 @@ impl<'k> Host<'k> {
             .collect()
     }
 
-    /// `NAME_device`, or where the host asks how launches went a function that waits and allocates.
-    pub(super) fn launching_function(mut self) -> String {
-        let grows = self.grows();
-        let (head, tail): (String, &[&str]) = if grows {
-            (
-                format!("static int {}_run(", self.name),
-                &["sparsec_memory *memory", "cudaStream_t stream"],
-            )
-        } else {
-            (
-                format!("int {}_device(", self.name),
-                &["void *workspace", "cudaStream_t stream"],
-            )
-        };
-        let signature = self.signature(&head, true, tail);
+    /// The function of the host's form.
+    fn launching_function(mut self, body: &[Stmt]) -> String {
+        let signature = self.phase_signature();
         let mut out = format!("{signature} {{\n");
         self.printer.indent = 1;
-        let body = self.kernel.body.clone();
         let mut unused = self.param_names();
         for arg in &self.kernel.interface.args {
             if let Arg::Tensor(t) = arg {
                 for id in t.levels.iter().flat_map(LevelArrays::ids).chain([t.values]) {
-                    if !self.grown().contains(&id) {
+                    if self.form == Form::Fill || !self.grown().contains(&id) {
                         unused.push(self.printer.array(id).to_string());
                     }
                 }
             }
         }
         unused.push("stream".to_string());
-        for array in self.grown.clone() {
+        if let (Form::Fill, Some(phases)) = (self.form, &self.phases) {
+            unused.extend(phases.vars.iter().map(|v| self.printer.var(*v).to_string()));
+        }
+        let grown = match self.form {
+            Form::Run => self.grown.clone(),
+            Form::Device | Form::Count | Form::Fill => Vec::new(),
+        };
+        for &array in &grown {
             let ty = c_type(self.kernel.array(array).elem);
             let name = self.printer.array(array).to_string();
             self.printer.line(&format!("{ty} *{name} = NULL;"));
         }
-        if !grows && allocates(self.kernel, &body) {
+        if self.form != Form::Run && self.takes(body) {
             self.printer.line("char *room = (char *)workspace;");
-        } else if !grows {
+        } else if self.form != Form::Run {
             unused.push("workspace".to_string());
         }
-        self.stmts(&body);
-        for array in self.grown.clone() {
+        self.stmts(body);
+        for &array in &grown {
             if self.kernel.array(array).storage == Storage::Returned {
                 let name = self.printer.array(array).to_string();
                 self.printer.line(&format!("*{name}_out = {name};"));
@@ -350,29 +409,46 @@ impl<'k> Host<'k> {
         let name = self.printer.array(array).to_string();
         let own = self.kernel.array(array);
         let count = self.printer.expr(count);
-        if own.storage == Storage::Local {
-            let ty = c_type(own.elem);
-            if self.grows() {
+        let ty = c_type(own.elem);
+        let is_local = own.storage == Storage::Local && !self.is_totals(array);
+        match self.form {
+            Form::Run if own.storage == Storage::Local => {
                 self.printer.line(&format!(
                     "{ty} *{name} = ({ty} *)memory->room({count}, sizeof({ty}));"
                 ));
                 self.printer.line("SPARSEC_TRY(memory->error);");
-            } else {
-                self.printer.line(&format!(
-                    "{ty} *{name} = ({ty} *)sparsec_take(&room, {count}, sizeof({ty}));"
-                ));
             }
-        }
-        if own.storage == Storage::Returned && self.grown.contains(&array) {
-            self.printer.line(&format!(
+            Form::Run if self.grown.contains(&array) => self.printer.line(&format!(
                 "SPARSEC_TRY(memory->resize((void **)&{name}, {count}, sizeof *{name}));"
-            ));
+            )),
+            Form::Count | Form::Fill if is_local && !self.named.contains(&array) => self
+                .printer
+                .line(&format!("sparsec_take(&room, {count}, sizeof({ty}));")),
+            Form::Device | Form::Count | Form::Fill if is_local => self.printer.line(&format!(
+                "{ty} *{name} = ({ty} *)sparsec_take(&room, {count}, sizeof({ty}));"
+            )),
+            // The caller's.
+            Form::Run | Form::Device | Form::Count | Form::Fill => {}
         }
         if zeroed {
             self.printer.line(&format!(
                 "SPARSEC_TRY(sparsec_clear({name}, {count}, sizeof *{name}, stream));"
             ));
         }
+    }
+
+    /// Whether it is what a caller gives the counting function.
+    pub(super) fn is_totals(&self, array: ArrayId) -> bool {
+        let phases = self.phases.as_ref();
+        phases.is_some_and(|phases| phases.totals == array)
+    }
+
+    /// Whether arrays are taken from the workspace.
+    fn takes(&self, body: &[Stmt]) -> bool {
+        visit::any(body, &|s| {
+            matches!(s, Stmt::Alloc { array, .. }
+                if self.kernel.array(*array).storage == Storage::Local && !self.is_totals(*array))
+        })
     }
 
     /// The elements behind the first become running sums, all of them running maxima.
@@ -478,12 +554,11 @@ impl<'k> Host<'k> {
     }
 }
 
-fn allocates(kernel: &Kernel, body: &[Stmt]) -> bool {
-    let local = |array: ArrayId| kernel.array(array).storage == Storage::Local;
-    visit::any(
-        body,
-        &|s| matches!(s, Stmt::Alloc { array, .. } if local(*array)),
-    )
+/// Whether the host asks while it runs how a launch went: what grows, what may fail.
+fn grows(kernel: &Kernel) -> bool {
+    visit::any(&kernel.body, &|s| {
+        matches!(s, Stmt::Device(Device::Retry(_) | Device::Fetch { .. }))
+    })
 }
 
 /// Whether the word stands in the text.

@@ -2,10 +2,16 @@
 //! results back.
 
 use super::entry::{Entry, returned, tensors};
+use super::host::Form;
+use super::phases::Phases;
+use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::Kernel;
+use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt};
 use crate::target::Target;
+
+/// An array that is allocated once its size is counted: where it stands among the arguments, and its name.
+type Later = (usize, ArrayId, String);
 
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.
 #[must_use]
@@ -24,9 +30,11 @@ impl Entry<'_> {
         let kernel = self.kernel;
         let host = super::host::Host::new(kernel);
         let grown = host.grown();
+        let phases = host.phases.as_ref();
         let counts = super::host::returned_counts(kernel);
         let mut args = Vec::new();
         let mut scalars = Vec::new();
+        let mut later: Vec<Later> = Vec::new();
         for size in &kernel.interface.sizes {
             if size.fixed.is_none() {
                 scalars.push(self.size(size.var));
@@ -83,8 +91,13 @@ impl Entry<'_> {
                 let ty = c_type(kernel.array(id).elem);
                 let room = counts.iter().find(|(array, _)| *array == id);
                 if grown.contains(&id) {
-                    self.line(&format!("{ty} *{name} = NULL;"));
-                    args.push(format!("&{name}"));
+                    match phases {
+                        None => {
+                            self.line(&format!("{ty} *{name} = NULL;"));
+                            args.push(format!("&{name}"));
+                        }
+                        Some(_) => later.push((args.len(), id, name)),
+                    }
                     continue;
                 }
                 let from = match (given_back, room) {
@@ -104,26 +117,26 @@ impl Entry<'_> {
             .filter(|s| !args.contains(s))
             .cloned()
             .collect();
-        let mut all = sizes;
-        all.append(&mut args);
-        let runs = host.grows();
-        if runs {
-            all.push(format!("&{memory}"));
+        if phases.is_none() && host.form == Form::Run {
+            let all = [sizes, args, vec![format!("&{memory}"), "0".to_string()]].concat();
+            self.line(&format!("if ({memory}.error) return {memory}.error;"));
+            self.launches("run", &all);
         } else {
             let call = format!("{}_workspace({})", self.name, scalars.join(", "));
             self.line(&format!(
                 "void *{workspace} = {memory}.room((int64_t){call}, 1);"
             ));
-            all.push(workspace);
+            let tail = [workspace, "0".to_string()];
+            match phases {
+                Some(phases) => {
+                    self.both_phases(phases, &memory, (&counts, later), (&sizes, args, &tail));
+                }
+                None => {
+                    self.line(&format!("if ({memory}.error) return {memory}.error;"));
+                    self.launches("device", &[&sizes, args.as_slice(), &tail].concat());
+                }
+            }
         }
-        all.push("0".to_string());
-        self.line(&format!("if ({memory}.error) return {memory}.error;"));
-        let function = if runs { "run" } else { "device" };
-        self.call(&format!("{}_{function}", self.name), &all);
-        if kernel.promises() {
-            self.line("error = SPARSEC_KEPT(error);");
-        }
-        self.line("if (error) return sparsec_fail_code(error);");
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::In {
                 continue;
@@ -149,5 +162,63 @@ impl Entry<'_> {
             }
             self.try_call(&format!("sparsec_download_result({own}, {values})"));
         }
+    }
+
+    /// Calls a function that launches.
+    fn launches(&mut self, function: &str, args: &[String]) {
+        self.call(&format!("{}_{function}", self.name), args);
+        if self.kernel.promises() {
+            self.line("error = SPARSEC_KEPT(error);");
+        }
+        self.line("if (error) return sparsec_fail_code(error);");
+    }
+
+    /// Counts, makes the room, and fills it.
+    fn both_phases(
+        &mut self,
+        phases: &Phases,
+        memory: &str,
+        (counts, later): (&[(ArrayId, Expr)], Vec<Later>),
+        (sizes, mut args, tail): (&[String], Vec<String>, &[String]),
+    ) {
+        let kernel = self.kernel;
+        let (totals, counted) = (self.local("totals"), self.local("counted"));
+        let (ty, n) = (c_type(kernel.array(phases.totals).elem), phases.vars.len());
+        self.line(&format!(
+            "{ty} *{totals} = ({ty} *){memory}.room({n}, sizeof({ty}));"
+        ));
+        self.line(&format!("if ({memory}.error) return {memory}.error;"));
+        let count = [sizes, args.as_slice(), std::slice::from_ref(&totals), tail].concat();
+        self.launches("count_device", &count);
+        self.line(&format!("{ty} {counted}[{n}];"));
+        self.try_call(&format!(
+            "sparsec_fetch({counted}, {totals}, {n}, sizeof *{counted}, 0)"
+        ));
+        let mut told = Vec::new();
+        for (at, &var) in phases.vars.iter().enumerate() {
+            let name = self.total(var);
+            self.line(&format!("{ty} {name} = {counted}[{at}];"));
+            told.push(name);
+        }
+        for stmt in kernel.body.iter().skip(phases.at) {
+            if let Stmt::FailIf { cond, code } = stmt {
+                let (cond, code) = (self.dim_text(cond), error_name(*code));
+                self.line(&format!("if ({cond}) return sparsec_fail_code({code});"));
+            }
+        }
+        for (place, (at, array, name)) in later.into_iter().enumerate() {
+            let ty = c_type(kernel.array(array).elem);
+            let room = counts.iter().find(|(id, _)| *id == array);
+            let room = room.map_or("0".to_string(), |(_, count)| self.dim_text(count));
+            self.line(&format!(
+                "{ty} *{name} = ({ty} *){memory}.room({room}, sizeof({ty}));"
+            ));
+            args.insert(at + place, name);
+        }
+        self.line(&format!("if ({memory}.error) return {memory}.error;"));
+        self.launches(
+            "fill_device",
+            &[sizes, args.as_slice(), &told, tail].concat(),
+        );
     }
 }

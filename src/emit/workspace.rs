@@ -43,6 +43,7 @@ impl Host<'_> {
             }
             if let Stmt::Alloc { array, count, .. } = stmt
                 && kernel.array(*array).storage == Storage::Local
+                && !self.is_totals(*array)
             {
                 let count = self.printer.expr(count);
                 let ty = c_type(kernel.array(*array).elem);

@@ -97,6 +97,10 @@ impl Lowerer<'_> {
             assembly.pass = Pass::Filling;
             for group in &mut assembly.groups {
                 let name = self.vars[group.counter.0 as usize].name.clone();
+                if counted.shared.is_empty() {
+                    let all = format!("{}_count", name.trim_start_matches('p'));
+                    self.vars[group.counter.0 as usize].name = all;
+                }
                 group.counter = self.fresh(&name, ScalarType::I64, true);
             }
         }
