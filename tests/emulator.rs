@@ -453,14 +453,19 @@ int main(void) {
 
 /// What [`CAPTURE`] prints of the program's kernel with `planted` before its first launch.
 fn captured(planted: &str) -> String {
-    let folder = emit(SCATTERED);
+    with_main((SCATTERED, CAPTURE), planted)
+}
+
+/// What a program prints that calls the functions of another's kernels, with `planted` before their first launch.
+fn with_main((program, main): (&str, &str), planted: &str) -> String {
+    let folder = emit(program);
     let path = folder.path().join("f.cu");
     let text = std::fs::read_to_string(&path).unwrap();
     let launch = "SPARSEC_TRY(sparsec_launch(";
     assert!(text.contains(launch), "{text}");
     let text = text.replacen(launch, &format!("{planted} {launch}"), 1);
     std::fs::write(&path, text).unwrap();
-    std::fs::write(folder.path().join("main.cpp"), CAPTURE).unwrap();
+    std::fs::write(folder.path().join("main.cpp"), main).unwrap();
     run(Command::new("c++").current_dir(folder.path()).args([
         "-std=c++17",
         "-O1",
@@ -503,6 +508,90 @@ fn device_functions_can_be_captured_in_graphs() {
         let text = captured(planted);
         assert!(text.contains(what), "{planted}: {text}");
     }
+}
+
+/// A union of two matrices that is counted first.
+const COUNTED: &str =
+    "def f(double(300,40) A, double(300,40) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
+format f { A: csr, B: csr, C: csr }
+schedule f for cuda {
+  split(i, io, ii, 32) parallelize(io, GPUBlock, NoRaces) parallelize(ii, GPUThread, NoRaces)
+}
+";
+
+/// Adds a matrix with an element in each row to one with an element in each other row, in memory of its own: both
+/// phases are captured.
+const PHASES: &str = r#"#include "f.h"
+#include <stdio.h>
+static void need(cudaError_t status) {
+    if (status != cudaSuccess) { printf("%s\n", cudaGetErrorString(status)); exit(1); }
+}
+template <class T> static T *device(int64_t n) {
+    void *array;
+    need(cudaMalloc(&array, (size_t)n * sizeof(T)));
+    return (T *)array;
+}
+template <class F> static cudaGraphExec_t graph_of(F launches) {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    need(cudaStreamCreate(&stream));
+    need(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    if (launches(stream)) printf("%s\n", sparsec_error());
+    need(cudaStreamEndCapture(stream, &graph));
+    need(cudaGraphInstantiate(&executable, graph));
+    need(cudaGraphLaunch(executable, stream));
+    need(cudaStreamSynchronize(stream));
+    return executable;
+}
+static int32_t apos[301], acrd[300], bpos[301], bcrd[150], pos[301], crd[450];
+static double avals[300], bvals[150], vals[450];
+int main(void) {
+    for (int i = 0; i < 300; i++) {
+        apos[i + 1] = i + 1, acrd[i] = 3, avals[i] = i;
+        bpos[i + 1] = (i + 2) / 2;
+        if (i % 2 == 0) bcrd[i / 2] = i % 3 ? 3 : 1, bvals[i / 2] = 1000;
+    }
+    int32_t *A2_pos = device<int32_t>(301), *A2_crd = device<int32_t>(300), *B2_pos = device<int32_t>(301);
+    int32_t *B2_crd = device<int32_t>(150), *C2_pos = device<int32_t>(301);
+    double *A_vals = device<double>(300), *B_vals = device<double>(150);
+    int64_t *totals = device<int64_t>(1), count;
+    void *workspace = device<char>((int64_t)f_workspace());
+    need(cudaMemcpy(A2_pos, apos, sizeof apos, cudaMemcpyHostToDevice));
+    need(cudaMemcpy(A2_crd, acrd, sizeof acrd, cudaMemcpyHostToDevice));
+    need(cudaMemcpy(A_vals, avals, sizeof avals, cudaMemcpyHostToDevice));
+    need(cudaMemcpy(B2_pos, bpos, sizeof bpos, cudaMemcpyHostToDevice));
+    need(cudaMemcpy(B2_crd, bcrd, sizeof bcrd, cudaMemcpyHostToDevice));
+    need(cudaMemcpy(B_vals, bvals, sizeof bvals, cudaMemcpyHostToDevice));
+    graph_of([&](cudaStream_t stream) {
+        return f_count_device(A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, totals, workspace, stream);
+    });
+    need(cudaMemcpy(&count, totals, sizeof count, cudaMemcpyDeviceToHost));
+    if (count != 350) { printf("%d stored\n", (int)count); return 1; }
+    int32_t *C2_crd = device<int32_t>(count);
+    double *C_vals = device<double>(count);
+    graph_of([&](cudaStream_t stream) {
+        return f_fill_device(A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, count, workspace, stream);
+    });
+    need(cudaMemcpy(pos, C2_pos, sizeof pos, cudaMemcpyDeviceToHost));
+    need(cudaMemcpy(crd, C2_crd, (size_t)count * sizeof *crd, cudaMemcpyDeviceToHost));
+    need(cudaMemcpy(vals, C_vals, (size_t)count * sizeof *vals, cudaMemcpyDeviceToHost));
+    for (int i = 0, p = 0; i < 300; i++) {
+        if (i % 6 == 0 && (crd[p] != 1 || vals[p++] != 1000)) { printf("B in row %d\n", i); return 1; }
+        const double sum = i % 2 == 0 && i % 3 ? i + 1000 : i;
+        if (crd[p] != 3 || vals[p++] != sum) { printf("row %d: %g\n", i, vals[p - 1]); return 1; }
+        if (pos[i + 1] != p) { printf("row %d ends at %d\n", i, pos[i + 1]); return 1; }
+    }
+    printf("filled\n");
+    return 0;
+}
+"#;
+
+#[test]
+fn both_phases_run_on_memory_of_the_caller() {
+    assert_eq!(with_main((COUNTED, PHASES), ""), "filled\n");
+    let text = with_main((COUNTED, PHASES), "cudaStreamSynchronize(stream);");
+    assert!(text.contains("a previous error during capture"), "{text}");
 }
 
 /// Who reads lines of JSON gets nothing else.
