@@ -45,6 +45,8 @@ fn defaults_are_shared_out() {
         "A(i,j,r)=B(i,j,k)*C(k,r) -f B:sss",
         "C(i,j)=A(i,k)*B(k,j)",
         "C(i,j)=A(i,j)+B(i,j)",
+        "C(i,j)=A(i,j)+B(i,j) -f A:ds -f B:ds -f C:ds",
+        "C(i,j)=A(i,j)+B(i,j) -f A:ss -f B:ss -f C:ss",
         "y(i)=a(i)*b(i)",
         "s=a(i)",
         "s=a(i)*b(i)",

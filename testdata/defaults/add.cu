@@ -1,5 +1,6 @@
 /* Written by sparsec. */
 #define SPARSEC_IMPLEMENTATION
+#define SPARSEC_SCANS
 #include "add.h"
 
 /* add
@@ -7,16 +8,53 @@
  *   A: {dense, compressed}
  *   B: {dense, compressed}
  *   C: {dense, compressed}
+ *   split(i, s0_block, s0_thread, 256)
+ *   parallelize(s0_block, GPUBlock, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1, 16) add_kernel(int64_t M, int64_t C2_capacity,
+static __global__ void __launch_bounds__(256, 4) add_kernel1(int64_t M,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
+    int32_t *C2_pos) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+        int64_t pC2 = 0;
+        int64_t i = s0_block * 256 + s0_thread;
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        int64_t pB2 = B2_pos[i];
+        int64_t pB2_end = B2_pos[i + 1];
+        while (pA2 < pA2_end && pB2 < pB2_end) {
+            int64_t jA = A2_crd[pA2];
+            int64_t jB = B2_crd[pB2];
+            int64_t j = sparsec_min_int64(jA, jB);
+            pC2++;
+            pA2 += jA == j;
+            pB2 += jB == j;
+        }
+        while (pA2 < pA2_end) {
+            pC2++;
+            pA2++;
+        }
+        while (pB2 < pB2_end) {
+            pC2++;
+            pB2++;
+        }
+        C2_pos[s0_block * 256 + s0_thread + 1] = (int32_t)pC2;
+    }
+}
+
+static __global__ void __launch_bounds__(256, 4) add_kernel2(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
-    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals, int32_t *C2_pos,
-    int32_t *C2_crd, double *C_vals, int64_t *needs) {
-    needs[0] = 0;
-    needs[1] = 0;
-    int64_t pC2 = 0;
-    for (int64_t i = 0; i < M; i++) {
+    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,
+    const int32_t *SPARSEC_RESTRICT C2_pos, int32_t *C2_crd, double *C_vals) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+        int64_t pC2 = C2_pos[s0_block * 256 + s0_thread];
+        int64_t i = s0_block * 256 + s0_thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];
@@ -26,31 +64,16 @@ static __global__ void __launch_bounds__(1, 16) add_kernel(int64_t M, int64_t C2
             int64_t jB = B2_crd[pB2];
             int64_t j = sparsec_min_int64(jA, jB);
             if (jA == j && jB == j) {
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_vals[pA2] + B_vals[pB2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = A_vals[pA2] + B_vals[pB2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else if (jA == j) {
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_vals[pA2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else {
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = B_vals[pB2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = B_vals[pB2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             }
             pA2 += jA == j;
@@ -58,59 +81,49 @@ static __global__ void __launch_bounds__(1, 16) add_kernel(int64_t M, int64_t C2
         }
         while (pA2 < pA2_end) {
             int64_t j = A2_crd[pA2];
-            needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
-            if (pC2 < C2_capacity) {
-                C_vals[pC2] = A_vals[pA2];
-            }
-            if (pC2 < C2_capacity) {
-                C2_crd[pC2] = (int32_t)j;
-            }
+            C_vals[pC2] = A_vals[pA2];
+            C2_crd[pC2] = (int32_t)j;
             pC2++;
             pA2++;
         }
         while (pB2 < pB2_end) {
             int64_t j = B2_crd[pB2];
-            needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
-            if (pC2 < C2_capacity) {
-                C_vals[pC2] = B_vals[pB2];
-            }
-            if (pC2 < C2_capacity) {
-                C2_crd[pC2] = (int32_t)j;
-            }
+            C_vals[pC2] = B_vals[pB2];
+            C2_crd[pC2] = (int32_t)j;
             pC2++;
             pB2++;
         }
-        C2_pos[i + 1] = (int32_t)pC2;
-    }
-    if (2147483647 < pC2) {
-        needs[1] = 3;
     }
 }
 
-static int add_run(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
+size_t add_workspace(int64_t M, int64_t N) {
+    (void)M; (void)N;
+    size_t bytes = 0;
+    bytes += sparsec_bytes(sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    return bytes;
+}
+
+int add_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
     const double *A_vals, const int32_t *B2_pos, const int32_t *B2_crd, const double *B_vals,
-    int32_t *C2_pos, int32_t **C2_crd_out, double **C_vals_out, sparsec_memory *memory,
-    cudaStream_t stream) {
-    (void)N;
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    int32_t *C2_pos, int64_t *totals, void *workspace, cudaStream_t stream) {
+    (void)N; (void)A_vals; (void)B_vals;
+    char *room = (char *)workspace;
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
-    int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
-    SPARSEC_TRY(memory->error);
-    int64_t C2_capacity = 1024;
-    for (;;) {
-        SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_capacity, sizeof *C2_crd));
-        SPARSEC_TRY(memory->resize((void **)&C_vals, C2_capacity, sizeof *C_vals));
-        SPARSEC_TRY(sparsec_launch(add_kernel, 1, 1, 1, dim3(1, 1, 1), stream, M, C2_capacity, A2_pos,
-            A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, needs));
-        int64_t needed[2];
-        SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
-        if (needed[1]) return (int)needed[1];
-        if (needed[0] <= C2_capacity) break;
-        C2_capacity = sparsec_max_int64(C2_capacity, needed[0]);
-    }
-    *C2_crd_out = C2_crd;
-    *C_vals_out = C_vals;
+    SPARSEC_TRY(sparsec_launch(add_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
+    return SPARSEC_OK;
+}
+
+int add_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
+    const double *A_vals, const int32_t *B2_pos, const int32_t *B2_crd, const double *B_vals,
+    int32_t *C2_pos, int32_t *C2_crd, double *C_vals, int64_t C2_count, void *workspace,
+    cudaStream_t stream) {
+    (void)N; (void)workspace;
+    if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
+    SPARSEC_TRY(sparsec_launch(add_kernel2, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals));
     return SPARSEC_OK;
 }
 
@@ -148,11 +161,22 @@ int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     const int32_t *B2_crd = (const int32_t *)sparsec_upload_crd(&memory, B, 1);
     const double *B_vals = (const double *)sparsec_upload_vals(&memory, B);
     int32_t *C2_pos = (int32_t *)memory.room(M + 1, sizeof(int32_t));
-    int32_t *C2_crd = NULL;
-    double *C_vals = NULL;
+    void *workspace = memory.room((int64_t)add_workspace(M, N), 1);
+    int64_t *totals = (int64_t *)memory.room(1, sizeof(int64_t));
     if (memory.error) return memory.error;
-    error = add_run(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, &C2_crd, &C_vals,
-        &memory, 0);
+    error = add_count_device(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, totals,
+        workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    int64_t counted[1];
+    error = sparsec_fetch(counted, totals, 1, sizeof *counted, 0);
+    if (error) return error;
+    int64_t C2_count = counted[0];
+    if (2147483647 < C2_count) return sparsec_fail_code(SPARSEC_INDEX_OVERFLOW);
+    int32_t *C2_crd = (int32_t *)memory.room(C2_count, sizeof(int32_t));
+    double *C_vals = (double *)memory.room(C2_count, sizeof(double));
+    if (memory.error) return memory.error;
+    error = add_fill_device(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd,
+        C_vals, C2_count, workspace, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(C, 1, C2_pos, C2_crd);
     if (error) return error;

@@ -1,5 +1,6 @@
 /* Written by sparsec. */
 #define SPARSEC_IMPLEMENTATION
+#define SPARSEC_SCANS
 #include "add8.h"
 
 /* add8
@@ -13,26 +14,25 @@
  *   G: {dense, compressed}
  *   H: {dense, compressed}
  *   S: {dense, compressed}
+ *   split(i, s0_block, s0_thread, 256)
+ *   parallelize(s0_block, GPUBlock, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1, 16) add8_kernel(int64_t M, int64_t N,
-    int64_t S2_capacity, const int32_t *SPARSEC_RESTRICT A2_pos,
-    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+static __global__ void __launch_bounds__(256, 4) add8_kernel1(int64_t M, int64_t N,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
-    const double *SPARSEC_RESTRICT B_vals, const int32_t *SPARSEC_RESTRICT C2_pos,
-    const int32_t *SPARSEC_RESTRICT C2_crd, const double *SPARSEC_RESTRICT C_vals,
+    const int32_t *SPARSEC_RESTRICT C2_pos, const int32_t *SPARSEC_RESTRICT C2_crd,
     const int32_t *SPARSEC_RESTRICT D2_pos, const int32_t *SPARSEC_RESTRICT D2_crd,
-    const double *SPARSEC_RESTRICT D_vals, const int32_t *SPARSEC_RESTRICT E2_pos,
-    const int32_t *SPARSEC_RESTRICT E2_crd, const double *SPARSEC_RESTRICT E_vals,
+    const int32_t *SPARSEC_RESTRICT E2_pos, const int32_t *SPARSEC_RESTRICT E2_crd,
     const int32_t *SPARSEC_RESTRICT F2_pos, const int32_t *SPARSEC_RESTRICT F2_crd,
-    const double *SPARSEC_RESTRICT F_vals, const int32_t *SPARSEC_RESTRICT G2_pos,
-    const int32_t *SPARSEC_RESTRICT G2_crd, const double *SPARSEC_RESTRICT G_vals,
+    const int32_t *SPARSEC_RESTRICT G2_pos, const int32_t *SPARSEC_RESTRICT G2_crd,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
-    const double *SPARSEC_RESTRICT H_vals, int32_t *S2_pos, int32_t *S2_crd, double *S_vals,
-    int64_t *needs) {
-    needs[0] = 0;
-    needs[1] = 0;
-    int64_t pS2 = 0;
-    for (int64_t i = 0; i < M; i++) {
+    int32_t *S2_pos) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+        int64_t pS2 = 0;
+        int64_t i = s0_block * 256 + s0_thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];
@@ -83,13 +83,6 @@ static __global__ void __launch_bounds__(1, 16) add8_kernel(int64_t M, int64_t N
             bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
             bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
             bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
-            needs[0] = sparsec_max_int64(needs[0], pS2 + 1);
-            if (pS2 < S2_capacity) {
-                S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
-            }
-            if (pS2 < S2_capacity) {
-                S2_crd[pS2] = (int32_t)j;
-            }
             pS2++;
             pA2 += has_A;
             pB2 += has_B;
@@ -100,42 +93,134 @@ static __global__ void __launch_bounds__(1, 16) add8_kernel(int64_t M, int64_t N
             pG2 += has_G;
             pH2 += has_H;
         }
-        S2_pos[i + 1] = (int32_t)pS2;
-    }
-    if (2147483647 < pS2) {
-        needs[1] = 3;
+        S2_pos[s0_block * 256 + s0_thread + 1] = (int32_t)pS2;
     }
 }
 
-static int add8_run(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
+static __global__ void __launch_bounds__(256, 4) add8_kernel2(int64_t M, int64_t N,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
+    const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,
+    const int32_t *SPARSEC_RESTRICT C2_pos, const int32_t *SPARSEC_RESTRICT C2_crd,
+    const double *SPARSEC_RESTRICT C_vals, const int32_t *SPARSEC_RESTRICT D2_pos,
+    const int32_t *SPARSEC_RESTRICT D2_crd, const double *SPARSEC_RESTRICT D_vals,
+    const int32_t *SPARSEC_RESTRICT E2_pos, const int32_t *SPARSEC_RESTRICT E2_crd,
+    const double *SPARSEC_RESTRICT E_vals, const int32_t *SPARSEC_RESTRICT F2_pos,
+    const int32_t *SPARSEC_RESTRICT F2_crd, const double *SPARSEC_RESTRICT F_vals,
+    const int32_t *SPARSEC_RESTRICT G2_pos, const int32_t *SPARSEC_RESTRICT G2_crd,
+    const double *SPARSEC_RESTRICT G_vals, const int32_t *SPARSEC_RESTRICT H2_pos,
+    const int32_t *SPARSEC_RESTRICT H2_crd, const double *SPARSEC_RESTRICT H_vals,
+    const int32_t *SPARSEC_RESTRICT S2_pos, int32_t *S2_crd, double *S_vals) {
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+        int64_t pS2 = S2_pos[s0_block * 256 + s0_thread];
+        int64_t i = s0_block * 256 + s0_thread;
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        int64_t pB2 = B2_pos[i];
+        int64_t pB2_end = B2_pos[i + 1];
+        int64_t pC2 = C2_pos[i];
+        int64_t pC2_end = C2_pos[i + 1];
+        int64_t pD2 = D2_pos[i];
+        int64_t pD2_end = D2_pos[i + 1];
+        int64_t pE2 = E2_pos[i];
+        int64_t pE2_end = E2_pos[i + 1];
+        int64_t pF2 = F2_pos[i];
+        int64_t pF2_end = F2_pos[i + 1];
+        int64_t pG2 = G2_pos[i];
+        int64_t pG2_end = G2_pos[i + 1];
+        int64_t pH2 = H2_pos[i];
+        int64_t pH2_end = H2_pos[i + 1];
+        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end || pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
+            int64_t j = N;
+            if (pA2 < pA2_end && A2_crd[pA2] < j) {
+                j = A2_crd[pA2];
+            }
+            if (pB2 < pB2_end && B2_crd[pB2] < j) {
+                j = B2_crd[pB2];
+            }
+            if (pC2 < pC2_end && C2_crd[pC2] < j) {
+                j = C2_crd[pC2];
+            }
+            if (pD2 < pD2_end && D2_crd[pD2] < j) {
+                j = D2_crd[pD2];
+            }
+            if (pE2 < pE2_end && E2_crd[pE2] < j) {
+                j = E2_crd[pE2];
+            }
+            if (pF2 < pF2_end && F2_crd[pF2] < j) {
+                j = F2_crd[pF2];
+            }
+            if (pG2 < pG2_end && G2_crd[pG2] < j) {
+                j = G2_crd[pG2];
+            }
+            if (pH2 < pH2_end && H2_crd[pH2] < j) {
+                j = H2_crd[pH2];
+            }
+            bool has_A = pA2 < pA2_end && A2_crd[pA2] == j;
+            bool has_B = pB2 < pB2_end && B2_crd[pB2] == j;
+            bool has_C = pC2 < pC2_end && C2_crd[pC2] == j;
+            bool has_D = pD2 < pD2_end && D2_crd[pD2] == j;
+            bool has_E = pE2 < pE2_end && E2_crd[pE2] == j;
+            bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
+            bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
+            bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
+            S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
+            S2_crd[pS2] = (int32_t)j;
+            pS2++;
+            pA2 += has_A;
+            pB2 += has_B;
+            pC2 += has_C;
+            pD2 += has_D;
+            pE2 += has_E;
+            pF2 += has_F;
+            pG2 += has_G;
+            pH2 += has_H;
+        }
+    }
+}
+
+size_t add8_workspace(int64_t M, int64_t N) {
+    (void)M; (void)N;
+    size_t bytes = 0;
+    bytes += sparsec_bytes(sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    return bytes;
+}
+
+int add8_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
     const double *A_vals, const int32_t *B2_pos, const int32_t *B2_crd, const double *B_vals,
     const int32_t *C2_pos, const int32_t *C2_crd, const double *C_vals, const int32_t *D2_pos,
     const int32_t *D2_crd, const double *D_vals, const int32_t *E2_pos, const int32_t *E2_crd,
     const double *E_vals, const int32_t *F2_pos, const int32_t *F2_crd, const double *F_vals,
     const int32_t *G2_pos, const int32_t *G2_crd, const double *G_vals, const int32_t *H2_pos,
-    const int32_t *H2_crd, const double *H_vals, int32_t *S2_pos, int32_t **S2_crd_out,
-    double **S_vals_out, sparsec_memory *memory, cudaStream_t stream) {
-    int32_t *S2_crd = NULL;
-    double *S_vals = NULL;
+    const int32_t *H2_crd, const double *H_vals, int32_t *S2_pos, int64_t *totals, void *workspace,
+    cudaStream_t stream) {
+    (void)A_vals; (void)B_vals; (void)C_vals; (void)D_vals; (void)E_vals; (void)F_vals; (void)G_vals; (void)H_vals;
+    char *room = (char *)workspace;
     SPARSEC_TRY(sparsec_clear(S2_pos, M + 1, sizeof *S2_pos, stream));
-    int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
-    SPARSEC_TRY(memory->error);
-    int64_t S2_capacity = 1024;
-    for (;;) {
-        SPARSEC_TRY(memory->resize((void **)&S2_crd, S2_capacity, sizeof *S2_crd));
-        SPARSEC_TRY(memory->resize((void **)&S_vals, S2_capacity, sizeof *S_vals));
-        SPARSEC_TRY(sparsec_launch(add8_kernel, 1, 1, 1, dim3(1, 1, 1), stream, M, N, S2_capacity, A2_pos,
-            A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, D2_pos, D2_crd, D_vals, E2_pos,
-            E2_crd, E_vals, F2_pos, F2_crd, F_vals, G2_pos, G2_crd, G_vals, H2_pos, H2_crd, H_vals, S2_pos,
-            S2_crd, S_vals, needs));
-        int64_t needed[2];
-        SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
-        if (needed[1]) return (int)needed[1];
-        if (needed[0] <= S2_capacity) break;
-        S2_capacity = sparsec_max_int64(S2_capacity, needed[0]);
-    }
-    *S2_crd_out = S2_crd;
-    *S_vals_out = S_vals;
+    SPARSEC_TRY(sparsec_launch(add8_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, N, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos, C2_crd, D2_pos, D2_crd, E2_pos, E2_crd,
+        F2_pos, F2_crd, G2_pos, G2_crd, H2_pos, H2_crd, S2_pos));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    SPARSEC_TRY(sparsec_running_sums(S2_pos + 1, M, sums, totals, stream));
+    return SPARSEC_OK;
+}
+
+int add8_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
+    const double *A_vals, const int32_t *B2_pos, const int32_t *B2_crd, const double *B_vals,
+    const int32_t *C2_pos, const int32_t *C2_crd, const double *C_vals, const int32_t *D2_pos,
+    const int32_t *D2_crd, const double *D_vals, const int32_t *E2_pos, const int32_t *E2_crd,
+    const double *E_vals, const int32_t *F2_pos, const int32_t *F2_crd, const double *F_vals,
+    const int32_t *G2_pos, const int32_t *G2_crd, const double *G_vals, const int32_t *H2_pos,
+    const int32_t *H2_crd, const double *H_vals, int32_t *S2_pos, int32_t *S2_crd, double *S_vals,
+    int64_t S2_count, void *workspace, cudaStream_t stream) {
+    (void)workspace;
+    if (2147483647 < S2_count) return SPARSEC_INDEX_OVERFLOW;
+    SPARSEC_TRY(sparsec_launch(add8_kernel2, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals, D2_pos,
+        D2_crd, D_vals, E2_pos, E2_crd, E_vals, F2_pos, F2_crd, F_vals, G2_pos, G2_crd, G_vals, H2_pos,
+        H2_crd, H_vals, S2_pos, S2_crd, S_vals));
     return SPARSEC_OK;
 }
 
@@ -241,12 +326,24 @@ int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor 
     const int32_t *H2_crd = (const int32_t *)sparsec_upload_crd(&memory, H, 1);
     const double *H_vals = (const double *)sparsec_upload_vals(&memory, H);
     int32_t *S2_pos = (int32_t *)memory.room(M + 1, sizeof(int32_t));
-    int32_t *S2_crd = NULL;
-    double *S_vals = NULL;
+    void *workspace = memory.room((int64_t)add8_workspace(M, N), 1);
+    int64_t *totals = (int64_t *)memory.room(1, sizeof(int64_t));
     if (memory.error) return memory.error;
-    error = add8_run(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd, C_vals,
-        D2_pos, D2_crd, D_vals, E2_pos, E2_crd, E_vals, F2_pos, F2_crd, F_vals, G2_pos, G2_crd, G_vals,
-        H2_pos, H2_crd, H_vals, S2_pos, &S2_crd, &S_vals, &memory, 0);
+    error = add8_count_device(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd,
+        C_vals, D2_pos, D2_crd, D_vals, E2_pos, E2_crd, E_vals, F2_pos, F2_crd, F_vals, G2_pos, G2_crd,
+        G_vals, H2_pos, H2_crd, H_vals, S2_pos, totals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    int64_t counted[1];
+    error = sparsec_fetch(counted, totals, 1, sizeof *counted, 0);
+    if (error) return error;
+    int64_t S2_count = counted[0];
+    if (2147483647 < S2_count) return sparsec_fail_code(SPARSEC_INDEX_OVERFLOW);
+    int32_t *S2_crd = (int32_t *)memory.room(S2_count, sizeof(int32_t));
+    double *S_vals = (double *)memory.room(S2_count, sizeof(double));
+    if (memory.error) return memory.error;
+    error = add8_fill_device(M, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd,
+        C_vals, D2_pos, D2_crd, D_vals, E2_pos, E2_crd, E_vals, F2_pos, F2_crd, F_vals, G2_pos, G2_crd,
+        G_vals, H2_pos, H2_crd, H_vals, S2_pos, S2_crd, S_vals, S2_count, workspace, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(S, 1, S2_pos, S2_crd);
     if (error) return error;

@@ -62,12 +62,17 @@ fn once(graph: &Graph, nest: &Nest) -> Option<String> {
 /// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
 #[must_use]
 pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
-    let appends = !pattern::appended(graph, nest).is_empty();
-    if appends || nest.loops.is_empty() {
+    if nest.loops.is_empty() {
         return Vec::new();
     }
     let writer = Writer { graph, nest };
     let mut all = Vec::new();
+    // What is appended is counted first by those who share the outermost loop. Rows that are collected
+    // would need memory for each block, which nobody has asked for: they stay with one thread.
+    if !pattern::appended(graph, nest).is_empty() {
+        writer.outermost(&mut all);
+        return all;
+    }
     if let Some(source) = pattern::source(graph, nest) {
         writer.stored_elements(&source.access, &mut all);
     }
