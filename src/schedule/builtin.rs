@@ -47,13 +47,21 @@ macro_rules! scheduled {
 
 /// Every program, by operation.
 pub const ALL: &[Scheduled] = &[
+    scheduled!("add", "add", c: [], cuda: ["add_gpu"]),
+    scheduled!("assembly", "assembly",
+        c: ["assembly_cpu" "assembly_copies_cpu"],
+        cuda: ["assembly_gpu"]),
     scheduled!("c3", "c3", c: [], cuda: ["c3_gpu"]),
     scheduled!("conv2d", "conv2d", c: ["conv2d_cpu"], cuda: []),
-    scheduled!("equake", "equake", c: ["equake_cpu"], cuda: []),
+    scheduled!("equake", "equake",
+        c: ["equake_cpu" "equake_atomics_cpu"],
+        cuda: ["equake_gpu"]),
     scheduled!("fusedmm", "fusedmm", c: ["fusedmm_cpu"], cuda: []),
     scheduled!("gconv", "gconv", c: [], cuda: ["gconv_gpu"]),
     scheduled!("gemm", "gemm", c: ["gemm_cpu"], cuda: ["gemm_gpu" "gemm_shared_gpu"]),
-    scheduled!("hog", "hog", c: ["hog_cpu"], cuda: []),
+    scheduled!("hog", "histogram",
+        c: ["hog_cpu" "hog_tiled_cpu" "hog_pixels_cpu"],
+        cuda: ["hog_gpu"]),
     scheduled!("lut", "lut", c: [], cuda: ["lut_gpu"]),
     scheduled!("lut", "lut2", c: [], cuda: ["lut2_gpu"]),
     scheduled!("mlp", "mlp1", c: [], cuda: ["mlp1_gpu"]),

@@ -129,11 +129,11 @@ int add_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *
 }
 
 static const sparsec_level_spec add_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add_A_levels, 0.0};
+static const sparsec_spec add_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add_A_levels, NULL};
 static const sparsec_level_spec add_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add_B_levels, 0.0};
+static const sparsec_spec add_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add_B_levels, NULL};
 static const sparsec_level_spec add_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
-static const sparsec_spec add_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add_C_levels, 0.0};
+static const sparsec_spec add_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add_C_levels, NULL};
 
 int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
     int error;

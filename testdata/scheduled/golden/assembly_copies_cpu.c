@@ -11,7 +11,7 @@ int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals
     const double *SPARSEC_RESTRICT k_vals, double *SPARSEC_RESTRICT K_vals) {
     double *K_copies = NULL;
     int error;
-    K_copies = sparsec_resize(NULL, sparsec_thread_count() * (N * 3 * N * 3), sizeof *K_copies);
+    K_copies = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(sparsec_times(sparsec_times(N, 3), N), 3)), sizeof *K_copies);
     SPARSEC_NEED(K_copies);
     sparsec_clear(K_vals, N * 3 * N * 3, sizeof *K_vals);
     sparsec_clear(K_copies, sparsec_thread_count() * (N * 3 * N * 3), sizeof *K_copies);
@@ -67,11 +67,11 @@ static int assembly_check(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT 
 }
 
 static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, 0.0};
+static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, NULL};
 static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
-static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, 0.0};
+static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, NULL};
 static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, 0.0};
+static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, NULL};
 
 int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor *K) {
     int error;

@@ -54,11 +54,11 @@ static int assembly_check(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT 
 }
 
 static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, 0.0};
+static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, NULL};
 static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
-static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, 0.0};
+static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, NULL};
 static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, 0.0};
+static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, NULL};
 
 int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor *K) {
     int error;

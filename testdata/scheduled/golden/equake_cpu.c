@@ -34,7 +34,7 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
     (void)E;
     double *next_copies = NULL;
     int error;
-    next_copies = sparsec_resize(NULL, sparsec_thread_count() * (N * 3), sizeof *next_copies);
+    next_copies = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(N, 3)), sizeof *next_copies);
     SPARSEC_NEED(next_copies);
     sparsec_clear(next_vals, N * 3, sizeof *next_vals);
 #ifdef _OPENMP
@@ -142,31 +142,31 @@ static int equake_check(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_
 }
 
 static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, 0.0};
+static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, NULL};
 static const sparsec_level_spec equake_col_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, 0.0};
+static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, NULL};
 static const sparsec_level_spec equake_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, 0.0};
+static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, NULL};
 static const sparsec_level_spec equake_now_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_now_spec = {"now", SPARSEC_FLOAT64, 2, 32, equake_now_levels, 0.0};
+static const sparsec_spec equake_now_spec = {"now", SPARSEC_FLOAT64, 2, 32, equake_now_levels, NULL};
 static const sparsec_level_spec equake_before_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_before_spec = {"before", SPARSEC_FLOAT64, 2, 32, equake_before_levels, 0.0};
+static const sparsec_spec equake_before_spec = {"before", SPARSEC_FLOAT64, 2, 32, equake_before_levels, NULL};
 static const sparsec_level_spec equake_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_M_spec = {"M", SPARSEC_FLOAT64, 2, 32, equake_M_levels, 0.0};
+static const sparsec_spec equake_M_spec = {"M", SPARSEC_FLOAT64, 2, 32, equake_M_levels, NULL};
 static const sparsec_level_spec equake_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, equake_C_levels, 0.0};
+static const sparsec_spec equake_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, equake_C_levels, NULL};
 static const sparsec_level_spec equake_M23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_M23_spec = {"M23", SPARSEC_FLOAT64, 2, 32, equake_M23_levels, 0.0};
+static const sparsec_spec equake_M23_spec = {"M23", SPARSEC_FLOAT64, 2, 32, equake_M23_levels, NULL};
 static const sparsec_level_spec equake_C23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_C23_spec = {"C23", SPARSEC_FLOAT64, 2, 32, equake_C23_levels, 0.0};
+static const sparsec_spec equake_C23_spec = {"C23", SPARSEC_FLOAT64, 2, 32, equake_C23_levels, NULL};
 static const sparsec_level_spec equake_V23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_V23_spec = {"V23", SPARSEC_FLOAT64, 2, 32, equake_V23_levels, 0.0};
+static const sparsec_spec equake_V23_spec = {"V23", SPARSEC_FLOAT64, 2, 32, equake_V23_levels, NULL};
 static const sparsec_level_spec equake_phi_levels[] = {{SPARSEC_DENSE, 0, 0}};
-static const sparsec_spec equake_phi_spec = {"phi", SPARSEC_FLOAT64, 1, 32, equake_phi_levels, 0.0};
+static const sparsec_spec equake_phi_spec = {"phi", SPARSEC_FLOAT64, 1, 32, equake_phi_levels, NULL};
 static const sparsec_level_spec equake_next_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_next_spec = {"next", SPARSEC_FLOAT64, 2, 32, equake_next_levels, 0.0};
+static const sparsec_spec equake_next_spec = {"next", SPARSEC_FLOAT64, 2, 32, equake_next_levels, NULL};
 static const sparsec_level_spec equake_velocity_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec equake_velocity_spec = {"velocity", SPARSEC_FLOAT64, 2, 32, equake_velocity_levels, 0.0};
+static const sparsec_spec equake_velocity_spec = {"velocity", SPARSEC_FLOAT64, 2, 32, equake_velocity_levels, NULL};
 
 int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec_tensor *K,
     const sparsec_tensor *now, const sparsec_tensor *before, const sparsec_tensor *M,

@@ -20,7 +20,7 @@ int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
     (void)Y;
     float *hist_copies = NULL;
     int error;
-    hist_copies = sparsec_resize(NULL, sparsec_thread_count() * (L * C * C * B), sizeof *hist_copies);
+    hist_copies = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(sparsec_times(sparsec_times(L, C), C), B)), sizeof *hist_copies);
     SPARSEC_NEED(hist_copies);
     sparsec_clear(hist_vals, L * C * C * B, sizeof *hist_vals);
     for (int64_t l = 0; l < L; l++) {
@@ -109,21 +109,21 @@ static int histogram_check(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B
 }
 
 static const sparsec_level_spec histogram_bin_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec histogram_bin_spec = {"bin", SPARSEC_INT32, 3, 32, histogram_bin_levels, 0.0};
+static const sparsec_spec histogram_bin_spec = {"bin", SPARSEC_INT32, 3, 32, histogram_bin_levels, NULL};
 static const sparsec_level_spec histogram_part_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
-static const sparsec_spec histogram_part_spec = {"part", SPARSEC_FLOAT32, 3, 32, histogram_part_levels, 0.0};
+static const sparsec_spec histogram_part_spec = {"part", SPARSEC_FLOAT32, 3, 32, histogram_part_levels, NULL};
 static const sparsec_level_spec histogram_lo_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec histogram_lo_spec = {"lo", SPARSEC_FLOAT32, 2, 32, histogram_lo_levels, 0.0};
+static const sparsec_spec histogram_lo_spec = {"lo", SPARSEC_FLOAT32, 2, 32, histogram_lo_levels, NULL};
 static const sparsec_level_spec histogram_first_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec histogram_first_spec = {"first", SPARSEC_INT32, 2, 32, histogram_first_levels, 0.0};
+static const sparsec_spec histogram_first_spec = {"first", SPARSEC_INT32, 2, 32, histogram_first_levels, NULL};
 static const sparsec_level_spec histogram_last_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec histogram_last_spec = {"last", SPARSEC_INT32, 2, 32, histogram_last_levels, 0.0};
+static const sparsec_spec histogram_last_spec = {"last", SPARSEC_INT32, 2, 32, histogram_last_levels, NULL};
 static const sparsec_level_spec histogram_location_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec histogram_location_spec = {"location", SPARSEC_FLOAT32, 2, 32, histogram_location_levels, 0.0};
+static const sparsec_spec histogram_location_spec = {"location", SPARSEC_FLOAT32, 2, 32, histogram_location_levels, NULL};
 static const sparsec_level_spec histogram_size_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
-static const sparsec_spec histogram_size_spec = {"size", SPARSEC_FLOAT32, 2, 32, histogram_size_levels, 0.0};
+static const sparsec_spec histogram_size_spec = {"size", SPARSEC_FLOAT32, 2, 32, histogram_size_levels, NULL};
 static const sparsec_level_spec histogram_hist_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
-static const sparsec_spec histogram_hist_spec = {"hist", SPARSEC_FLOAT32, 4, 32, histogram_hist_levels, 0.0};
+static const sparsec_spec histogram_hist_spec = {"hist", SPARSEC_FLOAT32, 4, 32, histogram_hist_levels, NULL};
 
 int histogram(const sparsec_tensor *bin, const sparsec_tensor *part, const sparsec_tensor *lo,
     const sparsec_tensor *first, const sparsec_tensor *last, const sparsec_tensor *location,

@@ -28,15 +28,21 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
         int64_t i1_count = 0;
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
+            double sum = 0.0;
+            for (int64_t p1 = 0; p1 < sparsec_min_int64(16, pos_vals[i + 1] - pos_vals[i]); p1++) {
+                int64_t p = pos_vals[i] + p1;
+                sum += val_vals[p] * x_vals[crd_vals[p]];
+            }
+            y_vals[i] += sum;
             int64_t length = pos_vals[i + 1] - pos_vals[i];
             most = sparsec_max_int64(most, length);
-            if (0 < length) {
+            if (16 < length) {
                 i1_live[i1_count] = (int32_t)i1;
                 i1_count += 1;
             }
         }
         int64_t p_most = most;
-        for (int64_t p0 = 0; p0 < (p_most + 15) / 16; p0++) {
+        for (int64_t p0 = 1; p0 < (p_most + 15) / 16; p0++) {
             int64_t i1_listed = i1_count;
             i1_count = 0;
             for (int64_t at = 0; at < i1_listed; at++) {

@@ -27,15 +27,18 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
         int64_t i1_count = 0;
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
-            int64_t length = len_vals[i];
-            most = sparsec_max_int64(most, length);
-            if (0 < length) {
-                i1_live[i1_count] = (int32_t)i1;
-                i1_count += 1;
+            if (0 < len_vals[i]) {
+                y_vals[i] += val_vals[i * K] * x_vals[crd_vals[i * K]];
+                int64_t length = len_vals[i];
+                most = sparsec_max_int64(most, length);
+                if (1 < length) {
+                    i1_live[i1_count] = (int32_t)i1;
+                    i1_count += 1;
+                }
             }
         }
         int64_t k_most = most;
-        for (int64_t k = 0; k < k_most; k++) {
+        for (int64_t k = 1; k < k_most; k++) {
             int64_t i1_listed = i1_count;
             i1_count = 0;
             for (int64_t at = 0; at < i1_listed; at++) {
@@ -43,10 +46,10 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
                 int64_t i = i0 * 32 + i1;
                 if (k < len_vals[i]) {
                     y_vals[i] += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
-                }
-                if (k + 1 < len_vals[i]) {
-                    i1_live[i1_count] = (int32_t)i1;
-                    i1_count += 1;
+                    if (k + 1 < len_vals[i]) {
+                        i1_live[i1_count] = (int32_t)i1;
+                        i1_count += 1;
+                    }
                 }
             }
         }
