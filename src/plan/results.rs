@@ -76,7 +76,7 @@ impl<'a> Results<'a> {
             .map(|(nest, _)| *nest)
     }
 
-    fn is_collected(&self, tensor: TensorId) -> bool {
+    pub fn is_collected(&self, tensor: TensorId) -> bool {
         let collected = |made: &Made| matches!(made, Made::Collected(_));
         self.made
             .iter()
@@ -129,7 +129,7 @@ impl<'a> Results<'a> {
     pub fn open(
         &self,
         operands: Operands,
-        root: VarId,
+        root: Option<VarId>,
         stmt: &Stmt,
         around: &mut Around,
         gaps: &mut BTreeSet<TensorId>,
@@ -155,6 +155,7 @@ impl<'a> Results<'a> {
                 }
                 continue;
             }
+            let Some(root) = root else { continue };
             let format = &self.tensors[tensor.index()].format;
             let last = self.last_grown(tensor);
             if level > last || nest.lhs[format.modes[level]] != root || !assigns.contains(&tensor) {

@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
 use super::whole::{adds_to_workspace, constant};
 use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace};
-use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
 use crate::graph::lattice::{Lattice, Point, Shape};
@@ -139,10 +139,7 @@ impl<'w> Walker<'w> {
                 });
             }
         }
-        let opened = match root {
-            Some(root) => self.open(root, &stmt, &mut around)?,
-            None => Vec::new(),
-        };
+        let opened = self.open(root, &stmt, &mut around)?;
         let then = Then::One(self.stmt(&stmt, &around)?);
         Ok(Inside {
             left: stmt,
@@ -152,10 +149,11 @@ impl<'w> Walker<'w> {
         })
     }
 
-    /// The levels of results whose coordinate is `root`.
+    /// The levels of results whose coordinate is `root`, and all of what is collected once its coordinates
+    /// are known, as they are of positions, too.
     fn open(
         &mut self,
-        root: VarId,
+        root: Option<VarId>,
         stmt: &Stmt,
         around: &mut Around,
     ) -> Result<Vec<Opened>, Diagnostic> {
@@ -264,6 +262,16 @@ impl<'w> Walker<'w> {
             }
             Stmt::Assign(assign) => {
                 self.check_followed(assign.tensor, around);
+                if self.results.is_collected(assign.tensor)
+                    && around.opened.get(&assign.tensor) == Some(&0)
+                {
+                    let name = &self.operands.tensor(assign.tensor).name;
+                    return Err(self.refusal.of(
+                        lower::UNKNOWN_COORDINATE,
+                        format!("the coordinates of `{name}` are not known where it is set"),
+                        "in this statement",
+                    ));
+                }
                 let write = write(self.operands, assign, around, self.refusal)?;
                 Ok(Node::Assign(assign.clone(), write))
             }
