@@ -263,7 +263,7 @@ fn every_allocation_may_fail() {
 /// With indices that end at 100: results of as many elements are made, of more are refused, and so are
 /// coordinates that do not fit.
 const COUNTED: &str = r#"
-static int64_t dims[] = {101, 101}, wide[] = {3, 102}, coords[2 * 101], spread[2 * 101];
+static int64_t dims[] = {101, 101}, broad[] = {3, 102}, coords[2 * 101], spread[2 * 101];
 static double vals[101];
 /* What a kernel makes of elements at places apart. */
 static int check(const char *name, kernel *f, bool fits) {
@@ -315,7 +315,7 @@ int main(void) {
     }
     CHECK(!sparsec_pack(&t, &csr, dims, 100, coords, vals));
     CHECK(sparsec_pack(&t, &csr, dims, 101, coords, vals) == SPARSEC_INDEX_OVERFLOW && !t.vals);
-    CHECK(sparsec_pack(&t, &csr, wide, 1, coords, vals) == SPARSEC_INDEX_OVERFLOW);
+    CHECK(sparsec_pack(&t, &csr, broad, 1, coords, vals) == SPARSEC_INDEX_OVERFLOW);
     CHECK(strstr(sparsec_error(), "A: coordinates of dimension 1, which has the extent 102, take 64 bits"));
     /* Extents whose product is no number. */
     const int64_t tall[] = {INT64_MAX / 4, 101};

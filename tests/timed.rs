@@ -44,8 +44,11 @@ fn timed_runs_are_timed_on_the_device() {
 /// A result that grows is counted, and made again where there was no room for it.
 #[test]
 fn all_intervals_of_a_call_count() {
-    let program =
-        |n: u32| format!("C(i,j)=A(i,j)+B(i,j) -f A:ds -f B:ds -f C:ds -d i:{n} -d j:{n}");
+    let program = |n: u32| {
+        format!(
+            "C(i,j)=A(i,j)+B(i,j) -f A:ds -f B:ds -f C:ds -s assemble(C,append) -d i:{n} -d j:{n}"
+        )
+    };
     let data = "A=random:1:0.3 B=random:2:0.3";
     let small = run(&program(9), data, Trust::Inputs, Some(2));
     let large = run(&program(90), data, Trust::Inputs, Some(2));

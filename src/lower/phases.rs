@@ -98,7 +98,7 @@ impl Lowerer<'_> {
             for group in &mut assembly.groups {
                 let name = self.vars[group.counter.0 as usize].name.clone();
                 if counted.shared.is_empty() {
-                    let all = format!("{}_count", name.trim_start_matches('p'));
+                    let all = format!("{}_count", name.strip_prefix('p').unwrap_or(&name));
                     self.vars[group.counter.0 as usize].name = all;
                 }
                 group.counter = self.fresh(&name, ScalarType::I64, true);
@@ -187,7 +187,7 @@ impl Lowerer<'_> {
             let groups = assembly.groups.iter_mut().zip(&mut own.groups);
             for (group, own) in groups {
                 let name = self.vars[group.counter.0 as usize].name.clone();
-                let name = name.trim_start_matches('p').to_string();
+                let name = name.strip_prefix('p').unwrap_or(&name).to_string();
                 let is_row = match &end {
                     Some(end) => self.is_row(assembly.tensor, group, (vars[0], end)),
                     None => self.are_rows(assembly.tensor, group, (vars, &number), body),
