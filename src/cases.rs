@@ -14,7 +14,7 @@
 
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, render};
 use crate::graph::Graph;
-use crate::schedule::{Settings, Target, apply};
+use crate::schedule::{Settings, Target, apply, size};
 use crate::syntax::ast::{File, Item};
 use crate::{program, syntax};
 use std::fmt::Write;
@@ -130,7 +130,8 @@ pub fn scheduled(sources: &mut Sources, shared: &str, given: &str) -> Diagnosed<
         syntax::parse(file, text)
     };
     let files = [read("shared.tc", shared)?, read("case.tc", given)?];
-    let resolved = program::resolve(&files, &program::Options::default())?;
+    let options = program::Options::default();
+    let resolved = program::resolve(&files, &options)?;
     let mut name = None;
     let mut commands = Vec::new();
     let mut target = Target::C;
@@ -149,7 +150,11 @@ pub fn scheduled(sources: &mut Sources, shared: &str, given: &str) -> Diagnosed<
     }
     let mut functions = resolved.program.functions.into_iter();
     let function = functions.rfind(|f| Some(&f.name) == name);
-    let graph = Graph::build(&Rc::new(function.expect("a function")))?;
+    let mut function = function.expect("a function");
+    if let Some(specialised) = size::specialised(&function, &commands, &[], (&files, &options))? {
+        function = specialised;
+    }
+    let graph = Graph::build(&Rc::new(function))?;
     let settings = Settings {
         defines: vec![],
         target,

@@ -181,10 +181,9 @@ fn rows<'b>(built: &'b [Built], args: &BenchArgs, machine: Option<&Machine>) -> 
 }
 
 fn described((entrant, built): (&Entrant, &Built)) -> CandidateReport {
-    let graphs = entrant.compiled.graphs.iter();
     CandidateReport {
         name: entrant.candidate.name.clone(),
-        schedule: graphs.flat_map(|graph| graph.script.clone()).collect(),
+        schedule: entrant.compiled.scripts.concat(),
         parameters: entrant.compiled.constants.clone(),
         compile_seconds: entrant.seconds,
         build_seconds: built.seconds,

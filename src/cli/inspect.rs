@@ -60,10 +60,10 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         return Err(Diagnostic::error(
             codes::NOT_SUPPORTED,
             span,
-            "the file holds several functions, a picture shows one",
+            "there are several functions or alternatives, a picture shows one",
             "which one?",
         )
-        .with_help("choose with `--def NAME`")
+        .with_help("choose with `--def NAME`, or `--schedule NAME`")
         .into());
     }
     let mut out = String::new();
@@ -123,10 +123,8 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
             .iter()
             .for_each(|g| out += &graph_print::print_provenance(g)),
         Stage::Schedule => {
-            for graph in &compiled.graphs {
-                for line in &graph.script {
-                    out += &format!("{line}\n");
-                }
+            for line in compiled.scripts.iter().flatten() {
+                out += &format!("{line}\n");
             }
         }
         Stage::Lattice => compiled

@@ -311,7 +311,8 @@ fn size_value(
         }
         let declared = function.tensor(id);
         for (mode, dim) in declared.dims.iter().enumerate() {
-            if *dim != SizeExpr::Size(size) {
+            let fixed = (id, mode, size);
+            if *dim != SizeExpr::Size(size) && !function.fixed_dims.contains(&fixed) {
                 continue;
             }
             let value = tensor.dims()[mode];

@@ -1,6 +1,7 @@
 //! From texts to kernels: the pipeline, stage by stage.
 
-use super::schedules::{Schedules, declared_names, first, named};
+use super::choice;
+use super::schedules::{Schedules, declared_names, named};
 use super::{Failure, argument};
 use crate::diagnostic::codes::{
     environment as codes, program as program_codes, schedule as schedule_codes,
@@ -78,9 +79,12 @@ pub enum ScheduleChoice {
 pub struct Compiled {
     pub target: Target,
     pub program: Program,
+    /// Those of each function: one, or one for each alternative of its schedule.
     pub graphs: Vec<Graph>,
+    /// The commands of each function's schedule that applied, as they can be written.
+    pub scripts: Vec<Vec<String>>,
     pub kernels: Vec<Kernel>,
-    /// The merge lattices of each function's loops.
+    /// The merge lattices of each graph's loops.
     pub lattices: Vec<Vec<lattice::Report>>,
     pub remarks: Vec<Diagnostic>,
     /// How many commands the longest schedule has, whether all of them applied or not.
@@ -112,10 +116,11 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         sizes: request.sizes.clone(),
         index_bits: request.index_bits,
     };
-    let resolved = program::resolve(&files, &options)?;
+    let mut resolved = program::resolve(&files, &options)?;
     let mut remarks = resolved.remarks;
     let schedules = Schedules::choose(request, &files, sources, &mut inputs, &resolved.program)?;
     let mut graphs = Vec::new();
+    let mut scripts = Vec::new();
     let mut kernels = Vec::new();
     let mut lattices = Vec::new();
     let mut errors = Vec::new();
@@ -123,7 +128,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut constants = BTreeMap::new();
     let mut most = 0;
     let mut is_automatic = false;
-    for function in &resolved.program.functions {
+    for function in &mut resolved.program.functions {
         let chosen = match schedules.commands(function) {
             Some(commands) => commands.to_vec(),
             None => {
@@ -137,27 +142,37 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             let shared = !chosen.is_empty();
             remarks.append(&mut super::strides::notes(function, shared, sources));
         }
-        let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
-        most = most.max(chosen.iter().filter(calls).count());
-        let commands = &first(&chosen, request.first_commands);
-        let own = declared_names(commands);
-        let settings = Settings {
-            defines: request
-                .defines
-                .iter()
-                .filter(|(name, _)| own.contains(name))
-                .cloned()
-                .collect(),
-            target: request.target,
+        let of_program =
+            |name: &str| super::schedules::commands_of(&files, function, name, request.target);
+        let alternatives = match choice::alternatives(&chosen, of_program) {
+            Ok(alternatives) => alternatives,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
         };
-        declared.extend(own);
-        constants.extend(schedule::constants::values(commands, &settings.defines));
-        match build(function, commands, &settings) {
+        for alternative in &alternatives {
+            let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
+            most = most.max(alternative.commands.iter().filter(calls).count());
+            declared.extend(declared_names(&alternative.commands));
+        }
+        let setting = choice::Setting {
+            defines: &request.defines,
+            target: request.target,
+            first_commands: request.first_commands,
+            program: (&files, &options),
+        };
+        match choice::build_all(function, &alternatives, &setting, sources) {
             Ok(mut built) => {
                 remarks.append(&mut built.remarks);
                 kernels.push(built.kernel);
-                lattices.push(built.lattices);
-                graphs.push(built.graph);
+                lattices.append(&mut built.lattices);
+                graphs.append(&mut built.graphs);
+                scripts.push(built.script);
+                constants.append(&mut built.constants);
+                if let Some(specialised) = built.function {
+                    *function = specialised;
+                }
             }
             Err(mut found) => errors.append(&mut found),
         }
@@ -179,6 +194,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         named: named(&files, &resolved.program, request.target),
         program: resolved.program,
         graphs,
+        scripts,
         kernels,
         lattices,
         remarks,
@@ -220,7 +236,7 @@ pub(super) struct Built {
     pub remarks: Vec<Diagnostic>,
 }
 
-/// Schedules and lowers a function.
+/// Schedules, lowers and places a function.
 ///
 /// # Errors
 /// The diagnostics of the first stage that refuses.
@@ -229,17 +245,38 @@ pub(super) fn build(
     commands: &[ast::Command],
     settings: &Settings,
 ) -> Diagnosed<Built> {
+    let mut built = lowered(function, commands, settings)?;
+    built.kernel = placed(function, built.kernel, settings.target)?;
+    Ok(built)
+}
+
+/// A function as lowering leaves it.
+///
+/// # Errors
+/// The diagnostics of the first stage that refuses.
+pub(super) fn lowered(
+    function: &Function,
+    commands: &[ast::Command],
+    settings: &Settings,
+) -> Diagnosed<Built> {
     let graph = Graph::build(&Rc::new(function.clone()))?;
     let graph = schedule::apply(graph, commands, settings)?;
     let lowered = lower(&graph)?;
-    let kernel = loops::passes::run(lowered.kernel, loops::passes::of(settings.target))
-        .map_err(|refusal| vec![not_placed(function, refusal)])?;
     Ok(Built {
         graph,
-        kernel,
+        kernel: lowered.kernel,
         lattices: lowered.lattices,
         remarks: lowered.remarks,
     })
+}
+
+/// A kernel behind the passes of its target.
+///
+/// # Errors
+/// What the target has no place for.
+pub(super) fn placed(function: &Function, kernel: Kernel, target: Target) -> Diagnosed<Kernel> {
+    loops::passes::run(kernel, loops::passes::of(target))
+        .map_err(|refusal| vec![not_placed(function, refusal)])
 }
 
 /// The diagnostic of two functions that cannot stand in one file.

@@ -7,6 +7,7 @@ pub mod bind;
 pub mod binding;
 pub mod build;
 pub mod call;
+mod choice;
 pub mod compile;
 pub mod count;
 pub mod device;

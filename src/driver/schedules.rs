@@ -137,6 +137,28 @@ pub(super) fn named(files: &[ast::File], program: &Program, target: Target) -> V
     names
 }
 
+/// The commands of a function's named schedule; one for the target goes before one for any.
+pub(super) fn commands_of(
+    files: &[ast::File],
+    function: &Function,
+    name: &str,
+    target: Target,
+) -> Option<Vec<ast::Command>> {
+    let target = target.properties().word;
+    let all = of_files(files).into_iter().filter(|schedule| {
+        let def = schedule
+            .def
+            .as_ref()
+            .is_some_and(|def| def.name == function.name);
+        def && schedule.name.as_ref().is_some_and(|own| own.name == name)
+    });
+    let all: Vec<&ast::Schedule> = all.collect();
+    let fits = |s: &&&ast::Schedule| s.target.as_ref().is_some_and(|t| t.name == target);
+    let any = |s: &&&ast::Schedule| s.target.is_none();
+    let chosen = all.iter().find(fits).or_else(|| all.iter().find(any));
+    chosen.map(|schedule| schedule.commands.clone())
+}
+
 /// The built-in schedule that `--schedule` names, if it is for this target.
 fn carried(
     short: &str,
@@ -291,7 +313,9 @@ pub(super) fn declared_names(commands: &[ast::Command]) -> Vec<String> {
             ast::Command::Let { name, .. } | ast::Command::Param { name, .. } => {
                 Some(name.name.clone())
             }
-            ast::Command::Call { .. } => None,
+            ast::Command::Size { .. } | ast::Command::Choose { .. } | ast::Command::Call { .. } => {
+                None
+            }
         })
         .collect()
 }

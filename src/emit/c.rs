@@ -78,7 +78,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
 pub(super) fn comment(kernel: &Kernel) -> String {
     let mut out = format!("/* {}\n", kernel.name);
     for line in kernel.comment.iter().flat_map(|c| c.lines()) {
-        let line = line.trim().replace("*/", "* /");
+        let line = line.trim_end().replace("*/", "* /");
         let _ = writeln!(out, " *   {line}");
     }
     out.push_str(" */\n");

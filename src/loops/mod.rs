@@ -2,6 +2,7 @@
 //! or formats beyond the plain description of a kernel's arguments.
 
 pub mod build;
+pub mod choice;
 pub mod consecutive;
 mod copy;
 pub mod device;

@@ -11,6 +11,7 @@ pub mod assemble;
 pub mod checks;
 pub mod coiterate;
 mod collect;
+pub mod conditions;
 mod copies;
 mod cuts;
 pub mod emit;

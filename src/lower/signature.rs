@@ -151,7 +151,10 @@ impl Lowerer<'_> {
     /// Statements, formats and schedule, a line each.
     pub(super) fn comment(&self) -> Vec<String> {
         let function = &self.graph.function;
-        let mut lines: Vec<String> = function.stmts.iter().map(|s| s.text.clone()).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for stmt in &function.stmts {
+            lines.extend(stmt.text.lines().map(|line| line.trim().to_string()));
+        }
         for tensor in &function.tensors {
             if tensor.is_sparse() {
                 lines.push(format!(

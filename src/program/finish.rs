@@ -7,7 +7,7 @@ use super::ir::{
 };
 use super::ranges::{Ranges, size, statement_order};
 use super::types::Typer;
-use super::{einsum, fill, formats, inout, ranges, types, unused};
+use super::{einsum, fill, fixed, formats, inout, ranges, types, unused};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic};
 
@@ -61,12 +61,13 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
             fill: types::convert_literal(storage.fill, ty).unwrap_or(storage.fill),
         }
     });
-    let function = Function {
+    let mut function = Function {
         name: draft.name.clone(),
         span: draft.span,
         tensors: tensors.collect(),
         sizes: draft.sizes.clone(),
         synonyms: draft.synonyms.clone(),
+        fixed_dims: Vec::new(),
         params: draft.params.clone(),
         results: draft.results.clone(),
         vars: variables,
@@ -75,6 +76,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     };
     let errors = fill::check(&function, &entries, draft.notation);
     if errors.is_empty() {
+        fixed::fix(&mut function);
         let mut remarks = draft.remarks;
         remarks.extend(unused::unused(&function));
         Ok((function, remarks))

@@ -56,6 +56,8 @@ pub struct Function {
     /// Names that the declarations have and the function does not: each is one size with
     /// another one, or a constant.
     pub synonyms: Vec<Synonym>,
+    /// Dimensions (tensor and mode) that are a size which has a value, and stand there as this value.
+    pub fixed_dims: Vec<(TensorId, usize, SizeId)>,
     pub tensors: Vec<Tensor>,
     /// The declared parameters in order (an in-out one that is also declared stands here too).
     pub params: Vec<TensorId>,
@@ -111,6 +113,14 @@ pub struct Size {
     pub span: Span,
     /// Fixed by `--size M=1000`.
     pub value: Option<u64>,
+}
+
+impl Size {
+    /// Its value, if it is fixed.
+    #[must_use]
+    pub fn constant(&self) -> Option<i64> {
+        i64::try_from(self.value?).ok()
+    }
 }
 
 /// A size name that stands for another size, or for a constant.

@@ -13,6 +13,7 @@ mod draft;
 mod einsum;
 mod fill;
 mod finish;
+mod fixed;
 mod formats;
 mod functions;
 mod inout;

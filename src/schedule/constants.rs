@@ -1,7 +1,8 @@
-//! `let` and `param`: constants of a schedule.
+//! `let` and `param`: constants of a schedule; `size`, which makes constants of the program's sizes.
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::program::ir::Function;
 use crate::syntax::ast::{BinaryOp, Command, Expr, ExprKind, Ident, Number, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     values: BTreeMap<String, i64>,
+    /// The sizes of the program that are fixed.
+    sizes: BTreeMap<String, i64>,
     defines: BTreeMap<String, i64>,
     used: BTreeSet<String>,
 }
@@ -19,18 +22,39 @@ pub fn values(commands: &[Command], defines: &[(String, i64)]) -> BTreeMap<Strin
     let mut constants = Constants::new(defines);
     for command in commands {
         // What is wrong with one is said where the schedule applies.
-        let _ = match command {
-            Command::Let { name, value, .. } => constants.define(name, value),
-            Command::Param {
-                name,
-                values,
-                default,
-                ..
-            } => constants.parameter(name, values, default),
-            Command::Call { .. } => Ok(()),
-        };
+        let _ = constants.declare(command);
     }
     constants.values
+}
+
+/// The sizes that the commands fix, in their order.
+///
+/// # Errors
+/// One is no constant, or negative; a `let` or `param` before it is wrong.
+pub fn sizes<'c>(
+    commands: &'c [Command],
+    defines: &[(String, i64)],
+) -> Result<Vec<(&'c Ident, u64)>, Diagnostic> {
+    let mut constants = Constants::new(defines);
+    let mut sizes = Vec::new();
+    for command in commands {
+        constants.declare(command)?;
+        if let Command::Size { name, value, .. } = command {
+            let given = constants.eval(value)?;
+            let Ok(size) = u64::try_from(given) else {
+                return Err(Diagnostic::error(
+                    codes::BAD_NUMBER,
+                    value.span,
+                    format!("`{}` cannot be {given}", name.name),
+                    "a size is not negative",
+                )
+                .with_help("give the extent of the dimension"));
+            };
+            constants.sizes.insert(name.name.clone(), given);
+            sizes.push((name, size));
+        }
+    }
+    Ok(sizes)
 }
 
 impl Constants {
@@ -40,6 +64,40 @@ impl Constants {
         Constants {
             defines: defines.iter().cloned().collect(),
             ..Constants::default()
+        }
+    }
+
+    /// With the sizes of a function that are fixed.
+    #[must_use]
+    pub fn with_sizes(mut self, function: &Function) -> Self {
+        let value = |id| i64::try_from(function.size(id).value?).ok();
+        for size in &function.sizes {
+            if let Some(value) = size.value.and_then(|value| i64::try_from(value).ok()) {
+                self.sizes.insert(size.name.clone(), value);
+            }
+        }
+        for synonym in &function.synonyms {
+            if let Some(value) = synonym.means.eval(&value, &|_| None) {
+                self.sizes.insert(synonym.name.clone(), value);
+            }
+        }
+        self
+    }
+
+    /// What a command declares, if it is one that declares constants.
+    ///
+    /// # Errors
+    /// See [`Constants::define`] and [`Constants::parameter`].
+    pub fn declare(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        match command {
+            Command::Let { name, value, .. } => self.define(name, value),
+            Command::Param {
+                name,
+                values,
+                default,
+                ..
+            } => self.parameter(name, values, default),
+            Command::Size { .. } | Command::Choose { .. } | Command::Call { .. } => Ok(()),
         }
     }
 
@@ -139,7 +197,9 @@ impl Constants {
                 format!("expected a constant whole number: {why}"),
                 "here",
             )
-            .with_help("use numbers, names of `let` or `param`, and + - * / %")
+            .with_help(
+                "use numbers, names of `let` or `param`, sizes that `size` fixes, and + - * / %",
+            )
         };
         match &e.kind {
             ExprKind::Number(Number::Int(n)) => {
@@ -149,6 +209,7 @@ impl Constants {
             ExprKind::Name(name) => self
                 .values
                 .get(name)
+                .or_else(|| self.sizes.get(name))
                 .copied()
                 .ok_or_else(|| refuse(&format!("`{name}` is not defined"))),
             ExprKind::Unary(UnaryOp::Neg, a) => self

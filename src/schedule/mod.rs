@@ -24,6 +24,7 @@ pub mod prefetch;
 pub mod promote;
 pub mod reorder;
 pub mod shift;
+pub mod size;
 pub mod skew;
 pub mod split;
 pub mod starts;
@@ -61,7 +62,7 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
     let mut graph = graph;
     // The memory of a launch is there before it.
     graph.follows_appended = settings.target.properties().allocates;
-    let mut constants = Constants::new(&settings.defines);
+    let mut constants = Constants::new(&settings.defines).with_sizes(&graph.function);
     for (at, command) in commands.iter().enumerate() {
         let last = at + 1 == commands.len();
         graph = one(graph, (command, last), &mut constants, settings.target)
@@ -91,6 +92,14 @@ fn one(
             constants.parameter(name, values, default)?;
             Ok(graph)
         }
+        Command::Choose { span, .. } => Err(Diagnostic::error(
+            codes::CHOICE,
+            *span,
+            "`choose` is the end of a schedule",
+            "not here",
+        )
+        .with_help("its alternatives are schedules of their own, without `choose`")),
+        Command::Size { name, value, .. } => size::check(graph, name, value, constants),
         Command::Call { name, args, span } => {
             call(graph, (name, args, *span, last), constants, target)
         }

@@ -285,12 +285,50 @@ pub enum Command {
         default: Expr,
         span: Span,
     },
+    /// `size NAME = constant expression`
+    Size {
+        name: Ident,
+        value: Expr,
+        span: Span,
+    },
+    /// `choose { when nnz(A) < 20000: { ... } otherwise: NAME }`
+    Choose { arms: Vec<Arm>, span: Span },
     /// `split(i, i0, i1, 32)`; command names keep the case they were written in.
     Call {
         name: Ident,
         args: Vec<Arg>,
         span: Span,
     },
+}
+
+impl Command {
+    /// Where it stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Command::Let { span, .. }
+            | Command::Param { span, .. }
+            | Command::Size { span, .. }
+            | Command::Choose { span, .. }
+            | Command::Call { span, .. } => *span,
+        }
+    }
+}
+
+/// One of several schedules, of which the data decide.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// `None` for `otherwise`.
+    pub condition: Option<Expr>,
+    pub branch: Branch,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Branch {
+    Commands(Vec<Command>),
+    /// A named schedule of the same function.
+    Named(Ident),
 }
 
 /// An argument of a command. Units such as `CPUThread(dynamic, 4)`, accesses such

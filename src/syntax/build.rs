@@ -1,8 +1,8 @@
 //! Parse trees into the AST.
 
 use super::ast::{
-    Arg, Assign, AssignOp, Call, Command, Def, Dim, File, Ident, Item, Notation, Param,
-    RangeClause, Schedule, Stmt,
+    Arg, Arm, Assign, AssignOp, Branch, Call, Command, Def, Dim, File, Ident, Item, Notation,
+    Param, RangeClause, Schedule, Stmt,
 };
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
@@ -284,7 +284,13 @@ impl Builder {
     fn command(&mut self, pair: Pair<Rule>) -> Build<Option<Command>> {
         let all = self.span(&pair);
         let rule = pair.as_rule();
-        if !matches!(rule, Rule::let_cmd | Rule::param_cmd | Rule::call_cmd) {
+        if rule == Rule::choose_cmd {
+            return Ok(Some(self.choose(pair)?));
+        }
+        if !matches!(
+            rule,
+            Rule::let_cmd | Rule::param_cmd | Rule::size_cmd | Rule::call_cmd
+        ) {
             return Ok(None);
         }
         let mut name = None;
@@ -305,6 +311,11 @@ impl Builder {
                 value: exprs.pop().ok_or_else(|| self.broken(all))?,
                 span: all,
             },
+            Rule::size_cmd => Command::Size {
+                name,
+                value: exprs.pop().ok_or_else(|| self.broken(all))?,
+                span: all,
+            },
             Rule::param_cmd => Command::Param {
                 name,
                 default: exprs.pop().ok_or_else(|| self.broken(all))?,
@@ -317,6 +328,43 @@ impl Builder {
                 span: all,
             },
         }))
+    }
+
+    fn choose(&mut self, pair: Pair<Rule>) -> Build<Command> {
+        let all = self.span(&pair);
+        let mut arms = Vec::new();
+        for arm in pair.into_inner() {
+            if !matches!(arm.as_rule(), Rule::when_arm | Rule::otherwise_arm) {
+                continue;
+            }
+            let span = self.span(&arm);
+            let mut condition = None;
+            let mut branch = Branch::Commands(Vec::new());
+            for part in arm.into_inner() {
+                match part.as_rule() {
+                    Rule::expr => condition = Some(self.expr(part)?),
+                    Rule::branch => branch = self.branch(part)?,
+                    _ => {}
+                }
+            }
+            arms.push(Arm {
+                condition,
+                branch,
+                span,
+            });
+        }
+        Ok(Command::Choose { arms, span: all })
+    }
+
+    fn branch(&mut self, pair: Pair<Rule>) -> Build<Branch> {
+        let mut commands = Vec::new();
+        for part in pair.into_inner() {
+            if part.as_rule() == Rule::name {
+                return Ok(Branch::Named(self.ident(&part)));
+            }
+            commands.extend(self.command(part)?);
+        }
+        Ok(Branch::Commands(commands))
     }
 
     fn arg(&mut self, pair: Pair<Rule>) -> Build<Arg> {

@@ -303,7 +303,12 @@ fn describe(rule: Rule) -> &'static str {
         Rule::level_decl => "a level such as `i: dense`",
         Rule::format_spec => "a format",
         Rule::format_entry => "an entry such as `A: csr`",
-        Rule::call_cmd | Rule::let_cmd | Rule::param_cmd => "a command",
+        Rule::call_cmd | Rule::let_cmd | Rule::param_cmd | Rule::size_cmd | Rule::choose_cmd => {
+            "a command"
+        }
+        Rule::when_arm => "an alternative such as `when nnz(A) < 20000: { ... }`",
+        Rule::otherwise_arm => "`otherwise: { ... }`",
+        Rule::branch => "commands in braces, or the name of a schedule",
         Rule::arg | Rule::var_list => "an argument",
         _ => "",
     }

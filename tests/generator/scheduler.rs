@@ -50,13 +50,14 @@ impl Rates {
 }
 
 /// The graph of a function before any schedule.
-fn graph(file: &File, name: &str) -> Option<Graph> {
+fn graph(file: &File, name: &str, sizes: &[(String, u64)]) -> Option<Graph> {
     let mut sources = Sources::default();
     let text = file.text();
     let file = sources.add("case.tc", &text);
     let ast = syntax::parse(file, &text).ok()?;
     let options = program::Options {
         def: Some(name.to_string()),
+        sizes: sizes.to_vec(),
         ..program::Options::default()
     };
     let resolved = program::resolve(&[ast], &options).ok()?;
@@ -74,7 +75,7 @@ pub enum Tried {
 
 /// The graph of a function before any schedule, and what lowering has against it already.
 pub fn unscheduled(file: &File, name: &str) -> Option<(Graph, Option<Refusal>)> {
-    let graph = graph(file, name)?;
+    let graph = graph(file, name, &[])?;
     let refusal = lowered(&graph, file.cuda).err();
     Some((graph, refusal))
 }
@@ -160,6 +161,23 @@ impl Maker {
             }
         }
         let mut out = Vec::new();
+        if self.chance(8) {
+            let own: Vec<&(String, u64)> = file
+                .sizes
+                .iter()
+                .filter(|(size, _)| program.has_size(size))
+                .collect();
+            if !own.is_empty() {
+                let (name, value) = own[self.below(own.len())].clone();
+                let command = format!("size {name} = {value}");
+                let next = self::graph(file, &program.name, &[(name, value)]);
+                rates.note("size", next.is_some());
+                if let Some(next) = next {
+                    graph = next;
+                    out.push(command);
+                }
+            }
+        }
         let cuda = file.cuda;
         // Statements of called functions come first.
         let first = graph.function.stmts.len() - program.stmts.len();
@@ -228,7 +246,44 @@ impl Maker {
                 }
             }
         }
+        if self.chance(6) && !out.is_empty() && !out.iter().any(|c| c.starts_with("size")) {
+            return self.choice(program, out);
+        }
         out
+    }
+
+    /// The commands as one of two alternatives, of which the data choose.
+    fn choice(&mut self, program: &Program, commands: Vec<String>) -> Vec<String> {
+        let operands = program.formals().filter(|param| !param.dims.is_empty());
+        let operands: Vec<(String, usize)> = operands
+            .map(|param| (param.name.clone(), param.dims.len()))
+            .collect();
+        // Results that are appended are refused.
+        let calls = !program.calls.is_empty();
+        if operands.is_empty() || !program.formats.is_empty() || calls {
+            return commands;
+        }
+        let (name, order) = operands[self.below(operands.len())].clone();
+        let mut questions = vec!["nnz", "rows", "mean_row"];
+        if order > 1 {
+            questions.push("cols");
+        }
+        let (question, limit) = (self.pick(&questions), self.below(8));
+        let compare = self.pick(&["<", "<=", ">", "==", "!="]);
+        // How results are assembled is the callers' business: it is the same in both.
+        let assembled = commands
+            .iter()
+            .filter(|command| command.starts_with("assemble"));
+        let assembled: Vec<&str> = assembled.map(String::as_str).collect();
+        let (one, other) = (commands.join("\n"), assembled.join("\n"));
+        let (one, other) = if self.chance(50) {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        vec![format!(
+            "choose {{\nwhen {question}({name}) {compare} {limit}: {{\n{one}\n}}\notherwise: {{\n{other}\n}}\n}}"
+        )]
     }
 
     /// A command over some of the loops, right or wrong. The function's own statements are

@@ -6,13 +6,13 @@ codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
 "A schedule holds a command that does not exist. The commands are: split, divide,
 fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, and the declarations let
-and param.";
+join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, the declarations let
+and param, size, which fixes one of the program's, and choose, which asks the data.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby, prefetch, starts, shift, skew and assemble (append or once), with let
-and param.";
+join, promote, inspect, mergeby, prefetch, starts, shift, skew and assemble, with let,
+param, size and choose.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -32,7 +32,8 @@ label: `split(S1.i, i0, i1, 32)`.";
     split(i, i0, i1, 32)";
     BAD_NUMBER = "E0407", "a number out of range",
 "A split factor, unroll count or chunk must be at least 1 and must be a constant: a
-number, a `let`, a `param`, or arithmetic on those.";
+number, a `let`, a `param`, a size that is fixed (`size N = 32`, `--size N=32`), or
+arithmetic on those.";
     BAD_PARAM = "E0408", "a parameter value that is not admissible",
 "`-D NAME=VALUE` or a default sets a `param` to a value outside its list:
 
@@ -84,7 +85,9 @@ a workspace holds an element: between them are coordinates that it has none for.
 "`bound(i, ib, v, kind)` states what the compiler cannot know. Where it does know the
 range, the statement must agree with it:
 
-    split(i, i0, i1, 32) bound(i1, b, 16, MaxExact)       # i1 has 32 values";
+    split(i, i0, i1, 32) bound(i1, b, 16, MaxExact)       # i1 has 32 values
+
+So must `size N = 32`, which is the program's size N from there on.";
     NO_SUCH_EXPRESSION = "E0418", "an expression that does not occur",
 "`precompute(e, ...)` and `pos(i, p, A(i,j))` name a part of a statement as the statement
 writes it; the order of factors and terms does not matter, and a product may be a part
@@ -152,4 +155,17 @@ the outer part of split positions of several levels, counted from the first leve
     starts(block, before)
 
 In `pos(j, p, A(i,j))` each row has positions of its own: nothing is searched.";
+    CHOICE = "E0427", "schedules that the data cannot choose of",
+"`choose` ends a schedule. Its conditions compare nnz(A), rows(A), cols(A), longest_row(A) and mean_row(A) of
+arguments with numbers, constants and sizes; each alternative is a schedule of its own, and the last one
+runs if no condition holds:
+
+    choose {
+      when nnz(A) < 20000: { parallelize(i, CPUVector, NoRaces) }
+      when mean_row(A) > 100 && cols(A) > 5000: long_rows
+      otherwise: { parallelize(i, CPUThread, NoRaces) }
+    }
+
+Callers must see no difference: results are assembled in one way, and not appended. An alternative that fixes a size
+runs for this size only, so the last one fixes none that another leaves open.";
 }

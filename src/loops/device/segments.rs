@@ -126,6 +126,11 @@ impl Cutter<'_> {
         let Some(stmt) = self.of_host(stmt)? else {
             return Ok(());
         };
+        // One of several kernels, each with launches of its own.
+        if matches!(&stmt, Stmt::If { cond, .. } if self.known(cond)) && has_regions(&stmt) {
+            self.flush();
+            return self.blocks(stmt);
+        }
         if self.launches(&stmt) {
             self.flush();
             self.launch(stmt)?;
@@ -293,6 +298,12 @@ pub(super) fn has_blocks(stmt: &Stmt) -> bool {
         std::slice::from_ref(stmt),
         &|s| matches!(s, Stmt::For { tag, .. } if tag.gpu().is_some_and(|unit| unit.level == GpuLevel::Block)),
     )
+}
+
+/// Whether something inside appends, or may fail.
+fn has_regions(stmt: &Stmt) -> bool {
+    let region = |s: &Stmt| matches!(s, Stmt::Append { .. } | Stmt::FailIf { .. });
+    visit::any(std::slice::from_ref(stmt), &region)
 }
 
 /// Turns a segment into host statements.
