@@ -37,6 +37,8 @@ pub enum Command {
     Fmt(FmtArgs),
     /// Print what a stage of the compiler made.
     Show(ShowArgs),
+    /// The schedule that sparsec finds by itself, with the rules behind it and what they rejected.
+    Auto(AutoArgs),
     /// The built-in formats, with pictures of a small example.
     Formats,
     /// The built-in schedules, all of them or those of an operation; or the text of one.
@@ -250,6 +252,14 @@ pub struct ShowArgs {
     /// What was there after command N of the schedule.
     #[arg(long, value_name = "N")]
     pub after: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct AutoArgs {
+    #[arg(value_name = "FILE.tc | NAME=DATA")]
+    pub words: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 #[derive(Debug, Args)]

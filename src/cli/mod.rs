@@ -1,6 +1,7 @@
 //! The command line: parsing, printing, exit codes. Everything else is below `driver`.
 
 pub mod args;
+mod auto;
 mod bench;
 mod compile;
 mod fmt;
@@ -35,6 +36,7 @@ pub fn main() -> u8 {
         Some(Command::Check(args)) => compile::check(&args),
         Some(Command::Fmt(args)) => fmt::fmt(&args),
         Some(Command::Show(args)) => inspect::show(&args),
+        Some(Command::Auto(args)) => auto::auto(&args),
         Some(Command::Formats) => inspect::formats(),
         Some(Command::Schedules(args)) => schedules::schedules(&args),
         Some(Command::Explain {

@@ -34,7 +34,7 @@ pub(super) fn schedule(
         }
         if target.properties().has_blocks {
             remarks.push(in_one_thread_of_the_gpu(&graph, nest));
-        } else if let Some(why) = search.refused.get(&at) {
+        } else if let Some(why) = search.refused(at) {
             remarks.push(in_one_thread(&graph, nest, why));
         }
     }
@@ -53,7 +53,53 @@ fn is_shared(nest: &Nest) -> bool {
 }
 
 /// A script, and the place of its statement among the nests of the graph.
-type Script = (usize, Vec<ast::Command>);
+type Script = (usize, Offer);
+
+/// A script as the rule writes it and as it is parsed.
+#[derive(Clone)]
+struct Offer {
+    written: auto::Script,
+    commands: Vec<ast::Command>,
+}
+
+/// What became of a script.
+pub enum Verdict {
+    Taken,
+    Refused(Diagnostic),
+    /// One before it was taken.
+    NotAsked,
+}
+
+/// A statement, as the program writes it, and its scripts, best first.
+pub struct Considered {
+    pub statement: String,
+    pub scripts: Vec<(auto::Script, Verdict)>,
+}
+
+/// What the search for a schedule of `function` considers for each statement.
+pub fn considered(function: &Function, target: Target, sources: &mut Sources) -> Vec<Considered> {
+    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
+        return Vec::new();
+    };
+    let settings = settings(target);
+    let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
+    let mut search = Search::new(&graph, target, sources, &mut stages);
+    search.run(&graph);
+    let statements = graph.nests.iter().enumerate().map(|(at, nest)| {
+        let refused = search.tried.iter().filter(|(of, ..)| *of == at);
+        let refused =
+            refused.map(|(_, script, why)| (script.clone(), Verdict::Refused(why.clone())));
+        let taken = search.chosen.get(&at);
+        let taken = taken.map(|offer| (offer.written.clone(), Verdict::Taken));
+        let left = search.scripts[at].iter();
+        let left = left.map(|offer| (offer.written.clone(), Verdict::NotAsked));
+        Considered {
+            statement: graph.statement(nest).text.clone(),
+            scripts: refused.chain(taken).chain(left).collect(),
+        }
+    });
+    statements.collect()
+}
 
 /// Chooses for each statement the first of its scripts that is accepted: those of all
 /// statements are tried on the graph alone, then all together by all stages, so that the number of
@@ -64,10 +110,10 @@ struct Search<'s> {
     /// Whether all stages accept these commands.
     stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
     /// What each statement has left to try.
-    scripts: Vec<VecDeque<Vec<ast::Command>>>,
-    /// Why the last one of a statement was refused.
-    refused: BTreeMap<usize, Diagnostic>,
-    chosen: BTreeMap<usize, Vec<ast::Command>>,
+    scripts: Vec<VecDeque<Offer>>,
+    /// Those that were refused, with the place of their statement, and why.
+    tried: Vec<(usize, auto::Script, Diagnostic)>,
+    chosen: BTreeMap<usize, Offer>,
 }
 
 impl<'s> Search<'s> {
@@ -78,23 +124,24 @@ impl<'s> Search<'s> {
         stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
-            let texts: Vec<Vec<String>> = if target.properties().has_blocks {
+            let scripts: Vec<auto::Script> = if target.properties().has_blocks {
                 auto::for_gpus(graph, nest)
             } else {
                 auto::for_cpus(graph, nest)
             };
-            let parse = |script: Vec<String>| {
-                let text = script.join("\n");
+            let parse = |written: auto::Script| {
+                let text = written.commands.join("\n");
                 let file = sources.add("<automatic schedule>", &text);
-                syntax::parse_schedule(file, &text).ok()
+                let commands = syntax::parse_schedule(file, &text).ok()?;
+                Some(Offer { written, commands })
             };
-            texts.into_iter().filter_map(parse).collect()
+            scripts.into_iter().filter_map(parse).collect()
         });
         Search {
             settings: settings(target),
             stages,
             scripts: scripts.collect(),
-            refused: BTreeMap::new(),
+            tried: Vec::new(),
             chosen: BTreeMap::new(),
         }
     }
@@ -131,14 +178,14 @@ impl<'s> Search<'s> {
             if self.has(&reached, at) {
                 continue;
             }
-            while let Some(script) = self.scripts[at].pop_front() {
-                match schedule::apply(reached.clone(), &script, &self.settings) {
+            while let Some(offer) = self.scripts[at].pop_front() {
+                match schedule::apply(reached.clone(), &offer.commands, &self.settings) {
                     Ok(next) => {
                         reached = next;
-                        offered.push((at, script));
+                        offered.push((at, offer));
                         break;
                     }
-                    Err(errors) => self.refuse(at, errors),
+                    Err(errors) => self.refuse((at, &offer), errors),
                 }
             }
         }
@@ -152,7 +199,7 @@ impl<'s> Search<'s> {
             Ok(()) => self.chosen.extend(offered.iter().cloned()),
             Err(errors) => match offered {
                 [] => {}
-                [(at, _)] => self.refuse(*at, errors),
+                [(at, offer)] => self.refuse((*at, offer), errors),
                 _ => {
                     let (first, rest) = offered.split_at(offered.len() / 2);
                     self.accept(first);
@@ -162,16 +209,24 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn refuse(&mut self, at: usize, errors: Vec<Diagnostic>) {
-        self.refused
-            .extend(errors.into_iter().next().map(|e| (at, e)));
+    fn refuse(&mut self, (at, offer): (usize, &Offer), errors: Vec<Diagnostic>) {
+        let why = errors.into_iter().next();
+        let tried = why.map(|why| (at, offer.written.clone(), why));
+        self.tried.extend(tried);
+    }
+
+    /// Why the last script of a statement was refused.
+    fn refused(&self, at: usize) -> Option<&Diagnostic> {
+        let mut tried = self.tried.iter().rev();
+        tried.find(|(of, ..)| *of == at).map(|(.., why)| why)
     }
 
     /// What is chosen, and more, in the order of the statements.
     fn commands(&self, more: &[Script]) -> Vec<ast::Command> {
         let mut all: BTreeMap<usize, &[ast::Command]> = BTreeMap::new();
-        all.extend(self.chosen.iter().map(|(at, script)| (*at, &script[..])));
-        all.extend(more.iter().map(|(at, script)| (*at, &script[..])));
+        let chosen = self.chosen.iter();
+        all.extend(chosen.map(|(at, offer)| (*at, &offer.commands[..])));
+        all.extend(more.iter().map(|(at, offer)| (*at, &offer.commands[..])));
         all.into_values().flatten().cloned().collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Compile, run and verify as functions. Knows nothing of terminals.
 
 pub mod abi;
-mod auto;
+pub mod auto;
 pub mod bench;
 pub mod bind;
 pub mod binding;

@@ -17,27 +17,44 @@ use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
 use crate::program::ir::{Access, ExprKind, Role, VarId};
 
+/// A way to schedule one statement.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The rule that it follows, in words.
+    pub rule: &'static str,
+    pub commands: Vec<String>,
+}
+
+const THREADS: &str =
+    "threads share the outermost loop, if its iterations write different elements";
+const IN_ORDER: &str =
+    "what is appended is appended in order: counting it first costs a few threads what they gain";
+const KEPT: &str =
+    "a result that stores what an operand stores keeps its coordinates from call to call";
+
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
-pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
+pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
     let Some(threads) = threads(graph, nest) else {
         return Vec::new();
     };
+    let script = |rule, commands| Script { rule, commands };
     // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how many there
     // are is not known here: what appends stays serial, and a note says what could be done.
     if !pattern::appended(graph, nest).is_empty() {
         let result = graph.tensor(nest.tensor);
         let in_order = format!("assemble({}, append)", result.name);
         let own = result.role == Role::Result;
-        return own.then(|| vec![in_order, threads]).into_iter().collect();
+        let both = own.then(|| script(IN_ORDER, vec![in_order, threads]));
+        return both.into_iter().collect();
     }
     let Some(once) = once(graph, nest) else {
-        return vec![vec![threads]];
+        return vec![script(THREADS, vec![threads])];
     };
     vec![
-        vec![once.clone(), threads.clone()],
-        vec![threads],
-        vec![once],
+        script(KEPT, vec![once.clone(), threads.clone()]),
+        script(THREADS, vec![threads]),
+        script(KEPT, vec![once]),
     ]
 }
 
@@ -61,29 +78,61 @@ fn once(graph: &Graph, nest: &Nest) -> Option<String> {
 
 /// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
 #[must_use]
-pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Vec<String>> {
+pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
     if nest.loops.is_empty() {
         return Vec::new();
     }
     let writer = Writer { graph, nest };
     let mut all = Vec::new();
+    let mut by = |rule, write: &dyn Fn(&mut Vec<Vec<String>>)| {
+        let mut own = Vec::new();
+        write(&mut own);
+        all.extend(own.into_iter().map(|commands| Script { rule, commands }));
+    };
     // What is appended is counted first by those who share the outermost loop. Rows that are collected
     // would need memory for each block, which nobody has asked for: they stay with one thread.
     if !pattern::appended(graph, nest).is_empty() {
-        writer.outermost(&mut all);
+        by(
+            "who shares the outermost loop counts what is appended first",
+            &|all| {
+                writer.outermost(all);
+            },
+        );
         return all;
     }
     if let Some(source) = pattern::source(graph, nest) {
-        writer.stored_elements(&source.access, &mut all);
+        by(
+            "values of what an operand stores are shared out by its positions",
+            &|all| {
+                writer.stored_elements(&source.access, all);
+            },
+        );
     }
     if nest.lhs.is_empty() {
-        writer.scalar(&mut all);
+        by(
+            "each thread adds up a part of a sum of everything",
+            &|all| writer.scalar(all),
+        );
     }
-    writer.warp_per_row(&mut all);
-    writer.product(&mut all);
-    writer.columns(&mut all);
-    writer.elements(&mut all);
-    writer.outermost(&mut all);
+    by("a warp walks the row of a sparse matrix", &|all| {
+        writer.warp_per_row(all)
+    });
+    by(
+        "tiles of both matrices pass through shared memory, sums stay in registers",
+        &|all| {
+            writer.product(all);
+        },
+    );
+    by("threads take columns of the result side by side", &|all| {
+        writer.columns(all)
+    });
+    by(
+        "each thread has elements of the result of its own",
+        &|all| writer.elements(all),
+    );
+    by("blocks share the outermost loop", &|all| {
+        writer.outermost(all)
+    });
     all
 }
 
