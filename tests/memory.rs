@@ -50,6 +50,8 @@ def some(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def elements(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def doubly(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def total(double(N,N) A, double(N,N) B) -> (C) { C +=! A(i,j) * B(i,j) }
+def update(double(N,N) A, double(N,N) C) -> (C) { C(i,j) += A(i,j) }
+def update_rows(double(N,N) A, double(N,N) C) -> (C) { C(i,j) = A(i,j) * 2 where i in 3:50 }
 def wide(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
 format wide { A: csr index 64, B: csr index 64, C: csr index 64 }
 format add { A: csr, B: csr, C: csr }
@@ -66,6 +68,8 @@ format some { A: csr, B: csr, C: {dense, bitmap} }
 format elements { A: csr, B: csr, C: coo }
 format doubly { A: csr, B: csr, C: dcsr }
 format total { A: csr, B: csr }
+format update { A: csr, C: csr }
+format update_rows { A: csr, C: csr }
 schedule add for c { assemble(C, append) }
 schedule add_counted for c { assemble(C, two_phase) }
 schedule add_shared for c { parallelize(i, CPUThread, NoRaces) }
@@ -202,9 +206,52 @@ static int walk(const char *name, kernel *f, int64_t least) {
     CHECK(alive == before);
     return 0;
 }
+/* Calls a kernel that replaces what its result has, which stays where it fails. */
+static int renew(const char *name, int (*f)(const sparsec_tensor *, sparsec_tensor *), int64_t least) {
+    sparsec_tensor A = {0}, old = {0}, want = {0};
+    const int before = alive;
+    failing = 0;
+    packed = STORED;
+    CHECK(!make(&A, STORED) && !make(&old, STORED) && !sparsec_pack(&want, &csr, dims, STORED, coords, vals));
+    CHECK(same(&old, &want) && !f(&A, &want) && !same(&old, &want));
+    for (int lent = 0; lent < 2; lent++) {
+        for (int at = 1;; at++) {
+            const int base = alive;
+            sparsec_tensor C = {0};
+            if (lent) {
+                C = old;
+                C.flags = 0;
+            } else {
+                CHECK(!sparsec_pack(&C, &csr, dims, STORED, coords, vals));
+            }
+            calls = 0;
+            failing = at;
+            const int status = f(&A, &C);
+            failing = 0;
+            const bool done = calls < at;
+            CHECK(done ? !status && same(&C, &want) && C.flags == 1
+                       : status == SPARSEC_OUT_OF_MEMORY && same(&C, &old) && C.flags == 1u - (uint32_t)lent);
+            sparsec_free_tensor(&C);
+            CHECK(alive == base);
+            if (done) {
+                CHECK(at > least);
+                break;
+            }
+        }
+    }
+    /* The same tensor, or one that shares its arrays, is no operand beside it. */
+    CHECK(f(&old, &old) == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), "C: shares memory"));
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&old);
+    sparsec_free_tensor(&want);
+    CHECK(alive == before);
+    return 0;
+}
 int main(void) {
     sparsec_set_allocator(resize, release);
     int wrong = 0;
+    wrong |= renew("update", update, 5);
+    wrong |= renew("update_rows", update_rows, 8);
 #define WALK(f, least) wrong |= walk(#f, f, least)
     WALK(add, 30);
     WALK(add_counted, 20);

@@ -135,6 +135,12 @@ impl Argument {
         };
     }
 
+    /// The tensor as the caller's own arrays, which no kernel frees.
+    #[must_use]
+    pub fn view(&self) -> CTensor {
+        *self.view
+    }
+
     /// The address that the kernel is called with.
     pub fn pointer(&mut self) -> *mut c_void {
         std::ptr::from_mut(&mut *self.view).cast()

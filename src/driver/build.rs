@@ -302,10 +302,9 @@ fn trampolines(kernels: &[Kernel], target: Target) -> String {
     for (at, kernel) in kernels.iter().enumerate() {
         let args: Vec<String> = kernel
             .interface
-            .args
-            .iter()
+            .checked()
             .enumerate()
-            .map(|(n, arg)| match arg {
+            .map(|(n, (_, arg))| match arg {
                 Arg::Scalar { ty, .. } => format!("*({} *)sparsec_args[{n}]", c_type(ty.compute())),
                 Arg::Tensor(_) => format!("(sparsec_tensor *)sparsec_args[{n}]"),
             })

@@ -21,6 +21,8 @@ enum Slot {
     Input(Box<Argument>),
     /// Its content is restored before each call.
     InOut(Box<Argument>, Values, TensorId),
+    /// A sparse one, whose content each call replaces.
+    Renewed(Box<Argument>, TensorId),
     Output(TensorId),
 }
 
@@ -55,8 +57,9 @@ impl Arguments {
                         .map_or(Number::Int(0), first);
                     Slot::Scalar(Values::filled(ty.compute(), 1, value))
                 }
+                Arg::Tensor(t) if interface.is_renewed(&t.name) => continue,
                 Arg::Tensor(t) => {
-                    let id = function.tensor_named(&t.name).ok_or_else(|| {
+                    let id = function.tensor_named(t.shown()).ok_or_else(|| {
                         DataError::new(data_codes::INVALID, format!("`{}` is unknown", t.name))
                     })?;
                     if t.direction == Direction::Out {
@@ -65,7 +68,9 @@ impl Arguments {
                         let packed = pack(function, id, bound)?;
                         stored.insert(id, packed.values.len());
                         bytes += count::bytes(&packed);
-                        if t.direction == Direction::In {
+                        if t.before.is_some() {
+                            Slot::Renewed(Box::new(Argument::new(packed)), id)
+                        } else if t.direction == Direction::In {
                             Slot::Input(Box::new(Argument::new(packed)))
                         } else {
                             let values = packed.values.clone();
@@ -86,7 +91,7 @@ impl Arguments {
     /// Whether calls leave what they are given as it is, so that one may follow another.
     #[must_use]
     pub fn are_kept(&self) -> bool {
-        !(self.slots.iter()).any(|slot| matches!(slot, Slot::InOut(..)))
+        !(self.slots.iter()).any(|slot| matches!(slot, Slot::InOut(..) | Slot::Renewed(..)))
     }
 
     fn restore(&mut self) {
@@ -120,7 +125,7 @@ impl<'l> Calls<'l> {
     #[must_use]
     pub fn new(library: &'l Library, at: usize, arguments: &Arguments) -> Self {
         let outputs = arguments.slots.iter().filter_map(|slot| match slot {
-            Slot::Output(id) => Some((Box::new(CTensor::zeroed()), *id)),
+            Slot::Output(id) | Slot::Renewed(_, id) => Some((Box::new(CTensor::zeroed()), *id)),
             Slot::Scalar(_) | Slot::Input(_) | Slot::InOut(..) => None,
         });
         Calls {
@@ -148,9 +153,18 @@ impl<'l> Calls<'l> {
             pointers.push(match slot {
                 Slot::Scalar(values) => values.as_mut_ptr(),
                 Slot::Input(argument) | Slot::InOut(argument, ..) => argument.pointer(),
-                Slot::Output(_) => results.next().map_or(std::ptr::null_mut(), |(view, _)| {
-                    std::ptr::from_mut(&mut **view).cast()
-                }),
+                Slot::Output(_) | Slot::Renewed(..) => {
+                    let Some((view, _)) = results.next() else {
+                        continue;
+                    };
+                    let place = std::ptr::from_mut(&mut **view).cast();
+                    if let Slot::Renewed(argument, _) = slot {
+                        // SAFETY: a call made it, or it points to what its argument owns, or is zeroed.
+                        unsafe { self.library.free(place) };
+                        **view = argument.view();
+                    }
+                    place
+                }
             });
         }
         let start = Instant::now();

@@ -134,7 +134,7 @@ pub(super) fn header_with(
     for kernel in &unit.kernels {
         functions.push('\n');
         functions.push_str(&comment(kernel));
-        let results: Vec<&str> = kernel
+        let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
             .interface
             .args
             .iter()
@@ -142,7 +142,15 @@ pub(super) fn header_with(
                 Arg::Tensor(t) if t.direction == Direction::Out => Some(t.name.as_str()),
                 Arg::Tensor(_) | Arg::Scalar { .. } => None,
             })
-            .collect();
+            .partition(|name| kernel.interface.is_renewed(name));
+        if !renewed.is_empty() {
+            let _ = writeln!(
+                functions,
+                "/* Checked; replaces {}, which it takes with the old content: a call that fails leaves it as it\n \
+                 * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */",
+                renewed.join(", ")
+            );
+        }
         if !results.is_empty() {
             let _ = writeln!(
                 functions,

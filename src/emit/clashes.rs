@@ -8,9 +8,10 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// What stands behind a function's name in those that come with it, for any target.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "raw",
     "check",
+    "renewed",
     "device",
     "count_device",
     "fill_device",

@@ -22,6 +22,55 @@ pub fn signature(kernel: &Kernel, target: Target) -> String {
     Entry::new(kernel, target).signature()
 }
 
+/// The checked function of a kernel whose results replace what they have: it makes them beside that,
+/// so that a call that fails leaves everything as it was.
+pub(super) fn renewing(kernel: &Kernel, target: Target) -> String {
+    if !kernel.interface.renews() {
+        return String::new();
+    }
+    let mut entry = Entry::new(kernel, target);
+    let _ = writeln!(
+        entry.out,
+        "\n/* The old content stays until all of the new one is there. */\n{} {{",
+        entry.signature()
+    );
+    let mut made = Vec::new();
+    for arg in &kernel.interface.args {
+        if kernel.interface.is_renewed(arg.name()) {
+            let own = entry.own(arg.name());
+            let new = entry.scopes.fresh(&format!("{own}_new"));
+            made.push((own, new));
+        }
+    }
+    let mut args = Vec::new();
+    for arg in &kernel.interface.args {
+        let own = match arg {
+            Arg::Tensor(tensor) => entry.own(tensor.shown()),
+            Arg::Scalar { name, .. } => entry.own(name),
+        };
+        let new = made.iter().find(|(of, _)| *of == own);
+        args.push(match (arg, new) {
+            (Arg::Tensor(tensor), Some((_, new))) if tensor.before.is_none() => format!("&{new}"),
+            (Arg::Tensor(_) | Arg::Scalar { .. }, Some(_) | None) => own,
+        });
+    }
+    entry.line("int error;");
+    for (_, new) in &made {
+        entry.line(&format!("sparsec_tensor {new};"));
+    }
+    for (_, new) in &made {
+        entry.line(&format!("memset(&{new}, 0, sizeof {new});"));
+    }
+    let function = format!("{}_renewed", entry.name);
+    entry.call(&function, &args);
+    for (own, new) in &made {
+        entry.line(&format!("sparsec_renew({own}, &{new}, error);"));
+    }
+    entry.line("return error;");
+    entry.out.push_str("}\n");
+    entry.out
+}
+
 pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
     kernel.interface.args.iter().filter_map(|arg| match arg {
         Arg::Tensor(t) => Some(t),
@@ -32,7 +81,7 @@ pub(super) fn tensors(kernel: &Kernel) -> impl Iterator<Item = &TensorArg> {
 /// The definition of the checked function.
 #[must_use]
 pub fn definition(kernel: &Kernel) -> String {
-    Entry::new(kernel, Target::C).run()
+    Entry::new(kernel, Target::C).run() + &renewing(kernel, Target::C)
 }
 
 pub(super) struct Entry<'k> {
@@ -82,8 +131,22 @@ impl<'k> Entry<'k> {
 
     /// The prototype, without a semicolon.
     fn signature(&self) -> String {
-        let args = self.kernel.interface.args.iter().zip(&self.args);
+        let args = self.kernel.interface.checked();
+        self.takes(&format!("int {}(", self.name), args)
+    }
+
+    /// That of the function which does the work.
+    fn inner_signature(&self) -> String {
+        if !self.kernel.interface.renews() {
+            return self.signature();
+        }
+        let args = self.kernel.interface.args.iter().enumerate();
+        self.takes(&format!("static int {}_renewed(", self.name), args)
+    }
+
+    fn takes<'a>(&self, head: &str, args: impl Iterator<Item = (usize, &'a Arg)>) -> String {
         let params: Vec<String> = args
+            .map(|(at, arg)| (arg, &self.args[at]))
             .map(|(arg, (own, _))| match arg {
                 Arg::Scalar { ty, .. } => format!("{} {own}", c_type(ty.compute())),
                 Arg::Tensor(t) if t.direction == Direction::In => {
@@ -93,7 +156,7 @@ impl<'k> Entry<'k> {
             })
             .collect();
         let list: Vec<&str> = params.iter().map(String::as_str).collect();
-        wrap_call(&format!("int {}(", self.name), &list, ")")
+        wrap_call(head, &list, ")")
     }
 
     /// What the argument of this name is called, and what its tables are named after.
@@ -155,7 +218,7 @@ impl<'k> Entry<'k> {
     /// Checks and sizes, up to the results' shapes.
     pub(super) fn begin(&mut self) {
         let kernel = self.kernel;
-        let head = self.signature();
+        let head = self.inner_signature();
         let _ = writeln!(self.out, "{head} {{");
         self.line("int error;");
         for tensor in tensors(kernel) {
@@ -231,7 +294,7 @@ impl<'k> Entry<'k> {
                 let own = self.own(&tensor.name);
                 let local = self.size(size.var);
                 self.line(&format!("int64_t {local} = {own}->dims[{mode}];"));
-                known.push((var, local, tensor.name.clone()));
+                known.push((var, local, tensor.shown().to_string()));
             }
         }
         for tensor in tensors(kernel) {
@@ -244,7 +307,7 @@ impl<'k> Entry<'k> {
                     let Some((_, local, first)) = known.iter().find(|(v, _, _)| *v == var) else {
                         continue;
                     };
-                    if *first == tensor.name
+                    if *first == tensor.shown()
                         && tensor.dims.iter().position(|d| d == dim) == Some(mode)
                     {
                         continue;
@@ -261,7 +324,7 @@ impl<'k> Entry<'k> {
                 };
                 let call = format!(
                     "sparsec_same_size(\"{what}\", \"{}\", {own}->dims[{mode}], \"{first}\", {want})",
-                    tensor.name
+                    tensor.shown()
                 );
                 self.try_call(&call);
             }
@@ -271,9 +334,15 @@ impl<'k> Entry<'k> {
     /// Refuses tensors to be written that are, or share memory with, another one.
     fn apart(&mut self) {
         let kernel = self.kernel;
-        let all: Vec<String> = tensors(kernel).map(|t| self.own(&t.name)).collect();
+        // What is made beside an old content is nobody's yet.
+        let given = tensors(kernel).filter(|t| !kernel.interface.is_renewed(&t.name));
+        let all: Vec<String> = given.map(|t| self.own(&t.name)).collect();
         let mut written = tensors(kernel)
-            .filter(|t| t.direction != Direction::In)
+            .filter(|t| match t.direction {
+                Direction::Out => !kernel.interface.is_renewed(&t.name),
+                Direction::In => t.before.is_some(),
+                Direction::InOut => true,
+            })
             .peekable();
         if all.len() < 2 || written.peek().is_none() {
             return;
@@ -283,7 +352,7 @@ impl<'k> Entry<'k> {
         self.line(&format!("const sparsec_tensor *const {list}[] = {{{of}}};"));
         for tensor in written {
             let own = self.own(&tensor.name);
-            let (name, n) = (&tensor.name, all.len());
+            let (name, n) = (tensor.shown(), all.len());
             self.try_call(&format!("sparsec_apart({own}, \"{name}\", {list}, {n})"));
         }
     }

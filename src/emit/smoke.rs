@@ -75,7 +75,11 @@ fn one(kernel: &Kernel, target: Target) -> String {
                 call.push(own);
             }
             Arg::Tensor(t) => {
-                let own = scopes.fresh(&t.name);
+                // What stands in a result's place before the call.
+                if kernel.interface.is_renewed(&t.name) {
+                    continue;
+                }
+                let own = scopes.fresh(t.shown());
                 let spec = &tables[at];
                 let _ = writeln!(out, "    sparsec_tensor {own} = {zero};");
                 let _ = writeln!(free, "    sparsec_free_tensor(&{own});");

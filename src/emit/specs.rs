@@ -55,7 +55,7 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
         let _ = writeln!(
             out,
             "static const sparsec_spec {name}_{own}_spec = {{\"{}\", {}, {}, {}, {levels}, {fill}}};",
-            tensor.name,
+            tensor.shown(),
             type_code(tensor.ty),
             tensor.levels.len(),
             tensor.format.index_bits,

@@ -1,7 +1,7 @@
 //! What a function for a GPU does around its launches: it copies operands to the device and
 //! results back.
 
-use super::entry::{Entry, returned, tensors};
+use super::entry::{Entry, renewing, returned, tensors};
 use super::host::Form;
 use super::phases::Phases;
 use super::stmt::error_name;
@@ -21,7 +21,7 @@ pub fn cuda_definition(kernel: &Kernel) -> String {
     entry.device_call();
     entry.line("return SPARSEC_OK;");
     entry.out.push_str("}\n");
-    entry.out
+    entry.out + &renewing(kernel, Target::Cuda)
 }
 
 impl Entry<'_> {

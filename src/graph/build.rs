@@ -24,8 +24,7 @@ impl Graph {
     /// The graph of a function before any schedule.
     ///
     /// # Errors
-    /// A statement that needs what is not built yet: scattering into a sparse
-    /// result, updating one in place.
+    /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
         let mut graph = Graph {
             function: Rc::clone(function),
@@ -34,6 +33,7 @@ impl Graph {
             provenance: super::Provenance::default(),
             nests: Vec::new(),
             collected: Vec::new(),
+            renewed: Vec::new(),
             workspaces: Vec::new(),
             assembled: Vec::new(),
             starts: Vec::new(),
@@ -44,21 +44,12 @@ impl Graph {
             remarks: Vec::new(),
         };
         let mut errors = Vec::new();
-        let mut versions = Versions::default();
-        for (at, stmt) in function.stmts.iter().enumerate() {
-            let Some((tensor, op, rhs)) = versions.next(&mut graph, function, at) else {
-                errors.push(updates_in_place(&graph, stmt));
-                continue;
-            };
-            let piece = Piece {
-                stmt: at,
-                tensor,
-                lhs: stmt.lhs.clone(),
-                op,
-                rhs,
-            };
-            if let Err(error) = graph.add_piece(piece, stmt) {
-                errors.push(error);
+        let mut versions = Versions::given(&mut graph, function);
+        for at in 0..function.stmts.len() {
+            for (piece, stmt) in versions.next(&mut graph, function, at) {
+                if let Err(error) = graph.add_piece(piece, &stmt) {
+                    errors.push(error);
+                }
             }
         }
         if errors.is_empty() {
@@ -350,19 +341,6 @@ pub(super) fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<Var
     let mut order = choose(graph, piece.tensor, &piece.lhs, &piece.rhs, &left);
     order.extend(choose(graph, piece.tensor, &piece.lhs, &piece.rhs, &right));
     order
-}
-
-fn updates_in_place(graph: &Graph, stmt: &Statement) -> Diagnostic {
-    let tensor = graph.tensor(stmt.tensor);
-    let name = &tensor.name;
-    Diagnostic::error(
-        codes::SPARSE_UPDATE,
-        stmt.span,
-        format!("updating the sparse tensor `{name}` in place is not supported yet"),
-        "its stored elements would have to grow where they stand",
-    )
-    .with_label(tensor.span, format!("`{name}` is stored sparsely"))
-    .with_help("compute the sum in one statement, or make the tensor dense")
 }
 
 pub(super) fn scatter_refused(

@@ -359,7 +359,7 @@ impl Graph {
         Ok(rows)
     }
 
-    fn add_collected(&mut self, tensor: Tensor) -> TensorId {
+    pub(super) fn add_collected(&mut self, tensor: Tensor) -> TensorId {
         let id = self.add_tensor(tensor);
         self.collected.push(id);
         id
@@ -367,7 +367,7 @@ impl Graph {
 }
 
 /// Coordinates beside each other, sorted by the modes in this order.
-fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
+pub(super) fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
     TensorFormat {
         levels: builtin::coordinates(modes.len()),
         modes,

@@ -45,11 +45,15 @@ pub fn fold(
             let c = recur(c);
             match as_literal(&c) {
                 Some(l) => recur(if l.is_zero() { b } else { a }),
-                None => with(ExprKind::Select(
-                    Box::new(c),
-                    Box::new(recur(a)),
-                    Box::new(recur(b)),
-                )),
+                None => {
+                    let (a, b) = (recur(a), recur(b));
+                    match (as_literal(&a), as_literal(&b)) {
+                        (Some(x), Some(y)) if x.same_value(y) => a,
+                        (Some(_) | None, Some(_) | None) => {
+                            with(ExprKind::Select(Box::new(c), Box::new(a), Box::new(b)))
+                        }
+                    }
+                }
             }
         }
         ExprKind::Call(func, args) => call(e, *func, args.iter().map(recur).collect()),

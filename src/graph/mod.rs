@@ -50,14 +50,16 @@ pub struct Graph {
     pub function: Rc<Function>,
     /// The function's tensors, then the workspaces that the graph added.
     pub tensors: Vec<Tensor>,
-    /// The function's variables, then the derived ones. Only variables of the
-    /// function have a range of their own; see [`Provenance`] for the others.
+    /// The function's variables, then those that run over all of a result of which a statement writes
+    /// a part, and the derived ones. These have no range of their own; see [`Provenance`].
     pub vars: Vec<IndexVar>,
     pub provenance: Provenance,
     pub nests: Vec<Nest>,
     /// Tensors whose elements come in any order, several times perhaps: they are sorted, and what is of
     /// one place combined, behind the loops that make them.
     pub collected: Vec<TensorId>,
+    /// Sparse results of which the caller gives the content: each with the operand that holds it.
+    pub renewed: Vec<(TensorId, TensorId)>,
     /// The tensors that `precompute` introduced.
     pub workspaces: Vec<TensorId>,
     /// Workspaces that `promote` wants in a certain memory.
@@ -347,7 +349,20 @@ impl Graph {
         TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Adds a derived variable.
+    /// A name like this one that no tensor, size or variable has.
+    #[must_use]
+    pub fn fresh_name(&self, like: &str) -> String {
+        let taken = |name: &str| {
+            self.tensors.iter().any(|t| t.name == name)
+                || self.vars.iter().any(|v| v.name == name)
+                || self.function.sizes.iter().any(|s| s.name == name)
+        };
+        let others = (2..).map(|n| format!("{like}{n}"));
+        let mut names = std::iter::once(like.to_string()).chain(others);
+        names.find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    /// Adds a variable.
     pub fn add_var(&mut self, var: IndexVar) -> VarId {
         self.vars.push(var);
         VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))

@@ -1,106 +1,257 @@
 //! Sparse results that several statements write: their stored elements cannot grow where they stand, so
 //! each statement but the last makes a version of the result, a temporary tensor, which those behind
-//! read. `C(i,j) += e` becomes `C(i,j) = C1(i,j) + e`.
+//! read. `C(i,j) += e` becomes `C(i,j) = C1(i,j) + e`. What the caller has is the first version, an
+//! operand. A statement that leaves elements as they were makes a tensor of those that it writes, which
+//! is put into the version before: `C(i,j) += e where i in 0:4` becomes `P(i,j) = e where i in 0:4` and
+//! `C(i,j) = C1(i,j) + P(i,j)`, and so does `H(bin(i),j) += e`.
 
-use super::terms::{binary, index, reads, replace};
-use super::{Graph, visit};
+use super::Graph;
+use super::build::Piece;
+use super::collect::sorted_by;
+use super::order::range_vars;
+use super::terms::{binary, index, rename_expr, renew};
 use crate::operators::Func;
 use crate::program::ir::{
-    Access, BinaryOp, Bound, Expr, ExprKind, Function, ReduceOp, Role, Statement, Tensor, TensorId,
+    Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, Role, SizeExpr,
+    Statement, Tensor, TensorId, VarId,
 };
+use crate::scalar::ScalarType;
 use std::collections::BTreeMap;
 
-/// Which tensor holds the content of a sparse result that several statements write.
+/// Which tensor holds the content of a sparse tensor that several statements write, or of which the
+/// caller gives what is there before.
 #[derive(Default)]
 pub(super) struct Versions(BTreeMap<TensorId, TensorId>);
 
 impl Versions {
-    /// The tensor that statement number `at` writes, and what: with the newest versions of what it
-    /// reads, its own result's too where it adds to that. `None` if it cannot be written so: it
-    /// leaves elements as they were, or adds to what the caller has.
+    /// Those before the first statement: an operand for each sparse in-out tensor that is written,
+    /// which the function makes from there on.
+    pub fn given(graph: &mut Graph, function: &Function) -> Self {
+        let mut held = BTreeMap::new();
+        for stmt in &function.stmts {
+            let tensor = graph.tensor(stmt.tensor).clone();
+            if !tensor.is_sparse() || tensor.role != Role::InOut {
+                continue;
+            }
+            let name = graph.fresh_name(&format!("{}_in", tensor.name));
+            let before = graph.add_tensor(Tensor {
+                name,
+                role: Role::Input,
+                ..tensor
+            });
+            graph.tensors[stmt.tensor.index()].role = Role::Result;
+            graph.renewed.push((stmt.tensor, before));
+            held.insert(stmt.tensor, before);
+        }
+        Versions(held)
+    }
+
+    /// What statement number `at` writes, with the newest versions of what it reads, its own
+    /// result's too where it adds to that: one piece, or two where it leaves elements as they were.
+    /// The first then makes the part that it writes, the second puts it into the rest.
     pub fn next(
         &mut self,
         graph: &mut Graph,
         function: &Function,
         at: usize,
-    ) -> Option<(TensorId, Option<ReduceOp>, Expr)> {
-        let stmt = &function.stmts[at];
-        let mut rhs = stmt.rhs.clone();
-        for (&tensor, &version) in self.0.iter().filter(|(tensor, version)| tensor != version) {
-            for access in accesses(&rhs, tensor) {
-                let mut read = access.clone();
-                if let ExprKind::Access(own) = &mut read.kind {
-                    own.tensor = version;
-                }
-                replace(&mut rhs, &access, &read);
-            }
-            if reads(&rhs, tensor) || is_read_by_ranges(graph, stmt, tensor) {
-                return None;
-            }
-        }
+    ) -> Vec<(Piece, Statement)> {
+        let stmt = self.with_newest(graph, &function.stmts[at]);
         let tensor = graph.tensor(stmt.tensor).clone();
+        let piece = Piece {
+            stmt: at,
+            tensor: stmt.tensor,
+            lhs: stmt.lhs.clone(),
+            op: stmt.op,
+            rhs: stmt.rhs.clone(),
+        };
         let others = function.stmts.iter().enumerate();
-        let others: Vec<usize> = others
-            .filter(|(n, other)| *n != at && other.tensor == stmt.tensor)
-            .map(|(n, _)| n)
-            .collect();
+        let mut others = others.filter(|(n, other)| *n != at && other.tensor == stmt.tensor);
+        let before = self.0.get(&stmt.tensor).copied();
         if !tensor.is_sparse()
-            || (others.is_empty() && stmt.op.is_none() && tensor.role != Role::InOut)
+            || (before.is_none() && stmt.op.is_none() && others.clone().next().is_none())
         {
-            return Some((stmt.tensor, stmt.op, rhs));
+            return vec![(piece, stmt)];
         }
-        let mut modes = stmt.lhs.iter().zip(&tensor.dims);
-        if tensor.role == Role::InOut || !modes.all(|(&var, dim)| graph.covers(var, dim)) {
-            return None;
-        }
-        let mut op = stmt.op;
-        if let Some(reduced) = op {
-            let before = *self.0.get(&stmt.tensor)?;
-            let own = Expr {
-                kind: ExprKind::Access(Access {
-                    tensor: before,
-                    subscripts: stmt.lhs.iter().map(|&var| index(var, &rhs)).collect(),
-                }),
-                ty: tensor.ty.compute(),
-                span: rhs.span,
-            };
-            rhs = combined(reduced, own, rhs);
-            op = None;
-        }
-        let target = match others.iter().any(|&other| other > at) {
+        let target = match others.any(|(other, _)| other > at) {
             false => stmt.tensor,
             true => graph.add_tensor(Tensor {
                 name: format!("{}_{}", tensor.name, at + 1),
                 role: Role::Temporary,
-                ..tensor
+                ..tensor.clone()
             }),
         };
         self.0.insert(stmt.tensor, target);
-        Some((target, op, rhs))
+        // What is not there yet is absent.
+        let content = |lhs: &[VarId]| {
+            let kind = match before {
+                None => ExprKind::Literal(tensor.fill),
+                Some(tensor) => ExprKind::Access(Access {
+                    tensor,
+                    subscripts: lhs.iter().map(|&var| index(var, &stmt.rhs)).collect(),
+                }),
+            };
+            Expr {
+                kind,
+                ty: tensor.ty.compute(),
+                span: stmt.rhs.span,
+            }
+        };
+        let target = |lhs: Vec<VarId>, rhs| Piece {
+            stmt: at,
+            tensor: target,
+            lhs,
+            op: None,
+            rhs,
+        };
+        let mut modes = stmt.lhs.iter().zip(&tensor.dims);
+        if modes.all(|(&var, dim)| graph.covers(var, dim)) {
+            let rhs = match stmt.op {
+                None => stmt.rhs.clone(),
+                Some(op) => combined(op, content(&stmt.lhs), stmt.rhs.clone()),
+            };
+            return vec![(target(stmt.lhs.clone(), rhs), stmt)];
+        }
+        let (part, whole) = part_of(graph, &stmt, &tensor);
+        let new = Expr {
+            kind: ExprKind::Access(Access {
+                tensor: part,
+                subscripts: whole.iter().map(|&var| index(var, &stmt.rhs)).collect(),
+            }),
+            ty: stmt.rhs.ty,
+            span: stmt.rhs.span,
+        };
+        let rhs = match stmt.op {
+            Some(op) => combined(op, content(&whole), new),
+            None => chosen(inside(graph, &stmt, &tensor, &whole), new, content(&whole)),
+        };
+        let part = Piece {
+            tensor: part,
+            op: None,
+            ..piece
+        };
+        let all = Statement {
+            lhs: whole.clone(),
+            vars: whole.clone(),
+            ..stmt.clone()
+        };
+        vec![(part, stmt), (target(whole, rhs), all)]
+    }
+
+    /// The statement, and the ranges of its variables, with the newest versions of what they read.
+    fn with_newest(&self, graph: &mut Graph, stmt: &Statement) -> Statement {
+        let mut stmt = stmt.clone();
+        for (&tensor, &version) in &self.0 {
+            renew(&mut stmt.rhs, tensor, version);
+            for var in &stmt.vars {
+                let range = &mut graph.vars[var.index()].range;
+                for bound in [&mut range.lo, &mut range.hi] {
+                    if let Bound::Dynamic(e) = bound {
+                        renew(e, tensor, version);
+                    }
+                }
+            }
+        }
+        stmt
     }
 }
 
-/// The accesses of the tensor that stand in the expression, but not those in subscripts of others.
-fn accesses(e: &Expr, tensor: TensorId) -> Vec<Expr> {
-    let mut found = Vec::new();
-    visit(e, &mut |node| {
-        if let ExprKind::Access(access) = &node.kind
-            && access.tensor == tensor
-        {
-            found.push(node.clone());
-        }
+/// A tensor for the elements that a statement writes, in the order of the result's levels, and variables
+/// for all of the result. Where data decide which they are, they come in any order.
+fn part_of(graph: &mut Graph, stmt: &Statement, result: &Tensor) -> (TensorId, Vec<VarId>) {
+    let scatters = stmt.lhs.iter().any(|&var| {
+        let told = range_vars(graph, var);
+        told.iter().any(|v| !stmt.lhs.contains(v))
     });
-    found
+    let ty = stmt.rhs.ty;
+    let part = Tensor {
+        name: format!("{}_part", result.name),
+        role: Role::Temporary,
+        ty,
+        format: sorted_by(result.format.modes.clone(), result.format.index_bits),
+        fill: match stmt.op {
+            Some(op) => op.neutral(ty),
+            None => result.fill,
+        },
+        ..result.clone()
+    };
+    let part = match scatters {
+        true => graph.add_collected(part),
+        false => graph.add_tensor(part),
+    };
+    let mut whole = Vec::new();
+    for (&var, dim) in stmt.lhs.iter().zip(&result.dims) {
+        whole.push(match graph.covers(var, dim) {
+            true => var,
+            false => {
+                let own = graph.var(var).clone();
+                let name = graph.fresh_name(&format!("{}_all", own.name));
+                graph.add_var(IndexVar {
+                    name,
+                    range: Range {
+                        lo: Bound::Static(SizeExpr::Const(0)),
+                        hi: Bound::Static(dim.clone()),
+                    },
+                    ..own
+                })
+            }
+        });
+    }
+    (part, whole)
 }
 
-fn is_read_by_ranges(graph: &Graph, stmt: &Statement, tensor: TensorId) -> bool {
-    stmt.vars.iter().any(|&var| {
+/// Whether the statement writes the element at the coordinates `whole`.
+fn inside(graph: &Graph, stmt: &Statement, result: &Tensor, whole: &[VarId]) -> Option<Expr> {
+    let there = |var: VarId| {
+        let at = stmt.lhs.iter().position(|&own| own == var);
+        at.map_or(var, |at| whole[at])
+    };
+    let mut tests = Vec::new();
+    for ((&var, &own), dim) in stmt.lhs.iter().zip(whole).zip(&result.dims) {
+        if graph.covers(var, dim) {
+            continue;
+        }
         let range = &graph.var(var).range;
-        [&range.lo, &range.hi].into_iter().any(|bound| match bound {
-            Bound::Static(_) => false,
-            Bound::Dynamic(e) => reads(e, tensor),
-        })
-    })
+        for (op, bound) in [(BinaryOp::Ge, &range.lo), (BinaryOp::Lt, &range.hi)] {
+            let needless = match (op, bound) {
+                (BinaryOp::Ge, Bound::Static(lo)) => *lo == SizeExpr::Const(0),
+                (_, Bound::Static(hi)) => hi == dim,
+                (_, Bound::Dynamic(_)) => false,
+            };
+            if needless {
+                continue;
+            }
+            let bound = match bound {
+                Bound::Static(size) => Expr {
+                    kind: ExprKind::Size(size.clone()),
+                    ty: ScalarType::I64,
+                    span: stmt.span,
+                },
+                Bound::Dynamic(e) => {
+                    let mut e = e.clone();
+                    rename_expr(&mut e, &there);
+                    e
+                }
+            };
+            let test = binary(op, index(own, &stmt.rhs), bound);
+            tests.push(Expr {
+                ty: ScalarType::Bool,
+                ..test
+            });
+        }
+    }
+    tests.into_iter().reduce(|a, b| binary(BinaryOp::And, a, b))
+}
+
+/// `test ? new : old`
+fn chosen(test: Option<Expr>, new: Expr, old: Expr) -> Expr {
+    match test {
+        None => new,
+        Some(test) => Expr {
+            ty: new.ty,
+            span: new.span,
+            kind: ExprKind::Select(Box::new(test), Box::new(new), Box::new(old)),
+        },
+    }
 }
 
 /// `a op b`, as values of the type of `a`.

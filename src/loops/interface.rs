@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The raw function takes: the sizes in order, then for each argument in order
 /// its scalar, or its arrays (for each level in order its own, such as `pos` and `crd`; then the values).
 /// The checked function takes each argument in order: a scalar by value or a
-/// tensor by pointer.
+/// tensor by pointer; what a result has before it is no argument of its own there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// Size variables, in the order of the program. Those that are specialised
@@ -26,6 +26,26 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// The arguments of the checked function, each with its place among all.
+    pub fn checked(&self) -> impl Iterator<Item = (usize, &Arg)> {
+        let args = self.args.iter().enumerate();
+        args.filter(|(_, arg)| !matches!(arg, Arg::Tensor(tensor) if tensor.before.is_some()))
+    }
+
+    /// Whether results replace what they have before the call.
+    #[must_use]
+    pub fn renews(&self) -> bool {
+        self.checked().count() < self.args.len()
+    }
+
+    /// Whether the argument is a result that replaces what it has before the call.
+    #[must_use]
+    pub fn is_renewed(&self, name: &str) -> bool {
+        self.args
+            .iter()
+            .any(|arg| matches!(arg, Arg::Tensor(tensor) if tensor.before.as_deref() == Some(name)))
+    }
+
     /// The positions of operands: those ascend, which arrays that a program subscripts itself need not.
     #[must_use]
     pub fn ascending(&self) -> BTreeSet<ArrayId> {
@@ -114,6 +134,16 @@ pub struct TensorArg {
     /// Of a result whose coordinates the checked function makes: the argument that stores
     /// as much, and how many of its levels are the result's first.
     pub like: Option<(String, usize)>,
+    /// Of an operand that is the content that a result has before the call: that result.
+    pub before: Option<String>,
+}
+
+impl TensorArg {
+    /// What the caller of the checked function calls it.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.before.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// The arrays of one level, in the order of its type's roles.

@@ -27,7 +27,12 @@ impl Lowerer<'_> {
                 ids.push(result);
             }
         }
-        let args = ids.into_iter().map(|id| self.argument(id)).collect();
+        let renewed = |id: TensorId| self.graph.renewed.iter().find(|(own, _)| *own == id);
+        let with_before = ids.into_iter().flat_map(|id| match renewed(id) {
+            None => vec![id],
+            Some(&(_, before)) => vec![before, id],
+        });
+        let args = with_before.map(|id| self.argument(id)).collect();
         let requirements = function
             .requirements
             .iter()
@@ -90,6 +95,11 @@ impl Lowerer<'_> {
                 .get(&id)
                 .filter(|_| self.is_once(id))
                 .map(|&(operand, levels)| (self.tensor(operand).name.clone(), levels)),
+            before: {
+                let mut renewed = self.graph.renewed.iter();
+                let own = renewed.find(|(_, before)| *before == id);
+                own.map(|&(own, _)| self.tensor(own).name.clone())
+            },
         })
     }
 

@@ -213,7 +213,7 @@ impl Judge<'_> {
                 values: Values::filled(ty, 0, fill),
             };
             let mut errors = Vec::new();
-            for (coordinate, new) in self.updated(stmt, computed) {
+            for (coordinate, new) in self.updated(stmt, computed)? {
                 for (column, c) in coo.coords.iter_mut().zip(coordinate) {
                     column.push(c);
                 }
@@ -266,37 +266,62 @@ impl Judge<'_> {
     }
 
     /// The elements of a sparse tensor behind a statement, sorted: what it computed, combined with
-    /// what was there if it says so. Where it computed nothing its right side is the fill.
-    fn updated(&self, stmt: &Statement, computed: Vec<Element>) -> BTreeMap<Vec<u64>, Bounded> {
+    /// what was there if it says so, and what it does not write. Where it computed nothing, of what it
+    /// writes, its right side is the fill.
+    fn updated(
+        &self,
+        stmt: &Statement,
+        computed: Vec<Element>,
+    ) -> Result<BTreeMap<Vec<u64>, Bounded>, EvalError> {
         let tensor = self.function.tensor(stmt.tensor);
         let compute = tensor.ty.compute();
         let fill = || Bounded::read(convert(literal(tensor.fill), compute));
-        let before = self.operands.get(&stmt.tensor);
-        let (Some(op), Some(before)) = (stmt.op, before) else {
-            let new = computed.into_iter();
-            return new.map(|e| (e.coordinate, e.known)).collect();
-        };
-        let errors = self.error.get(&stmt.tensor);
         let mut all: BTreeMap<Vec<u64>, (Bounded, Option<Element>)> = BTreeMap::new();
-        for at in 0..before.stored() {
-            let modes = 0..before.dims.len();
-            let coordinate = modes.map(|mode| before.coordinate(mode, at)).collect();
-            let old = Bounded {
-                number: convert(before.stored_value(at), compute),
-                error: errors.and_then(|e| e.get(at)).copied().unwrap_or(0.0),
-            };
-            all.insert(coordinate, (old, None));
+        if let Some(before) = self.operands.get(&stmt.tensor) {
+            let errors = self.error.get(&stmt.tensor);
+            for at in 0..before.stored() {
+                let modes = 0..before.dims.len();
+                let coordinate = modes.map(|mode| before.coordinate(mode, at)).collect();
+                let old = Bounded {
+                    number: convert(before.stored_value(at), compute),
+                    error: errors.and_then(|e| e.get(at)).copied().unwrap_or(0.0),
+                };
+                all.insert(coordinate, (old, None));
+            }
         }
         for element in computed {
             let coordinate = element.coordinate.clone();
             all.entry(coordinate).or_insert_with(|| (fill(), None)).1 = Some(element);
         }
         let rounding = epsilon(tensor.ty);
-        let combined = all.into_iter().map(|(coordinate, (old, new))| {
-            let (known, sums) = new.map_or_else(|| (fill(), 1.0), |e| (e.known, e.sums));
-            let value = combine(op, old, known, compute, sums, rounding);
-            (coordinate, value)
-        });
-        combined.collect()
+        let mut updated = BTreeMap::new();
+        for (coordinate, (old, new)) in all {
+            let written = new.is_some() || self.writes(stmt, &coordinate)?;
+            let value = match (written, stmt.op) {
+                (false, _) => old,
+                (true, None) => match new {
+                    Some(element) => element.known,
+                    None => continue,
+                },
+                (true, Some(op)) => {
+                    let (known, sums) = new.map_or_else(|| (fill(), 1.0), |e| (e.known, e.sums));
+                    combine(op, old, known, compute, sums, rounding)
+                }
+            };
+            updated.insert(coordinate, value);
+        }
+        Ok(updated)
+    }
+
+    /// Whether a statement writes an element that it may have nothing to say of.
+    fn writes(&self, stmt: &Statement, coordinate: &[u64]) -> Result<bool, EvalError> {
+        if self.scatters(stmt) {
+            return Ok(false);
+        }
+        let mut env = self.env(0);
+        for (var, &c) in stmt.lhs.iter().zip(coordinate) {
+            env.vars[var.index()] = i64::try_from(c).unwrap_or(i64::MAX);
+        }
+        self.are_inside(stmt.lhs.clone(), &env)
     }
 }

@@ -156,6 +156,19 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether these variables have values of their ranges. What one reads may be there only where the
+    /// variables are inside that it depends on.
+    pub(super) fn are_inside(&self, mut vars: Vec<VarId>, env: &Env) -> Result<bool, EvalError> {
+        vars.sort_by_key(|&var| self.outer(var).len());
+        for var in vars {
+            let (lo, hi) = self.range(var, env)?;
+            if !(lo..hi).contains(&env.vars[var.index()]) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The stored elements of one driver that agree with what is known.
     pub(super) fn walk(
         &self,
@@ -202,12 +215,7 @@ impl Judge<'_> {
                 env.vars[var.index()] = c;
                 set.push(var);
             }
-            let mut inside = true;
-            for &var in &set {
-                let (lo, hi) = self.range(var, env)?;
-                inside &= (lo..hi).contains(&env.vars[var.index()]);
-            }
-            if !inside {
+            if !self.are_inside(set, env)? {
                 continue;
             }
             env.standing[driver.id] = Some(element);

@@ -167,16 +167,17 @@ impl Maker {
             let mut stmt = self.statement(&name, 1 + 3 / statements);
             let scatters = stmt.left.iter().any(|v| v.contains('('));
             let set = scatters && !self.params.iter().any(|p| p.name == name);
-            if set {
-                // Dense: into sparse results nothing scatters yet.
-            } else if self.chance(15)
+            if !scatters
+                && self.chance(15)
                 && let Some(format) = self.following(&mut stmt)
             {
                 formats.push((name.clone(), format));
             } else if self.chance(40)
-                && !is_update(stmt.op)
                 && let Some(format) = self.format(stmt.left.len(), self.ty)
             {
+                if is_update(stmt.op) || scatters {
+                    self.note("sparse update");
+                }
                 formats.push((name.clone(), format));
             }
             if n + 1 == statements || is_update(stmt.op) || self.chance(40) {
@@ -268,6 +269,13 @@ impl Maker {
         for variable in used.iter().filter(|v| !left.contains(v)) {
             if self.chance(if self.ranged { 60 } else { 7 }) {
                 let range = self.range(variable);
+                ranges.push((variable.clone(), range));
+            }
+        }
+        for variable in used.iter().filter(|v| is_update(op) && left.contains(v)) {
+            if self.chance(15) {
+                self.note("part of a result");
+                let range = format!("{}:{}", self.below(2), 1 + self.below(2));
                 ranges.push((variable.clone(), range));
             }
         }

@@ -3,16 +3,6 @@
 use super::codes;
 
 codes! {
-    SPARSE_UPDATE = "E0501", "updating a sparse tensor in place",
-"A statement adds to a sparse tensor of which the caller gives the content, or one of several
-statements that write a sparse tensor leaves some of its elements as they were:
-
-    def f(double(M,N) A, double(M,N) C) -> (C) { C(i,j) += A(i,j) }
-    format f { A: csr, C: csr }
-
-Stored elements would have to grow where they stand, which is not supported yet.
-Compute everything in one statement (`D(i,j) = C(i,j) + A(i,j)`), let each statement run
-over the whole tensor, or store the result dense.";
     SCATTER = "E0502", "a scatter that is not built yet",
 "A sparse result is built by appending its elements in order. Where an operand can only be
 walked in another order, the result's elements are collected and sorted, or the operand is

@@ -103,6 +103,9 @@ impl Writer<'_> {
         if let Some((other, levels)) = &t.like {
             text += &format!(" like {other} {levels}");
         }
+        if let Some(result) = &t.before {
+            text += &format!(" before {result}");
+        }
         text
     }
 
@@ -347,6 +350,11 @@ impl Reader {
         } else {
             None
         };
+        let before = if self.word("before") {
+            Some(self.name()?)
+        } else {
+            None
+        };
         let format = TensorFormat {
             levels: levels.iter().map(|level| level.level).collect(),
             modes: levels.iter().map(|level| level.mode).collect(),
@@ -362,6 +370,7 @@ impl Reader {
             levels,
             values,
             like,
+            before,
         })
     }
 

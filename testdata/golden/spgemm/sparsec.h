@@ -384,6 +384,16 @@ static inline void sparsec_free_tensor(sparsec_tensor *t) {
     memset(t, 0, sizeof *t);
 }
 
+/* What a call left that makes the content of t anew: the new one, or the old one where it failed. */
+static inline void sparsec_renew(sparsec_tensor *t, sparsec_tensor *made, int error) {
+    if (error) {
+        sparsec_free_tensor(made);
+        return;
+    }
+    sparsec_free_tensor(t);
+    *t = *made;
+}
+
 /* ---- arithmetic ---------------------------------------------------------- */
 
 /* The number of the thread at hand, and how many a parallel loop may have. */

@@ -1,0 +1,257 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "update.h"
+
+/* update
+ *   C(i, j) = 2 * C(i, j) + A(i, j)
+ *   A: {dense, compressed}
+ *   C: {dense, compressed}
+ */
+int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const int32_t *SPARSEC_RESTRICT C_in2_pos, const int32_t *SPARSEC_RESTRICT C_in2_crd,
+    const double *SPARSEC_RESTRICT C_in_vals, int32_t **C2_pos_out, int32_t **C2_crd_out,
+    double **C_vals_out, int64_t C2_capacity) {
+    (void)N;
+    int32_t *C2_pos = *C2_pos_out;
+    int32_t *C2_crd = *C2_crd_out;
+    double *C_vals = *C_vals_out;
+    int error;
+    SPARSEC_RESIZE(C2_pos, M + 1);
+    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    SPARSEC_RESIZE(C2_crd, C2_capacity);
+    SPARSEC_RESIZE(C_vals, C2_capacity);
+    int64_t pC2 = 0;
+    for (int64_t i = 0; i < M; i++) {
+        int64_t pC_in2 = C_in2_pos[i];
+        int64_t pC_in2_end = C_in2_pos[i + 1];
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        while (pC_in2 < pC_in2_end && pA2 < pA2_end) {
+            int64_t jC_in = C_in2_crd[pC_in2];
+            int64_t jA = A2_crd[pA2];
+            int64_t j = sparsec_min_int64(jC_in, jA);
+            if (jC_in == j && jA == j) {
+                if (pC2 >= C2_capacity) {
+                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
+                }
+                C_vals[pC2] = 2.0 * C_in_vals[pC_in2] + A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
+            } else if (jC_in == j) {
+                if (pC2 >= C2_capacity) {
+                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
+                }
+                C_vals[pC2] = 2.0 * C_in_vals[pC_in2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
+            } else {
+                if (pC2 >= C2_capacity) {
+                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
+                    SPARSEC_RESIZE(C2_crd, C2_capacity);
+                    SPARSEC_RESIZE(C_vals, C2_capacity);
+                }
+                C_vals[pC2] = A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
+            }
+            pC_in2 += jC_in == j;
+            pA2 += jA == j;
+        }
+        while (pC_in2 < pC_in2_end) {
+            int64_t j = C_in2_crd[pC_in2];
+            if (pC2 >= C2_capacity) {
+                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
+                SPARSEC_RESIZE(C2_crd, C2_capacity);
+                SPARSEC_RESIZE(C_vals, C2_capacity);
+            }
+            C_vals[pC2] = 2.0 * C_in_vals[pC_in2];
+            C2_crd[pC2] = (int32_t)j;
+            pC2++;
+            pC_in2++;
+        }
+        while (pA2 < pA2_end) {
+            int64_t j = A2_crd[pA2];
+            if (pC2 >= C2_capacity) {
+                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
+                SPARSEC_RESIZE(C2_crd, C2_capacity);
+                SPARSEC_RESIZE(C_vals, C2_capacity);
+            }
+            C_vals[pC2] = A_vals[pA2];
+            C2_crd[pC2] = (int32_t)j;
+            pC2++;
+            pA2++;
+        }
+        C2_pos[i + 1] = (int32_t)pC2;
+    }
+    if (pC2 > SPARSEC_INDEX_MAX) {
+        error = SPARSEC_INDEX_OVERFLOW;
+        goto fail;
+    }
+    *C2_pos_out = C2_pos;
+    *C2_crd_out = C2_crd;
+    *C_vals_out = C_vals;
+    return SPARSEC_OK;
+fail:
+    sparsec_release(C2_pos);
+    sparsec_release(C2_crd);
+    sparsec_release(C_vals);
+    return error;
+}
+
+static const sparsec_level_spec update_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec update_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, update_A_levels, NULL};
+static const sparsec_level_spec update_C_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec update_C_in_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_in_levels, NULL};
+static const sparsec_level_spec update_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec update_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_levels, NULL};
+
+static int update_renewed(const sparsec_tensor *A, const sparsec_tensor *C_in, sparsec_tensor *C) {
+    int error;
+    error = sparsec_check(A, &update_A_spec);
+    if (error) return error;
+    error = sparsec_check(C_in, &update_C_in_spec);
+    if (error) return error;
+    if (!C) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "C: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_same_size("M", "C", C_in->dims[0], "A", M);
+    if (error) return error;
+    error = sparsec_same_size("N", "C", C_in->dims[1], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, C_in};
+    error = sparsec_apart(C_in, "C", tensors, 2);
+    if (error) return error;
+    int64_t C_dims[] = {M, N};
+    error = sparsec_shape(C, &update_C_spec, C_dims);
+    if (error) return error;
+    int32_t *C2_pos = (int32_t *)sparsec_take(&C->levels[1].pos);
+    int32_t *C2_crd = (int32_t *)sparsec_take(&C->levels[1].crd);
+    double *C_vals = (double *)sparsec_take(&C->vals);
+    error = update_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (const int32_t *)C_in->levels[1].pos,
+        (const int32_t *)C_in->levels[1].crd, (const double *)C_in->vals, &C2_pos, &C2_crd, &C_vals,
+        sparsec_min_int64(C->levels[1].crd_cap, C->vals_cap));
+    if (error) return sparsec_fail_code(error);
+    int64_t C_positions = 1;
+    C_positions = sparsec_positions(C, 0, C_positions);
+    sparsec_set_level(C, 1, C2_pos, C2_crd, C_positions);
+    C_positions = sparsec_positions(C, 1, C_positions);
+    C->vals = C_vals;
+    C->vals_len = C->vals_cap = C_positions;
+    return SPARSEC_OK;
+}
+
+/* The old content stays until all of the new one is there. */
+int update(const sparsec_tensor *A, sparsec_tensor *C) {
+    int error;
+    sparsec_tensor C_new;
+    memset(&C_new, 0, sizeof C_new);
+    error = update_renewed(A, C, &C_new);
+    sparsec_renew(C, &C_new, error);
+    return error;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_update(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor C = {0};
+    const int64_t C_dims[] = {n, n};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &update_A_spec, A_dims, 1);
+    error |= smoke_fill(&C, &update_C_in_spec, C_dims, 2);
+    if (!error) error = update(&A, &C);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = update(&A, &C);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("update", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&C);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_update(n, rounds);
+    return failed;
+}
+#endif
