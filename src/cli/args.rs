@@ -16,7 +16,7 @@ use std::path::PathBuf;
         sparsec spmv.tc -o out              compile to C\n  \
         sparsec run spmv.tc A=web.mtx x=random:1 --verify\n  \
         sparsec run -e 'y(i)=A(i,j)*x(j)' -f A:ds A=web.mtx x=ones --time 20\n  \
-        sparsec explain E0502               what a diagnostic means"
+        sparsec explain E0507               what a diagnostic means"
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -221,12 +221,8 @@ impl Graph {
     /// Computes every sum of the piece that its own loops cannot hold into a
     /// dense temporary first.
     fn through_temporary(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
-        if let Some(&var) = piece.lhs.iter().find(|&&v| self.is_told_by_sum(piece, v)) {
-            let narrow = self.tensor(piece.tensor).ty.compute() != self.tensor(piece.tensor).ty;
-            return Err(match narrow {
-                true => scatter_in_turn(self, piece, var, stmt),
-                false => not_orderable(self, piece, stmt),
-            });
+        if piece.lhs.iter().any(|&v| self.is_told_by_sum(piece, v)) {
+            return self.through_wide(piece, stmt);
         }
         let mut rhs = piece.rhs.clone();
         for sum in reduces(&piece.rhs) {
@@ -286,6 +282,72 @@ impl Graph {
     }
 }
 
+impl Graph {
+    /// Computes sums that go where data say in the type in which terms are added: their result rounds
+    /// what it stores, and would do so for each term.
+    fn through_wide(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+        let result = self.tensor(piece.tensor).clone();
+        let ty = result.ty.compute();
+        let (Some(op), false) = (piece.op, ty == result.ty) else {
+            return Err(not_orderable(self, piece, stmt));
+        };
+        self.remarks.push(Diagnostic::performance(
+            performance::WORKSPACE,
+            stmt.span,
+            format!(
+                "the sums of `{}` are computed into a temporary tensor first",
+                result.name
+            ),
+            format!(
+                "each term would be rounded to {} where it is added",
+                result.ty
+            ),
+        ));
+        let whole = self.whole_vars(&piece.lhs, &result.dims);
+        let all = Statement {
+            lhs: whole.clone(),
+            vars: whole.clone(),
+            ..stmt.clone()
+        };
+        let temp = self.add_tensor(Tensor {
+            name: format!("{}_sum", result.name),
+            role: Role::Temporary,
+            ty,
+            format: TensorFormat::dense(result.order()),
+            ..result
+        });
+        let literal = |value| Expr {
+            kind: ExprKind::Literal(value),
+            ty,
+            span: piece.rhs.span,
+        };
+        let sums = Expr {
+            kind: ExprKind::Access(Access {
+                tensor: temp,
+                subscripts: whole.iter().map(|&v| index(v, &piece.rhs)).collect(),
+            }),
+            ty,
+            span: piece.rhs.span,
+        };
+        let over_all = |tensor, op, rhs| Piece {
+            stmt: piece.stmt,
+            tensor,
+            lhs: whole.clone(),
+            op,
+            rhs,
+        };
+        self.add_piece(over_all(temp, None, literal(op.neutral(ty))), &all)?;
+        self.add_piece(
+            Piece {
+                tensor: temp,
+                ..piece.clone()
+            },
+            stmt,
+        )?;
+        self.add_piece(over_all(piece.tensor, Some(op), sums), &all)
+    }
+}
+
 /// What is still to be given loops.
 #[derive(Clone)]
 pub(super) struct Piece {
@@ -302,7 +364,7 @@ impl Piece {
         root_reduction(&self.rhs, self.op).is_some()
     }
 
-    fn vars(&self, graph: &Graph, stmt: &Statement) -> Vec<VarId> {
+    pub(super) fn vars(&self, graph: &Graph, stmt: &Statement) -> Vec<VarId> {
         let mut needed = self.lhs.clone();
         visit(&self.rhs, &mut |node| match &node.kind {
             ExprKind::Index(v) => needed.push(*v),
@@ -343,44 +405,12 @@ pub(super) fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<Var
     order
 }
 
-pub(super) fn scatter_refused(
-    graph: &Graph,
-    piece: &Piece,
-    access: &Access,
-    stmt: &Statement,
-) -> Diagnostic {
-    let result = &graph.tensor(piece.tensor).name;
-    let operand = &graph.tensor(access.tensor).name;
-    Diagnostic::error(
-        codes::SCATTER,
-        stmt.span,
-        format!("scattering into the sparse result `{result}` is not supported yet"),
-        format!("`{operand}` cannot be walked in the order in which `{result}` is appended"),
-    )
-    .with_help(format!(
-        "store `{result}` dense, or `{operand}` with its levels in another order"
-    ))
-}
-
-fn scatter_in_turn(graph: &Graph, piece: &Piece, var: VarId, stmt: &Statement) -> Diagnostic {
-    let tensor = graph.tensor(piece.tensor);
-    let (name, ty, wide) = (&tensor.name, tensor.ty, tensor.ty.compute());
-    Diagnostic::error(
-        codes::SCATTER,
-        stmt.span,
-        format!("scattering into elements of type {ty} is not supported yet"),
-        "each term would be rounded where it is added",
-    )
-    .with_label(graph.var(var).span, "data decide where the terms go")
-    .with_help(format!("store `{name}` as {wide}"))
-}
-
 pub(super) fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
     let result = &graph.tensor(piece.tensor).name;
     Diagnostic::error(
         codes::ORDER,
         stmt.span,
-        format!("no order of loops computes `{result}` (not supported yet)"),
+        format!("no order of loops computes `{result}`"),
         "the result's levels and the data-dependent ranges contradict each other",
     )
     .with_help(format!(

@@ -8,16 +8,16 @@
 
 mod rows;
 
-use super::build::{Piece, lhs_first, not_orderable, scatter_refused};
+use super::build::{Piece, lhs_first, not_orderable};
 use super::fold::{as_literal, fold};
-use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
-use super::terms::{index, reads, reduces, replace, root_reduction};
+use super::order::{choose, choose_behind, is_concordant, sparse_accesses, vars_in};
+use super::terms::{index, reads, reduces, rename_expr, replace, root_reduction};
 use super::{Graph, visit};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat, builtin};
 use crate::program::ir::{
-    Access, Expr, ExprKind, ReduceOp, Role, Statement, Tensor, TensorId, VarId,
+    Access, Expr, ExprKind, ReduceOp, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 
@@ -117,12 +117,34 @@ impl Graph {
             && accesses.iter().all(|a| is_concordant(self, a, &free))
     }
 
-    /// The variables of an access, if they are different ones of ranges that sizes give.
-    fn distinct(&self, access: &Access) -> Option<Vec<VarId>> {
-        let vars: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
-        vars.filter(|vars| {
-            let repeated = (1..vars.len()).any(|at| vars[..at].contains(&vars[at]));
-            !repeated && vars.iter().all(|&var| self.static_range(var).is_some())
+    /// How the elements that an access reads can be brought into another order. `None` if data decide how
+    /// far a variable runs that a subscript computes with.
+    pub(super) fn sortable(&self, access: &Access) -> Option<Sortable> {
+        let dims = &self.tensor(access.tensor).dims;
+        let plain: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
+        if let Some(vars) = plain
+            && (1..vars.len()).all(|at| !vars[..at].contains(&vars[at]))
+        {
+            return Some(Sortable {
+                whole: vars.iter().any(|&var| self.static_range(var).is_none()),
+                dims: dims.clone(),
+                vars,
+            });
+        }
+        let mut vars = Vec::new();
+        for var in access.subscripts.iter().flat_map(vars_in) {
+            if !vars.contains(&var) {
+                vars.push(var);
+            }
+        }
+        let dims: Option<Vec<SizeExpr>> = vars
+            .iter()
+            .map(|&var| Some(self.static_range(var)?.1.clone()))
+            .collect();
+        Some(Sortable {
+            dims: dims?,
+            vars,
+            whole: false,
         })
     }
 
@@ -274,13 +296,14 @@ impl Graph {
             if is_concordant(self, &access, order) {
                 continue;
             }
-            let (Some(own), Some(near)) = (self.distinct(&access), occurrence(&rhs, &access))
+            let (Some(sortable), Some(near)) = (self.sortable(&access), occurrence(&rhs, &access))
             else {
-                return Err(scatter_refused(self, piece, &access, stmt));
+                return Err(not_orderable(self, piece, stmt));
             };
+            let Sortable { vars, dims, whole } = sortable;
             let operand = self.tensor(access.tensor).clone();
-            let mut modes: Vec<usize> = (0..own.len()).collect();
-            modes.sort_by_key(|&mode| order.iter().position(|&var| var == own[mode]));
+            let mut modes: Vec<usize> = (0..vars.len()).collect();
+            modes.sort_by_key(|&mode| order.iter().position(|&var| var == vars[mode]));
             self.remarks.push(Diagnostic::performance(
                 performance::WORKSPACE,
                 stmt.span,
@@ -294,24 +317,43 @@ impl Graph {
                 name: format!("{}_sorted", operand.name),
                 role: Role::Temporary,
                 format: sorted_by(modes.clone(), operand.format.index_bits),
-                ..operand.clone()
+                dims: dims.clone(),
+                ..operand
             });
+            // All of it where the ranges of loops in the result's order are no ranges of others.
+            let lhs = match whole {
+                true => self.whole_vars(&vars, &dims),
+                false => vars.clone(),
+            };
+            let mut element = near.clone();
+            rename_expr(&mut element, &|var| {
+                let at = vars.iter().position(|&own| own == var);
+                at.map_or(var, |at| lhs[at])
+            });
+            let copied = Statement {
+                lhs: lhs.clone(),
+                vars: match whole {
+                    true => lhs.clone(),
+                    false => stmt.vars.clone(),
+                },
+                ..stmt.clone()
+            };
             self.add_piece(
                 Piece {
                     stmt: piece.stmt,
                     tensor: temp,
-                    lhs: own.clone(),
+                    lhs: lhs.clone(),
                     op: None,
-                    rhs: near.clone(),
+                    rhs: element,
                 },
-                stmt,
+                &copied,
             )?;
-            let outermost = |mode: usize| order.first() == Some(&own[mode]);
+            let outermost = |mode: usize| order.first() == Some(&vars[mode]);
             let found = match modes.first() {
-                Some(&mode) if !outermost(mode) => self.with_rows(temp, piece, &own, stmt)?,
+                Some(&mode) if !outermost(mode) => self.with_rows(temp, piece, &lhs, &copied)?,
                 Some(_) | None => temp,
             };
-            replace(&mut rhs, &near, &read(found, &own, near.ty, &near));
+            replace(&mut rhs, &near, &read(found, &vars, near.ty, &near));
         }
         Ok(rhs)
     }
@@ -364,6 +406,14 @@ impl Graph {
         self.collected.push(id);
         id
     }
+}
+
+/// An operand that can be brought into another order, as a tensor of `dims` over the variables of its access.
+pub(super) struct Sortable {
+    vars: Vec<VarId>,
+    dims: Vec<SizeExpr>,
+    /// Whether data decide how far some of them run.
+    whole: bool,
 }
 
 /// Coordinates beside each other, sorted by the modes in this order.

@@ -111,7 +111,8 @@ impl Versions {
             };
             return vec![(target(stmt.lhs.clone(), rhs), stmt)];
         }
-        let (part, whole) = part_of(graph, &stmt, &tensor);
+        let part = part_of(graph, &piece, &stmt, &tensor);
+        let whole = graph.whole_vars(&stmt.lhs, &tensor.dims);
         let new = Expr {
             kind: ExprKind::Access(Access {
                 tensor: part,
@@ -155,15 +156,11 @@ impl Versions {
     }
 }
 
-/// A tensor for the elements that a statement writes, in the order of the result's levels, and variables
-/// for all of the result. Where data decide which they are, they come in any order.
-fn part_of(graph: &mut Graph, stmt: &Statement, result: &Tensor) -> (TensorId, Vec<VarId>) {
-    let scatters = stmt.lhs.iter().any(|&var| {
-        let told = range_vars(graph, var);
-        told.iter().any(|v| !stmt.lhs.contains(v))
-    });
+/// A tensor for the elements that a statement writes, in the order of the result's levels. Where data
+/// decide which they are, and no loops come to them in this order, they come in any.
+fn part_of(graph: &mut Graph, piece: &Piece, stmt: &Statement, result: &Tensor) -> TensorId {
     let ty = stmt.rhs.ty;
-    let part = Tensor {
+    let tensor = graph.add_tensor(Tensor {
         name: format!("{}_part", result.name),
         role: Role::Temporary,
         ty,
@@ -173,30 +170,47 @@ fn part_of(graph: &mut Graph, stmt: &Statement, result: &Tensor) -> (TensorId, V
             None => result.fill,
         },
         ..result.clone()
+    });
+    let dynamic = stmt.lhs.iter().any(|&v| graph.static_range(v).is_none());
+    let scatters = stmt.lhs.iter().any(|&var| {
+        let told = range_vars(graph, var);
+        told.iter().any(|v| !stmt.lhs.contains(v))
+    });
+    let part = Piece {
+        tensor,
+        op: None,
+        ..piece.clone()
     };
-    let part = match scatters {
-        true => graph.add_collected(part),
-        false => graph.add_tensor(part),
-    };
-    let mut whole = Vec::new();
-    for (&var, dim) in stmt.lhs.iter().zip(&result.dims) {
-        whole.push(match graph.covers(var, dim) {
-            true => var,
-            false => {
-                let own = graph.var(var).clone();
-                let name = graph.fresh_name(&format!("{}_all", own.name));
-                graph.add_var(IndexVar {
-                    name,
-                    range: Range {
-                        lo: Bound::Static(SizeExpr::Const(0)),
-                        hi: Bound::Static(dim.clone()),
-                    },
-                    ..own
-                })
-            }
-        });
+    let vars = part.vars(graph, stmt);
+    if scatters || (dynamic && !graph.is_in_order(&part, &vars)) {
+        graph.collected.push(tensor);
     }
-    (part, whole)
+    tensor
+}
+
+impl Graph {
+    /// Variables that run over all of the dimensions: those of `lhs` that do, others in place of the
+    /// rest.
+    pub(super) fn whole_vars(&mut self, lhs: &[VarId], dims: &[SizeExpr]) -> Vec<VarId> {
+        let mut whole = Vec::new();
+        for (&var, dim) in lhs.iter().zip(dims) {
+            if self.covers(var, dim) {
+                whole.push(var);
+                continue;
+            }
+            let own = self.var(var).clone();
+            let name = self.fresh_name(&format!("{}_all", own.name));
+            whole.push(self.add_var(IndexVar {
+                name,
+                range: Range {
+                    lo: Bound::Static(SizeExpr::Const(0)),
+                    hi: Bound::Static(dim.clone()),
+                },
+                ..own
+            }));
+        }
+        whole
+    }
 }
 
 /// Whether the statement writes the element at the coordinates `whole`.
@@ -205,8 +219,26 @@ fn inside(graph: &Graph, stmt: &Statement, result: &Tensor, whole: &[VarId]) -> 
         let at = stmt.lhs.iter().position(|&own| own == var);
         at.map_or(var, |at| whole[at])
     };
+    // What a range reads may be there only where the variables are inside that it depends on.
+    let depth = |var: VarId| {
+        let mut outer = range_vars(graph, var);
+        let mut at = 0;
+        while at < outer.len() {
+            let more = range_vars(graph, outer[at]);
+            outer.extend(
+                more.into_iter()
+                    .filter(|v| !outer.contains(v))
+                    .collect::<Vec<_>>(),
+            );
+            at += 1;
+        }
+        outer.len()
+    };
+    let mut modes: Vec<usize> = (0..stmt.lhs.len()).collect();
+    modes.sort_by_key(|&mode| depth(stmt.lhs[mode]));
     let mut tests = Vec::new();
-    for ((&var, &own), dim) in stmt.lhs.iter().zip(whole).zip(&result.dims) {
+    for mode in modes {
+        let (var, own, dim) = (stmt.lhs[mode], whole[mode], &result.dims[mode]);
         if graph.covers(var, dim) {
             continue;
         }

@@ -77,7 +77,7 @@ impl Late {
         }
     }
 
-    /// `taken by schedule, refused by lowering: {E0502 "...": n}`
+    /// `taken by schedule, refused by lowering: {E0504 "...": n}`
     pub fn text(&self) -> String {
         let classes: Vec<String> = self
             .by_count()

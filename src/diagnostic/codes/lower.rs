@@ -3,20 +3,6 @@
 use super::codes;
 
 codes! {
-    SCATTER = "E0502", "a scatter that is not built yet",
-"A sparse result is built by appending its elements in order. Where an operand can only be
-walked in another order, the result's elements are collected and sorted, or the operand is
-(P0802). That is not built for operands whose subscripts are no variables, all of them
-different and of ranges that sizes give:
-
-    def f(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(j,i+j) where i in 0:N/2, j in 0:N/2 }
-    format f { A: csr, B: csr, C: csr }
-
-Store the result dense, or the operand in another level order (B: csc here).
-
-Sums whose place data decide, as in `h(bin(i)) += m(i)`, go to where they belong one by
-one. So elements of types that are computed in a wider one (half, int8) would be rounded
-after each term: store `h` as float or int.";
     ORDER = "E0503", "no order of loops",
 "The order in which the levels of a sparse result must be appended and the order
 that data-dependent ranges impose contradict each other. Store the result dense or

@@ -33,7 +33,7 @@ impl Graph {
             && self.is_sum_of_products(piece)
             && accesses
                 .iter()
-                .all(|a| is_concordant(self, a, &order) || self.distinct(a).is_some());
+                .all(|a| is_concordant(self, a, &order) || self.sortable(a).is_some());
         fits.then_some((order, rows))
     }
 
