@@ -7,17 +7,16 @@
 //! would be rounded at each step) the sum is computed into a temporary first.
 
 use super::order::{self, choose, is_concordant, sparse_accesses};
-use super::terms::{binary, flatten, index, push_factors, reads, reduces, replace, root_reduction};
+use super::terms::{binary, flatten, push_factors, reads, reduces, root_reduction};
 use super::versions::Versions;
 use super::{Graph, Loop, Nest, visit};
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::diagnostic::{Diagnosed, Diagnostic};
-use crate::format::TensorFormat;
 use crate::program::ir::{
-    Access, BinaryOp, Bound, Expr, ExprKind, Function, ReduceOp, Role, SizeExpr, Statement, Tensor,
-    TensorId, VarId,
+    Access, BinaryOp, Bound, Expr, ExprKind, Function, ReduceOp, SizeExpr, Statement, TensorId,
+    VarId,
 };
-use crate::scalar::{Literal, ScalarType};
+use crate::scalar::ScalarType;
 use std::rc::Rc;
 
 impl Graph {
@@ -114,7 +113,7 @@ impl Graph {
         self.through_temporary(&piece, stmt)
     }
 
-    fn push_nest(&mut self, piece: Piece, order: &[VarId], stmt: &Statement) {
+    pub(super) fn push_nest(&mut self, piece: Piece, order: &[VarId], stmt: &Statement) {
         self.nests.push(Nest {
             stmt: piece.stmt,
             tensor: piece.tensor,
@@ -194,7 +193,7 @@ impl Graph {
     }
 
     /// Whether summed variables decide the values of one of the left side.
-    fn is_told_by_sum(&self, piece: &Piece, var: VarId) -> bool {
+    pub(super) fn is_told_by_sum(&self, piece: &Piece, var: VarId) -> bool {
         let used = order::range_vars(self, var);
         used.iter().any(|v| !piece.lhs.contains(v))
     }
@@ -216,135 +215,6 @@ impl Graph {
         }
         let left = lhs.iter().copied();
         left.filter(|v| inside.contains(v)).collect()
-    }
-
-    /// Computes every sum of the piece that its own loops cannot hold into a
-    /// dense temporary first.
-    fn through_temporary(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
-        if piece.lhs.iter().any(|&v| self.is_told_by_sum(piece, v)) {
-            return self.through_wide(piece, stmt);
-        }
-        let mut rhs = piece.rhs.clone();
-        for sum in reduces(&piece.rhs) {
-            let used = self.used_by(&sum, &piece.lhs);
-            let mut dims = Vec::new();
-            for &var in &used {
-                let Bound::Static(hi) = &self.var(var).range.hi else {
-                    return Err(not_orderable(self, piece, stmt));
-                };
-                dims.push(hi.clone());
-            }
-            let name = format!("{}_sum", self.tensor(piece.tensor).name);
-            let temp = self.add_tensor(Tensor {
-                name,
-                span: sum.span,
-                role: Role::Temporary,
-                ty: sum.ty,
-                format: TensorFormat::dense(dims.len()),
-                dims,
-                fill: Literal::ZERO,
-            });
-            self.add_piece(
-                Piece {
-                    stmt: piece.stmt,
-                    tensor: temp,
-                    lhs: used.clone(),
-                    op: None,
-                    rhs: sum.clone(),
-                },
-                stmt,
-            )?;
-            let read = Expr {
-                kind: ExprKind::Access(Access {
-                    tensor: temp,
-                    subscripts: used.iter().map(|&v| index(v, &sum)).collect(),
-                }),
-                ty: sum.ty.compute(),
-                span: sum.span,
-            };
-            replace(&mut rhs, &sum, &read);
-        }
-        if !sparse_accesses(self, &piece.rhs).is_empty() {
-            self.remarks.push(Diagnostic::performance(
-                performance::WORKSPACE,
-                stmt.span,
-                "a sum is computed into a temporary tensor first",
-                "its loops cannot stand inside those of the result",
-            ));
-        }
-        self.add_piece(
-            Piece {
-                rhs,
-                ..piece.clone()
-            },
-            stmt,
-        )
-    }
-}
-
-impl Graph {
-    /// Computes sums that go where data say in the type in which terms are added: their result rounds
-    /// what it stores, and would do so for each term.
-    fn through_wide(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
-        let result = self.tensor(piece.tensor).clone();
-        let ty = result.ty.compute();
-        let (Some(op), false) = (piece.op, ty == result.ty) else {
-            return Err(not_orderable(self, piece, stmt));
-        };
-        self.remarks.push(Diagnostic::performance(
-            performance::WORKSPACE,
-            stmt.span,
-            format!(
-                "the sums of `{}` are computed into a temporary tensor first",
-                result.name
-            ),
-            format!(
-                "each term would be rounded to {} where it is added",
-                result.ty
-            ),
-        ));
-        let whole = self.whole_vars(&piece.lhs, &result.dims);
-        let all = Statement {
-            lhs: whole.clone(),
-            vars: whole.clone(),
-            ..stmt.clone()
-        };
-        let temp = self.add_tensor(Tensor {
-            name: format!("{}_sum", result.name),
-            role: Role::Temporary,
-            ty,
-            format: TensorFormat::dense(result.order()),
-            ..result
-        });
-        let literal = |value| Expr {
-            kind: ExprKind::Literal(value),
-            ty,
-            span: piece.rhs.span,
-        };
-        let sums = Expr {
-            kind: ExprKind::Access(Access {
-                tensor: temp,
-                subscripts: whole.iter().map(|&v| index(v, &piece.rhs)).collect(),
-            }),
-            ty,
-            span: piece.rhs.span,
-        };
-        let over_all = |tensor, op, rhs| Piece {
-            stmt: piece.stmt,
-            tensor,
-            lhs: whole.clone(),
-            op,
-            rhs,
-        };
-        self.add_piece(over_all(temp, None, literal(op.neutral(ty))), &all)?;
-        self.add_piece(
-            Piece {
-                tensor: temp,
-                ..piece.clone()
-            },
-            stmt,
-        )?;
-        self.add_piece(over_all(piece.tensor, Some(op), sums), &all)
     }
 }
 
@@ -418,7 +288,7 @@ pub(super) fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> D
     ))
 }
 
-fn search_remark(graph: &Graph, access: &Access, stmt: &Statement) -> Diagnostic {
+pub(super) fn search_remark(graph: &Graph, access: &Access, stmt: &Statement) -> Diagnostic {
     let name = &graph.tensor(access.tensor).name;
     Diagnostic::performance(
         performance::SEARCH,

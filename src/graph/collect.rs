@@ -6,18 +6,19 @@
 //! result's own order are brought into it first, in the same manner: `C(i,j) = A(i,j) + A(j,i)`. Both
 //! cost what is stored, whatever the extents are.
 
+mod operands;
 mod rows;
 
+use super::Graph;
 use super::build::{Piece, lhs_first, not_orderable};
 use super::fold::{as_literal, fold};
-use super::order::{choose, choose_behind, is_concordant, sparse_accesses, vars_in};
-use super::terms::{index, reads, reduces, rename_expr, replace, root_reduction};
-use super::{Graph, visit};
+use super::order::{choose, choose_behind, is_concordant, sparse_accesses};
+use super::terms::{index, reads, reduces, replace, root_reduction};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
-use crate::format::{Level, TensorFormat, builtin};
+use crate::format::{TensorFormat, builtin};
 use crate::program::ir::{
-    Access, Expr, ExprKind, ReduceOp, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
+    Access, Expr, ExprKind, ReduceOp, Role, Statement, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 
@@ -117,37 +118,6 @@ impl Graph {
             && accesses.iter().all(|a| is_concordant(self, a, &free))
     }
 
-    /// How the elements that an access reads can be brought into another order. `None` if data decide how
-    /// far a variable runs that a subscript computes with.
-    pub(super) fn sortable(&self, access: &Access) -> Option<Sortable> {
-        let dims = &self.tensor(access.tensor).dims;
-        let plain: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
-        if let Some(vars) = plain
-            && (1..vars.len()).all(|at| !vars[..at].contains(&vars[at]))
-        {
-            return Some(Sortable {
-                whole: vars.iter().any(|&var| self.static_range(var).is_none()),
-                dims: dims.clone(),
-                vars,
-            });
-        }
-        let mut vars = Vec::new();
-        for var in access.subscripts.iter().flat_map(vars_in) {
-            if !vars.contains(&var) {
-                vars.push(var);
-            }
-        }
-        let dims: Option<Vec<SizeExpr>> = vars
-            .iter()
-            .map(|&var| Some(self.static_range(var)?.1.clone()))
-            .collect();
-        Some(Sortable {
-            dims: dims?,
-            vars,
-            whole: false,
-        })
-    }
-
     /// The result's elements as the loops come to them, sorted, then the result.
     fn through_sorted(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
         let result = self.tensor(piece.tensor).clone();
@@ -167,7 +137,10 @@ impl Graph {
                 "the elements of `{}` are collected and sorted first",
                 result.name
             ),
-            "the loops do not come to them in the order in which they are stored",
+            match self.has_room_for_rows(piece) {
+                true => "the loops do not come to them in the order in which they are stored",
+                false => "a workspace for one of its rows would take more than 64 MiB",
+            },
         ));
         self.add_piece(
             Piece {
@@ -274,131 +247,17 @@ impl Graph {
             return Err(not_orderable(self, piece, stmt));
         }
         let rhs = self.walked_in(&order, piece, stmt)?;
-        self.add_piece(
-            Piece {
-                rhs,
-                ..piece.clone()
-            },
-            stmt,
-        )
-    }
-
-    /// The right side with operands that loops in this order can walk: sorted ones for those that
-    /// they cannot.
-    fn walked_in(
-        &mut self,
-        order: &[VarId],
-        piece: &Piece,
-        stmt: &Statement,
-    ) -> Result<Expr, Diagnostic> {
-        let mut rhs = piece.rhs.clone();
-        for access in sparse_accesses(self, &piece.rhs) {
-            if is_concordant(self, &access, order) {
-                continue;
-            }
-            let (Some(sortable), Some(near)) = (self.sortable(&access), occurrence(&rhs, &access))
-            else {
-                return Err(not_orderable(self, piece, stmt));
-            };
-            let Sortable { vars, dims, whole } = sortable;
-            let operand = self.tensor(access.tensor).clone();
-            let mut modes: Vec<usize> = (0..vars.len()).collect();
-            modes.sort_by_key(|&mode| order.iter().position(|&var| var == vars[mode]));
-            self.remarks.push(Diagnostic::performance(
-                performance::WORKSPACE,
-                stmt.span,
-                format!("`{}` is brought into another order first", operand.name),
-                format!(
-                    "it cannot be walked in the order in which `{}` is appended",
-                    self.tensor(piece.tensor).name
-                ),
-            ));
-            let temp = self.add_collected(Tensor {
-                name: format!("{}_sorted", operand.name),
-                role: Role::Temporary,
-                format: sorted_by(modes.clone(), operand.format.index_bits),
-                dims: dims.clone(),
-                ..operand
-            });
-            // All of it where the ranges of loops in the result's order are no ranges of others.
-            let lhs = match whole {
-                true => self.whole_vars(&vars, &dims),
-                false => vars.clone(),
-            };
-            let mut element = near.clone();
-            rename_expr(&mut element, &|var| {
-                let at = vars.iter().position(|&own| own == var);
-                at.map_or(var, |at| lhs[at])
-            });
-            let copied = Statement {
-                lhs: lhs.clone(),
-                vars: match whole {
-                    true => lhs.clone(),
-                    false => stmt.vars.clone(),
-                },
-                ..stmt.clone()
-            };
-            self.add_piece(
-                Piece {
-                    stmt: piece.stmt,
-                    tensor: temp,
-                    lhs: lhs.clone(),
-                    op: None,
-                    rhs: element,
-                },
-                &copied,
-            )?;
-            let outermost = |mode: usize| order.first() == Some(&vars[mode]);
-            let found = match modes.first() {
-                Some(&mode) if !outermost(mode) => self.with_rows(temp, piece, &lhs, &copied)?,
-                Some(_) | None => temp,
-            };
-            replace(&mut rhs, &near, &read(found, &vars, near.ty, &near));
+        let accesses = sparse_accesses(self, &rhs);
+        let walked = accesses.iter().all(|a| is_concordant(self, a, &order));
+        let piece = Piece {
+            rhs,
+            ..piece.clone()
+        };
+        if !walked {
+            self.push_nest(piece, &order, stmt);
+            return Ok(());
         }
-        Ok(rhs)
-    }
-
-    /// The elements of a sorted operand by rows, of which inner loops find any at once: the result has a
-    /// dense level, so that another does not take more.
-    fn with_rows(
-        &mut self,
-        sorted: TensorId,
-        piece: &Piece,
-        vars: &[VarId],
-        stmt: &Statement,
-    ) -> Result<TensorId, Diagnostic> {
-        let has_dense = |tensor: TensorId| {
-            let levels = &self.tensor(tensor).format.levels;
-            levels.iter().any(|level| level.is_full())
-        };
-        let outer = match has_dense(piece.tensor) {
-            true => Level::DENSE,
-            false => Level::COMPRESSED,
-        };
-        let tensor = self.tensor(sorted).clone();
-        let mut levels = vec![Level::COMPRESSED; tensor.order()];
-        levels[0] = outer;
-        let ty = tensor.ty.compute();
-        let rows = self.add_tensor(Tensor {
-            name: format!("{}_rows", tensor.name),
-            format: TensorFormat {
-                levels,
-                ..tensor.format.clone()
-            },
-            ..tensor
-        });
-        let near = &piece.rhs;
-        self.add_piece(
-            Piece {
-                stmt: piece.stmt,
-                tensor: rows,
-                lhs: vars.to_vec(),
-                op: None,
-                rhs: read(sorted, vars, ty, near),
-            },
-            stmt,
-        )?;
-        Ok(rows)
+        self.add_piece(piece, stmt)
     }
 
     pub(super) fn add_collected(&mut self, tensor: Tensor) -> TensorId {
@@ -408,14 +267,6 @@ impl Graph {
     }
 }
 
-/// An operand that can be brought into another order, as a tensor of `dims` over the variables of its access.
-pub(super) struct Sortable {
-    vars: Vec<VarId>,
-    dims: Vec<SizeExpr>,
-    /// Whether data decide how far some of them run.
-    whole: bool,
-}
-
 /// Coordinates beside each other, sorted by the modes in this order.
 pub(super) fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
     TensorFormat {
@@ -423,20 +274,6 @@ pub(super) fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
         modes,
         index_bits,
     }
-}
-
-/// The access as it stands in the expression.
-fn occurrence(e: &Expr, access: &Access) -> Option<Expr> {
-    let mut found = None;
-    visit(e, &mut |node| {
-        if let ExprKind::Access(own) = &node.kind
-            && found.is_none()
-            && super::equal::same_access(own, access)
-        {
-            found = Some(node.clone());
-        }
-    });
-    found
 }
 
 /// `tensor(vars)`, where `near` stands.

@@ -27,6 +27,7 @@ pub mod provenance;
 pub mod race;
 pub mod relation;
 pub mod simplify;
+mod temporaries;
 pub mod terms;
 mod versions;
 pub mod within;

@@ -9,6 +9,9 @@ use crate::graph::terms::{reads, root_reduction};
 use crate::graph::{Graph, Loop, Nest};
 use crate::program::ir::{Role, Statement, Tensor, VarId};
 
+/// Bytes of the largest workspace of a row, as far as sizes tell.
+const MOST_ROW: i64 = 64 << 20;
+
 impl Graph {
     /// The loops of a sum that come to each row of the result once, and how many of them are around
     /// its rows: those of its outer levels, of which one is dense, so that an array as long as a
@@ -26,7 +29,8 @@ impl Graph {
         order.extend(choose_behind(self, &[], &piece.lhs, &piece.rhs, &summed));
         order.push(last);
         let accesses = sparse_accesses(self, &piece.rhs);
-        let fits = format.levels[..rows].iter().any(|level| level.is_full())
+        let fits = self.has_room_for_rows(piece)
+            && format.levels[..rows].iter().any(|level| level.is_full())
             && !format.levels[rows].is_placed()
             && order.len() == vars.len()
             && order.iter().all(|&var| self.static_range(var).is_some())
@@ -35,6 +39,21 @@ impl Graph {
                 .iter()
                 .all(|a| is_concordant(self, a, &order) || self.sortable(a).is_some());
         fits.then_some((order, rows))
+    }
+
+    /// Whether an array as long as a row of the result is none that sizes say to be too large: its elements
+    /// are then collected as a whole, which costs what is met.
+    pub(super) fn has_room_for_rows(&self, piece: &Piece) -> bool {
+        let format = &self.tensor(piece.tensor).format;
+        let Some(&last) = format.modes.last() else {
+            return true;
+        };
+        let index = i64::from(format.index_bits) / 8;
+        let value = i64::try_from(piece.rhs.ty.compute().size()).unwrap_or(i64::MAX);
+        let bytes = self
+            .most_extent(piece.lhs[last])
+            .map(|extent| extent.saturating_mul(value.saturating_add(2 * index)));
+        bytes.is_none_or(|bytes| bytes <= MOST_ROW)
     }
 
     /// Whether a sum has nothing to add where its operands are absent, and reads not what it makes.

@@ -114,7 +114,10 @@ impl Resolver<'_, '_> {
             ReduceOp::Max => node(ast::ExprKind::Unary(ast::UnaryOp::Neg, Box::new(infinity))),
         };
         ast::Assign {
-            label: None,
+            label: terms.label.as_ref().map(|label| ast::Ident {
+                name: format!("{}_set", label.name),
+                ..label.clone()
+            }),
             op: ast::AssignOp::Set,
             rhs,
             ranges,
