@@ -97,6 +97,9 @@ impl Graph {
             return Ok(());
         }
 
+        if piece.lhs.iter().any(|&v| self.is_told_by_sum(&piece, v)) {
+            return self.through_wide(&piece, stmt);
+        }
         // Several sums, or a sum inside an expression: all left loops outside.
         let order = lhs_first(self, &piece, &vars);
         let concordant = order.len() == vars.len()

@@ -3,7 +3,7 @@
 use super::Graph;
 use super::build::{Piece, not_orderable};
 use super::order::sparse_accesses;
-use super::terms::{index, reduces, replace};
+use super::terms::{converted_sum, index, reduces, replace, root_reduction};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::TensorFormat;
@@ -78,14 +78,21 @@ impl Graph {
         )
     }
 
-    /// Computes sums that go where data say in the type in which terms are added: their result rounds
+    /// Computes sums that go where data say in the type in which terms are added: their result converts
     /// what it stores, and would do so for each term.
-    fn through_wide(&mut self, piece: &Piece, stmt: &Statement) -> Result<(), Diagnostic> {
+    pub(super) fn through_wide(
+        &mut self,
+        piece: &Piece,
+        stmt: &Statement,
+    ) -> Result<(), Diagnostic> {
         let result = self.tensor(piece.tensor).clone();
-        let ty = result.ty.compute();
-        let (Some(op), false) = (piece.op, ty == result.ty) else {
+        let (Some(op), Some(sum)) = (piece.op, converted_sum(&piece.rhs)) else {
             return Err(not_orderable(self, piece, stmt));
         };
+        let (sum, ty) = (sum.clone(), sum.ty);
+        if root_reduction(&sum, piece.op).is_none() || ty != ty.compute() {
+            return Err(not_orderable(self, piece, stmt));
+        }
         self.remarks.push(Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
@@ -94,7 +101,7 @@ impl Graph {
                 result.name
             ),
             format!(
-                "each term would be rounded to {} where it is added",
+                "each term would be converted to {} where it is added",
                 result.ty
             ),
         ));
@@ -135,10 +142,13 @@ impl Graph {
         self.add_piece(
             Piece {
                 tensor: temp,
+                rhs: sum.clone(),
                 ..piece.clone()
             },
             stmt,
         )?;
-        self.add_piece(over_all(piece.tensor, Some(op), sums), &all)
+        let mut rhs = piece.rhs.clone();
+        replace(&mut rhs, &sum, &sums);
+        self.add_piece(over_all(piece.tensor, Some(op), rhs), &all)
     }
 }

@@ -22,6 +22,15 @@ pub fn root_reduction(rhs: &Expr, op: Option<ReduceOp>) -> Option<(ReduceOp, &[V
     }
 }
 
+/// The reduction, if the expression is one, or its conversion.
+#[must_use]
+pub fn converted_sum(e: &Expr) -> Option<&Expr> {
+    if let ExprKind::Cast(a) = &e.kind {
+        return converted_sum(a);
+    }
+    matches!(e.kind, ExprKind::Reduce { .. }).then_some(e)
+}
+
 /// The outermost reductions of an expression, in order.
 #[must_use]
 pub fn reduces(e: &Expr) -> Vec<Expr> {

@@ -9,7 +9,7 @@ use super::Graph;
 use super::build::Piece;
 use super::collect::sorted_by;
 use super::order::range_vars;
-use super::terms::{binary, index, rename_expr, renew};
+use super::terms::{binary, converted_sum, index, rename_expr, renew, replace};
 use crate::operators::Func;
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, Role, SizeExpr,
@@ -111,31 +111,40 @@ impl Versions {
             };
             return vec![(target(stmt.lhs.clone(), rhs), stmt)];
         }
-        let part = part_of(graph, &piece, &stmt, &tensor);
+        let scatters = stmt.lhs.iter().any(|&var| {
+            let told = range_vars(graph, var);
+            told.iter().any(|v| !stmt.lhs.contains(v))
+        });
+        // What is added up is converted behind it.
+        let terms = Statement {
+            rhs: match converted_sum(&stmt.rhs) {
+                Some(sum) if scatters => sum.clone(),
+                Some(_) | None => stmt.rhs.clone(),
+            },
+            ..stmt.clone()
+        };
+        let part = part_of(graph, (at, &terms, scatters), &tensor);
         let whole = graph.whole_vars(&stmt.lhs, &tensor.dims);
-        let new = Expr {
+        let element = Expr {
             kind: ExprKind::Access(Access {
-                tensor: part,
+                tensor: part.tensor,
                 subscripts: whole.iter().map(|&var| index(var, &stmt.rhs)).collect(),
             }),
-            ty: stmt.rhs.ty,
+            ty: terms.rhs.ty,
             span: stmt.rhs.span,
         };
+        let mut new = stmt.rhs.clone();
+        replace(&mut new, &terms.rhs, &element);
         let rhs = match stmt.op {
             Some(op) => combined(op, content(&whole), new),
             None => chosen(inside(graph, &stmt, &tensor, &whole), new, content(&whole)),
-        };
-        let part = Piece {
-            tensor: part,
-            op: None,
-            ..piece
         };
         let all = Statement {
             lhs: whole.clone(),
             vars: whole.clone(),
             ..stmt.clone()
         };
-        vec![(part, stmt), (target(whole, rhs), all)]
+        vec![(part, terms), (target(whole, rhs), all)]
     }
 
     /// The statement, and the ranges of its variables, with the newest versions of what they read.
@@ -158,7 +167,11 @@ impl Versions {
 
 /// A tensor for the elements that a statement writes, in the order of the result's levels. Where data
 /// decide which they are, and no loops come to them in this order, they come in any.
-fn part_of(graph: &mut Graph, piece: &Piece, stmt: &Statement, result: &Tensor) -> TensorId {
+fn part_of(
+    graph: &mut Graph,
+    (at, stmt, scatters): (usize, &Statement, bool),
+    result: &Tensor,
+) -> Piece {
     let ty = stmt.rhs.ty;
     let tensor = graph.add_tensor(Tensor {
         name: format!("{}_part", result.name),
@@ -172,20 +185,18 @@ fn part_of(graph: &mut Graph, piece: &Piece, stmt: &Statement, result: &Tensor) 
         ..result.clone()
     });
     let dynamic = stmt.lhs.iter().any(|&v| graph.static_range(v).is_none());
-    let scatters = stmt.lhs.iter().any(|&var| {
-        let told = range_vars(graph, var);
-        told.iter().any(|v| !stmt.lhs.contains(v))
-    });
     let part = Piece {
+        stmt: at,
         tensor,
+        lhs: stmt.lhs.clone(),
         op: None,
-        ..piece.clone()
+        rhs: stmt.rhs.clone(),
     };
     let vars = part.vars(graph, stmt);
     if scatters || (dynamic && !graph.is_in_order(&part, &vars)) {
         graph.collected.push(tensor);
     }
-    tensor
+    part
 }
 
 impl Graph {
