@@ -54,8 +54,50 @@ pub enum Command {
     Completions { shell: clap_complete::Shell },
     /// Search for a schedule (not supported yet).
     Tune(Rest),
-    /// List, show, clear, export or import tuned schedules (not supported yet).
-    Cache(Rest),
+    /// List, show, clear, export or import tuned schedules.
+    Cache(CacheArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    pub command: CacheCommand,
+    #[arg(long, global = true, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
+}
+
+/// The folder is that of SPARSEC_CACHE, or sparsec in XDG_CACHE_HOME or ~/.cache.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// The tuned schedules, and what else is kept.
+    List,
+    /// A tuned schedule with all that is known of it.
+    Show {
+        /// As `list` prints it, or its beginning.
+        id: String,
+    },
+    /// Remove everything that is kept, or some tuned schedules.
+    Clear {
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Write tuned schedules into a file: all, or some.
+    Export {
+        /// `-` for standard output.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Take tuned schedules from a file.
+    Import {
+        /// What `export` wrote; `-` for standard input.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// They are for this device, wherever they were found; `this` is this machine's.
+        #[arg(long, value_name = "DEVICE")]
+        as_device: Option<String>,
+    },
 }
 
 /// Whatever stands behind a command that is not built yet.
@@ -96,6 +138,9 @@ pub struct ProgramArgs {
     /// Plain loops.
     #[arg(long)]
     pub no_schedule: bool,
+    /// The schedule that `tune` found for this program on this machine, if the cache has one.
+    #[arg(long, conflicts_with_all = ["schedule", "no_schedule"])]
+    pub tuned: bool,
     /// Format declarations from a file.
     #[arg(long, value_name = "FILE")]
     pub formats: Option<PathBuf>,

@@ -6,7 +6,7 @@ mod table;
 use super::args::BenchArgs;
 use super::progress::Progress;
 use super::request::{only_function, operands, threads_for};
-use super::{Reporter, request};
+use super::{Reporter, request, tuned};
 use crate::data::DataError;
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -33,7 +33,7 @@ pub(super) fn bench(args: &BenchArgs) -> u8 {
 
 fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let (programs, bindings) = operands(&args.operands, &mut reporter.sources)?;
-    let request = request(&programs, &args.program, &mut reporter.sources)?;
+    let mut request = request(&programs, &args.program, &mut reporter.sources)?;
     if let Some(threads) = args.threads.first() {
         threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
     }
@@ -41,6 +41,11 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let old = args.compare.as_deref().map(read).transpose()?;
     if let Some(path) = &args.plot {
         files::check(path).map_err(|e| reporter.unwritable(path, &e))?;
+    }
+    let sets = bench::data_sets(&bindings).map_err(|binding| uneven(&binding, reporter))?;
+    if args.program.tuned {
+        let first = sets.first().map_or(&[][..], Vec::as_slice);
+        request = tuned::with_data(request, first, &mut None, reporter)?;
     }
     let listed = args.schedules.as_deref();
     let (entrants, left_out) = bench::candidates(&request, listed, &mut reporter.sources)?;
@@ -62,7 +67,6 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let Backend::Emulator { .. } = backend {
         return Err(no_clock(reporter));
     }
-    let sets = bench::data_sets(&bindings).map_err(|binding| uneven(&binding, reporter))?;
     let progress = Progress::new((entrants.len() + sets.len()) as u64);
     let mut bound = Vec::new();
     for set in &sets {

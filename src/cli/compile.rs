@@ -1,7 +1,7 @@
 //! `sparsec FILE.tc` and `sparsec check`.
 
 use super::args::{CheckArgs, CompileCommand};
-use super::{Reporter, no_command, request};
+use super::{Reporter, no_command, request, tuned};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::{self, Source, argument, write};
@@ -64,7 +64,13 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         let lines = outputs.iter().map(|path| format!("{}\n", path.display()));
         return reporter.print(&lines.collect::<String>(), 0);
     }
-    let compiled = match driver::compile(&request, &mut reporter.sources) {
+    let target = request.target;
+    let request = match args.program.tuned {
+        true => tuned::without_data(request, &mut reporter),
+        false => Ok(request),
+    };
+    let compiled = request.and_then(|r| driver::compile(&r, &mut reporter.sources));
+    let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(failure) => return reporter.fail(&failure),
     };
@@ -76,10 +82,10 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         kernels: compiled.kernels,
     };
     if args.stdout {
-        let code = reporter.print(&emit::kernel_text(&unit, request.target), 0);
+        let code = reporter.print(&emit::kernel_text(&unit, target), 0);
         return code.max(depfile(args, &mut reporter, &outputs, &compiled.inputs));
     }
-    let files = emit::emit(&unit, request.target);
+    let files = emit::emit(&unit, target);
     if args.check {
         let diff = write::diff(&folder, &files);
         if diff.is_empty() {
@@ -113,6 +119,10 @@ fn depfile(
 pub(super) fn check(args: &CheckArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
     let compiled = request(&args.files, &args.program, &mut reporter.sources)
+        .and_then(|request| match args.program.tuned {
+            true => tuned::without_data(request, &mut reporter),
+            false => Ok(request),
+        })
         .and_then(|request| driver::compile(&request, &mut reporter.sources));
     match compiled {
         Ok(compiled) => reporter.remarks(&compiled.remarks).err().unwrap_or(0),

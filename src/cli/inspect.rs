@@ -1,7 +1,7 @@
 //! `sparsec show` and `sparsec formats`.
 
 use super::args::{ShowArgs, ShowFormat, Stage};
-use super::{Reporter, request};
+use super::{Reporter, request, tuned};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagram;
@@ -28,6 +28,9 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     if args.stage == Stage::Tokens {
         expect_text(args, reporter)?;
         return compile::tokens(&request, &mut reporter.sources);
+    }
+    if args.program.tuned {
+        request = tuned::without_data(request, reporter)?;
     }
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if let Some(asked) = args.after.or(args.before)

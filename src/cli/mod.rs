@@ -3,6 +3,7 @@
 pub mod args;
 mod auto;
 mod bench;
+mod cache;
 mod compile;
 mod fmt;
 mod inspect;
@@ -10,6 +11,7 @@ mod progress;
 mod request;
 mod run;
 mod schedules;
+mod tuned;
 mod usage;
 
 use crate::diagnostic::codes::environment as codes;
@@ -53,10 +55,7 @@ pub fn main() -> u8 {
             "tune",
             "`sparsec show --stage schedule` prints a schedule to edit, `sparsec run --time N` times it",
         ),
-        Some(Command::Cache(_)) => not_supported(
-            "cache",
-            "it will hold what `tune` finds; a schedule of one's own is kept in a .sched file",
-        ),
+        Some(Command::Cache(args)) => cache::cache(&args),
     }
 }
 

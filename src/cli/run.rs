@@ -3,11 +3,12 @@
 use super::args::{MessageFormat, RunArgs};
 use super::progress::Progress;
 use super::request::{only_function, operands, threads_for};
-use super::{Reporter, duration, request};
+use super::{Reporter, duration, request, tuned};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::build::Backend;
+use crate::driver::cache::{self, Cache};
 use crate::driver::device;
 use crate::driver::watch::{self, Checker, Findings};
 use crate::driver::{
@@ -86,6 +87,11 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let Some(threads) = args.threads {
         threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
     }
+    let mut known = None;
+    let request = match args.program.tuned {
+        true => tuned::with_data(request, &bindings, &mut known, reporter)?,
+        false => request,
+    };
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if let Err(code) = reporter.remarks(&compiled.remarks) {
         return Ok(code);
@@ -123,7 +129,10 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let progress = Progress::new(3 + 2 * u64::from(args.verify));
     progress.step("reading data");
-    let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
+    let bound = match known {
+        Some(bound) => bound,
+        None => bind::bind(function, &bindings, &mut reporter.sources)?,
+    };
     progress.step("compiling the kernel");
     let backend = match compiled.target {
         Target::C => Backend::C,
@@ -134,9 +143,23 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         reporter.say(&note);
     }
     let is_json = args.program.message_format == MessageFormat::Json;
+    let cache = Cache::of_environment(&mut reporter.sources)?;
+    // Debuggers want what was compiled, where it was compiled.
+    let kept = std::env::var_os("SPARSEC_KEEP").is_some();
     let build = |trust, reporter: &mut Reporter| {
         let kernels = std::slice::from_ref(kernel);
-        let library = Library::build(kernels, backend, trust, &mut reporter.sources)?;
+        let library = match (&cache, backend) {
+            (Some(cache), Backend::C) if !kept => {
+                let mut ignored = Vec::new();
+                let sources = &mut reporter.sources;
+                let library = cache::library(kernels, trust, cache, &mut ignored, sources)?;
+                ignored.iter().for_each(|one| tuned::ignored(one, reporter));
+                library
+            }
+            (Some(_) | None, Backend::C | Backend::Emulator { .. } | Backend::Gpu) => {
+                Library::build(kernels, backend, trust, &mut reporter.sources)?
+            }
+        };
         if is_json {
             library.findings_as_json();
         }

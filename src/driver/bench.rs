@@ -57,11 +57,15 @@ impl Candidate {
     }
 
     fn of(choice: &ScheduleChoice) -> Self {
-        Self::named(match choice {
+        let word = match choice {
             ScheduleChoice::Default => Self::DEFAULT,
             ScheduleChoice::None => Self::PLAIN,
-            ScheduleChoice::Named(name) => name,
-        })
+            ScheduleChoice::Named(name) | ScheduleChoice::Text { name, .. } => name,
+        };
+        Candidate {
+            choice: choice.clone(),
+            ..Self::named(word)
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 /// (ISO C mode alone would keep gcc from fusing products into sums.)
 const FLAGS: &str = "-O3 -march=native -ffp-contract=fast";
 
+/// The library in the folder that it is compiled in.
+pub(super) const LIBRARY: &str = "kernels.so";
+
 /// A loaded library of kernels.
 pub struct Library {
     // Never unloaded: the threads of an OpenMP runtime that came with it live on.
@@ -68,7 +71,7 @@ impl Backend {
         }
     }
 
-    fn target(self) -> Target {
+    pub(super) fn target(self) -> Target {
         match self {
             Backend::C => Target::C,
             Backend::Emulator { .. } | Backend::Gpu => Target::Cuda,
@@ -110,38 +113,26 @@ impl Library {
         flags: &str,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
-        let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
-        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
-        let mut written = Ok(());
-        for file in files {
-            if let Some(inside) = folder.path().join(&file.name).parent() {
-                written = written.and_then(|()| std::fs::create_dir_all(inside));
-            }
-            written = written.and_then(|()| put(&file.name, &file.content));
-        }
-        written
-            .and_then(|()| put("calls.c", &trampolines(kernels, backend.target())))
-            .map_err(|e| no_room(sources, &e))?;
-        let library = folder.path().join("kernels.so");
-        match backend {
-            Backend::C => compile(
-                folder.path(),
-                &["kernels.c", "calls.c"],
-                trust,
-                flags,
-                sources,
-            )?,
-            Backend::Emulator { .. } | Backend::Gpu => {
-                super::device::compile(folder.path(), backend, trust, sources)?;
-            }
-        }
-        // SAFETY: the library was just built from our own text and runs no initialisers
-        // beyond those of the C runtime.
+        let folder = compiled(files, kernels, backend, trust, flags, sources)?;
+        let opened = Self::open(&folder.path().join(LIBRARY), sources)?;
+        Ok(Library {
+            _folder: still_needed(folder, backend),
+            ..opened
+        })
+    }
+
+    /// Loads a library of kernels that [`compiled`] made.
+    ///
+    /// # Errors
+    /// It cannot be loaded.
+    pub(super) fn open(path: &std::path::Path, sources: &mut Sources) -> Result<Self, Failure> {
+        // SAFETY: the library was built from our own text and runs no initialisers beyond those
+        // of the C runtime.
         let library =
-            unsafe { libloading::Library::new(&library) }.map_err(|e| not_loaded(sources, &e))?;
+            unsafe { libloading::Library::new(path) }.map_err(|e| not_loaded(sources, &e))?;
         Ok(Library {
             library: std::mem::ManuallyDrop::new(library),
-            _folder: still_needed(folder, backend),
+            _folder: None,
         })
     }
 
@@ -286,8 +277,47 @@ pub(super) fn unit(kernels: &[Kernel]) -> Unit {
     }
 }
 
+/// Compiles files that were emitted for [`unit`] into [`LIBRARY`] of a folder.
+///
+/// # Errors
+/// No compiler, or it refuses the text.
+pub(super) fn compiled(
+    files: &[emit::File],
+    kernels: &[Kernel],
+    backend: Backend,
+    trust: Trust,
+    flags: &str,
+    sources: &mut Sources,
+) -> Result<cleanup::Folder, Failure> {
+    let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    let mut written = Ok(());
+    for file in files {
+        if let Some(inside) = folder.path().join(&file.name).parent() {
+            written = written.and_then(|()| std::fs::create_dir_all(inside));
+        }
+        written = written.and_then(|()| put(&file.name, &file.content));
+    }
+    written
+        .and_then(|()| put("calls.c", &trampolines(kernels, backend.target())))
+        .map_err(|e| no_room(sources, &e))?;
+    match backend {
+        Backend::C => compile(
+            folder.path(),
+            &["kernels.c", "calls.c"],
+            trust,
+            flags,
+            sources,
+        )?,
+        Backend::Emulator { .. } | Backend::Gpu => {
+            super::device::compile(folder.path(), backend, trust, sources)?;
+        }
+    }
+    Ok(folder)
+}
+
 /// Functions of one signature, whatever the kernels take.
-fn trampolines(kernels: &[Kernel], target: Target) -> String {
+pub(super) fn trampolines(kernels: &[Kernel], target: Target) -> String {
     let mut out = String::from(
         "#include \"kernels.h\"\n\
          #ifdef _OPENMP\n#include <omp.h>\n#endif\n\

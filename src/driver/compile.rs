@@ -72,6 +72,8 @@ pub enum ScheduleChoice {
     None,
     /// A `.sched` file, a named schedule of the program, or `builtin:NAME`.
     Named(String),
+    /// Commands as text, with the name that diagnostics show.
+    Text { name: String, text: String },
 }
 
 /// The outcome of every stage.

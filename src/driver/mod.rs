@@ -6,6 +6,7 @@ pub mod bench;
 pub mod bind;
 pub mod binding;
 pub mod build;
+pub mod cache;
 pub mod call;
 mod choice;
 pub mod compile;

@@ -35,6 +35,11 @@ impl Schedules {
         let target = request.target.properties().word;
         let fits = |s: &ast::Schedule| s.target.as_ref().is_none_or(|t| t.name == target);
         match &request.schedule {
+            ScheduleChoice::Text { name, text } => {
+                for_one_function(name, "a schedule", sources, program)?;
+                let file = sources.add(name, text);
+                Ok(Schedules::File(syntax::parse_schedule(file, text)?))
+            }
             ScheduleChoice::None => Ok(Schedules::Plain),
             ScheduleChoice::Default => Ok(Schedules::OfProgram(
                 all.into_iter()

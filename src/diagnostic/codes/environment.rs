@@ -84,4 +84,20 @@ by more. A schedule never changes a result; so this is a race that the schedule 
 "`sparsec bench --compare old.json` found a candidate slower than it was, beyond the noise: all
 between its quartiles is above all between the old ones, and its median and its minimum are more than 5
 percent larger. The exit code is 1.";
+    CACHE_IGNORED = "E0721", "a kept file that is not used",
+"A file of the cache, or its folder, belongs to somebody else, may be written by others, is of another
+version's form, or was changed since it was written. It is ignored: what it would save is done
+again. `sparsec cache list` says where the cache is, `sparsec cache clear` empties it.";
+    NOT_TUNED = "E0722", "a program that was not tuned",
+"`--tuned` asks for the schedule that `sparsec tune` found for this program, whatever its names
+are, on this machine: with this build of sparsec, this compiler and its flags, and for data like this,
+where there is data (sizes and stored elements within a factor of two). There is none, and the program
+is compiled with its own schedule:
+
+    sparsec tune spmv.tc A=web.mtx x=random:1
+    sparsec run spmv.tc A=web.mtx x=random:1 --tuned";
+    CACHE_UNUSABLE = "E0723", "a cache that cannot be used",
+"The cache lies in SPARSEC_CACHE, or in the folder `sparsec` of XDG_CACHE_HOME or ~/.cache. It must be
+the user's own, and nobody else may write to it: what is kept there is run. SPARSEC_CACHE=off
+switches it off.";
 }
