@@ -52,8 +52,8 @@ pub enum Command {
     },
     /// Completions for a shell.
     Completions { shell: clap_complete::Shell },
-    /// Search for a schedule (not supported yet).
-    Tune(Rest),
+    /// Search for a schedule by measuring many on data.
+    Tune(TuneArgs),
     /// List, show, clear, export or import tuned schedules.
     Cache(CacheArgs),
 }
@@ -100,12 +100,72 @@ pub enum CacheCommand {
     },
 }
 
-/// Whatever stands behind a command that is not built yet.
 #[derive(Debug, Args)]
-pub struct Rest {
-    /// Whatever follows: none of it is understood yet.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
+pub struct TuneArgs {
+    /// The program, then its data: A=FILE x=random:1 s=2.5; A=F1 A=F2 are two data sets
+    #[arg(value_name = "FILE.tc | NAME=DATA")]
+    pub operands: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// How long to search: 90s, 5m, 2h.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    pub budget: f64,
+    /// The same seed draws the same schedules where measurements are the same.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[arg(long, value_enum, default_value = "genetic")]
+    pub search: SearchKind,
+    /// Start from what is known of the program, or from nothing.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub from: From,
+    /// Measure at most so many schedules.
+    #[arg(long, value_name = "N")]
+    pub trials: Option<usize>,
+    /// Rank schedules for a GPU by counts (not supported yet).
+    #[arg(long)]
+    pub model: bool,
+    /// OpenMP threads (default: one for each core).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
+    /// Write the best schedule, with figures, data and machine in its comments.
+    #[arg(short = 'o', value_name = "FILE.sched")]
+    pub output: Option<PathBuf>,
+    /// Draw the best time against the time of tuning.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Where measurements are written, and read by a tuning that goes on (default: in the cache).
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub log: Option<PathBuf>,
+    /// The process that runs kernels, with the library of plain loops.
+    #[arg(long, hide = true, value_name = "LIBRARY")]
+    pub worker: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SearchKind {
+    Genetic,
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum From {
+    /// What sparsec chooses, the program's schedules, built-in ones, and what the cache has.
+    Auto,
+    /// Nothing.
+    Scratch,
+}
+
+/// A time in seconds: a number, perhaps with `ms`, `s`, `m` or `h`.
+fn seconds(text: &str) -> Result<f64, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let unit = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, factor) = unit.unwrap_or((text, &1.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number * factor),
+        Ok(_) | Err(_) => Err("write a time as 90s, 5m or 2h".to_string()),
+    }
 }
 
 /// The program and everything that changes what is compiled.

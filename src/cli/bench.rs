@@ -255,7 +255,7 @@ fn no_clock(reporter: &mut Reporter) -> Failure {
 }
 
 /// A parameter that is bound more than once, but not for all data sets.
-fn uneven(binding: &str, reporter: &mut Reporter) -> Failure {
+pub(super) fn uneven(binding: &str, reporter: &mut Reporter) -> Failure {
     let name = binding.split_once('=').map_or("", |(name, _)| name);
     let span = argument(&mut reporter.sources, "command line", binding);
     Diagnostic::error(

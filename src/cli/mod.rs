@@ -11,6 +11,7 @@ mod progress;
 mod request;
 mod run;
 mod schedules;
+mod tune;
 mod tuned;
 mod usage;
 
@@ -51,10 +52,7 @@ pub fn main() -> u8 {
             Reporter::new(MessageFormat::Human, &[]).print(&String::from_utf8_lossy(&text), 0)
         }
         Some(Command::Bench(args)) => bench::bench(&args),
-        Some(Command::Tune(_)) => not_supported(
-            "tune",
-            "`sparsec show --stage schedule` prints a schedule to edit, `sparsec run --time N` times it",
-        ),
+        Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Cache(args)) => cache::cache(&args),
     }
 }
@@ -87,20 +85,6 @@ fn duration(seconds: f64) -> String {
     } else {
         format!("{seconds:.3} s")
     }
-}
-
-fn not_supported(what: &str, help: &str) -> u8 {
-    let mut reporter = Reporter::new(usage::message_format(), &[]);
-    let span = argument(&mut reporter.sources, "command line", what);
-    reporter.fail(&Failure::Program(vec![
-        Diagnostic::error(
-            codes::NOT_SUPPORTED,
-            span,
-            format!("`sparsec {what}` is not supported yet"),
-            "this command",
-        )
-        .with_help(help),
-    ]))
 }
 
 fn explain(code: &str, format: MessageFormat) -> u8 {

@@ -32,6 +32,12 @@ impl Progress {
         self.0.inc_length(steps);
     }
 
+    /// So many steps are done.
+    pub(super) fn at(&self, steps: u64, what: &str) {
+        self.0.set_message(what.to_string());
+        self.0.set_position(steps);
+    }
+
     /// Begins the next step.
     pub(super) fn step(&self, what: &str) {
         self.0.set_message(what.to_string());

@@ -1,7 +1,7 @@
 //! Schedules of one function against each other: compiled, compared by what they compute, then
 //! timed in turn, in one process, on the same packed data.
 
-mod agree;
+pub(super) mod agree;
 pub mod compare;
 pub mod machine;
 pub mod plot;

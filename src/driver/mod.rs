@@ -19,6 +19,7 @@ pub mod run;
 mod schedules;
 mod strides;
 mod tools;
+pub mod tune;
 pub mod watch;
 pub mod write;
 

@@ -61,10 +61,10 @@ fn without_a_compiler_runs_say_what_is_missing() {
         });
     }
     check(&Case {
-        args: "tune k.tc",
-        says: &["error[E0705]", "is not supported yet"],
+        args: "tune k.tc --size N=3 x=ones",
+        says: &["error[E0703]: cannot run the C compiler: No such file"],
         env: NOWHERE,
-        code: 2,
+        code: 4,
         ..Case::default()
     });
 }

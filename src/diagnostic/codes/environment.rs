@@ -100,4 +100,16 @@ is compiled with its own schedule:
 "The cache lies in SPARSEC_CACHE, or in the folder `sparsec` of XDG_CACHE_HOME or ~/.cache. It must be
 the user's own, and nobody else may write to it: what is kept there is run. SPARSEC_CACHE=off
 switches it off.";
+    WRONG_SCHEDULE = "E0724", "a schedule that computes something else",
+"`sparsec tune` found a schedule whose kernel does not compute what plain loops and the reference
+evaluator do. A schedule never changes a result: that is a bug in sparsec. The schedule was discarded,
+and a folder has the program, the schedule and the command that shows the fault: please report it.
+The exit code is 1, whatever else was found.";
+    NOTHING_RUNS = "E0725", "a tuning without a measurement",
+"`sparsec tune` compares schedules with plain loops on the data that it is given. Either those do not
+run, or no schedule was measured within `--budget`.";
+    BROKEN_CANDIDATE = "E0726", "a schedule whose kernel ends badly",
+"`sparsec tune` runs each schedule in a process of its own. One crashed, or ran until its limit of time, and
+was discarded. Limits are ten times what the best one or plain loops take. A crash is a bug in sparsec:
+please report it with the schedule that the note shows.";
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 type Results = BTreeMap<TensorId, Packed>;
 
 /// What is known of the results.
-pub(super) struct Agreement<'d> {
+pub(in crate::driver) struct Agreement<'d> {
     function: &'d Function,
     bound: &'d bind::Bound,
     /// How many terms sums have, at most.
@@ -40,14 +40,7 @@ impl<'d> Agreement<'d> {
     /// # Errors
     /// They are not the same.
     pub fn add(&mut self, name: &str, results: Results, verify: bool) -> Result<(), Failure> {
-        let differs = match &self.first {
-            None => false,
-            Some((_, first)) => {
-                let wanted = around(self.function, first, self.terms);
-                !run::differences(self.function, &wanted, &results).is_empty()
-            }
-        };
-        if verify || differs {
+        if verify || !self.is_near(&results) {
             // Where terms cancel, rounding is large beside what is left of them: only the
             // judge knows how large.
             let expected = match self.expected.take() {
@@ -70,6 +63,16 @@ impl<'d> Agreement<'d> {
         self.first
             .get_or_insert_with(|| (name.to_string(), results));
         Ok(())
+    }
+
+    /// Whether results are those of the first candidate, but for what sums in another order may
+    /// differ by: the judge need not be asked.
+    pub fn is_near(&self, results: &Results) -> bool {
+        let Some((_, first)) = &self.first else {
+            return true;
+        };
+        let wanted = around(self.function, first, self.terms);
+        run::differences(self.function, &wanted, results).is_empty()
     }
 
     fn refuse(&self, name: &str, wrong: &[Difference]) -> Failure {

@@ -17,6 +17,12 @@ pub use store::{Cache, Ignored, Kept, Kind, Usage};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
+/// A short name for a text.
+#[must_use]
+pub fn short_hash(text: &str) -> String {
+    hash(&[text.as_bytes()])[..16].to_string()
+}
+
 /// SHA-256 of parts, each with its length before it, in hexadecimal digits.
 fn hash(parts: &[&[u8]]) -> String {
     let mut digest = Sha256::new();

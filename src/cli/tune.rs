@@ -1,0 +1,327 @@
+//! `sparsec tune`.
+
+mod report;
+mod reproduce;
+
+use super::args::{From, SearchKind, TuneArgs};
+use super::progress::Progress;
+use super::request::{only_function, operands};
+use super::{Reporter, duration, request, tuned};
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagram::chart::{self, Chart, Look, Series};
+use crate::driver::bench::machine::Description;
+use crate::driver::bench::report::TensorData;
+use crate::driver::bind::{self, Bound};
+use crate::driver::build::Backend;
+use crate::driver::cache::entry::{Entry, Provenance, SCHEMA, Tuned};
+use crate::driver::cache::key::{Canonical, Key, Likeness};
+use crate::driver::cache::{Cache, Found as Kept, Kind as Folder};
+use crate::driver::tune::race::{Found, Plan};
+use crate::driver::tune::search::Kind;
+use crate::driver::tune::worker::Outcome;
+use crate::driver::tune::{self, Settings};
+use crate::driver::{self, Failure, Request, ScheduleChoice, argument, bench};
+use crate::files::{self, Staged};
+use crate::program::ir::Function;
+use crate::target::Target;
+use std::path::{Path, PathBuf};
+
+pub(super) fn tune(args: &TuneArgs) -> u8 {
+    let mut reporter = Reporter::of(&args.program);
+    match execute(args, &mut reporter) {
+        Ok(code) => code,
+        Err(failure) => reporter.fail(&failure),
+    }
+}
+
+/// What a tuning is of, and with what.
+struct Tuning<'t> {
+    args: &'t TuneArgs,
+    function: &'t Function,
+    data: &'t [(String, Bound)],
+    threads: u32,
+    machine: Description,
+}
+
+fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
+    let (programs, bindings) = operands(&args.operands, &mut reporter.sources)?;
+    let request = request(&programs, &args.program, &mut reporter.sources)?;
+    let sets = bench::data_sets(&bindings);
+    let sets = sets.map_err(|binding| super::bench::uneven(&binding, reporter))?;
+    if let Some(plain) = &args.worker {
+        return tune::serve(&request, plain, &sets, &mut reporter.sources).map(|()| 0);
+    }
+    check(args, &request, reporter)?;
+    // The program's own schedule is a start; what is wrong with it is said before anything else.
+    let scheduled = driver::compile(&request, &mut reporter.sources)?;
+    let plain = Request {
+        schedule: ScheduleChoice::None,
+        defines: Vec::new(),
+        ..request.clone()
+    };
+    let compiled = driver::compile(&plain, &mut reporter.sources)?;
+    drop(scheduled);
+    let (function, _) = only_function(&compiled, &mut reporter.sources)?;
+    let progress = Progress::new(sets.len() as u64);
+    let mut data = Vec::new();
+    for set in &sets {
+        progress.step("reading data");
+        data.push((
+            set.join(" "),
+            bind::bind(function, set, &mut reporter.sources)?,
+        ));
+    }
+    drop(progress);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let threads = args.threads.or(u32::try_from(cores).ok()).unwrap_or(1);
+    let tuning = Tuning {
+        args,
+        function,
+        data: &data,
+        threads,
+        machine: Description::of(Backend::C),
+    };
+    let cache = Cache::of_environment(&mut reporter.sources)?;
+    let likeness: Vec<Likeness> = data
+        .iter()
+        .map(|(_, b)| Likeness::of(function, b))
+        .collect();
+    let kept = match &cache {
+        Some(cache) if args.from == From::Auto => {
+            tuned::of_function(cache, function, request.target, &likeness)
+        }
+        Some(_) | None => Kept::default(),
+    };
+    for one in &kept.ignored {
+        tuned::ignored(one, reporter);
+    }
+    let mut settings = Settings {
+        plan: plan(args, data.len()),
+        threads,
+        scratch: args.from == From::Scratch,
+        log: None,
+        kept: &kept,
+    };
+    let log = log(
+        args,
+        cache.as_ref(),
+        &tune::identity(function, &data, &settings),
+    );
+    settings.log = log.as_deref();
+    let found = search(&request, &tuning, settings, reporter)?;
+    // What is done is not gone on with.
+    if let Some(log) = log.filter(|_| args.log.is_none()) {
+        let _ = std::fs::remove_file(log);
+    }
+    finish(&request, &tuning, &found, cache.as_ref(), reporter)
+}
+
+/// Refuses what cannot be tuned before anything is done.
+fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<(), Failure> {
+    let refused = match (args.model, request.target) {
+        (true, _) => Some((
+            "--model",
+            "ranking schedules by counts is not supported yet",
+        )),
+        (false, Target::Cuda) => Some((
+            "--target cuda",
+            "tuning schedules for the target cuda is not supported yet",
+        )),
+        (false, Target::C) => None,
+    };
+    if let Some((option, message)) = refused {
+        let span = argument(&mut reporter.sources, "command line", option);
+        let help = "`sparsec bench` compares the schedules of --schedules, on a GPU, too";
+        return Err(
+            Diagnostic::error(codes::NOT_SUPPORTED, span, message, "this option")
+                .with_help(help)
+                .into(),
+        );
+    }
+    for path in [&args.output, &args.plot].into_iter().flatten() {
+        files::check(path).map_err(|e| reporter.unwritable(path, &e))?;
+    }
+    Ok(())
+}
+
+fn plan(args: &TuneArgs, sets: usize) -> Plan {
+    Plan {
+        kind: match args.search {
+            SearchKind::Genetic => Kind::Genetic,
+            SearchKind::Random => Kind::Random,
+        },
+        seed: args.seed,
+        budget: args.budget,
+        trials: args.trials,
+        sets,
+        target: Target::C,
+    }
+}
+
+/// Where measurements are written; nowhere if nothing is kept.
+fn log(args: &TuneArgs, cache: Option<&Cache>, identity: &str) -> Option<PathBuf> {
+    let kept = || {
+        Some(
+            cache?
+                .prepare(Folder::Tuning)
+                .ok()?
+                .join(format!("{identity}.jsonl")),
+        )
+    };
+    args.log.clone().or_else(kept)
+}
+
+fn search(
+    request: &Request,
+    tuning: &Tuning,
+    settings: Settings,
+    reporter: &mut Reporter,
+) -> Result<Found, Failure> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = |seconds: f64| seconds.max(0.0) as u64;
+    let progress = Progress::new(whole(settings.plan.budget.ceil()));
+    let mut tell = |elapsed: f64, best: Option<f64>, measured: usize| {
+        let best = best.map_or(String::new(), |s| format!(", best {}", duration(s)));
+        progress.at(whole(elapsed), &format!("{measured} schedules{best}"));
+    };
+    let (function, data) = (tuning.function, tuning.data);
+    tune::tune(
+        request,
+        function,
+        data,
+        settings,
+        &mut reporter.sources,
+        &mut tell,
+    )
+}
+
+/// Writes and prints what was found; the exit code.
+fn finish(
+    request: &Request,
+    tuning: &Tuning,
+    found: &Found,
+    cache: Option<&Cache>,
+    reporter: &mut Reporter,
+) -> Result<u8, Failure> {
+    let args = tuning.args;
+    let mut wrong = false;
+    let mut broken = 0;
+    for fault in &found.faults {
+        match &fault.outcome {
+            Outcome::Wrong(reason) => {
+                wrong = true;
+                let folder = reproduce::write(request, tuning, fault, reason)
+                    .map_err(|(path, e)| reporter.unwritable(&path, &e))?;
+                let error = Diagnostic::error(
+                    codes::WRONG_SCHEDULE,
+                    tuning.function.span,
+                    format!("a schedule changes the result: {reason}"),
+                    "of this function",
+                );
+                reporter.say(&error.with_help(format!(
+                    "this is a bug in sparsec; please report it with what {} holds",
+                    folder.display()
+                )));
+            }
+            Outcome::Crashed(_) | Outcome::TimedOut if broken < report::SHOWN => {
+                broken += 1;
+                reporter.say(&report::broken(tuning, fault));
+            }
+            Outcome::Crashed(_)
+            | Outcome::TimedOut
+            | Outcome::Refused(_)
+            | Outcome::Measured(_) => {}
+        }
+    }
+    if let Some(path) = &args.output {
+        let text = report::schedule(tuning, found);
+        place(path, &text, reporter)?;
+    }
+    if let Some(path) = &args.plot {
+        let svg = chart::svg(&[curve(tuning, found)]);
+        place(path, &svg, reporter)?;
+    }
+    if let Some(cache) = cache
+        && found.ahead
+    {
+        let entry = entry(tuning, found);
+        let (name, text) = (entry.file_name(), entry.text());
+        if let Err(error) = cache.write(Folder::Schedule, &name, text.as_bytes()) {
+            let path = cache.path(Folder::Schedule, &name);
+            let Failure::Environment(mut note) = reporter.unwritable(&path, &error) else {
+                return Ok(4);
+            };
+            note.severity = Severity::Note;
+            reporter.say(&note);
+        }
+    }
+    Ok(reporter.print(&report::text(tuning, found), u8::from(wrong)))
+}
+
+fn place(path: &Path, text: &str, reporter: &mut Reporter) -> Result<(), Failure> {
+    let written = files::stage(path, |file| file.write_all(text.as_bytes()));
+    let placed = written.and_then(|file| file.map_or(Ok(()), Staged::place));
+    placed.map_err(|e| reporter.unwritable(path, &e))
+}
+
+/// The best time against the time of tuning.
+fn curve(tuning: &Tuning, found: &Found) -> Chart {
+    Chart {
+        title: format!("{}: best schedule so far", tuning.function.name),
+        x: "seconds of tuning".to_string(),
+        y: "microseconds of a call".to_string(),
+        series: vec![Series {
+            name: search_word(tuning.args.search).to_string(),
+            points: found.curve.iter().map(|(t, s)| (*t, 1e6 * s)).collect(),
+            look: Look::Line,
+        }],
+    }
+}
+
+fn search_word(search: SearchKind) -> &'static str {
+    match search {
+        SearchKind::Genetic => "genetic",
+        SearchKind::Random => "random",
+    }
+}
+
+/// What the cache keeps.
+fn entry(tuning: &Tuning, found: &Found) -> Entry {
+    let function = tuning.function;
+    let canonical = Canonical::of(function);
+    let each = tuning
+        .data
+        .iter()
+        .enumerate()
+        .map(|(at, (name, bound))| Tuned {
+            name: name.clone(),
+            tensors: (bound.tensors.iter())
+                .map(|(&id, tensor)| TensorData {
+                    name: function.tensor(id).name.clone(),
+                    summary: crate::data::summarize(tensor),
+                })
+                .collect(),
+            likeness: Likeness::of(function, bound),
+            seconds: found.best.seconds[at],
+            automatic: found.automatic.seconds[at],
+        });
+    Entry {
+        schema: SCHEMA.to_string(),
+        checksum: String::new(),
+        function: function.name.clone(),
+        names: canonical.names.clone(),
+        schedule: found.best.script.clone(),
+        data: each.collect(),
+        key: Key::of(&canonical, Backend::C, &tuning.machine),
+        found: Provenance {
+            search: search_word(tuning.args.search).to_string(),
+            seed: tuning.args.seed,
+            seconds: found.curve.last().map_or(0.0, |last| last.0),
+            candidates: found.measured,
+            threads: tuning.threads,
+            machine: tuning.machine.clone(),
+        },
+    }
+    .sealed()
+}

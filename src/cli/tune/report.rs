@@ -1,0 +1,129 @@
+//! What a tuning says: to people, and in the comments of the schedule that it writes.
+
+use super::{Tuning, search_word};
+use crate::cli::duration;
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::driver::tune::race::{Fault, Found, Timed};
+use crate::driver::tune::worker::Outcome;
+
+/// Kernels that ended badly of which a note is said.
+pub(super) const SHOWN: usize = 3;
+
+/// Everything, for people.
+pub(super) fn text(tuning: &Tuning, found: &Found) -> String {
+    let mut out = format!("{}\n", head(tuning, found));
+    for line in figures(tuning, found) {
+        out += &format!("  {line}\n");
+    }
+    let faults = counts(&found.faults);
+    if !faults.is_empty() {
+        out += &format!("  discarded: {faults}\n");
+    }
+    out += "the last ones, timed in turn:\n";
+    for one in &found.last {
+        let times: Vec<String> = one.seconds.iter().map(|s| duration(*s)).collect();
+        out += &format!("  {:<24} {}\n", times.join(" "), one.text);
+    }
+    if !found.ahead {
+        out += "nothing is ahead beyond the noise of what sparsec chooses by itself:\n";
+    }
+    out + &commands(&found.best) + "\n"
+}
+
+/// A `.sched` file.
+pub(super) fn schedule(tuning: &Tuning, found: &Found) -> String {
+    let mut out = format!("# {}.\n", head(tuning, found));
+    for line in figures(tuning, found) {
+        out += &format!("# {line}\n");
+    }
+    let machine = &tuning.machine;
+    out += &format!("# On {}, {} cores; ", machine.cpu, machine.cores);
+    out += &format!("{}, {}.\n", machine.version, machine.flags);
+    out + &commands(&found.best) + "\n"
+}
+
+fn commands(one: &Timed) -> String {
+    match one.script.as_slice() {
+        [] => "# (plain loops)".to_string(),
+        script => script.join("\n"),
+    }
+}
+
+fn head(tuning: &Tuning, found: &Found) -> String {
+    let threads = match tuning.threads {
+        1 => "1 thread".to_string(),
+        n => format!("{n} threads"),
+    };
+    format!(
+        "{}: {} schedules measured by {} search (seed {}), on {threads}",
+        tuning.function.name,
+        found.measured,
+        search_word(tuning.args.search),
+        tuning.args.seed,
+    )
+}
+
+/// A line for each data set, and the worst of several.
+fn figures(tuning: &Tuning, found: &Found) -> Vec<String> {
+    let ratio = |at: usize| found.automatic.seconds[at] / found.best.seconds[at].max(1e-12);
+    let each = tuning.data.iter().enumerate().map(|(at, (name, _))| {
+        format!(
+            "{name}: {}; {} with {} ({:.2} times)",
+            duration(found.best.seconds[at]),
+            duration(found.automatic.seconds[at]),
+            match found.automatic.text.as_str() {
+                "plain" => "plain loops",
+                _ => "what sparsec chooses by itself",
+            },
+            ratio(at),
+        )
+    });
+    let mut lines: Vec<String> = each.collect();
+    if tuning.data.len() > 1 {
+        let worst = (0..tuning.data.len()).min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)));
+        if let Some(worst) = worst {
+            let name = &tuning.data[worst].0;
+            lines.push(format!("worst: {:.2} times, on {name}", ratio(worst)));
+        }
+    }
+    lines
+}
+
+/// How many were discarded, and why.
+fn counts(faults: &[Fault]) -> String {
+    let count = |is: &dyn Fn(&Outcome) -> bool| faults.iter().filter(|f| is(&f.outcome)).count();
+    let all = [
+        (count(&|o| matches!(o, Outcome::Wrong(_))), "wrong"),
+        (count(&|o| matches!(o, Outcome::Crashed(_))), "crashed"),
+        (count(&|o| matches!(o, Outcome::TimedOut)), "out of time"),
+        (count(&|o| matches!(o, Outcome::Refused(_))), "refused"),
+    ];
+    let some = all.iter().filter(|(n, _)| *n > 0);
+    let some: Vec<String> = some.map(|(n, what)| format!("{n} {what}")).collect();
+    let reason = faults.iter().find_map(|fault| match &fault.outcome {
+        Outcome::Refused(reason) => reason.lines().next(),
+        Outcome::Measured(_) | Outcome::Wrong(_) | Outcome::Crashed(_) | Outcome::TimedOut => None,
+    });
+    match reason {
+        Some(reason) => format!("{} (the first: {reason})", some.join(", ")),
+        None => some.join(", "),
+    }
+}
+
+/// That a kernel ended badly.
+pub(super) fn broken(tuning: &Tuning, fault: &Fault) -> Diagnostic {
+    let how = match &fault.outcome {
+        Outcome::Crashed(signal) => format!("crashed (signal {signal})"),
+        Outcome::TimedOut => "ran until its limit of time".to_string(),
+        Outcome::Measured(_) | Outcome::Wrong(_) | Outcome::Refused(_) => String::new(),
+    };
+    Diagnostic::new(
+        Severity::Note,
+        codes::BROKEN_CANDIDATE,
+        tuning.function.span,
+        format!("the kernel of a schedule {how}, and was discarded"),
+        "of this function",
+    )
+    .with_note(format!("with\n{}", fault.script.join("\n")))
+}

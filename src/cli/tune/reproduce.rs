@@ -1,0 +1,79 @@
+//! A folder that shows a fault of the compiler: the program, the schedule, and the command.
+
+use super::Tuning;
+use crate::driver::tune::race::Fault;
+use crate::driver::{Request, Source};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Writes it beside what the tuning writes; its path.
+///
+/// # Errors
+/// What cannot be written.
+pub(super) fn write(
+    request: &Request,
+    tuning: &Tuning,
+    fault: &Fault,
+    reason: &str,
+) -> Result<PathBuf, (PathBuf, io::Error)> {
+    let above = tuning.args.output.as_deref().and_then(Path::parent);
+    let above = above.filter(|path| !path.as_os_str().is_empty());
+    let above = above.unwrap_or(Path::new("."));
+    let text = fault.script.join("\n") + "\n";
+    // The same fault has the same folder.
+    let name = crate::driver::cache::short_hash(&text);
+    let folder = above.join(format!("{}-wrong-{name}", tuning.function.name));
+    let failed = |path: &Path, error: io::Error| (path.to_path_buf(), error);
+    std::fs::create_dir_all(&folder).map_err(|e| failed(&folder, e))?;
+    let put = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).map_err(|e| failed(&path, e))
+    };
+    put("wrong.sched", text.as_bytes())?;
+    let mut command = String::from("sparsec run");
+    match &request.source {
+        Source::File(path) => {
+            let program = std::fs::read(path).map_err(|e| failed(path, e))?;
+            put("program.tc", &program)?;
+            command += &format!(" {}", folder.join("program.tc").display());
+        }
+        Source::Text { .. } | Source::Taco(_) => {
+            for expr in &tuning.args.program.exprs {
+                command += &format!(" -e '{expr}'");
+            }
+            for (option, values) in [
+                ("-f", &tuning.args.program.formats_of),
+                ("-t", &tuning.args.program.types),
+                ("-d", &tuning.args.program.dims),
+            ] {
+                for value in values {
+                    command += &format!(" {option} '{value}'");
+                }
+            }
+        }
+    }
+    for (option, value) in [
+        (
+            "--formats",
+            request
+                .formats
+                .as_ref()
+                .map(|path| path.display().to_string()),
+        ),
+        ("--def", request.def.clone()),
+        ("--index", request.index_bits.map(|bits| bits.to_string())),
+    ] {
+        if let Some(value) = value {
+            command += &format!(" {option} {value}");
+        }
+    }
+    for (name, value) in &request.sizes {
+        command += &format!(" --size {name}={value}");
+    }
+    command += &format!(" --schedule {}", folder.join("wrong.sched").display());
+    let data = tuning.data.get(fault.set).map_or("", |(name, _)| name);
+    let threads = tuning.threads;
+    let text = format!("{reason}\n\n{command} {data} --threads {threads} --verify\n");
+    put("README", text.as_bytes())?;
+    Ok(folder)
+}

@@ -1,0 +1,183 @@
+//! Searching for schedules by measuring them (paper 002, section 6; paper 001, 7.2): the space
+//! ([`space`]), how a point of it becomes commands ([`express`]), which points are measured
+//! ([`search`]), how long and against what ([`race`]), in which processes ([`runner`], [`worker`]),
+//! and how a tuning that was ended goes on ([`log`]).
+
+pub mod express;
+pub mod log;
+pub mod race;
+mod runner;
+pub mod search;
+pub mod space;
+mod starts;
+#[cfg(test)]
+mod tests;
+pub mod worker;
+
+use super::bind::Bound;
+use super::cache::key::Likeness;
+use super::cache::{self, Found as Kept};
+use super::compile::Request;
+use super::{Failure, argument};
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::graph::Graph;
+use crate::program::ir::{Bound as RangeBound, Function, VarId};
+use log::Logged;
+use race::{Found, Plan, race};
+use runner::Machine;
+use space::Space;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+/// What is asked for beside the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'s> {
+    pub plan: Plan,
+    pub threads: u32,
+    /// Nothing that is known is a start.
+    pub scratch: bool,
+    /// Where measurements are written and read.
+    pub log: Option<&'s Path>,
+    /// What the cache has of the program.
+    pub kept: &'s Kept,
+}
+
+/// Searches for a schedule of the request's only function.
+///
+/// # Errors
+/// No compiler; nothing that is tried runs; the log cannot be used.
+pub fn tune(
+    request: &Request,
+    function: &Function,
+    data: &[(String, Bound)],
+    settings: Settings,
+    sources: &mut Sources,
+    tell: &mut dyn FnMut(f64, Option<f64>, usize),
+) -> Result<Found, Failure> {
+    let graph = Graph::build(&Rc::new(function.clone()))?;
+    let target = settings.plan.target;
+    let automatic = starts::automatic(&graph, target, sources);
+    let scripts = if settings.scratch {
+        Vec::new()
+    } else {
+        starts::all(request, &graph, settings.kept, sources)?
+    };
+    let extents = extents(function, data);
+    let space = Space::new(graph, scripts, &extents);
+    let mut starts: Vec<_> = (0..space.scripts.len()).map(|at| space.usual(at)).collect();
+    starts.push(space.usual(space.scripts.len()));
+    let machine = Machine::start(request, settings.threads, data.len(), sources)?;
+    // Other starts, or parameters of theirs, lead elsewhere.
+    let mut of = identity(function, data, &settings);
+    for script in &space.scripts {
+        of += &format!(" {} {:?}", script.name, script.commands);
+    }
+    let of = cache::short_hash(&of);
+    let mut log = match settings.log {
+        Some(path) => Some(log::open(path, &of).map_err(|e| no_log(path, &e, sources))?),
+        None => None,
+    };
+    let (file, lines) = match &mut log {
+        Some((file, lines)) => (Some(file), std::mem::take(lines)),
+        None => (None, Vec::new()),
+    };
+    let mut runner = Logged::new(machine, &lines, file);
+    let found = race(
+        &space,
+        &settings.plan,
+        starts,
+        &automatic,
+        &mut runner,
+        tell,
+    );
+    found.ok_or_else(|| nothing_runs(function))
+}
+
+/// What measurements are of: those of another program, data or plan are not read.
+#[must_use]
+pub fn identity(function: &Function, data: &[(String, Bound)], settings: &Settings) -> String {
+    let canonical = cache::key::Canonical::of(function);
+    let mut text = format!(
+        "{} {:?} {} {} {}",
+        cache::key::build(),
+        settings.plan.kind,
+        settings.plan.seed,
+        settings.threads,
+        settings.scratch
+    );
+    text += &canonical.text;
+    text += &canonical.names.join(" ");
+    for (name, bound) in data {
+        text += &format!("{name} {:?}", Likeness::of(function, bound));
+    }
+    cache::short_hash(&text)
+}
+
+/// Extents of variables whose ranges the sizes give, in the first data set.
+fn extents(function: &Function, data: &[(String, Bound)]) -> BTreeMap<VarId, i64> {
+    let mut extents = BTreeMap::new();
+    let Some((_, bound)) = data.first() else {
+        return extents;
+    };
+    for (at, var) in function.vars.iter().enumerate() {
+        let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&var.range.lo, &var.range.hi)
+        else {
+            continue;
+        };
+        if let (Some(lo), Some(hi), Ok(at)) = (bound.eval(lo), bound.eval(hi), u32::try_from(at)) {
+            extents.insert(VarId(at), hi.saturating_sub(lo));
+        }
+    }
+    extents
+}
+
+/// Serves jobs of a tuning: the process of [`worker`].
+///
+/// # Errors
+/// As [`worker::serve`].
+pub fn serve(
+    request: &Request,
+    plain: &Path,
+    sets: &[Vec<String>],
+    sources: &mut Sources,
+) -> Result<(), Failure> {
+    let own = runner::plain(request);
+    let compiled = super::compile(&own, sources)?;
+    let (Some(function), Some(kernel)) =
+        (compiled.program.functions.first(), compiled.kernels.first())
+    else {
+        return Ok(());
+    };
+    let mut data = Vec::new();
+    for set in sets {
+        data.push(super::bind::bind(function, set, sources)?);
+    }
+    worker::serve(function, kernel, plain, &data, sources)
+}
+
+fn nothing_runs(function: &Function) -> Failure {
+    Diagnostic::error(
+        codes::NOTHING_RUNS,
+        function.span,
+        "no schedule was measured: none was accepted and ran within its limits",
+        "of this function",
+    )
+    .with_help("a larger --budget has time for more; `sparsec run` says whether it runs at all")
+    .into()
+}
+
+fn no_log(path: &Path, error: &std::io::Error, sources: &mut Sources) -> Failure {
+    let text = path.display().to_string();
+    let span = argument(sources, "command line", &text);
+    Failure::Environment(
+        Diagnostic::error(
+            codes::UNWRITABLE,
+            span,
+            format!("cannot write {text}: {error}"),
+            "measurements go there",
+        )
+        .with_help("name another file with --log"),
+    )
+}

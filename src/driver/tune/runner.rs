@@ -1,0 +1,314 @@
+//! Measurements on this machine: schedules into libraries, several compilers at once, and
+//! libraries to the process that runs them. While threads are timed no compiler runs.
+
+use super::race::Runner;
+use super::worker::{Job, Outcome, Ready};
+use crate::cleanup;
+use crate::diagnostic::codes::environment as codes;
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::driver::build::{Backend, LIBRARY, Trust, compiled, flags, unit};
+use crate::driver::compile::{Request, ScheduleChoice, compile};
+use crate::driver::tools::no_room;
+use crate::driver::{Failure, argument};
+use crate::emit;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Programs nest as deeply as the parser allows.
+const STACK: usize = 256 << 20;
+/// What a schedule may take before it is hopeless: so much more than the best one, or plain loops.
+const PATIENCE: f64 = 10.0;
+/// Seconds that starting and loading may take.
+const START: f64 = 2.0;
+/// Bytes that a schedule may take beyond four times those of the data.
+const MEMORY: u64 = 1 << 30;
+
+/// A schedule's library, and one that checks what it promises.
+#[derive(Clone)]
+struct Built {
+    library: PathBuf,
+    checked: Option<PathBuf>,
+}
+
+/// This machine.
+pub(super) struct Machine {
+    request: Request,
+    threads: u32,
+    start: Instant,
+    folder: cleanup::Folder,
+    built: BTreeMap<Vec<String>, Result<Built, String>>,
+    plain: PathBuf,
+    worker: Option<Worker>,
+    ready: Ready,
+    /// The least seconds of a call on each data set.
+    best: Vec<f64>,
+}
+
+/// The process that runs jobs.
+struct Worker {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The request for plain loops.
+pub(super) fn plain(request: &Request) -> Request {
+    Request {
+        schedule: ScheduleChoice::None,
+        defines: Vec::new(),
+        ..request.clone()
+    }
+}
+
+impl Machine {
+    /// Compiles plain loops and starts the process, which reads the data.
+    ///
+    /// # Errors
+    /// No compiler, no room, or the process ends: the data does not fit.
+    pub(super) fn start(
+        request: &Request,
+        threads: u32,
+        sets: usize,
+        sources: &mut Sources,
+    ) -> Result<Self, Failure> {
+        let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
+        let own = plain(request);
+        let program = compile(&own, sources)?;
+        let files = emit::emit(&unit(&program.kernels), Backend::C.target());
+        let kernels = program.kernels.as_slice();
+        let trust = Trust::Nothing;
+        let made = compiled(&files, kernels, Backend::C, trust, &flags(), sources)?;
+        let place = folder.path().join("plain.so");
+        std::fs::copy(made.path().join(LIBRARY), &place).map_err(|e| no_room(sources, &e))?;
+        let (worker, ready) = Worker::start(&place).map_err(|error| no_worker(&error, sources))?;
+        Ok(Machine {
+            request: request.clone(),
+            threads,
+            start: Instant::now(),
+            folder,
+            built: BTreeMap::new(),
+            plain: place,
+            worker: Some(worker),
+            best: vec![f64::INFINITY; sets],
+            ready,
+        })
+    }
+
+    /// The library of a schedule, compiled if it is not there yet.
+    fn library(&mut self, script: &Vec<String>) -> Result<Built, String> {
+        if !self.built.contains_key(script) {
+            self.prepare(std::slice::from_ref(script));
+        }
+        let built = self.built.get(script).cloned();
+        built.unwrap_or_else(|| Err("it was not compiled".to_string()))
+    }
+
+    fn job(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32) -> Result<Job, String> {
+        let mut libraries = Vec::new();
+        let mut checked = None;
+        for script in scripts {
+            let built = self.library(script)?;
+            libraries.push(built.library);
+            checked = checked.or(built.checked);
+        }
+        let plain = self.ready.plain.get(set).copied().unwrap_or(1.0);
+        let best = self.best.get(set).copied().unwrap_or(f64::INFINITY);
+        let call = plain.min(best * PATIENCE).max(1e-3);
+        #[expect(clippy::cast_precision_loss)]
+        let calls = (scripts.len() as f64) * f64::from(rounds + 3);
+        Ok(Job {
+            libraries,
+            checked,
+            set,
+            compare: false,
+            rounds,
+            threads: self.threads,
+            seconds: START + PATIENCE * call * calls,
+            bytes: MEMORY + 4 * self.ready.bytes,
+        })
+    }
+}
+
+impl Runner for Machine {
+    fn prepare(&mut self, scripts: &[Vec<String>]) {
+        let mut new: Vec<&Vec<String>> = Vec::new();
+        for script in scripts {
+            if !self.built.contains_key(script) && !new.contains(&script) {
+                new.push(script);
+            }
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        let first = self.built.len();
+        let (request, folder) = (&self.request, self.folder.path());
+        let next = Mutex::new(0);
+        let done = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..cores.min(new.len()) {
+                let work = || {
+                    loop {
+                        let at = {
+                            let mut next = next.lock().unwrap_or_else(|e| e.into_inner());
+                            *next += 1;
+                            *next - 1
+                        };
+                        let Some(script) = new.get(at) else {
+                            return;
+                        };
+                        let build = || build(request, script, first + at, folder);
+                        let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build));
+                        let built = built.unwrap_or_else(|_| Err("sparsec itself fails".into()));
+                        let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
+                        done.push(((*script).clone(), built));
+                    }
+                };
+                let builder = std::thread::Builder::new().stack_size(STACK);
+                // Without memory for one more thread the others do its work.
+                if builder.spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+        });
+        self.built
+            .extend(done.into_inner().unwrap_or_else(|e| e.into_inner()));
+    }
+
+    fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome {
+        let mut job = match self.job(scripts, set, rounds) {
+            Ok(job) => job,
+            Err(reason) => return Outcome::Refused(reason),
+        };
+        job.compare = compare;
+        if self.worker.is_none() {
+            self.worker = Worker::start(&self.plain).ok().map(|(worker, _)| worker);
+        }
+        let asked = match &mut self.worker {
+            Some(worker) => worker.ask(&job),
+            None => Err(std::io::Error::other(
+                "the process that runs kernels does not start",
+            )),
+        };
+        match asked {
+            Ok(outcome) => {
+                if let (Outcome::Measured(samples), Some(best)) = (&outcome, self.best.get_mut(set))
+                {
+                    let all = samples.iter().flatten().copied();
+                    *best = all.fold(*best, f64::min);
+                }
+                outcome
+            }
+            Err(error) => {
+                // The next job gets a new one.
+                self.worker = None;
+                Outcome::Refused(error.to_string())
+            }
+        }
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+impl Worker {
+    /// Starts this program again, with the same arguments.
+    fn start(plain: &Path) -> std::io::Result<(Self, Ready)> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(std::env::args_os().skip(1));
+        command.arg("--worker").arg(plain);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(std::io::Error::other("it has no pipes"));
+        };
+        let mut worker = Worker {
+            child,
+            to,
+            from: BufReader::new(from),
+        };
+        let ready = worker.read()?;
+        Ok((worker, ready))
+    }
+
+    fn ask(&mut self, job: &Job) -> std::io::Result<Outcome> {
+        writeln!(self.to, "{}", serde_json::to_string(job)?)?;
+        self.read()
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&mut self) -> std::io::Result<T> {
+        let mut line = String::new();
+        if self.from.read_line(&mut line)? == 0 {
+            let status = self.child.wait()?;
+            return Err(std::io::Error::other(format!("it ended: {status}")));
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+}
+
+/// Compiles a schedule into libraries of a folder.
+fn build(
+    request: &Request,
+    script: &[String],
+    number: usize,
+    folder: &Path,
+) -> Result<Built, String> {
+    let mut sources = Sources::default();
+    let own = Request {
+        schedule: ScheduleChoice::Text {
+            name: "candidate.sched".to_string(),
+            text: script.join("\n"),
+        },
+        defines: Vec::new(),
+        ..request.clone()
+    };
+    let program = compile(&own, &mut sources).map_err(|failure| words(&failure))?;
+    let kernels = program.kernels.as_slice();
+    let files = emit::emit(&unit(kernels), Backend::C.target());
+    let mut make = |trust: Trust, name: String| {
+        let made = compiled(&files, kernels, Backend::C, trust, &flags(), &mut sources);
+        let made = made.map_err(|failure| words(&failure))?;
+        let place = folder.join(name);
+        let copied = std::fs::copy(made.path().join(LIBRARY), &place);
+        copied.map(|_| place).map_err(|error| error.to_string())
+    };
+    let promises = kernels.iter().any(crate::loops::ir::Kernel::promises);
+    Ok(Built {
+        library: make(Trust::Inputs, format!("k{number}.so"))?,
+        checked: match promises {
+            true => Some(make(Trust::Nothing, format!("k{number}-checked.so"))?),
+            false => None,
+        },
+    })
+}
+
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Program(all) => all.first().map_or(String::new(), |one| one.message.clone()),
+        Failure::Data(error) => error.to_string(),
+        Failure::Environment(one) | Failure::Check(one) => one.message.clone(),
+    }
+}
+
+fn no_worker(error: &std::io::Error, sources: &mut Sources) -> Failure {
+    let span = argument(sources, "command line", "tune");
+    Failure::Environment(
+        Diagnostic::error(
+            codes::NOTHING_RUNS,
+            span,
+            format!("plain loops do not run on this data: {error}"),
+            "their results are what all others are compared with",
+        )
+        .with_help("`sparsec run --no-schedule` with the same data says why"),
+    )
+}

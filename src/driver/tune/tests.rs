@@ -1,0 +1,200 @@
+//! The search against a machine that is made up: the same seed leads to the same schedule, and a
+//! tuning that was ended to where it would have ended.
+
+use super::express::express;
+use super::log::{self, Logged};
+use super::race::{Plan, Runner, race};
+use super::search::Kind;
+use super::space::Space;
+use super::worker::Outcome;
+use crate::data::generate::Random;
+use crate::diagnostic::Sources;
+use crate::driver::{Request, Source, compile};
+use crate::graph::Graph;
+use crate::target::Target;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+const SPMM: &str = "def spmm(double(M,K) A, double(K,N) B) -> (C) { C(i,k) +=! A(i,j) * B(j,k) }\n\
+                    format spmm { A: csr }";
+
+fn space(text: &str) -> Space {
+    let request = Request::new(Source::Text {
+        name: "f".to_string(),
+        text: text.to_string(),
+    });
+    let compiled = compile(&request, &mut Sources::default()).unwrap();
+    let function = &compiled.program.functions[0];
+    let graph = Graph::build(&Rc::new(function.clone())).unwrap();
+    let vars = function.vars.iter().enumerate();
+    let extents: BTreeMap<_, _> = vars
+        .map(|(at, _)| (crate::program::ir::VarId(u32::try_from(at).unwrap()), 100))
+        .collect();
+    Space::new(graph, Vec::new(), &extents)
+}
+
+/// A machine on which schedules take what their text says, and a clock that measurements move.
+struct Fake {
+    clock: f64,
+    runs: usize,
+    /// Runs until it is ended.
+    left: usize,
+}
+
+impl Fake {
+    fn new(left: usize) -> Self {
+        Fake {
+            clock: 0.0,
+            runs: 0,
+            left,
+        }
+    }
+
+    fn seconds(script: &[String]) -> f64 {
+        let text = script.join("\n");
+        let sum: u64 = text.bytes().map(u64::from).sum();
+        let mut random = Random::new(sum);
+        let tiled = if text.contains("precompute") {
+            1.0
+        } else {
+            2.0
+        };
+        tiled * (1.0 + random.unit())
+    }
+}
+
+impl Runner for Fake {
+    fn prepare(&mut self, _: &[Vec<String>]) {}
+
+    fn run(&mut self, scripts: &[Vec<String>], _: usize, rounds: u32, _: bool) -> Outcome {
+        assert!(self.left > 0, "killed");
+        self.left -= 1;
+        self.runs += 1;
+        self.clock += 1.0;
+        let one = |script: &Vec<String>| vec![Fake::seconds(script); rounds as usize];
+        Outcome::Measured(scripts.iter().map(one).collect())
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.clock
+    }
+}
+
+fn plan(kind: Kind, seed: u64) -> Plan {
+    Plan {
+        kind,
+        seed,
+        budget: 60.0,
+        trials: None,
+        sets: 1,
+        target: Target::C,
+    }
+}
+
+#[test]
+fn a_tuning_that_was_killed_ends_as_if_it_was_not() {
+    let space = space(SPMM);
+    let folder = tempfile::tempdir().unwrap();
+    let tune = |path: &std::path::Path, left: usize| {
+        let (mut file, lines) = log::open(path, "me").unwrap();
+        let fake = Fake::new(left);
+        let mut runner = Logged::new(fake, &lines, Some(&mut file));
+        let plan = plan(Kind::Genetic, 7);
+        let starts = vec![space.usual(0)];
+        race(&space, &plan, starts, &[], &mut runner, &mut |_, _, _| {})
+    };
+    let whole = folder.path().join("whole");
+    let wanted = tune(&whole, usize::MAX).unwrap();
+    assert!(wanted.ahead && wanted.measured > 20);
+    for killed_after in [1, 5, 30] {
+        let log = folder.path().join(format!("log{killed_after}"));
+        let killed = std::panic::catch_unwind(|| tune(&log, killed_after));
+        assert!(killed.is_err());
+        // In the middle of a line.
+        let text = std::fs::read_to_string(&log).unwrap();
+        std::fs::write(&log, text.clone() + &text[text.len() / 2..][..9]).unwrap();
+        assert_eq!(tune(&log, usize::MAX).as_ref(), Some(&wanted));
+        // All of it is there now.
+        assert_eq!(tune(&log, 0).as_ref(), Some(&wanted));
+    }
+}
+
+#[test]
+fn a_log_is_of_one_tuning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (file, _) = log::open(&path, "me").unwrap();
+    let again = log::open(&path, "me").unwrap_err();
+    assert!(again.to_string().contains("another tuning"));
+    drop(file);
+    std::fs::write(&path, "{\"schema\":\"sparsec-tuning-1\",\"of\":\"you\"}\n").unwrap();
+    let (_file, lines) = log::open(&path, "me").unwrap();
+    assert!(lines.is_empty());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"me\""), "{text}");
+}
+
+/// Another seed draws others; genetic search finds what is faster sooner than draws.
+#[test]
+fn seeds_and_kinds_differ() {
+    let space = space(SPMM);
+    let best = |kind, seed| {
+        let mut fake = Fake::new(usize::MAX);
+        let starts = vec![space.usual(0)];
+        let plan = plan(kind, seed);
+        race(&space, &plan, starts, &[], &mut fake, &mut |_, _, _| {}).unwrap()
+    };
+    let (one, other) = (best(Kind::Genetic, 1), best(Kind::Genetic, 2));
+    assert_eq!(one, best(Kind::Genetic, 1));
+    assert_ne!(one.curve, other.curve);
+    assert_ne!(one.curve, best(Kind::Random, 1).curve);
+}
+
+/// The usual genes are what people write: tiles in registers, rows for threads.
+#[test]
+fn the_usual_genome_is_a_schedule_of_the_books() {
+    let space = space(SPMM);
+    let script = express(&space, &space.usual(0), Target::C)
+        .unwrap()
+        .join("\n");
+    for piece in [
+        "split(i, ",
+        "reorder(",
+        "precompute(A(i,j) * B(j,k)",
+        "CPUVector",
+        "CPUThread",
+    ] {
+        assert!(script.contains(piece), "{piece} in\n{script}");
+    }
+}
+
+/// Whatever is drawn is accepted by all stages.
+#[test]
+fn what_is_drawn_compiles() {
+    for text in [
+        SPMM,
+        "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\nformat spmv { A: csr }",
+        "def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }",
+        "def two(double(N,N) A, double(N) x) -> (z) { y(i) +=! A(i,j) * x(j)  z(i) = y(i) + x(i) }\nformat two { A: csr }",
+    ] {
+        let space = space(text);
+        let mut random = Random::new(3);
+        let mut all = std::collections::BTreeSet::new();
+        for _ in 0..20 {
+            let genome = space.drawn(&mut random);
+            let script = express(&space, &genome, Target::C).unwrap();
+            let mut request = Request::new(Source::Text {
+                name: "f".to_string(),
+                text: text.to_string(),
+            });
+            request.schedule = crate::driver::ScheduleChoice::Text {
+                name: "drawn".to_string(),
+                text: script.join("\n"),
+            };
+            let compiled = compile(&request, &mut Sources::default());
+            assert!(compiled.is_ok(), "{}\n{compiled:?}", script.join("\n"));
+            all.insert(script);
+        }
+        assert!(all.len() >= 10, "{}", all.len());
+    }
+}
