@@ -224,9 +224,9 @@ fn finish(
                     folder.display()
                 )));
             }
-            Outcome::Crashed(_) | Outcome::TimedOut if broken < report::SHOWN => {
+            Outcome::Crashed(signal) if broken < report::SHOWN => {
                 broken += 1;
-                reporter.say(&report::broken(tuning, fault));
+                reporter.say(&report::crashed(tuning, fault, *signal));
             }
             Outcome::Crashed(_)
             | Outcome::TimedOut

@@ -6,6 +6,7 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A program that the environment may name.
 pub(super) struct Tool {
@@ -37,6 +38,31 @@ pub(super) const NVCC: Tool = Tool {
     help: "set NVCC to CUDA's nvcc, or SPARSEC_EMULATOR=1 to run without a GPU",
 };
 
+/// Seconds of the processor that a compiler may take; 0 for as many as it wants. Tuning compiles what
+/// nobody would write.
+pub(super) static COMPILER_SECONDS: AtomicU64 = AtomicU64::new(0);
+
+/// Has a program end where it takes longer than compilers may.
+fn limit(command: &mut Command) {
+    let seconds = COMPILER_SECONDS.load(Ordering::Relaxed);
+    #[cfg(unix)]
+    if seconds > 0 {
+        let limits = libc::rlimit {
+            rlim_cur: seconds,
+            rlim_max: seconds + 1,
+        };
+        // SAFETY: one call that takes numbers, which is allowed between fork and exec.
+        unsafe {
+            std::os::unix::process::CommandExt::pre_exec(command, move || {
+                match libc::setrlimit(libc::RLIMIT_CPU, &raw const limits) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                }
+            });
+        }
+    }
+}
+
 impl Tool {
     /// What the environment says, or the default.
     fn named(&self) -> String {
@@ -54,7 +80,9 @@ impl Tool {
         let named = self.named();
         // A path with blanks need not be quoted.
         if Path::new(&named).is_file() {
-            return Ok(Command::new(named));
+            let mut command = Command::new(named);
+            limit(&mut command);
+            return Ok(command);
         }
         let words = shlex::split(&named).unwrap_or_default();
         let Some((program, args)) = words.split_first() else {
@@ -63,6 +91,7 @@ impl Tool {
         };
         let mut command = Command::new(program);
         command.args(args);
+        limit(&mut command);
         Ok(command)
     }
 

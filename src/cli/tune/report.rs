@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::driver::tune::race::{Fault, Found, Timed};
 use crate::driver::tune::worker::Outcome;
 
-/// Kernels that ended badly of which a note is said.
+/// Kernels that crashed of which a note is said.
 pub(super) const SHOWN: usize = 3;
 
 /// Everything, for people.
@@ -111,18 +111,13 @@ fn counts(faults: &[Fault]) -> String {
     }
 }
 
-/// That a kernel ended badly.
-pub(super) fn broken(tuning: &Tuning, fault: &Fault) -> Diagnostic {
-    let how = match &fault.outcome {
-        Outcome::Crashed(signal) => format!("crashed (signal {signal})"),
-        Outcome::TimedOut => "ran until its limit of time".to_string(),
-        Outcome::Measured(_) | Outcome::Wrong(_) | Outcome::Refused(_) => String::new(),
-    };
+/// That a kernel crashed.
+pub(super) fn crashed(tuning: &Tuning, fault: &Fault, signal: i32) -> Diagnostic {
     Diagnostic::new(
         Severity::Note,
         codes::BROKEN_CANDIDATE,
         tuning.function.span,
-        format!("the kernel of a schedule {how}, and was discarded"),
+        format!("the kernel of a schedule crashed (signal {signal}), and was discarded"),
         "of this function",
     )
     .with_note(format!("with\n{}", fault.script.join("\n")))

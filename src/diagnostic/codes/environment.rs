@@ -108,8 +108,7 @@ The exit code is 1, whatever else was found.";
     NOTHING_RUNS = "E0725", "a tuning without a measurement",
 "`sparsec tune` compares schedules with plain loops on the data that it is given. Either those do not
 run, or no schedule was measured within `--budget`.";
-    BROKEN_CANDIDATE = "E0726", "a schedule whose kernel ends badly",
-"`sparsec tune` runs each schedule in a process of its own. One crashed, or ran until its limit of time, and
-was discarded. Limits are ten times what the best one or plain loops take. A crash is a bug in sparsec:
-please report it with the schedule that the note shows.";
+    BROKEN_CANDIDATE = "E0726", "a schedule whose kernel crashes",
+"`sparsec tune` runs each schedule in a process of its own. One crashed and was discarded. That is a
+bug in sparsec: please report it with the schedule that the note shows.";
 }

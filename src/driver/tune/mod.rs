@@ -15,10 +15,10 @@ mod tests;
 pub mod worker;
 
 use super::bind::Bound;
-use super::cache::key::Likeness;
 use super::cache::{self, Found as Kept};
 use super::compile::Request;
 use super::{Failure, argument};
+use crate::data;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::graph::Graph;
@@ -97,7 +97,7 @@ pub fn tune(
 
 /// What measurements are of: those of another program, data or plan are not read.
 #[must_use]
-pub fn identity(function: &Function, data: &[(String, Bound)], settings: &Settings) -> String {
+pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settings) -> String {
     let canonical = cache::key::Canonical::of(function);
     let mut text = format!(
         "{} {:?} {} {} {}",
@@ -109,8 +109,11 @@ pub fn identity(function: &Function, data: &[(String, Bound)], settings: &Settin
     );
     text += &canonical.text;
     text += &canonical.names.join(" ");
-    for (name, bound) in data {
-        text += &format!("{name} {:?}", Likeness::of(function, bound));
+    for (name, bound) in sets {
+        text += name;
+        for tensor in bound.tensors.values() {
+            text += &format!(" {:?}", data::summarize(tensor));
+        }
     }
     cache::short_hash(&text)
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::build::{Backend, LIBRARY, Trust, compiled, flags, unit};
 use crate::driver::compile::{Request, ScheduleChoice, compile};
-use crate::driver::tools::no_room;
+use crate::driver::tools::{COMPILER_SECONDS, no_room};
 use crate::driver::{Failure, argument};
 use crate::emit;
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Programs nest as deeply as the parser allows.
@@ -24,6 +25,8 @@ const STACK: usize = 256 << 20;
 const PATIENCE: f64 = 10.0;
 /// Seconds that starting and loading may take.
 const START: f64 = 2.0;
+/// Seconds of the processor that a schedule's compiler may take.
+const COMPILING: u64 = 60;
 /// Bytes that a schedule may take beyond four times those of the data.
 const MEMORY: u64 = 1 << 30;
 
@@ -91,6 +94,8 @@ impl Machine {
         let made = compiled(&files, kernels, Backend::C, trust, &flags(), sources)?;
         let place = folder.path().join("plain.so");
         std::fs::copy(made.path().join(LIBRARY), &place).map_err(|e| no_room(sources, &e))?;
+        // Plain loops have told that there is a compiler; now it gets what it may not end with.
+        COMPILER_SECONDS.store(COMPILING, Ordering::Relaxed);
         let (worker, ready) = Worker::start(&place).map_err(|error| no_worker(&error, sources))?;
         Ok(Machine {
             request: request.clone(),

@@ -10,7 +10,8 @@ use crate::driver::{Failure, auto};
 use crate::graph::Graph;
 use crate::program::{self, ir::Program};
 use crate::schedule::{self, Settings, Target, builtin};
-use crate::syntax::{self, ast::Command};
+use crate::syntax;
+use crate::syntax::ast::{Command, ExprKind, Number};
 
 /// Neighbours in the cache that are starts.
 const NEIGHBOURS: usize = 5;
@@ -102,10 +103,28 @@ fn own(
             && !commands.is_empty()
             && !all.iter().any(|(other, _)| *other == name)
         {
-            all.push((name, commands.to_vec()));
+            let mut commands = commands.to_vec();
+            commands
+                .iter_mut()
+                .for_each(|command| define(command, &request.defines));
+            all.push((name, commands));
         }
     }
     Ok(all)
+}
+
+/// Has a `let` or `param` the value that `-D` gives it.
+fn define(command: &mut Command, defines: &[(String, i64)]) {
+    let (name, value) = match command {
+        Command::Let { name, value, .. } => (name, value),
+        Command::Param { name, default, .. } => (name, default),
+        Command::Call { .. } => return,
+    };
+    let defined = defines.iter().find(|(own, _)| *own == name.name);
+    // Negative values are refused as those of schedules are.
+    if let Some(n) = defined.and_then(|(_, n)| u64::try_from(*n).ok()) {
+        value.kind = ExprKind::Number(Number::Int(n));
+    }
 }
 
 /// The only function of a program's text.
