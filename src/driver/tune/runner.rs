@@ -24,7 +24,7 @@ const STACK: usize = 256 << 20;
 /// What a schedule may take before it is hopeless: so much more than the best one, or plain loops.
 const PATIENCE: f64 = 10.0;
 /// Seconds that starting and loading may take.
-const START: f64 = 2.0;
+const START: f64 = 1.0;
 /// Seconds of the processor that a schedule's compiler may take.
 const COMPILING: u64 = 60;
 /// Bytes that a schedule may take beyond four times those of the data.

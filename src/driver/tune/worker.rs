@@ -64,6 +64,8 @@ pub struct Ready {
 
 /// A sample is of as many calls as take this long.
 const SAMPLE: f64 = 2e-4;
+/// How many times the memory of kernels it takes to look at what they made.
+const RESULTS: u64 = 16;
 /// What the judge may take where results differ.
 const JUDGING: f64 = 600.0;
 
@@ -171,8 +173,8 @@ fn apart(job: &Job, set: &mut Set) -> std::io::Result<Outcome> {
         drop(from);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             die_with_parent();
-            limit(job);
-            limited(job, set, &to)
+            let memory = limit(job);
+            limited(job, set, &to, memory)
         }));
         let outcome = outcome.unwrap_or(Outcome::Crashed(libc::SIGABRT));
         let _ = tell(&to, &outcome);
@@ -247,15 +249,43 @@ fn tell(mut to: &std::fs::File, outcome: &Outcome) -> std::io::Result<()> {
     to.write_all(serde_json::to_string(outcome)?.as_bytes())
 }
 
+/// Bytes of address space: what kernels may have, and what is needed to look at their results.
+#[derive(Clone, Copy)]
+struct Memory {
+    kernels: u64,
+    ours: u64,
+}
+
+impl Memory {
+    /// Sets the limit of what follows; a limit that the system does not know stays as it was.
+    fn allow(self, bytes: u64) {
+        #[cfg(unix)]
+        if self.kernels > 0 {
+            let limits = libc::rlimit {
+                rlim_cur: bytes,
+                rlim_max: self.ours,
+            };
+            // SAFETY: it takes two numbers.
+            unsafe {
+                libc::setrlimit(libc::RLIMIT_AS, &raw const limits);
+            }
+        }
+    }
+}
+
 /// Sets the limits of this process, for good.
 #[cfg(unix)]
-fn limit(job: &Job) {
+fn limit(job: &Job) -> Memory {
     let now = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = now
         .split(' ')
         .next()
         .and_then(|n| n.parse().ok())
         .unwrap_or(0);
+    let mut memory = Memory {
+        kernels: 0,
+        ours: 0,
+    };
     // SAFETY: these take numbers; what cannot be set stays as it was.
     unsafe {
         let page = u64::try_from(libc::sysconf(libc::_SC_PAGESIZE)).unwrap_or(4096);
@@ -269,8 +299,13 @@ fn limit(job: &Job) {
         if pages > 0 {
             // Each thread has a stack and an arena of its own.
             let threads = u64::from(job.threads) * (160 << 20);
-            let most = pages * page + threads + job.bytes;
-            set(libc::RLIMIT_AS, most, most);
+            let kernels = pages * page + threads + job.bytes;
+            // A result is copied, and its elements are listed with their coordinates: that it is large is not
+            // to look like a crash.
+            memory = Memory {
+                kernels,
+                ours: kernels.saturating_add(job.bytes.saturating_mul(RESULTS)),
+            };
         }
         set(libc::RLIMIT_CORE, 0, 0);
         set(libc::RLIMIT_FSIZE, 0, 0);
@@ -282,11 +317,13 @@ fn limit(job: &Job) {
             }
         }
     }
+    memory.allow(memory.kernels);
+    memory
 }
 
 /// Runs a job in this process.
-fn limited(job: &Job, set: &mut Set, to: &std::fs::File) -> Outcome {
-    match sampled(job, set, to) {
+fn limited(job: &Job, set: &mut Set, to: &std::fs::File, memory: Memory) -> Outcome {
+    match sampled(job, set, to, memory) {
         Ok(outcome) => outcome,
         Err(Failure::Check(error)) => {
             let notes = error.notes.join("; ");
@@ -301,7 +338,12 @@ fn limited(job: &Job, set: &mut Set, to: &std::fs::File) -> Outcome {
     }
 }
 
-fn sampled(job: &Job, set: &mut Set, to: &std::fs::File) -> Result<Outcome, Failure> {
+fn sampled(
+    job: &Job,
+    set: &mut Set,
+    to: &std::fs::File,
+    memory: Memory,
+) -> Result<Outcome, Failure> {
     let mut sources = Sources::default();
     let (arguments, function) = (&mut set.arguments, set.function);
     if let Some(checked) = &job.checked {
@@ -319,6 +361,7 @@ fn sampled(job: &Job, set: &mut Set, to: &std::fs::File) -> Result<Outcome, Fail
         let mut calls = Calls::new(library, 0, arguments);
         calls.call(arguments, function, 1)?;
         if job.compare {
+            memory.allow(memory.ours);
             // An element that is no tensor's is found here, too.
             let results = calls.results(arguments, function).map_err(wrong)?;
             if !set.agreement.is_near(&results) {
@@ -326,6 +369,7 @@ fn sampled(job: &Job, set: &mut Set, to: &std::fs::File) -> Result<Outcome, Fail
                 let _ = { to }.write_all(b"judging\n");
             }
             set.agreement.add("the candidate", results, false)?;
+            memory.allow(memory.kernels);
         }
         let taken = calls.call(arguments, function, 1)?;
         let times = if arguments.are_kept() {
