@@ -3,7 +3,7 @@
 //! several may have the same.
 
 use super::space::Decision;
-use super::space::{FACTORS, Free, Genome, OVER, Part, Space, TURNS, usual_order};
+use super::space::{FACTORS, Free, Genome, OVER, Part, Space, TURNS, is_dense, usual_order};
 use crate::diagnostic::Sources;
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::{expr_text, var_text};
@@ -294,9 +294,11 @@ fn workspaces(genes: &Genes, order: &[String], growing: &mut Growing) {
     let Some(last) = order.last() else {
         return;
     };
+    let dense = is_dense(&genes.space.graph, &genes.space.graph.nests[genes.at]);
     for (nth, choice) in kept.into_iter().enumerate() {
         // The usual one keeps the whole product, where it has a factor to keep.
         let (subset, over) = match choice.checked_sub(1) {
+            None if nth == 0 && dense => (usize::MAX, 1),
             None if nth == 0 => (usize::MAX, 0),
             None | Some(0) => continue,
             Some(n) => ((n - 1) / OVER + 1, (n - 1) % OVER),
@@ -392,7 +394,10 @@ fn units(genes: &Genes, nest: &Nest, order: &[String], turns: &str, growing: &mu
             }
         }
     }
+    let dense = is_dense(&genes.space.graph, nest);
     let unrolled = match genes.choice(|free| *free == Free::Unroll) {
+        0 if dense => from_inside(1).map(|v| format!("unroll({v})")),
+        2 if dense => None,
         0 => None,
         1 => from_inside(0).map(|v| format!("unroll({v})")),
         2 => from_inside(1).map(|v| format!("unroll({v})")),

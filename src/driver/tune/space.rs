@@ -300,7 +300,15 @@ fn free(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free
     let mut all = Vec::new();
     for (at, &var) in vars.iter().enumerate() {
         let extent = extents.get(&var).copied().unwrap_or(0);
-        let first = if at == 0 || !is_sparse_driven(graph, &nest.rhs, var) && extent > 32 {
+        let left = vars.iter().filter(|var| nest.lhs.contains(var));
+        let from_inside = { left }.rev().position(|other| *other == var);
+        let first = if is_dense(graph, nest) {
+            match from_inside {
+                Some(0) => 16,
+                Some(1) => 6,
+                Some(_) | None => 0,
+            }
+        } else if at == 0 || !is_sparse_driven(graph, &nest.rhs, var) && extent > 32 {
             32
         } else {
             0
@@ -340,11 +348,27 @@ fn free(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free
     all
 }
 
+/// Whether a statement adds up dense operands alone into a result of two dimensions or more: a tile of
+/// it is kept in registers, as in products of matrices.
+#[must_use]
+pub fn is_dense(graph: &Graph, nest: &Nest) -> bool {
+    let vars = nest.loop_vars();
+    let left = vars.iter().filter(|var| nest.lhs.contains(var)).count();
+    sparse_accesses(graph, &nest.rhs).is_empty() && left >= 2 && left < vars.len()
+}
+
 /// The order in which people put loops that are split: the first with its tiles, the tiles of
 /// dense ones, sparse ones and what is not split, and what lies inside tiles.
 #[must_use]
 pub fn usual_order(graph: &Graph, nest: &Nest) -> Vec<Part> {
     let vars = nest.loop_vars();
+    if is_dense(graph, nest) {
+        let (left, summed): (Vec<VarId>, Vec<VarId>) =
+            vars.iter().partition(|var| nest.lhs.contains(var));
+        let outer = left.iter().chain(&summed).map(|&var| Part::Outer(var));
+        let inner = summed.iter().chain(&left).map(|&var| Part::Inner(var));
+        return outer.chain(inner).collect();
+    }
     let Some((&first, rest)) = vars.split_first() else {
         return Vec::new();
     };

@@ -168,6 +168,27 @@ fn the_usual_genome_is_a_schedule_of_the_books() {
     }
 }
 
+/// Of dense matrices a tile stays in registers, whose rows are unrolled.
+#[test]
+fn the_usual_genome_of_dense_products_keeps_a_tile() {
+    let space =
+        space("def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }");
+    let script = express(&space, &space.usual(0), Target::C)
+        .unwrap()
+        .join("\n");
+    for piece in [
+        "split(i, i_t1, i_t2, 6)",
+        "split(j, j_t3, j_t4, 16)",
+        "reorder(i_t1, j_t3, k, i_t2, j_t4)",
+        "precompute(A(i,k) * B(k,j), {i_t2, j_t4}, {i_t2, j_t4}",
+        "unroll(i_t2)",
+        "parallelize(j_t4, CPUVector, NoRaces)",
+        "parallelize(i_t1, CPUThread, NoRaces)",
+    ] {
+        assert!(script.contains(piece), "{piece} in\n{script}");
+    }
+}
+
 /// Whatever is drawn is accepted by all stages.
 #[test]
 fn what_is_drawn_compiles() {
