@@ -79,6 +79,8 @@ const AHEAD: f64 = 0.98;
 /// Schedules of the last race, and its samples.
 const LAST: usize = 5;
 const LAST_ROUNDS: u32 = 21;
+/// Seconds that it may take, if that is enough for as many samples as a pair has.
+const LAST_SECONDS: f64 = 10.0;
 
 /// A schedule that was measured.
 struct Known {
@@ -184,8 +186,9 @@ pub fn race(
     let others = last.iter().map(|&at| all[at].candidate.script.clone());
     scripts.extend(others.filter(|script| script != first));
     runner.prepare(&scripts);
+    let rounds = rounds(&scripts, &all);
     let samples = loop {
-        match samples(&scripts, LAST_ROUNDS, plan.sets, runner) {
+        match samples(&scripts, rounds, plan.sets, runner) {
             Some(samples) => break samples,
             // One that ran before ends badly now: it costs the slowest their places.
             None if scripts.len() > 1 => scripts.pop(),
@@ -222,6 +225,19 @@ pub fn race(
         curve,
     };
     Some(found)
+}
+
+/// Samples of the last race: fewer where they take long.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn rounds(scripts: &[Vec<String>], all: &[Known]) -> u32 {
+    let known = |script: &Vec<String>| all.iter().find(|k| k.candidate.script == *script);
+    // What sparsec chooses by itself need not be among them, and may be as slow as any.
+    let slowest = all.iter().map(|k| k.seconds).fold(0.0, f64::max);
+    let each = scripts
+        .iter()
+        .map(|script| known(script).map_or(slowest, |k| k.seconds));
+    let round: f64 = each.sum();
+    ((LAST_SECONDS / round.max(1e-9)) as u32).clamp(PAIR, LAST_ROUNDS)
 }
 
 /// A first look at a schedule: its best samples, their geometric mean over the data sets.
