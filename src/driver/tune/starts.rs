@@ -4,8 +4,9 @@ use super::space::Script;
 use crate::diagnostic::Sources;
 use crate::driver::cache::Found as Kept;
 use crate::driver::cache::key::{Canonical, renamed};
+use crate::driver::choice::alternatives;
 use crate::driver::compile::{self, Request, ScheduleChoice};
-use crate::driver::schedules::{Schedules, named};
+use crate::driver::schedules::{Schedules, commands_of, named};
 use crate::driver::{Failure, auto};
 use crate::graph::Graph;
 use crate::program::{self, ir::Program};
@@ -101,13 +102,28 @@ fn own(
         let schedules = Schedules::choose(&asked, &files, sources, &mut inputs, &program)?;
         if let Some(commands) = schedules.commands(&graph.function)
             && !commands.is_empty()
-            && !all.iter().any(|(other, _)| *other == name)
+            && !all
+                .iter()
+                .any(|(other, _)| other.split(':').next() == Some(name.as_str()))
         {
-            let mut commands = commands.to_vec();
-            commands
-                .iter_mut()
-                .for_each(|command| define(command, &request.defines));
-            all.push((name, commands));
+            let of_program =
+                |other: &str| commands_of(&files, &graph.function, other, request.target);
+            // Each schedule of a `choose` is a start of its own.
+            let alternatives = alternatives(commands, of_program)
+                .map_err(|error| Failure::Program(vec![error]))?;
+            let several = alternatives.len() > 1;
+            for (n, alternative) in (1..).zip(alternatives) {
+                let mut commands = alternative.commands;
+                commands
+                    .iter_mut()
+                    .for_each(|command| define(command, &request.defines));
+                let name = if several {
+                    format!("{name}:{n}")
+                } else {
+                    name.clone()
+                };
+                all.push((name, commands));
+            }
         }
     }
     Ok(all)
@@ -118,7 +134,7 @@ fn define(command: &mut Command, defines: &[(String, i64)]) {
     let (name, value) = match command {
         Command::Let { name, value, .. } => (name, value),
         Command::Param { name, default, .. } => (name, default),
-        Command::Call { .. } => return,
+        Command::Size { .. } | Command::Choose { .. } | Command::Call { .. } => return,
     };
     let defined = defines.iter().find(|(own, _)| *own == name.name);
     // Negative values are refused as those of schedules are.
