@@ -281,6 +281,7 @@ fn what_is_not_built_is_refused() {
     for (args, code) in [
         (&["--model"][..], "E0705"),
         (&["--target", "cuda"], "E0705"),
+        (&["--tuned"], "E0702"),
         (&["--trials", "soon"], "E0702"),
         (&["-o", "none/best.sched"], "E0711"),
     ] {

@@ -75,14 +75,16 @@ fn entries(cache: &Cache, reporter: &mut Reporter) -> Result<Vec<(Kept, Entry)>,
     for kept in listed {
         let content = cache.read(Kind::Schedule, &kept.name);
         let entry = content.and_then(|content| {
-            let content = content.unwrap_or_default();
-            Entry::read(&content).map_err(|reason| crate::driver::cache::Ignored {
+            let entry = content.map(|content| Entry::read(&content)).transpose();
+            entry.map_err(|reason| crate::driver::cache::Ignored {
                 path: kept.path.clone(),
                 reason,
             })
         });
         match entry {
-            Ok(entry) => all.push((kept, entry)),
+            Ok(Some(entry)) => all.push((kept, entry)),
+            // Somebody has removed it meanwhile.
+            Ok(None) => {}
             Err(ignored) => tuned::ignored(&ignored, reporter),
         }
     }
@@ -235,7 +237,8 @@ fn import(
         }
         all.push(entry);
     }
-    for entry in &all {
+    // The newest was written first, and is the newest here, too.
+    for entry in all.iter().rev() {
         let name = entry.file_name();
         let written = cache.write(Kind::Schedule, &name, entry.text().as_bytes());
         written.map_err(|e| reporter.unwritable(&cache.path(Kind::Schedule, &name), &e))?;

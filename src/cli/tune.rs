@@ -40,6 +40,8 @@ struct Tuning<'t> {
     args: &'t TuneArgs,
     function: &'t Function,
     data: &'t [(String, Bound)],
+    /// Of each data set, what the command line says.
+    sets: &'t [Vec<String>],
     threads: u32,
     machine: Description,
 }
@@ -79,6 +81,7 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         args,
         function,
         data: &data,
+        sets: &sets,
         threads,
         machine: Description::of(Backend::C),
     };
@@ -110,15 +113,25 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     );
     settings.log = log.as_deref();
     let found = search(&request, &tuning, settings, reporter)?;
+    let code = finish(&request, &tuning, &found, cache.as_ref(), reporter)?;
     // What is done is not gone on with.
     if let Some(log) = log.filter(|_| args.log.is_none()) {
         let _ = std::fs::remove_file(log);
     }
-    finish(&request, &tuning, &found, cache.as_ref(), reporter)
+    Ok(code)
 }
 
 /// Refuses what cannot be tuned before anything is done.
 fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<(), Failure> {
+    if args.program.tuned {
+        let span = argument(&mut reporter.sources, "command line", "--tuned");
+        let message = "--tuned compiles with what `tune` has found";
+        return Err(
+            Diagnostic::error(codes::COMMAND_LINE, span, message, "would have no effect")
+                .with_help("leave it out: what the cache has is a start anyway")
+                .into(),
+        );
+    }
     let refused = match (args.model, request.target) {
         (true, _) => Some((
             "--model",
@@ -211,18 +224,23 @@ fn finish(
         match &fault.outcome {
             Outcome::Wrong(reason) => {
                 wrong = true;
-                let folder = reproduce::write(request, tuning, fault, reason)
-                    .map_err(|(path, e)| reporter.unwritable(&path, &e))?;
                 let error = Diagnostic::error(
                     codes::WRONG_SCHEDULE,
                     tuning.function.span,
                     format!("a schedule changes the result: {reason}"),
                     "of this function",
                 );
-                reporter.say(&error.with_help(format!(
-                    "this is a bug in sparsec; please report it with what {} holds",
-                    folder.display()
-                )));
+                reporter.say(&match reproduce::write(request, tuning, fault, reason) {
+                    Ok(folder) => error.with_help(format!(
+                        "this is a bug in sparsec; please report it with what {} holds",
+                        folder.display()
+                    )),
+                    // The rest of what was found is not lost for that.
+                    Err((path, e)) => error
+                        .with_note(format!("with\n{}", fault.script.join("\n")))
+                        .with_note(format!("cannot write {}: {e}", path.display()))
+                        .with_help("this is a bug in sparsec; please report it"),
+                });
             }
             Outcome::Crashed(signal) if broken < report::SHOWN => {
                 broken += 1;

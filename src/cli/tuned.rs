@@ -8,7 +8,7 @@ use crate::driver::bench::machine::Description;
 use crate::driver::bind::{self, Bound};
 use crate::driver::build::Backend;
 use crate::driver::cache::key::{Canonical, Key, Likeness};
-use crate::driver::cache::{self, Cache, Found, Ignored};
+use crate::driver::cache::{self, Cache, Found, Ignored, Kind};
 use crate::driver::{self, Failure, Request, ScheduleChoice, argument, device};
 use crate::program::ir::Function;
 use crate::target::Target;
@@ -61,20 +61,40 @@ fn found(
     for one in &kept.ignored {
         ignored(one, reporter);
     }
-    let Some((entry, commands)) = kept.fitting.into_iter().next() else {
-        match kept.near.first() {
-            Some((_, _, why)) => say_none(reporter, &format!("there is one for {why}")),
-            None => say_none(reporter, "`sparsec tune` finds one"),
+    for (entry, commands) in kept.fitting {
+        let tuned = Request {
+            schedule: ScheduleChoice::Text {
+                name: format!("tuned:{}", entry.id()),
+                text: commands.join("\n"),
+            },
+            ..request.clone()
+        };
+        // Whoever wrote it: what the compiler refuses is not used.
+        match driver::compile(&tuned, &mut reporter.sources) {
+            Ok(_) => return Ok(tuned),
+            Err(failure) => {
+                let path = cache.path(Kind::Schedule, &entry.file_name());
+                let reason = format!("its schedule is refused: {}", words(failure));
+                ignored(&Ignored { path, reason }, reporter);
+            }
         }
-        return Ok(request);
-    };
-    Ok(Request {
-        schedule: ScheduleChoice::Text {
-            name: format!("tuned:{}", entry.id()),
-            text: commands.join("\n"),
-        },
-        ..request
-    })
+    }
+    match kept.near.first() {
+        Some((_, _, why)) => say_none(reporter, &format!("there is one for {why}")),
+        None => say_none(reporter, "`sparsec tune` finds one"),
+    }
+    Ok(request)
+}
+
+fn words(failure: Failure) -> String {
+    match failure {
+        Failure::Program(all) => {
+            let first = all.into_iter().next();
+            first.map_or(String::new(), |error| error.message)
+        }
+        Failure::Data(error) => error.to_string(),
+        Failure::Environment(error) | Failure::Check(error) => error.message,
+    }
 }
 
 /// What the cache has for a function on this machine.

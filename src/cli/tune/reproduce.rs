@@ -3,6 +3,7 @@
 use super::Tuning;
 use crate::driver::tune::race::Fault;
 use crate::driver::{Request, Source};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +36,11 @@ pub(super) fn write(
         Source::File(path) => {
             let program = std::fs::read(path).map_err(|e| failed(path, e))?;
             put("program.tc", &program)?;
-            command += &format!(" {}", folder.join("program.tc").display());
+            command += &format!(" {}", quoted(folder.join("program.tc")));
         }
         Source::Text { .. } | Source::Taco(_) => {
             for expr in &tuning.args.program.exprs {
-                command += &format!(" -e '{expr}'");
+                command += &format!(" -e {}", quoted(expr));
             }
             for (option, values) in [
                 ("-f", &tuning.args.program.formats_of),
@@ -47,7 +48,7 @@ pub(super) fn write(
                 ("-d", &tuning.args.program.dims),
             ] {
                 for value in values {
-                    command += &format!(" {option} '{value}'");
+                    command += &format!(" {option} {}", quoted(value));
                 }
             }
         }
@@ -64,16 +65,28 @@ pub(super) fn write(
         ("--index", request.index_bits.map(|bits| bits.to_string())),
     ] {
         if let Some(value) = value {
-            command += &format!(" {option} {value}");
+            command += &format!(" {option} {}", quoted(value));
         }
     }
     for (name, value) in &request.sizes {
         command += &format!(" --size {name}={value}");
     }
-    command += &format!(" --schedule {}", folder.join("wrong.sched").display());
-    let data = tuning.data.get(fault.set).map_or("", |(name, _)| name);
+    command += &format!(" --schedule {}", quoted(folder.join("wrong.sched")));
+    for binding in tuning.sets.get(fault.set).into_iter().flatten() {
+        command += &format!(" {}", quoted(binding));
+    }
     let threads = tuning.threads;
-    let text = format!("{reason}\n\n{command} {data} --threads {threads} --verify\n");
+    let text = format!("{reason}\n\n{command} --threads {threads} --verify\n");
     put("README", text.as_bytes())?;
     Ok(folder)
+}
+
+/// A word as shells take it.
+fn quoted(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref().to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }

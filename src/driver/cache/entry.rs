@@ -59,7 +59,10 @@ impl Entry {
     /// What `sparsec cache show` calls it.
     #[must_use]
     pub fn id(&self) -> String {
-        let key = serde_json::to_string(&(&self.key, &self.schedule)).unwrap_or_default();
+        // The same schedule for other data is another entry.
+        let data: Vec<&Likeness> = self.data.iter().map(|d| &d.likeness).collect();
+        let key = (&self.key, &self.schedule, data);
+        let key = serde_json::to_string(&key).unwrap_or_default();
         hash(&[key.as_bytes()])[..12].to_string()
     }
 
@@ -156,6 +159,9 @@ pub(in crate::driver) mod tests {
         let entry = entry();
         assert_eq!(Entry::read(entry.text().as_bytes()), Ok(entry.clone()));
         assert!(entry.file_name().starts_with(&entry.key.program_hash()));
+        let mut other = entry.clone();
+        other.data[0].likeness = Likeness(vec![9.0, 0.1]);
+        assert_ne!(other.file_name(), entry.file_name());
     }
 
     #[test]

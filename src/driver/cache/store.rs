@@ -4,13 +4,17 @@ use crate::cleanup::Temporary;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::{Failure, argument};
-use std::fs::{self, File};
+use std::fs::{self, File, FileTimes};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Bytes that the cache may hold, if `SPARSEC_CACHE_SIZE` does not say.
 const ROOM: u64 = 1 << 30;
+/// How files begin that are being written.
+const UNDER_WAY: &str = ".new-";
+/// Nobody writes a file for so long: its writer was killed.
+const STALE: Duration = Duration::from_secs(3600);
 
 /// What is kept, each kind in a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +59,9 @@ pub struct Kept {
     pub name: String,
     pub path: PathBuf,
     pub bytes: u64,
-    /// When it was written or used last.
+    /// When it was written last.
+    pub written: SystemTime,
+    /// When it was written or read last.
     pub used: SystemTime,
 }
 
@@ -144,27 +150,32 @@ impl Cache {
         let mut content = Vec::new();
         let read = file.read_to_end(&mut content);
         read.map_err(|e| ignored(e.to_string()))?;
-        // What is used stays. Where that cannot be noted, it is as old as it was.
-        let _ = file.set_modified(SystemTime::now());
+        // What is used stays. Where that cannot be noted, it is as old as it was. The time of writing
+        // tells which of several was found last.
+        let _ = file.set_times(FileTimes::new().set_accessed(SystemTime::now()));
         Ok(Some(content))
     }
 
     /// Writes a file, whole or not at all, and removes the oldest ones where there are too many.
     ///
     /// # Errors
-    /// It cannot be written; the folder is somebody else's.
+    /// It cannot be written, or is larger than the cache; the folder is somebody else's.
     pub fn write(&self, kind: Kind, name: &str, content: &[u8]) -> io::Result<()> {
+        if content.len() as u64 > self.room {
+            return Err(io::Error::other("it is larger than the cache may be"));
+        }
         let folder = self.prepare(kind)?;
         let mut beside = Temporary::make(|| {
             // Its permissions are the owner's alone.
             let mut beside = tempfile::Builder::new();
-            beside.prefix(".new-").tempfile_in(&folder)
+            beside.prefix(UNDER_WAY).tempfile_in(&folder)
         })?;
         beside.made().write_all(content)?;
         beside.made().flush()?;
         let (file, note) = beside.into_parts();
         file.persist(folder.join(name)).map_err(|e| e.error)?;
         drop(note);
+        remove_stale(&folder);
         self.make_room(&self.path(kind, name));
         Ok(())
     }
@@ -187,7 +198,7 @@ impl Cache {
         Ok(folder)
     }
 
-    /// The files of a kind, the one that was used last first.
+    /// The files of a kind, the one that was written last first.
     ///
     /// # Errors
     /// A folder is somebody else's, or cannot be read.
@@ -211,14 +222,16 @@ impl Cache {
             if name.starts_with('.') || !status.is_file() {
                 continue;
             }
+            let written = status.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             all.push(Kept {
                 name,
                 path: entry.path(),
                 bytes: status.len(),
-                used: status.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                written,
+                used: status.accessed().map_or(written, |read| read.max(written)),
             });
         }
-        all.sort_by(|a, b| (b.used, &a.name).cmp(&(a.used, &b.name)));
+        all.sort_by(|a, b| (b.written, &a.name).cmp(&(a.written, &b.name)));
         Ok(all)
     }
 
@@ -280,6 +293,18 @@ impl Cache {
             }
         }
         Ok(true)
+    }
+}
+
+/// Removes what writers that were killed left half done.
+fn remove_stale(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_new = entry.file_name().to_string_lossy().starts_with(UNDER_WAY);
+        let written = entry.metadata().and_then(|status| status.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        if is_new && age.is_some_and(|age| age > STALE) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -384,8 +409,9 @@ mod tests {
         let (_folder, cache) = cache(10);
         let age = |name: &str, seconds: u64| {
             let file = File::open(cache.path(Kind::Kernel, name)).unwrap();
-            let then = SystemTime::now() - std::time::Duration::from_secs(seconds);
-            file.set_modified(then).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(seconds);
+            let times = FileTimes::new().set_accessed(then).set_modified(then);
+            file.set_times(times).unwrap();
         };
         cache.write(Kind::Kernel, "a", &[0; 4]).unwrap();
         cache.write(Kind::Kernel, "b", &[0; 4]).unwrap();
@@ -394,10 +420,22 @@ mod tests {
         cache.write(Kind::Schedule, "c", &[0; 4]).unwrap();
         assert_eq!(cache.read(Kind::Kernel, "b"), Ok(None));
         assert!(cache.read(Kind::Kernel, "a").unwrap().is_some());
-        // One that is larger than all room is kept until the next.
-        cache.write(Kind::Kernel, "d", &[0; 11]).unwrap();
-        assert!(cache.path(Kind::Kernel, "d").exists());
-        assert!(!cache.path(Kind::Kernel, "a").exists());
+        // One that is larger than all room pushes nothing out.
+        assert!(cache.write(Kind::Kernel, "d", &[0; 11]).is_err());
+        assert!(!cache.path(Kind::Kernel, "d").exists());
+        assert!(cache.path(Kind::Kernel, "a").exists());
+        // What was read stays; what was written last is listed first all the same.
+        cache.write(Kind::Kernel, "e", &[0; 1]).unwrap();
+        age("a", 40);
+        age("e", 20);
+        cache.read(Kind::Kernel, "a").unwrap();
+        let names = |cache: &Cache| {
+            let all = cache.list(Kind::Kernel).unwrap();
+            all.into_iter().map(|kept| kept.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&cache), ["e", "a"]);
+        cache.write(Kind::Schedule, "f", &[0; 2]).unwrap();
+        assert_eq!(names(&cache), ["a"]);
     }
 
     #[cfg(unix)]

@@ -4,13 +4,16 @@
 use super::race::Runner;
 use super::worker::Outcome;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The form of the file.
 const SCHEMA: &str = "sparsec-tuning-1";
+/// How every log begins, whatever its form.
+const BEGIN: &str = "{\"schema\":\"sparsec-tuning-";
 
 /// The first line: whose measurements these are.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ struct Line {
     set: usize,
     rounds: u32,
     outcome: Outcome,
+    /// What the clock said last before it: the budget was compared with that.
+    asked: f64,
     /// Seconds since the tuning began, those of earlier calls among them.
     elapsed: f64,
 }
@@ -33,18 +38,21 @@ struct Line {
 /// A runner whose measurements are written, and read where they were made before.
 pub struct Logged<'f, R> {
     runner: R,
-    before: VecDeque<Line>,
+    /// With their lengths in the file.
+    before: VecDeque<(u64, Line)>,
     file: Option<&'f mut File>,
     /// The clock where reading ended, and that of the runner then.
     reached: f64,
     began: f64,
+    /// What it said last.
+    asked: Cell<f64>,
 }
 
 /// Opens a log to read and go on with it; one of another tuning is begun anew. What is cut short
 /// at its end is measured again.
 ///
 /// # Errors
-/// It cannot be read or written.
+/// It cannot be read or written, or is something else, which is left as it is.
 pub fn open(path: &Path, of: &str) -> std::io::Result<(File, Vec<String>)> {
     let mut file = File::options()
         .read(true)
@@ -62,6 +70,9 @@ pub fn open(path: &Path, of: &str) -> std::io::Result<(File, Vec<String>)> {
     let mut text = BufReader::new(&file);
     let mut first = String::new();
     text.read_line(&mut first)?;
+    if !first.starts_with(BEGIN) && !BEGIN.starts_with(first.as_str()) {
+        return Err(std::io::Error::other("it is no log of a tuning"));
+    }
     let mut kept = first.len() as u64;
     let mut lines = Vec::new();
     if serde_json::from_str::<Header>(&first).is_ok_and(|own| own == header) {
@@ -80,11 +91,18 @@ pub fn open(path: &Path, of: &str) -> std::io::Result<(File, Vec<String>)> {
         file.set_len(0)?;
         kept = 0;
     }
-    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(kept))?;
+    file.seek(SeekFrom::Start(kept))?;
     if kept == 0 {
         writeln!(file, "{}", serde_json::to_string(&header)?)?;
     }
     Ok((file, lines))
+}
+
+/// Removes the last bytes of a file that is written at its end.
+fn cut(file: &mut File, bytes: u64) -> std::io::Result<()> {
+    let end = file.metadata()?.len().saturating_sub(bytes);
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end)).map(drop)
 }
 
 impl<'f, R: Runner> Logged<'f, R> {
@@ -92,12 +110,13 @@ impl<'f, R: Runner> Logged<'f, R> {
     pub fn new(runner: R, lines: &[String], file: Option<&'f mut File>) -> Self {
         let read = lines
             .iter()
-            .map_while(|line| serde_json::from_str(line).ok());
+            .map_while(|line| Some((line.len() as u64, serde_json::from_str(line).ok()?)));
         Logged {
             before: read.collect(),
             file,
             reached: 0.0,
             began: runner.elapsed(),
+            asked: Cell::new(0.0),
             runner,
         }
     }
@@ -112,21 +131,32 @@ impl<R: Runner> Runner for Logged<'_, R> {
 
     fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome {
         match self.before.pop_front() {
-            Some(line) if line.scripts == scripts && line.set == set && line.rounds == rounds => {
+            Some((_, line))
+                if line.scripts == scripts && line.set == set && line.rounds == rounds =>
+            {
                 self.reached = line.elapsed;
                 self.began = self.runner.elapsed();
                 return line.outcome;
             }
-            // They are no more those of this tuning: sparsec or the data has changed.
-            Some(_) => self.before.clear(),
+            // They are no more those of this tuning: it has more time than it had, or the data has changed.
+            Some((length, _)) => {
+                let rest = length + self.before.iter().map(|(length, _)| length).sum::<u64>();
+                self.before.clear();
+                if let Some(file) = &mut self.file {
+                    // Lines behind them would not be read again.
+                    let _ = cut(file, rest);
+                }
+            }
             None => {}
         }
+        let asked = self.asked.get();
         let outcome = self.runner.run(scripts, set, rounds, compare);
         let line = Line {
             scripts: scripts.to_vec(),
             set,
             rounds,
             outcome: outcome.clone(),
+            asked,
             elapsed: self.elapsed(),
         };
         if let Some(file) = &mut self.file {
@@ -138,10 +168,12 @@ impl<R: Runner> Runner for Logged<'_, R> {
     }
 
     fn elapsed(&self) -> f64 {
-        if self.before.is_empty() {
-            self.reached + self.runner.elapsed() - self.began
-        } else {
-            self.reached
-        }
+        let elapsed = match self.before.front() {
+            // What the clock decided then, it decides again.
+            Some((_, line)) => line.asked,
+            None => self.reached + self.runner.elapsed() - self.began,
+        };
+        self.asked.set(elapsed);
+        elapsed
     }
 }

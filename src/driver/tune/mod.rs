@@ -14,7 +14,9 @@ mod starts;
 mod tests;
 pub mod worker;
 
+use super::bench::machine::Description;
 use super::bind::Bound;
+use super::build::Backend;
 use super::cache::{self, Found as Kept};
 use super::compile::Request;
 use super::{Failure, argument};
@@ -95,7 +97,7 @@ pub fn tune(
     found.ok_or_else(|| nothing_runs(function))
 }
 
-/// What measurements are of: those of another program, data or plan are not read.
+/// What measurements are of: those of another program, data, plan, machine or compiler are not read.
 #[must_use]
 pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settings) -> String {
     let canonical = cache::key::Canonical::of(function);
@@ -107,6 +109,11 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
         settings.threads,
         settings.scratch
     );
+    let machine = Description::of(Backend::C);
+    text += &cache::key::device(&machine);
+    for part in [&machine.compiler, &machine.version, &machine.flags] {
+        text += &format!(" {part}");
+    }
     text += &canonical.text;
     text += &canonical.names.join(" ");
     for (name, bound) in sets {

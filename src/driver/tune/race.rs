@@ -177,10 +177,20 @@ pub fn race(
         genome: Genome::new(),
         script: automatic.to_vec(),
     };
-    let first = if runs(automatic) || look(&unknown, plan, runner).is_ok() {
+    let first: &[String] = if runs(automatic) {
         automatic
     } else {
-        &[]
+        match look(&unknown, plan, runner) {
+            Ok(_) => automatic,
+            Err(fault) => {
+                // As a start it was told already.
+                let is_known = |other: &Fault| other.script == fault.script;
+                if !faults.iter().any(is_known) {
+                    faults.push(fault);
+                }
+                &[]
+            }
+        }
     };
     let mut scripts = vec![first.to_vec()];
     let others = last.iter().map(|&at| all[at].candidate.script.clone());

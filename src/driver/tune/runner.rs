@@ -229,8 +229,10 @@ impl Worker {
     /// Starts this program again, with the same arguments.
     fn start(plain: &Path) -> std::io::Result<(Self, Ready)> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(std::env::args_os().skip(1));
-        command.arg("--worker").arg(plain);
+        let mut own = std::env::args_os().skip(1);
+        command.args(own.by_ref().take(1));
+        // Behind the command's name: what follows `--` are operands.
+        command.arg("--worker").arg(plain).args(own);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::null());
         let mut child = command.spawn()?;

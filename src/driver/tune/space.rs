@@ -266,11 +266,9 @@ fn params(commands: &[Command], extents: &BTreeMap<VarId, i64>) -> Vec<(String, 
         let mut own: Vec<i64> = own.collect();
         let (least, most) = (own.iter().min().copied(), own.iter().max().copied());
         if let (Some(least), Some(most)) = (least, most) {
-            let mut power = 1;
-            while power <= most {
-                own.extend((power >= least).then_some(power));
-                power *= 2;
-            }
+            let powers = std::iter::successors(Some(1i64), |power| power.checked_mul(2));
+            let powers = powers.take_while(|power| *power <= most);
+            own.extend(powers.filter(|power| *power >= least));
             let parts = extents
                 .values()
                 .flat_map(|&extent| parts(extent, least, most));

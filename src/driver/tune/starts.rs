@@ -75,12 +75,16 @@ pub(super) fn all(
     Ok(all)
 }
 
-/// The schedules that the program has for the function, and the one that is asked for.
+/// The schedules that the program has for the function, and the one that is asked for; none with
+/// `--no-schedule`.
 fn own(
     request: &Request,
     graph: &Graph,
     sources: &mut Sources,
 ) -> Result<Vec<(String, Vec<Command>)>, Failure> {
+    if request.schedule == ScheduleChoice::None {
+        return Ok(Vec::new());
+    }
     let mut inputs = Vec::new();
     let files = [compile::parse(request, sources, &mut inputs)?];
     let program = Program {

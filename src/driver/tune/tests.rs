@@ -95,28 +95,36 @@ fn plan(kind: Kind, seed: u64) -> Plan {
 fn a_tuning_that_was_killed_ends_as_if_it_was_not() {
     let space = space(SPMM);
     let folder = tempfile::tempdir().unwrap();
-    let tune = |path: &std::path::Path, left: usize| {
+    let tune = |path: &std::path::Path, left: usize, budget: f64| {
         let (mut file, lines) = log::open(path, "me").unwrap();
         let fake = Fake::new(left);
         let mut runner = Logged::new(fake, &lines, Some(&mut file));
-        let plan = plan(Kind::Genetic, 7);
+        let plan = Plan {
+            budget,
+            ..plan(Kind::Genetic, 7)
+        };
         let starts = vec![space.usual(0)];
         race(&space, &plan, starts, &[], &mut runner, &mut |_, _, _| {})
     };
     let whole = folder.path().join("whole");
-    let wanted = tune(&whole, usize::MAX).unwrap();
+    let wanted = tune(&whole, usize::MAX, 60.0).unwrap();
     assert!(wanted.ahead && wanted.measured > 20);
     for killed_after in [1, 5, 30] {
         let log = folder.path().join(format!("log{killed_after}"));
-        let killed = std::panic::catch_unwind(|| tune(&log, killed_after));
+        let killed = std::panic::catch_unwind(|| tune(&log, killed_after, 60.0));
         assert!(killed.is_err());
         // In the middle of a line.
         let text = std::fs::read_to_string(&log).unwrap();
         std::fs::write(&log, text.clone() + &text[text.len() / 2..][..9]).unwrap();
-        assert_eq!(tune(&log, usize::MAX).as_ref(), Some(&wanted));
+        assert_eq!(tune(&log, usize::MAX, 60.0).as_ref(), Some(&wanted));
         // All of it is there now.
-        assert_eq!(tune(&log, 0).as_ref(), Some(&wanted));
+        assert_eq!(tune(&log, 0, 60.0).as_ref(), Some(&wanted));
     }
+    // With more time it goes on where the budget was over; what follows is read again, too.
+    let longer = tune(&folder.path().join("longer"), usize::MAX, 90.0).unwrap();
+    assert!(longer.measured > wanted.measured);
+    assert_eq!(tune(&whole, usize::MAX, 90.0).as_ref(), Some(&longer));
+    assert_eq!(tune(&whole, 0, 90.0).as_ref(), Some(&longer));
 }
 
 #[test]
@@ -132,6 +140,12 @@ fn a_log_is_of_one_tuning() {
     assert!(lines.is_empty());
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("\"me\""), "{text}");
+    // What is none stays.
+    let other = folder.path().join("other");
+    std::fs::write(&other, "y(i) = x(i)\n").unwrap();
+    assert!(log::open(&other, "me").is_err());
+    let text = std::fs::read_to_string(&other).unwrap();
+    assert_eq!(text, "y(i) = x(i)\n");
 }
 
 /// Another seed draws others; genetic search finds what is faster sooner than draws.

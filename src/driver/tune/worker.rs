@@ -6,6 +6,7 @@
 
 use crate::data::DataError;
 use crate::diagnostic::Sources;
+use crate::diagnostic::codes::environment as codes;
 use crate::driver::Failure;
 use crate::driver::bench::agree::Agreement;
 use crate::driver::bind::Bound;
@@ -163,6 +164,7 @@ fn apart(job: &Job, set: &mut Set) -> std::io::Result<Outcome> {
             std::fs::File::from_raw_fd(ends[1]),
         )
     };
+    let own = std::process::id();
     // SAFETY: no other thread of this process holds a lock that the copy needs: one waits for
     // signals, and the kernels' threads are those of copies.
     let child = unsafe { libc::fork() };
@@ -173,6 +175,10 @@ fn apart(job: &Job, set: &mut Set) -> std::io::Result<Outcome> {
         drop(from);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             die_with_parent();
+            if std::os::unix::process::parent_id() != own {
+                // It has ended already.
+                return Outcome::TimedOut;
+            }
             let memory = limit(job);
             limited(job, set, &to, memory)
         }));
@@ -325,6 +331,10 @@ fn limit(job: &Job) -> Memory {
 fn limited(job: &Job, set: &mut Set, to: &std::fs::File, memory: Memory) -> Outcome {
     match sampled(job, set, to, memory) {
         Ok(outcome) => outcome,
+        // The data break what the schedule promises: no fault of the compiler.
+        Err(Failure::Check(error)) if error.code == codes::PROMISE_BROKEN => {
+            Outcome::Refused(error.message)
+        }
         Err(Failure::Check(error)) => {
             let notes = error.notes.join("; ");
             Outcome::Wrong(format!("{}: {notes}", error.message))
@@ -397,10 +407,10 @@ fn sampled(
 
 /// A result that is no valid tensor is a wrong one.
 fn wrong(error: DataError) -> Failure {
-    use crate::diagnostic::{Diagnostic, codes::environment};
+    use crate::diagnostic::Diagnostic;
     let span = crate::driver::argument(&mut Sources::default(), "candidate", "");
     Failure::Check(Diagnostic::error(
-        environment::WRONG_SCHEDULE,
+        codes::WRONG_SCHEDULE,
         span,
         error.reason,
         "this result",
