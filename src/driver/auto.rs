@@ -1,7 +1,9 @@
 //! The schedule of a program that has none for its target.
 
 use super::compile::build;
-use crate::diagnostic::codes::{performance as codes, schedule as schedule_codes};
+use crate::diagnostic::codes::{
+    lower as lower_codes, performance as codes, schedule as schedule_codes,
+};
 use crate::diagnostic::{Diagnosed, Diagnostic, Sources};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::Function;
@@ -35,7 +37,9 @@ pub(super) fn schedule(
         if target.properties().has_blocks {
             remarks.push(in_one_thread_of_the_gpu(&graph, nest));
         } else if let Some(why) = search.refused(at) {
-            remarks.push(in_one_thread(&graph, nest, why));
+            let counts = why.code == lower_codes::PARALLEL_APPEND
+                && auto::threads(&graph, nest).is_some_and(|text| takes(&graph, &text, target));
+            remarks.push(in_one_thread(&graph, nest, why, counts));
         }
     }
     search.commands(&[])
@@ -231,7 +235,15 @@ impl<'s> Search<'s> {
     }
 }
 
-fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic) -> Diagnostic {
+/// Whether the graph takes a command.
+fn takes(graph: &Graph, text: &str, target: Target) -> bool {
+    let file = Sources::default().add("<automatic schedule>", text);
+    syntax::parse_schedule(file, text)
+        .is_ok_and(|commands| schedule::apply(graph.clone(), &commands, &settings(target)).is_ok())
+}
+
+/// `counts`: its threads could count first what they append.
+fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic, counts: bool) -> Diagnostic {
     let result = &graph.tensor(nest.tensor).name;
     let note = Diagnostic::performance(
         codes::SERIAL,
@@ -240,14 +252,19 @@ fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic) -> Diagnostic {
         "cannot be shared out as they are",
     )
     .with_note(why.message.clone());
+    let outermost = nest.loops.first().map_or("", |l| &graph.var(l.var).name);
+    let label = &graph.statement(nest).label;
+    let outermost = if graph.nests.len() > 1 {
+        format!("{label}.{outermost}")
+    } else {
+        outermost.to_owned()
+    };
+    if counts {
+        return note.with_help(format!(
+            "`parallelize({outermost}, CPUThread, NoRaces)` shares them out, and counts what is appended first"
+        ));
+    }
     if why.code == schedule_codes::PARALLEL_REDUCTION {
-        let outermost = nest.loops.first().map_or("", |l| &graph.var(l.var).name);
-        let label = &graph.statement(nest).label;
-        let outermost = if graph.nests.len() > 1 {
-            format!("{label}.{outermost}")
-        } else {
-            outermost.to_owned()
-        };
         return note.with_help(format!(
             "`parallelize({outermost}, CPUThread, Temporary)` shares them out; the order of \
              sums then depends on the number of threads"
