@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 pub(super) struct Alternative<'c> {
     arm: Option<&'c Arm>,
     pub commands: Vec<Command>,
+    /// How many of the commands stand before `choose`: conditions know their constants.
+    before: usize,
 }
 
 impl Alternative<'_> {
@@ -43,6 +45,7 @@ pub(super) fn alternatives<'c>(
         return Ok(vec![Alternative {
             arm: None,
             commands: commands.to_vec(),
+            before: 0,
         }]);
     };
     let Some(Command::Choose { arms, span }) = commands.get(at) else {
@@ -72,6 +75,7 @@ pub(super) fn alternatives<'c>(
         all.push(Alternative {
             arm: Some(arm),
             commands: [&commands[..at], &own].concat(),
+            before: at,
         });
     }
     match arms.split_last() {
@@ -160,7 +164,8 @@ pub(super) fn build_all(
             .arm
             .and_then(|arm| Some((arm, arm.condition.as_ref()?)));
         let Some((arm, e)) = arm else { continue };
-        let constants = constants_of(function, &alternative.commands, setting.defines)?;
+        let fixed = specialised.as_ref().unwrap_or(function);
+        let constants = constants_of(fixed, alternative, setting.defines)?;
         let asked = conditions::condition(e, &mut kernel, (&constants, setting.target));
         let (before, condition) = asked.map_err(|error| vec![error])?;
         heads.push((arm.span, format!("when {}", words(e, sources))));
@@ -177,7 +182,11 @@ pub(super) fn build_all(
     graphs.push(last.graph);
     lattices.push(last.lattices);
     let mut script = script(&heads, &graphs);
-    let named = declared_in(&heads, &known);
+    let before = alternatives
+        .first()
+        .map_or(&[][..], |one| &one.commands[..one.before]);
+    let before = constants::values(before, &own_defines(before, setting.defines));
+    let named = declared_in(&heads, &before);
     script.splice(0..0, named);
     let own = graphs.last().map_or(0, |graph| graph.script.len());
     kernel.comment.truncate(kernel.comment.len() - own);
@@ -206,8 +215,8 @@ fn differs(span: Span, why: Differs) -> Diagnostic {
             "assemble results in the same way, and fix in `otherwise` only sizes that all fix",
         ),
         Differs::Appends => (
-            "a schedule that appends to a result cannot be chosen by the data: not supported yet",
-            "store the result dense, as a bitmap, or in an operand's pattern; or choose when compiling",
+            "a schedule that appends stored elements cannot be chosen by the data: not supported yet",
+            "store what it makes dense, as a bitmap, or in an operand's pattern; or choose when compiling",
         ),
     };
     Diagnostic::error(codes::CHOICE, span, message, "this one").with_help(help)
@@ -243,12 +252,14 @@ fn own_defines(commands: &[Command], defines: &[(String, i64)]) -> Vec<(String, 
     defines.cloned().collect()
 }
 
-/// What conditions may name: what stands before `choose`, and in the alternative itself.
+/// What conditions may name: constants that stand before `choose`, and sizes of the function as the last
+/// alternative fixes them.
 fn constants_of(
     function: &Function,
-    commands: &[Command],
+    alternative: &Alternative,
     defines: &[(String, i64)],
 ) -> Diagnosed<Constants> {
+    let commands = &alternative.commands[..alternative.before];
     let mut constants = Constants::new(&own_defines(commands, defines)).with_sizes(function);
     for command in commands {
         constants.declare(command).map_err(|error| vec![error])?;

@@ -156,7 +156,11 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         for alternative in &alternatives {
             let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
             most = most.max(alternative.commands.iter().filter(calls).count());
-            declared.extend(declared_names(&alternative.commands));
+            for name in declared_names(&alternative.commands) {
+                if !declared.contains(&name) {
+                    declared.push(name);
+                }
+            }
         }
         let setting = choice::Setting {
             defines: &request.defines,

@@ -344,6 +344,15 @@ impl Graph {
         id.index() >= self.function.tensors.len()
     }
 
+    /// Whether the program calls the tensor so: what a result has before the call goes by the result's name.
+    #[must_use]
+    pub fn is_called(&self, id: TensorId, name: &str) -> bool {
+        let mut renewed = self.renewed.iter();
+        let result = renewed.find_map(|&(result, before)| (before == id).then_some(result));
+        self.tensor(id).name == name
+            || result.is_some_and(|result| self.tensor(result).name == name)
+    }
+
     /// Adds a tensor that the function does not have.
     pub fn add_tensor(&mut self, tensor: Tensor) -> TensorId {
         self.tensors.push(tensor);

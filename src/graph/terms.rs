@@ -1,7 +1,9 @@
 //! Right sides taken apart: their sums, their terms, and what they read.
 
 use super::visit;
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, TensorId, UnaryOp, VarId};
+use crate::program::ir::{
+    Access, BinaryOp, Expr, ExprKind, Func, ReduceOp, TensorId, UnaryOp, VarId,
+};
 use crate::scalar::ScalarType;
 
 /// The operator, variables and body, if the right side is one reduction whose
@@ -22,11 +24,24 @@ pub fn root_reduction(rhs: &Expr, op: Option<ReduceOp>) -> Option<(ReduceOp, &[V
     }
 }
 
-/// The reduction, if the expression is one, or its conversion.
+/// The reduction, if the expression is one, or its conversion. Minima and maxima of floats may end before, where
+/// whole numbers do: at what is neutral among these.
 #[must_use]
 pub fn converted_sum(e: &Expr) -> Option<&Expr> {
     if let ExprKind::Cast(a) = &e.kind {
         return converted_sum(a);
+    }
+    if let ExprKind::Call(function, args) = &e.kind
+        && let [a, end] = args.as_slice()
+        && matches!(end.kind, ExprKind::Literal(_))
+    {
+        let sum = converted_sum(a)?;
+        let ExprKind::Reduce { op, .. } = &sum.kind else {
+            return None;
+        };
+        let same = (*function == Func::Min && *op == ReduceOp::Min)
+            || (*function == Func::Max && *op == ReduceOp::Max);
+        return same.then_some(sum);
     }
     matches!(e.kind, ExprKind::Reduce { .. }).then_some(e)
 }

@@ -58,7 +58,10 @@ pub fn choose(choices: Vec<Choice>, mut last: Kernel) -> Result<Kernel, (usize, 
                 (_, _) => return Err((at, Differs::Interface)),
             }
         }
-        sizes.push(choice.condition);
+        // Often the condition is what the sizes say.
+        if !sizes.contains(&choice.condition) {
+            sizes.push(choice.condition);
+        }
         let then = absorb(&mut last, choice.kernel).ok_or((at, Differs::Interface))?;
         all.push((choice.before, b::all(sizes), then));
     }

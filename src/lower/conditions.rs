@@ -101,6 +101,12 @@ impl Writer<'_> {
         of: &ast::Expr,
     ) -> Result<Expr, Diagnostic> {
         let tensor = self.operand(of)?;
+        let is_made = tensor.direction == Direction::Out && !tensor.format.is_dense();
+        if is_made && !matches!(question, "rows" | "cols") {
+            let name = &tensor.name;
+            let why = format!("what `{name}` stores is not known before it is computed");
+            return Err(refuse(of, why, "ask for an operand"));
+        }
         let extent = |mode: usize, what: &str| {
             tensor.dims.get(mode).cloned().ok_or_else(|| {
                 let (name, order) = (&tensor.name, tensor.dims.len());
@@ -134,14 +140,11 @@ impl Writer<'_> {
             return Err(refuse(e, "this is no tensor", QUESTIONS));
         };
         let found = self.kernel.interface.args.iter().find_map(|arg| match arg {
-            Arg::Tensor(tensor) if tensor.name == *name => Some(tensor),
+            // Of a result that has a content before the call, that content.
+            Arg::Tensor(tensor) if tensor.shown() == name => Some(tensor),
             Arg::Tensor(_) | Arg::Scalar { .. } => None,
         });
         match found {
-            Some(tensor) if tensor.direction == Direction::Out && !tensor.format.is_dense() => {
-                let why = format!("what `{name}` stores is not known before it is computed");
-                Err(refuse(e, why, "ask for an operand"))
-            }
             Some(tensor) => Ok(tensor.clone()),
             None => Err(refuse(
                 e,

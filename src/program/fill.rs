@@ -1,7 +1,10 @@
 //! The value that a sparse result has where none of its operands stores anything: it
 //! must be the result's fill value, or the absent elements would be wrong.
 
-use super::ir::{BinaryOp, Expr, ExprKind, Func, Function, Literal, ReduceOp, Statement, UnaryOp};
+use super::ir::{
+    BinaryOp, Bound, Expr, ExprKind, Func, Function, Literal, ReduceOp, Role, SizeExpr, Statement,
+    UnaryOp,
+};
 use super::types::convert_literal;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -17,7 +20,7 @@ pub(super) fn check(
     let mut errors = Vec::new();
     for stmt in &function.stmts {
         let tensor = function.tensor(stmt.tensor);
-        if !tensor.is_sparse() {
+        if !tensor.is_sparse() || is_part(function, stmt) {
             continue;
         }
         let Some(value) = background(function, stmt) else {
@@ -61,6 +64,20 @@ pub(super) fn check(
         errors.push(error);
     }
     errors
+}
+
+/// Whether the statement leaves elements as the caller gives them: what it writes is stored then.
+fn is_part(function: &Function, stmt: &Statement) -> bool {
+    let tensor = function.tensor(stmt.tensor);
+    let mut modes = stmt.lhs.iter().zip(&tensor.dims);
+    let is_whole = modes.all(|(&var, dim)| {
+        let range = &function.var(var).range;
+        let (Bound::Static(lo), Bound::Static(hi)) = (&range.lo, &range.hi) else {
+            return false;
+        };
+        *lo == SizeExpr::Const(0) && hi == dim
+    });
+    tensor.role == Role::InOut && !is_whole
 }
 
 fn shown(value: Literal) -> String {

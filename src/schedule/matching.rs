@@ -27,7 +27,7 @@ pub fn find_access(
         };
         let named = match &e.kind {
             ast::ExprKind::Name(name) => {
-                !access.subscripts.is_empty() && graph.tensor(access.tensor).name == *name
+                !access.subscripts.is_empty() && graph.is_called(access.tensor, name)
             }
             ast::ExprKind::Apply { .. } => matches(graph, node, e),
             ast::ExprKind::Number(_)
@@ -73,10 +73,10 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
         }
         (ExprKind::Index(v), ast::ExprKind::Name(name)) => graph.vars[v.index()].name == *name,
         (ExprKind::Access(access), ast::ExprKind::Name(name)) => {
-            access.subscripts.is_empty() && graph.tensor(access.tensor).name == *name
+            access.subscripts.is_empty() && graph.is_called(access.tensor, name)
         }
         (ExprKind::Access(access), ast::ExprKind::Apply { callee, args }) => {
-            graph.tensor(access.tensor).name == callee.name
+            graph.is_called(access.tensor, &callee.name)
                 && access.subscripts.len() == args.len()
                 && access
                     .subscripts
