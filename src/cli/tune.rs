@@ -17,7 +17,7 @@ use crate::driver::build::Backend;
 use crate::driver::cache::entry::{Entry, Provenance, SCHEMA, Tuned};
 use crate::driver::cache::key::{Canonical, Key, Likeness};
 use crate::driver::cache::{Cache, Found as Kept, Kind as Folder};
-use crate::driver::tune::race::{Found, Plan};
+use crate::driver::tune::race::{Fault, Found, Plan};
 use crate::driver::tune::search::Kind;
 use crate::driver::tune::worker::Outcome;
 use crate::driver::tune::{self, Settings};
@@ -112,7 +112,17 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         &tune::identity(function, &data, &settings),
     );
     settings.log = log.as_deref();
-    let found = search(&request, &tuning, settings, reporter)?;
+    let found = match search(&request, &tuning, settings, reporter)? {
+        Ok(found) => found,
+        Err(faults) => {
+            let nothing = tune::nothing_runs(function);
+            if !tell_faults(&request, &tuning, &faults, reporter) {
+                return Err(nothing.into());
+            }
+            reporter.say(&nothing);
+            return Ok(1);
+        }
+    };
     let code = finish(&request, &tuning, &found, cache.as_ref(), reporter)?;
     // What is done is not gone on with.
     if let Some(log) = log.filter(|_| args.log.is_none()) {
@@ -190,7 +200,7 @@ fn search(
     tuning: &Tuning,
     settings: Settings,
     reporter: &mut Reporter,
-) -> Result<Found, Failure> {
+) -> Result<Result<Found, Vec<Fault>>, Failure> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let whole = |seconds: f64| seconds.max(0.0) as u64;
     let progress = Progress::new(whole(settings.plan.budget.ceil()));
@@ -218,9 +228,42 @@ fn finish(
     reporter: &mut Reporter,
 ) -> Result<u8, Failure> {
     let args = tuning.args;
+    let wrong = tell_faults(request, tuning, &found.faults, reporter);
+    if let Some(path) = &args.output {
+        let text = report::schedule(tuning, found);
+        place(path, &text, reporter)?;
+    }
+    if let Some(path) = &args.plot {
+        let svg = chart::svg(&[curve(tuning, found)]);
+        place(path, &svg, reporter)?;
+    }
+    if let Some(cache) = cache
+        && found.ahead
+    {
+        let entry = entry(tuning, found);
+        let (name, text) = (entry.file_name(), entry.text());
+        if let Err(error) = cache.write(Folder::Schedule, &name, text.as_bytes()) {
+            let path = cache.path(Folder::Schedule, &name);
+            let Failure::Environment(mut note) = reporter.unwritable(&path, &error) else {
+                return Ok(4);
+            };
+            note.severity = Severity::Note;
+            reporter.say(&note);
+        }
+    }
+    Ok(reporter.print(&report::text(tuning, found), u8::from(wrong)))
+}
+
+/// Says what became of schedules that ended badly; whether one of them changes results.
+fn tell_faults(
+    request: &Request,
+    tuning: &Tuning,
+    faults: &[Fault],
+    reporter: &mut Reporter,
+) -> bool {
     let mut wrong = false;
     let mut broken = 0;
-    for fault in &found.faults {
+    for fault in faults {
         match &fault.outcome {
             Outcome::Wrong(reason) => {
                 wrong = true;
@@ -252,29 +295,7 @@ fn finish(
             | Outcome::Measured(_) => {}
         }
     }
-    if let Some(path) = &args.output {
-        let text = report::schedule(tuning, found);
-        place(path, &text, reporter)?;
-    }
-    if let Some(path) = &args.plot {
-        let svg = chart::svg(&[curve(tuning, found)]);
-        place(path, &svg, reporter)?;
-    }
-    if let Some(cache) = cache
-        && found.ahead
-    {
-        let entry = entry(tuning, found);
-        let (name, text) = (entry.file_name(), entry.text());
-        if let Err(error) = cache.write(Folder::Schedule, &name, text.as_bytes()) {
-            let path = cache.path(Folder::Schedule, &name);
-            let Failure::Environment(mut note) = reporter.unwritable(&path, &error) else {
-                return Ok(4);
-            };
-            note.severity = Severity::Note;
-            reporter.say(&note);
-        }
-    }
-    Ok(reporter.print(&report::text(tuning, found), u8::from(wrong)))
+    wrong
 }
 
 fn place(path: &Path, text: &str, reporter: &mut Reporter) -> Result<(), Failure> {

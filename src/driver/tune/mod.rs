@@ -26,7 +26,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::graph::Graph;
 use crate::program::ir::{Bound as RangeBound, Function, VarId};
 use log::Logged;
-use race::{Found, Plan, race};
+use race::{Fault, Found, Plan, race};
 use runner::Machine;
 use space::Space;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub struct Settings<'s> {
 /// Searches for a schedule of the request's only function.
 ///
 /// # Errors
-/// No compiler; nothing that is tried runs; the log cannot be used.
+/// No compiler; the log cannot be used. Where nothing that is tried runs, what became of it comes back inside.
 pub fn tune(
     request: &Request,
     function: &Function,
@@ -57,7 +57,7 @@ pub fn tune(
     settings: Settings,
     sources: &mut Sources,
     tell: &mut dyn FnMut(f64, Option<f64>, usize),
-) -> Result<Found, Failure> {
+) -> Result<Result<Found, Vec<Fault>>, Failure> {
     let graph = Graph::build(&Rc::new(function.clone()))?;
     let target = settings.plan.target;
     let automatic = starts::automatic(&graph, target, sources);
@@ -86,15 +86,14 @@ pub fn tune(
         None => (None, Vec::new()),
     };
     let mut runner = Logged::new(machine, &lines, file);
-    let found = race(
+    Ok(race(
         &space,
         &settings.plan,
         starts,
         &automatic,
         &mut runner,
         tell,
-    );
-    found.ok_or_else(|| nothing_runs(function))
+    ))
 }
 
 /// What measurements are of: those of another program, data, plan, machine or compiler are not read.
@@ -167,7 +166,9 @@ pub fn serve(
     worker::serve(function, kernel, plain, &data, sources)
 }
 
-fn nothing_runs(function: &Function) -> Failure {
+/// The diagnostic of a function of which nothing ran.
+#[must_use]
+pub fn nothing_runs(function: &Function) -> Diagnostic {
     Diagnostic::error(
         codes::NOTHING_RUNS,
         function.span,
@@ -175,7 +176,6 @@ fn nothing_runs(function: &Function) -> Failure {
         "of this function",
     )
     .with_help("a larger --budget has time for more; `sparsec run` says whether it runs at all")
-    .into()
 }
 
 fn no_log(path: &Path, error: &std::io::Error, sources: &mut Sources) -> Failure {

@@ -89,7 +89,10 @@ struct Known {
 }
 
 /// Searches from `starts`; `automatic` is what the best one is compared with at the end. `tell` is
-/// told the seconds that went by and those of the best schedule. `None` if nothing ran.
+/// told the seconds that went by and those of the best schedule.
+///
+/// # Errors
+/// Nothing ran: what became of all that was tried.
 pub fn race(
     space: &Space,
     plan: &Plan,
@@ -97,7 +100,7 @@ pub fn race(
     automatic: &[String],
     runner: &mut dyn Runner,
     tell: &mut dyn FnMut(f64, Option<f64>, usize),
-) -> Option<Found> {
+) -> Result<Found, Vec<Fault>> {
     let known_starts = starts.len();
     let mut search = Search::new(space, plan.target, (plan.kind, plan.seed), starts);
     let mut all: Vec<Known> = Vec::new();
@@ -162,7 +165,9 @@ pub fn race(
             curve.push((runner.elapsed(), all[best].seconds));
         }
     }
-    let best = best?;
+    let Some(best) = best else {
+        return Err(faults);
+    };
     let mut last: Vec<usize> = (0..all.len()).collect();
     last.sort_by(|&a, &b| all[a].seconds.total_cmp(&all[b].seconds));
     last.truncate(LAST);
@@ -202,7 +207,7 @@ pub fn race(
             Some(samples) => break samples,
             // One that ran before ends badly now: it costs the slowest their places.
             None if scripts.len() > 1 => scripts.pop(),
-            None => return None,
+            None => return Err(faults),
         };
     };
     let timed = |at: usize| {
@@ -234,7 +239,7 @@ pub fn race(
         measured,
         curve,
     };
-    Some(found)
+    Ok(found)
 }
 
 /// Samples of the last race: fewer where they take long.

@@ -116,15 +116,15 @@ fn a_tuning_that_was_killed_ends_as_if_it_was_not() {
         // In the middle of a line.
         let text = std::fs::read_to_string(&log).unwrap();
         std::fs::write(&log, text.clone() + &text[text.len() / 2..][..9]).unwrap();
-        assert_eq!(tune(&log, usize::MAX, 60.0).as_ref(), Some(&wanted));
+        assert_eq!(tune(&log, usize::MAX, 60.0).as_ref(), Ok(&wanted));
         // All of it is there now.
-        assert_eq!(tune(&log, 0, 60.0).as_ref(), Some(&wanted));
+        assert_eq!(tune(&log, 0, 60.0).as_ref(), Ok(&wanted));
     }
     // With more time it goes on where the budget was over; what follows is read again, too.
     let longer = tune(&folder.path().join("longer"), usize::MAX, 90.0).unwrap();
     assert!(longer.measured > wanted.measured);
-    assert_eq!(tune(&whole, usize::MAX, 90.0).as_ref(), Some(&longer));
-    assert_eq!(tune(&whole, 0, 90.0).as_ref(), Some(&longer));
+    assert_eq!(tune(&whole, usize::MAX, 90.0).as_ref(), Ok(&longer));
+    assert_eq!(tune(&whole, 0, 90.0).as_ref(), Ok(&longer));
 }
 
 #[test]
@@ -146,6 +146,30 @@ fn a_log_is_of_one_tuning() {
     assert!(log::open(&other, "me").is_err());
     let text = std::fs::read_to_string(&other).unwrap();
     assert_eq!(text, "y(i) = x(i)\n");
+}
+
+/// Where every schedule changes the result, all of them come back.
+#[test]
+fn nothing_that_is_wrong_is_lost() {
+    struct Wrong(Fake);
+    impl Runner for Wrong {
+        fn prepare(&mut self, _: &[Vec<String>]) {}
+
+        fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, all: bool) -> Outcome {
+            self.0.run(scripts, set, rounds, all);
+            Outcome::Wrong("y(0)".to_string())
+        }
+
+        fn elapsed(&self) -> f64 {
+            self.0.elapsed()
+        }
+    }
+    let space = space(SPMM);
+    let mut runner = Wrong(Fake::new(usize::MAX));
+    let plan = plan(Kind::Genetic, 1);
+    let starts = vec![space.usual(0)];
+    let faults = race(&space, &plan, starts, &[], &mut runner, &mut |_, _, _| {}).unwrap_err();
+    assert_eq!(faults.len(), 60);
 }
 
 /// Another seed draws others; genetic search finds what is faster sooner than draws.
