@@ -161,7 +161,8 @@ impl Maker {
             }
         }
         let mut out = Vec::new();
-        if self.chance(8) {
+        // There the names of sizes are not the program's.
+        if !self.taco && self.chance(8) {
             let own: Vec<&(String, u64)> = file
                 .sizes
                 .iter()

@@ -41,7 +41,7 @@ impl Writer<'_> {
             let range = |(lo, hi): &(Expr, Expr)| format!("{}..{}", self.expr(lo), self.expr(hi));
             let ranges: Vec<String> = requirement.ranges.iter().map(range).collect();
             let text = quote(&requirement.text);
-            format!("require {slack} ({}) {text}", ranges.join(", "))
+            format!("require {slack} over ({}) {text}", ranges.join(", "))
         });
         sizes
             .chain(counts)
@@ -413,6 +413,10 @@ impl Reader {
     fn requirement(&mut self) -> Read<Requirement> {
         let slack = self.expr()?;
         let mut ranges = Vec::new();
+        // A name before the mark would be called.
+        if !self.word("over") {
+            return Err(self.wrong("`over` is expected".to_string()));
+        }
         self.expect_mark("(")?;
         while !self.mark(")") {
             if !ranges.is_empty() {
