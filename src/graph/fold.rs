@@ -193,6 +193,13 @@ fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr, reads: &dyn Fn(&Access) -> E
 
 fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Literal> {
     if let (Literal::Int(x), Literal::Int(y)) = (x, y)
+        && ty == ScalarType::U64
+        && (x < 0 || y < 0)
+    {
+        // Patterns of large numbers.
+        return None;
+    }
+    if let (Literal::Int(x), Literal::Int(y)) = (x, y)
         && (ty.is_integer() || !matches!(op, BinaryOp::Div | BinaryOp::Rem))
     {
         let int = |v: Option<i64>| v.filter(|v| (0..=127).contains(v)).map(Literal::Int);
@@ -239,7 +246,7 @@ fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Liter
 fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
     let literals: Option<Vec<f64>> = args
         .iter()
-        .map(|a| as_literal(a).map(Literal::as_f64))
+        .map(|a| as_literal(a).map(|value| number(value, a.ty)))
         .collect();
     if let Some(values) = literals
         && let Some(value) = evaluate(func, &values, e.ty)
@@ -272,6 +279,15 @@ fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
         kind: ExprKind::Call(func, args),
         ty: e.ty,
         span: e.span,
+    }
+}
+
+/// The number that a constant of a type is. Those of 64 bits without a sign are patterns.
+#[expect(clippy::cast_precision_loss, clippy::cast_sign_loss)]
+fn number(value: Literal, ty: ScalarType) -> f64 {
+    match value {
+        Literal::Int(pattern) if ty == ScalarType::U64 => pattern as u64 as f64,
+        Literal::Int(_) | Literal::Float(_) | Literal::Bool(_) => value.as_f64(),
     }
 }
 

@@ -247,7 +247,11 @@ impl Maker {
                 }
             }
         }
-        if self.chance(6) && !out.is_empty() && !out.iter().any(|c| c.starts_with("size")) {
+        if !self.taco
+            && self.chance(6)
+            && !out.is_empty()
+            && !out.iter().any(|c| c.starts_with("size"))
+        {
             return self.choice(program, out);
         }
         out
