@@ -173,7 +173,10 @@ impl Lowerer<'_> {
             |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::For { tag, .. } if tag.is_shared());
         let at = counts.iter().position(own_loop);
         let (Some(at), Some(shares)) = (at, shared(counts, vars.len())) else {
-            return self.no_share(vars, counts);
+            self.no_share(vars, counts)?;
+            // Joined statements may have a loop to share out all the same: nothing is what it counts.
+            counts.splice(0..0, groups(counting).map(|group| zero(group.counter)));
+            return Ok(());
         };
         let Shared {
             number,
