@@ -74,7 +74,7 @@ fn found(
             Ok(_) => return Ok(tuned),
             Err(failure) => {
                 let path = cache.path(Kind::Schedule, &entry.file_name());
-                let reason = format!("its schedule is refused: {}", words(failure));
+                let reason = format!("its schedule is refused: {}", failure.message());
                 ignored(&Ignored { path, reason }, reporter);
             }
         }
@@ -84,17 +84,6 @@ fn found(
         None => say_none(reporter, "`sparsec tune` finds one"),
     }
     Ok(request)
-}
-
-fn words(failure: Failure) -> String {
-    match failure {
-        Failure::Program(all) => {
-            let first = all.into_iter().next();
-            first.map_or(String::new(), |error| error.message)
-        }
-        Failure::Data(error) => error.to_string(),
-        Failure::Environment(error) | Failure::Check(error) => error.message,
-    }
 }
 
 /// What the cache has for a function on this machine.

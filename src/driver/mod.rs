@@ -51,6 +51,16 @@ impl Failure {
             Failure::Check(_) => 1,
         }
     }
+
+    /// The first message, on one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Failure::Program(all) => all.first().map_or(String::new(), |one| one.message.clone()),
+            Failure::Data(error) => error.to_string(),
+            Failure::Environment(one) | Failure::Check(one) => one.message.clone(),
+        }
+    }
 }
 
 impl From<Vec<Diagnostic>> for Failure {

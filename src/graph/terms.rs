@@ -4,6 +4,7 @@ use super::visit;
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, Func, ReduceOp, TensorId, UnaryOp, VarId,
 };
+use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 
 /// The operator, variables and body, if the right side is one reduction whose
@@ -98,30 +99,13 @@ pub fn replace(e: &mut Expr, from: &Expr, to: &Expr) {
 
 /// Reads another tensor in place of one, in subscripts too.
 pub(super) fn renew(e: &mut Expr, from: TensorId, to: TensorId) {
-    match &mut e.kind {
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(access) => {
-            if access.tensor == from {
-                access.tensor = to;
-            }
-            access
-                .subscripts
-                .iter_mut()
-                .for_each(|s| renew(s, from, to));
+    walk_mut(e, &mut |node| {
+        if let ExprKind::Access(access) = &mut node.kind
+            && access.tensor == from
+        {
+            access.tensor = to;
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => renew(a, from, to),
-        ExprKind::Binary(_, a, b) => {
-            renew(a, from, to);
-            renew(b, from, to);
-        }
-        ExprKind::Select(c, a, b) => {
-            renew(c, from, to);
-            renew(a, from, to);
-            renew(b, from, to);
-        }
-        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| renew(a, from, to)),
-        ExprKind::Reduce { body, .. } => renew(body, from, to),
-    }
+    });
 }
 
 /// Gives the expression other variables, in subscripts too.

@@ -29,7 +29,7 @@ mod tests;
 mod text;
 mod types;
 mod unused;
-mod visit;
+pub(crate) mod visit;
 
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Severity, Span};

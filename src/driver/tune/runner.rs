@@ -279,12 +279,12 @@ fn build(
         defines: Vec::new(),
         ..request.clone()
     };
-    let program = compile(&own, &mut sources).map_err(|failure| words(&failure))?;
+    let program = compile(&own, &mut sources).map_err(|failure| failure.message())?;
     let kernels = program.kernels.as_slice();
     let files = emit::emit(&unit(kernels), Backend::C.target());
     let mut make = |trust: Trust, name: String| {
         let made = compiled(&files, kernels, Backend::C, trust, &flags(), &mut sources);
-        let made = made.map_err(|failure| words(&failure))?;
+        let made = made.map_err(|failure| failure.message())?;
         let place = folder.join(name);
         let copied = std::fs::copy(made.path().join(LIBRARY), &place);
         copied.map(|_| place).map_err(|error| error.to_string())
@@ -297,14 +297,6 @@ fn build(
             false => None,
         },
     })
-}
-
-fn words(failure: &Failure) -> String {
-    match failure {
-        Failure::Program(all) => all.first().map_or(String::new(), |one| one.message.clone()),
-        Failure::Data(error) => error.to_string(),
-        Failure::Environment(one) | Failure::Check(one) => one.message.clone(),
-    }
 }
 
 fn no_worker(error: &std::io::Error, sources: &mut Sources) -> Failure {
