@@ -101,7 +101,8 @@ impl File {
             out.taco.formats.push(format!("{name}:{}", letters(format)));
         }
         for (at, param) in function.params.iter().enumerate() {
-            if param.format.is_none() && !param.dims.is_empty() && bit(8 + at) {
+            let given = function.formats.iter().any(|(name, _)| *name == param.name);
+            if param.format.is_none() && !given && !param.dims.is_empty() && bit(8 + at) {
                 let dense = "d".repeat(param.dims.len());
                 out.taco.formats.push(format!("{}:{dense}", param.name));
             }
