@@ -34,10 +34,10 @@ impl Host<'_> {
         out
     }
 
-    /// Adds up what the workspace holds.
+    /// Adds up what the workspace holds, of all alternatives: which of them runs, data may say.
     fn sizes(&mut self) {
         let kernel = self.kernel;
-        for stmt in &kernel.body {
+        for stmt in alternatives(&kernel.body) {
             if matches!(stmt, Stmt::Let { .. }) && self.needed_for_sizes(stmt) {
                 self.printer.stmt(stmt);
             }
@@ -62,7 +62,7 @@ impl Host<'_> {
         let mut at = 0;
         while let Some(&next) = needed.get(at) {
             at += 1;
-            for other in &self.kernel.body {
+            for other in alternatives(&self.kernel.body) {
                 if let Stmt::Alloc { count, array, .. } = other
                     && self.kernel.array(*array).storage == Storage::Local
                     && count.reads(next)
@@ -79,4 +79,21 @@ impl Host<'_> {
         }
         false
     }
+}
+
+/// The statements, and those of the branches among them.
+fn alternatives(body: &[Stmt]) -> Vec<&Stmt> {
+    let mut all = Vec::new();
+    for stmt in body {
+        if let Stmt::If {
+            then, otherwise, ..
+        } = stmt
+        {
+            all.extend(alternatives(then));
+            all.extend(alternatives(otherwise));
+        } else {
+            all.push(stmt);
+        }
+    }
+    all
 }
