@@ -44,12 +44,18 @@ impl Concretizer<'_> {
                     && !self.is_reduced(item)
                     && self.graph.provenance.position_of(l.var).is_none()
                     && self.graph.provenance.roots(l.var).iter().all(|&root| {
-                        appended.contains(&root)
-                            || (appended.is_empty()
-                                && !is_sparse_driven(self.graph, &nest.rhs, root))
+                        appended.contains(&root) || (appended.is_empty() && !self.is_driven(root))
                     })
             })
             .count()
+    }
+
+    /// Whether a sparse operand of the nest or of its workspaces drives the variable's loop.
+    fn is_driven(&self, var: VarId) -> bool {
+        let mut driven = false;
+        self.nest
+            .visit(&mut |part| driven |= is_sparse_driven(self.graph, &part.rhs, var));
+        driven
     }
 
     /// The number of outer loops after which one position of the operand that a sparse result

@@ -21,43 +21,31 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     int error;
     BD_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BD_all);
     SPARSEC_NEED(BD_all);
+    sparsec_clear(A_vals, I * J, sizeof *A_vals);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
-        int64_t pB1 = pB1_begin;
-        int64_t pB1_end2 = pB1_end;
-        for (int64_t i = i1 * 32; i < i1 * 32 + sparsec_min_int64(32, I - i1 * 32); i++) {
-            bool has_B = pB1 < pB1_end2 && B1_crd[pB1] == i;
-            if (has_B) {
+        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                int64_t k = B2_crd[pB2];
+                double *SPARSEC_RESTRICT BD_vals = BD_all + sparsec_thread_index() * J;
                 for (int64_t j = 0; j < J; j++) {
-                    A_vals[i * J + j] = 0.0;
+                    BD_vals[j] = 0.0;
                 }
-                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                    int64_t k = B2_crd[pB2];
-                    double *SPARSEC_RESTRICT BD_vals = BD_all + sparsec_thread_index() * J;
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    SPARSEC_NO_JAM_SERIAL();
+                    int64_t l = B3_crd[pB3];
                     for (int64_t j = 0; j < J; j++) {
-                        BD_vals[j] = 0.0;
-                    }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        SPARSEC_NO_JAM_SERIAL();
-                        int64_t l = B3_crd[pB3];
-                        for (int64_t j = 0; j < J; j++) {
-                            BD_vals[j] += B_vals[pB3] * D_vals[l * J + j];
-                        }
-                    }
-                    for (int64_t j = 0; j < J; j++) {
-                        A_vals[i * J + j] += C_vals[k * J + j] * BD_vals[j];
+                        BD_vals[j] += B_vals[pB3] * D_vals[l * J + j];
                     }
                 }
-            } else {
                 for (int64_t j = 0; j < J; j++) {
-                    A_vals[i * J + j] = 0.0;
+                    A_vals[B1_crd[pB1] * J + j] += C_vals[k * J + j] * BD_vals[j];
                 }
             }
-            pB1 += has_B;
         }
     }
     sparsec_release(BD_all);

@@ -27,53 +27,41 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
     SPARSEC_NEED(BDE_all);
     BE_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), J), sizeof *BE_all);
     SPARSEC_NEED(BE_all);
+    sparsec_clear(A_vals, I * J, sizeof *A_vals);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
         int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
-        int64_t pB1 = pB1_begin;
-        int64_t pB1_end2 = pB1_end;
-        for (int64_t i = i1 * 32; i < i1 * 32 + sparsec_min_int64(32, I - i1 * 32); i++) {
-            bool has_B = pB1 < pB1_end2 && B1_crd[pB1] == i;
-            if (has_B) {
+        for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
+            for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
+                int64_t k = B2_crd[pB2];
+                double *SPARSEC_RESTRICT BDE_vals = BDE_all + sparsec_thread_index() * J;
                 for (int64_t j = 0; j < J; j++) {
-                    A_vals[i * J + j] = 0.0;
+                    BDE_vals[j] = 0.0;
                 }
-                for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
-                    int64_t k = B2_crd[pB2];
-                    double *SPARSEC_RESTRICT BDE_vals = BDE_all + sparsec_thread_index() * J;
+                for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
+                    int64_t l = B3_crd[pB3];
+                    double *SPARSEC_RESTRICT BE_vals = BE_all + sparsec_thread_index() * J;
                     for (int64_t j = 0; j < J; j++) {
-                        BDE_vals[j] = 0.0;
+                        BE_vals[j] = 0.0;
                     }
-                    for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
-                        int64_t l = B3_crd[pB3];
-                        double *SPARSEC_RESTRICT BE_vals = BE_all + sparsec_thread_index() * J;
+                    for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
+                        SPARSEC_NO_JAM_SERIAL();
+                        int64_t m = B4_crd[pB4];
                         for (int64_t j = 0; j < J; j++) {
-                            BE_vals[j] = 0.0;
-                        }
-                        for (int64_t pB4 = B4_pos[pB3]; pB4 < B4_pos[pB3 + 1]; pB4++) {
-                            SPARSEC_NO_JAM_SERIAL();
-                            int64_t m = B4_crd[pB4];
-                            for (int64_t j = 0; j < J; j++) {
-                                BE_vals[j] += B_vals[pB4] * E_vals[m * J + j];
-                            }
-                        }
-                        for (int64_t j = 0; j < J; j++) {
-                            BDE_vals[j] += D_vals[l * J + j] * BE_vals[j];
+                            BE_vals[j] += B_vals[pB4] * E_vals[m * J + j];
                         }
                     }
                     for (int64_t j = 0; j < J; j++) {
-                        A_vals[i * J + j] += C_vals[k * J + j] * BDE_vals[j];
+                        BDE_vals[j] += D_vals[l * J + j] * BE_vals[j];
                     }
                 }
-            } else {
                 for (int64_t j = 0; j < J; j++) {
-                    A_vals[i * J + j] = 0.0;
+                    A_vals[B1_crd[pB1] * J + j] += C_vals[k * J + j] * BDE_vals[j];
                 }
             }
-            pB1 += has_B;
         }
     }
     sparsec_release(BDE_all);
