@@ -19,7 +19,7 @@ use indexmap::IndexSet;
 
 use super::order::appended_vars;
 use super::pattern;
-use super::producers::around;
+use super::producers::{around, scalar_sum};
 use super::provenance::Provenance;
 use super::terms::{reads, reduces, replace, root_reduction};
 use super::within::opened;
@@ -275,6 +275,10 @@ impl<'a> Concretizer<'a> {
         let in_place = in_place && (!collected || workspace);
         let store_op = if in_place { Some(op) } else { nest.op };
         let suffix: Vec<usize> = (prefix..self.items.len()).collect();
+        if let Some(op) = scalar_sum(nest).filter(|_| workspace) {
+            let update = self.write(Some(op), body.clone());
+            return self.foralls(&suffix, prefix, update, body);
+        }
         let core = if suffix.is_empty() {
             let op = (in_place || nest.op.is_some()).then_some(op);
             let write = self.write(op, body.clone());

@@ -2,9 +2,9 @@
 
 use super::concretize::Concretizer;
 use super::order::{range_vars, vars_in};
-use super::terms::reads;
+use super::terms::{reads, root_reduction};
 use super::{Graph, Nest, Stmt};
-use crate::program::ir::{Expr, VarId};
+use crate::program::ir::{Expr, ReduceOp, VarId};
 
 impl Concretizer<'_> {
     /// `where(consumer, producer)` for each workspace at a depth from `lo` to `hi` that
@@ -29,11 +29,17 @@ impl Concretizer<'_> {
                 consumer: Box::new(stmt),
                 producer: Box::new(tree),
                 temp: producer.tensor,
-                init: None,
+                init: scalar_sum(producer),
             };
         }
         Some(stmt)
     }
+}
+
+/// How a workspace of one value gathers it, if it is a sum: in the variable that holds it.
+pub(super) fn scalar_sum(producer: &Nest) -> Option<ReduceOp> {
+    let (op, ..) = root_reduction(&producer.rhs, producer.op)?;
+    (producer.lhs.is_empty() && producer.op.is_none()).then_some(op)
 }
 
 /// Whether another workspace of the nest reads workspace number `at`.

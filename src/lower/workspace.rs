@@ -12,6 +12,14 @@ use crate::program::ir::TensorId;
 /// Bytes that a workspace may take on the stack of its thread.
 const MOST_ON_STACK: i64 = 32 * 1024;
 
+/// A sparse result is appended to by the consumer alone.
+fn apart(scope: &Scope) -> Scope {
+    Scope {
+        results: Vec::new(),
+        ..scope.clone()
+    }
+}
+
 impl Lowerer<'_> {
     /// Lowers `where(consumer, producer)` for an array.
     pub(super) fn workspace(
@@ -22,6 +30,9 @@ impl Lowerer<'_> {
         let Workspace { temp, threaded, .. } = *workspace;
         if workspace.collected {
             return self.row(workspace, scope);
+        }
+        if self.tensor(temp).dims.is_empty() {
+            return self.variable(workspace, scope);
         }
         let mut out = Vec::new();
         let name = self.tensor(temp).name.clone();
@@ -53,11 +64,6 @@ impl Lowerer<'_> {
         } else {
             self.room(temp, &name, false);
         }
-        let apart = Scope {
-            // A sparse result is appended to by the consumer alone.
-            results: Vec::new(),
-            ..scope.clone()
-        };
         if workspace.filled {
             out.push(ir::Stmt::Fill {
                 array,
@@ -66,7 +72,41 @@ impl Lowerer<'_> {
                 value: b::literal(self.tensor(temp).fill, ty),
             });
         }
-        out.extend(self.stmt(&workspace.producer, &apart)?);
+        out.extend(self.stmt(&workspace.producer, &apart(scope))?);
+        out.extend(self.stmt(&workspace.consumer, scope)?);
+        Ok(out)
+    }
+
+    /// A workspace of one value is a variable of the loop body that uses it.
+    fn variable(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        let temp = workspace.temp;
+        let name = self.tensor(temp).name.clone();
+        let (ty, fill) = (self.tensor(temp).ty.compute(), self.tensor(temp).fill);
+        let var = self.fresh(&name, ty, true);
+        self.scalars.insert(temp, var);
+        let mut out = self.stmt(&workspace.producer, &apart(scope))?;
+        let set = match out.pop() {
+            Some(ir::Stmt::Assign {
+                var: v,
+                op: None,
+                value,
+            }) if v == var => Some(value),
+            last => {
+                out.extend(last);
+                None
+            }
+        };
+        // One that the producer sets at its end begins with that value.
+        match set {
+            Some(init) => out.push(ir::Stmt::Let { var, init }),
+            None => out.insert(
+                0,
+                ir::Stmt::Let {
+                    var,
+                    init: b::literal(fill, ty),
+                },
+            ),
+        }
         out.extend(self.stmt(&workspace.consumer, scope)?);
         Ok(out)
     }

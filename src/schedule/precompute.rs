@@ -108,12 +108,6 @@ fn kept_over(graph: &Graph, arguments: &Arguments) -> Result<Vec<VarId>, Diagnos
         Some(Arg::Vars(list, _)) => list.iter().collect(),
         None => Vec::new(),
     };
-    if let Some(Arg::Vars(_, span)) = arguments.args.get(1)
-        && named.is_empty()
-    {
-        let message = "a workspace needs a variable that runs over it".to_string();
-        return Err(arguments.wrong(*span, message, USAGE));
-    }
     let mut vars = Vec::new();
     for e in &named {
         let var = loop_var(graph, e)?;

@@ -446,6 +446,8 @@ impl Maker {
                     ("precompute", format!("precompute({e}, {vars}, x{n})"))
                 } else if self.chance(20) && !i.contains('.') {
                     ("precompute", format!("precompute({e}, {i}, {i}, x{n})"))
+                } else if self.chance(20) {
+                    ("precompute", format!("precompute({e}, {{}}, {{}}, x{n})"))
                 } else {
                     ("precompute", format!("precompute({e}, {i}, v{n}, x{n})"))
                 }
