@@ -67,7 +67,7 @@ fn of_statement(out: &mut String, considered: &Considered, indent: &str) {
         line("#   no loop that could be shared out");
     }
     for (script, verdict) in &considered.scripts {
-        let rule = script.rule;
+        let rule = &script.rule;
         let written = script.commands.join(" ");
         match verdict {
             Verdict::Taken => line(&format!("#   taken: {rule}")),

@@ -149,6 +149,13 @@ impl Maker {
     /// Joins the terms in random pairs until one expression is left.
     pub(crate) fn expression(&mut self, mut terms: Vec<Expr>) -> Expr {
         let condition = terms[0].clone();
+        let plain = self.theme.is_none() && self.tropical.is_none() && self.ty != "bool";
+        if terms.len() > 2 && plain && self.chance(25) {
+            // Some of its sums may be taken before others.
+            self.note("product");
+            let times = |a, b| Expr::Binary("*", Box::new(a), Box::new(b));
+            return terms.into_iter().reduce(times).unwrap();
+        }
         while terms.len() > 1 {
             let at = self.below(terms.len());
             let b = Box::new(terms.remove(at));

@@ -10,18 +10,21 @@
 //! positions; everything else gives each thread elements of the result of its own, or of a
 //! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
 
+mod estimate;
+mod nests;
 mod product;
 
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
 use crate::program::ir::{Access, ExprKind, Role, VarId};
+use std::borrow::Cow;
 
 /// A way to schedule one statement.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// The rule that it follows, in words.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     pub commands: Vec<String>,
 }
 
@@ -38,7 +41,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
     let Some(threads) = threads(graph, nest) else {
         return Vec::new();
     };
-    let script = |rule, commands| Script { rule, commands };
+    let script = |rule: &'static str, commands| Script {
+        rule: rule.into(),
+        commands,
+    };
     // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how many there
     // are is not known here: what appends stays serial, and a note says what could be done.
     if !pattern::appended(graph, nest).is_empty() {
@@ -48,14 +54,44 @@ pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
         let both = own.then(|| script(IN_ORDER, vec![in_order, threads]));
         return both.into_iter().collect();
     }
-    let Some(once) = once(graph, nest) else {
-        return vec![script(THREADS, vec![threads])];
+    let once = once(graph, nest);
+    let mut all = planned(graph, nest, once.as_ref());
+    all.extend(
+        once.iter()
+            .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
+    );
+    all.push(script(THREADS, vec![threads]));
+    all.extend(once.map(|once| script(KEPT, vec![once])));
+    all
+}
+
+/// Loops and workspaces of a product that are much cheaper than the nest as it is, with threads and
+/// without.
+fn planned(graph: &Graph, nest: &Nest, once: Option<&String>) -> Vec<Script> {
+    let Some(planned) = nests::planned(&Writer { graph, nest }) else {
+        return Vec::new();
     };
-    vec![
-        script(KEPT, vec![once.clone(), threads.clone()]),
-        script(THREADS, vec![threads]),
-        script(KEPT, vec![once]),
-    ]
+    let what = if planned.in_steps {
+        "sums are taken before other factors are met"
+    } else {
+        "the innermost loop goes along what stands side by side"
+    };
+    let rule = format!("{what}: some {:.1} times cheaper by estimate", planned.gain);
+    let mut commands = planned.commands;
+    commands.extend(once.cloned());
+    let with_threads = |loops: &[String]| {
+        let shared = loops.iter().map(in_threads);
+        Script {
+            rule: rule.clone().into(),
+            commands: commands.iter().cloned().chain(shared).collect(),
+        }
+    };
+    // Whether threads may share the result's loops out is not the workspaces' affair.
+    let all = [&[planned.first][..], &planned.before].concat();
+    let mut scripts = vec![with_threads(&all)];
+    scripts.extend((!planned.before.is_empty()).then(|| with_threads(&planned.before)));
+    scripts.push(with_threads(&[]));
+    scripts
 }
 
 /// The command that keeps the coordinates of a result that stores what an input stores:
@@ -84,10 +120,13 @@ pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
     }
     let writer = Writer { graph, nest };
     let mut all = Vec::new();
-    let mut by = |rule, write: &dyn Fn(&mut Vec<Vec<String>>)| {
+    let mut by = |rule: &'static str, write: &dyn Fn(&mut Vec<Vec<String>>)| {
         let mut own = Vec::new();
         write(&mut own);
-        all.extend(own.into_iter().map(|commands| Script { rule, commands }));
+        all.extend(own.into_iter().map(|commands| Script {
+            rule: Cow::Borrowed(rule),
+            commands,
+        }));
     };
     // What is appended is counted first by those who share the outermost loop. Rows that are collected
     // would need memory for each block, which nobody has asked for: they stay with one thread.
@@ -143,8 +182,11 @@ pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
 pub fn threads(graph: &Graph, nest: &Nest) -> Option<String> {
     let writer = Writer { graph, nest };
     let outermost = nest.loops.first()?.var;
-    let name = writer.name(outermost);
-    Some(format!("parallelize({name}, CPUThread(static), NoRaces)"))
+    Some(in_threads(&writer.name(outermost)))
+}
+
+fn in_threads(name: &String) -> String {
+    format!("parallelize({name}, CPUThread(static), NoRaces)")
 }
 
 /// Columns of a result that the threads of a block take side by side.

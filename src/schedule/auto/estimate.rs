@@ -1,0 +1,110 @@
+//! How often the loops of a nest run, by estimate. What is not known counts as these constants
+//! say: they tell plans apart whose costs differ by an order of magnitude, and no finer ones.
+
+use crate::format::TensorFormat;
+use crate::graph::Graph;
+use crate::level::Level;
+use crate::program::ir::{Access, Expr, VarId};
+
+/// Extents of dimensions of sparse tensors.
+const SPARSE_EXTENT: f64 = 10_000.0;
+/// Extents of dimensions that dense tensors alone have.
+const DENSE_EXTENT: f64 = 64.0;
+/// Elements stored below a stored element, by level.
+const CHILDREN: [f64; 3] = [1_000.0, 16.0, 8.0];
+
+/// A set of loops, by their places in the nest.
+pub(super) type Loops = u32;
+
+/// A factor of a product.
+#[derive(Clone, Debug)]
+pub(super) struct Factor {
+    pub vars: Loops,
+    /// The loops along which its elements stand side by side.
+    pub along: Loops,
+    /// What its levels store, outermost first, down to the last that is not full.
+    pub levels: Vec<Stored>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    /// The place of the loop.
+    pub at: usize,
+    /// Elements below each stored one; none if each coordinate is stored.
+    pub children: Option<f64>,
+}
+
+/// Loops that are open, and how often what stands inside them runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    pub open: Loops,
+    pub runs: f64,
+}
+
+impl Around {
+    /// Inside one more loop, with the steps that it takes in all.
+    pub fn inside(self, at: usize, extents: &[f64], factors: &[&Factor]) -> (Around, f64) {
+        let extent = extents[at];
+        let mut steps = 0.0;
+        let mut share = 1.0;
+        for factor in factors {
+            let next = factor
+                .levels
+                .iter()
+                .find(|level| self.open >> level.at & 1 == 0);
+            let driven = next.filter(|level| level.at == at);
+            if let Some(children) = driven.and_then(|level| level.children) {
+                let children = children.min(extent);
+                steps += children;
+                share *= children / extent.max(1.0);
+            }
+        }
+        if steps == 0.0 {
+            steps = extent;
+        }
+        let around = Around {
+            open: self.open | 1 << at,
+            runs: self.runs * extent * share,
+        };
+        (around, self.runs * steps)
+    }
+}
+
+/// The extents of the loops over these variables.
+pub(super) fn extents(graph: &Graph, vars: &[VarId], sparse: &[Access]) -> Vec<f64> {
+    let of_sparse = |var: &VarId| {
+        let mut subscripts = sparse.iter().flat_map(|access| &access.subscripts);
+        subscripts.any(|s| s.as_var() == Some(*var))
+    };
+    let extent = |var: &VarId| match graph.most_extent(*var) {
+        #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+        Some(extent) => extent.max(0) as f64,
+        None if of_sparse(var) => SPARSE_EXTENT,
+        None => DENSE_EXTENT,
+    };
+    vars.iter().map(extent).collect()
+}
+
+/// The levels of an access that loops walk; `None` if a subscript is more than a variable.
+pub(super) fn levels(
+    format: &TensorFormat,
+    access: &Access,
+    vars: &[VarId],
+) -> Option<Vec<Stored>> {
+    let last = format.levels.iter().rposition(|level| !level.is_full());
+    let count = last.map_or(0, |last| last + 1);
+    let walked = format.levels.iter().zip(&format.modes).take(count);
+    let stored = |(depth, (level, &mode)): (usize, (&Level, &usize))| {
+        let var = access.subscripts.get(mode).and_then(Expr::as_var)?;
+        let children = match (level.is_full(), level.is_branchless()) {
+            (true, _) => None,
+            (false, true) => Some(1.0),
+            (false, false) => Some(CHILDREN[depth.min(CHILDREN.len() - 1)]),
+        };
+        Some(Stored {
+            at: vars.iter().position(|&v| v == var)?,
+            children,
+        })
+    };
+    walked.enumerate().map(stored).collect()
+}
