@@ -362,7 +362,7 @@ pub struct ShowArgs {
 #[derive(Debug, Args)]
 pub struct AutoArgs {
     #[arg(value_name = "FILE.tc | NAME=DATA")]
-    pub words: Vec<String>,
+    pub operands: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
 }

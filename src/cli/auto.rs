@@ -2,13 +2,11 @@
 
 use super::Reporter;
 use super::args::AutoArgs;
-use super::request::request;
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::environment as codes;
-use crate::driver::auto::{Considered, Verdict, considered};
-use crate::driver::{self, Failure, ScheduleChoice, argument};
+use super::request::{only_function, operands, request};
+use crate::driver::auto::{Considered, Verdict, considered, statistics};
+use crate::driver::bind;
+use crate::driver::{self, Failure, ScheduleChoice};
 use std::fmt::Write;
-use std::path::PathBuf;
 
 pub(super) fn auto(args: &AutoArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
@@ -20,28 +18,22 @@ pub(super) fn auto(args: &AutoArgs) -> u8 {
 
 /// The script that can be pasted, with the reasons as comments.
 fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
-    let is_data = |word: &&String| word.contains('=') && !word.ends_with(".tc");
-    if let Some(data) = args.words.iter().find(is_data) {
-        let span = argument(&mut reporter.sources, "command line", data);
-        return Err(Diagnostic::error(
-            codes::NOT_SUPPORTED,
-            span,
-            "schedules are found without looking at data: not supported yet",
-            "this argument",
-        )
-        .with_help("leave it out; `sparsec tune` measures schedules on data")
-        .into());
-    }
-    let files: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
+    let (files, bindings) = operands(&args.operands, &mut reporter.sources)?;
     let mut request = request(&files, &args.program, &mut reporter.sources)?;
     // What the program says itself is not asked for here.
     request.schedule = ScheduleChoice::None;
     request.defines.clear();
     let compiled = driver::compile(&request, &mut reporter.sources)?;
+    if !bindings.is_empty() {
+        let (function, _) = only_function(&compiled, &mut reporter.sources)?;
+        let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
+        request.statistics = statistics(function, &bound);
+    }
     let several = compiled.program.functions.len() > 1;
     let mut out = String::new();
     for function in &compiled.program.functions {
-        let all = considered(function, request.target, &mut reporter.sources);
+        let asked = (request.target, &request.statistics);
+        let all = considered(function, asked, &mut reporter.sources);
         let indent = if several { "  " } else { "" };
         if several {
             let target = request.target.properties().word;
@@ -97,6 +89,7 @@ mod tests {
     use crate::driver::{Request, Source};
     use crate::emit::{self, Unit};
     use crate::target::Target;
+    use std::path::PathBuf;
 
     fn kernel(path: &str, target: Target, schedule: ScheduleChoice) -> Option<String> {
         let mut request = Request::new(Source::File(PathBuf::from(path)));
@@ -127,7 +120,7 @@ mod tests {
                     continue;
                 };
                 let args = AutoArgs {
-                    words: vec![path.to_string()],
+                    operands: vec![path.to_string()],
                     program: ProgramArgs {
                         target,
                         ..ProgramArgs::default()

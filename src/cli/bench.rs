@@ -5,7 +5,7 @@ mod table;
 
 use super::args::BenchArgs;
 use super::progress::Progress;
-use super::request::{only_function, operands, threads_for};
+use super::request::{only_function, operands, statistics, threads_for};
 use super::{Reporter, request, tuned};
 use crate::data::DataError;
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
@@ -46,6 +46,10 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if args.program.tuned {
         let first = sets.first().map_or(&[][..], Vec::as_slice);
         request = tuned::with_data(request, first, &mut None, reporter)?;
+    }
+    // One kernel runs on all data sets: only one of them says what it is for.
+    if let [only] = sets.as_slice() {
+        request.statistics = statistics(&request, only, &mut None, &mut reporter.sources)?;
     }
     let listed = args.schedules.as_deref();
     let (entrants, left_out) = bench::candidates(&request, listed, &mut reporter.sources)?;

@@ -3,10 +3,13 @@
 use super::args::{Cli, ProgramArgs};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::driver::{Compiled, Failure, Request, ScheduleChoice, Source, argument, binding};
+use crate::driver::bind::{self, Bound};
+use crate::driver::compile::functions;
+use crate::driver::{Compiled, Failure, Request, ScheduleChoice, Source, argument, auto, binding};
 use crate::loops::ir::Kernel;
 use crate::program::ir::Function;
 use crate::program::spelling::suggest;
+use crate::schedule::auto::Statistics;
 use crate::syntax::taco::TacoArgs;
 use crate::target::Target;
 use clap::CommandFactory;
@@ -101,7 +104,34 @@ pub fn request(
         def: program.def.clone(),
         target: program.target,
         first_commands: None,
+        statistics: Statistics::default(),
     })
+}
+
+/// What the data says to whoever seeks the schedule of a program's only function, if that may depend on it.
+/// The data is kept. What is wrong with the program is said by whoever compiles it.
+///
+/// # Errors
+/// As binding.
+pub(super) fn statistics(
+    request: &Request,
+    bindings: &[String],
+    known: &mut Option<Bound>,
+    sources: &mut Sources,
+) -> Result<Statistics, Failure> {
+    let functions = functions(request, &mut Sources::default());
+    let asking = |function: &Function| auto::asks(function, request.target);
+    let function = match functions.as_deref() {
+        Ok([function]) if asking(function) => function,
+        Ok(_) | Err(_) => return Ok(Statistics::default()),
+    };
+    let bound = match known.take() {
+        Some(bound) => bound,
+        None => bind::bind(function, bindings, sources)?,
+    };
+    let statistics = auto::statistics(function, &bound);
+    *known = Some(bound);
+    Ok(statistics)
 }
 
 /// The program's path, if it is there, and what binds data.

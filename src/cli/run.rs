@@ -2,17 +2,18 @@
 
 use super::args::{MessageFormat, RunArgs};
 use super::progress::Progress;
-use super::request::{only_function, operands, threads_for};
+use super::request::{only_function, operands, statistics, threads_for};
 use super::{Reporter, duration, request, tuned};
 use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
+use crate::driver::Compiled;
 use crate::driver::build::Backend;
 use crate::driver::cache::{self, Cache};
 use crate::driver::device;
 use crate::driver::watch::{self, Checker, Findings};
 use crate::driver::{
-    self, Failure, argument, bind,
+    self, Failure, Request, ScheduleChoice, argument, bind,
     build::{Library, Trust, flags},
     run,
 };
@@ -49,6 +50,8 @@ struct Report {
     /// What the race checker says, if loops are shared out.
     #[serde(skip_serializing_if = "Option::is_none")]
     races: Option<Races>,
+    /// Where the schedule came from.
+    schedule: String,
     /// What ran the kernel: times of the emulator are none of a GPU's.
     device: &'static str,
     seconds: Times,
@@ -91,6 +94,13 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let request = match args.program.tuned {
         true => tuned::with_data(request, &bindings, &mut known, reporter)?,
         false => request,
+    };
+    let request = match request.schedule {
+        ScheduleChoice::Default => Request {
+            statistics: statistics(&request, &bindings, &mut known, &mut reporter.sources)?,
+            ..request
+        },
+        ScheduleChoice::None | ScheduleChoice::Named(_) | ScheduleChoice::Text { .. } => request,
     };
     let compiled = driver::compile(&request, &mut reporter.sources)?;
     if let Err(code) = reporter.remarks(&compiled.remarks) {
@@ -238,6 +248,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .map(|d| format!("{}: {}", d.tensor, d.reason))
             .collect(),
         races: races.as_ref().map(Races::of),
+        schedule: origin(&request.schedule, &compiled),
         device: backend.device(),
         seconds: times(&outcome),
         threads: args.threads,
@@ -248,6 +259,18 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         text(&report, args.time.is_some())
     };
     Ok(reporter.print(&text, u8::from(!good)))
+}
+
+/// Where a schedule came from, in words.
+fn origin(choice: &ScheduleChoice, compiled: &Compiled) -> String {
+    match choice {
+        ScheduleChoice::Named(name) | ScheduleChoice::Text { name, .. } => name.clone(),
+        ScheduleChoice::Default if compiled.is_automatic => "automatic".to_string(),
+        ScheduleChoice::Default if compiled.scripts.iter().any(|s| !s.is_empty()) => {
+            "the program's".to_string()
+        }
+        ScheduleChoice::Default | ScheduleChoice::None => "plain loops".to_string(),
+    }
 }
 
 impl Races {
@@ -325,6 +348,7 @@ fn text(report: &Report, timed: bool) -> String {
     }
     let t = &report.seconds;
     if timed {
+        out += &format!("schedule: {}\n", report.schedule);
         out += &format!(
             "time{}: min {}, median {}, max {} over {} runs; {:.3} GFLOP/s, {:.3} GB/s\n",
             if t.clock == "events" {

@@ -21,7 +21,7 @@ use crate::driver::tune::race::{Fault, Found, Plan};
 use crate::driver::tune::search::Kind;
 use crate::driver::tune::worker::Outcome;
 use crate::driver::tune::{self, Settings};
-use crate::driver::{self, Failure, Request, ScheduleChoice, argument, bench};
+use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
 use crate::target::Target;
@@ -75,6 +75,11 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         ));
     }
     drop(progress);
+    // One kernel runs on all data sets: only one of them says what it is for.
+    let mut request = request;
+    if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
+        request.statistics = auto::statistics(function, only);
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let threads = args.threads.or(u32::try_from(cores).ok()).unwrap_or(1);
     let tuning = Tuning {

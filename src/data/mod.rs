@@ -3,6 +3,7 @@
 
 pub mod fit;
 pub mod generate;
+pub mod levels;
 pub mod mtx;
 pub mod npy;
 pub mod pack;
@@ -16,6 +17,7 @@ pub mod whole;
 pub mod write;
 
 pub use generate::{constant, random};
+pub use levels::level_counts;
 pub use pack::pack;
 pub use summary::{Summary, summarize};
 pub use tensor::{Coo, Dense, Packed, Tensor};

@@ -1,13 +1,16 @@
 //! The schedule of a program that has none for its target.
 
+use super::bind::Bound;
 use super::compile::build;
+use crate::data;
 use crate::diagnostic::codes::{
     lower as lower_codes, performance as codes, schedule as schedule_codes,
 };
 use crate::diagnostic::{Diagnosed, Diagnostic, Sources};
 use crate::graph::{Graph, Nest};
-use crate::program::ir::Function;
-use crate::schedule::{self, Settings, Target, auto};
+use crate::program::ir::{Function, SizeId, TensorId};
+use crate::schedule::auto::{self, Statistics};
+use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -15,7 +18,7 @@ use std::rc::Rc;
 /// The commands of a schedule for `target`. Notes the statements that stay serial.
 pub(super) fn schedule(
     function: &Function,
-    target: Target,
+    (target, statistics): (Target, &Statistics),
     sources: &mut Sources,
     remarks: &mut Vec<Diagnostic>,
 ) -> Vec<ast::Command> {
@@ -25,7 +28,7 @@ pub(super) fn schedule(
     };
     let settings = settings(target);
     let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
-    let mut search = Search::new(&graph, target, sources, &mut stages);
+    let mut search = Search::new(&graph, (target, statistics), sources, &mut stages);
     let reached = search.run(&graph);
     for (at, nest) in graph.nests.iter().enumerate() {
         // What brings elements in order is told of its own.
@@ -43,6 +46,33 @@ pub(super) fn schedule(
         }
     }
     search.commands(&[])
+}
+
+/// Whether the schedule found for `function` may depend on its data.
+#[must_use]
+pub fn asks(function: &Function, target: Target) -> bool {
+    let graph = Graph::build(&Rc::new(function.clone()));
+    !target.properties().has_blocks && graph.is_ok_and(|graph| auto::asks(&graph))
+}
+
+/// What `bound` says to whoever seeks a schedule: sizes, and how much each level of the operands that
+/// `function` stores sparse has.
+#[must_use]
+pub fn statistics(function: &Function, bound: &Bound) -> Statistics {
+    let named = |(id, &value): (&SizeId, &i64)| (function.size(*id).name.clone(), value);
+    let sparse = |(id, _): &(&TensorId, _)| function.tensor(**id).is_sparse();
+    let tensors = bound.tensors.iter().filter(sparse);
+    let stored = tensors.map(|(&id, data)| {
+        let tensor = function.tensor(id);
+        (
+            tensor.name.clone(),
+            data::level_counts(data, &tensor.format),
+        )
+    });
+    Statistics {
+        sizes: bound.sizes.iter().map(named).collect(),
+        stored: stored.collect(),
+    }
 }
 
 fn settings(target: Target) -> Settings {
@@ -81,13 +111,17 @@ pub struct Considered {
 }
 
 /// What the search for a schedule of `function` considers for each statement.
-pub fn considered(function: &Function, target: Target, sources: &mut Sources) -> Vec<Considered> {
+pub fn considered(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    sources: &mut Sources,
+) -> Vec<Considered> {
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
     let settings = settings(target);
     let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
-    let mut search = Search::new(&graph, target, sources, &mut stages);
+    let mut search = Search::new(&graph, (target, statistics), sources, &mut stages);
     search.run(&graph);
     let statements = graph.nests.iter().enumerate().map(|(at, nest)| {
         let refused = search.tried.iter().filter(|(of, ..)| *of == at);
@@ -123,7 +157,7 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn new(
         graph: &Graph,
-        target: Target,
+        (target, statistics): (Target, &Statistics),
         sources: &mut Sources,
         stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
     ) -> Self {
@@ -131,7 +165,7 @@ impl<'s> Search<'s> {
             let scripts: Vec<auto::Script> = if target.properties().has_blocks {
                 auto::for_gpus(graph, nest)
             } else {
-                auto::for_cpus(graph, nest)
+                auto::for_cpus(graph, nest, statistics)
             };
             let parse = |written: auto::Script| {
                 let text = written.commands.join("\n");
@@ -319,7 +353,12 @@ mod tests {
             }
             build(function, commands, &settings(target)).map(drop)
         };
-        let mut search = Search::new(&graph, target, &mut sources, &mut stages);
+        let mut search = Search::new(
+            &graph,
+            (target, &Statistics::default()),
+            &mut sources,
+            &mut stages,
+        );
         search.run(&graph);
         let commands = search.commands(&[]);
         (commands, builds)

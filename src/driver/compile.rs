@@ -13,6 +13,7 @@ use crate::loops;
 use crate::loops::ir::Kernel;
 use crate::lower::{lattice, lower};
 use crate::program::{self, ir::Function, ir::Program};
+use crate::schedule::auto::Statistics;
 use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast, taco};
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct Request {
     pub target: Target,
     /// How many commands of the schedule apply; all of them if `None`.
     pub first_commands: Option<usize>,
+    /// For the schedule of a program that has none.
+    pub statistics: Statistics,
 }
 
 impl Request {
@@ -48,6 +51,7 @@ impl Request {
             def: None,
             target: Target::C,
             first_commands: None,
+            statistics: Statistics::default(),
         }
     }
 }
@@ -107,17 +111,7 @@ pub struct Compiled {
 /// The diagnostics of the first stage that refuses.
 pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Failure> {
     let mut inputs = Vec::new();
-    let parsed = parse(request, sources, &mut inputs)?;
-    let mut files = vec![parsed];
-    if let Some(path) = &request.formats {
-        let (file, text) = read(sources, path, &mut inputs)?;
-        files.push(syntax::parse(file, &text)?);
-    }
-    let options = program::Options {
-        def: request.def.clone(),
-        sizes: request.sizes.clone(),
-        index_bits: request.index_bits,
-    };
+    let (files, options) = program_of(request, sources, &mut inputs)?;
     let mut resolved = program::resolve(&files, &options)?;
     let mut remarks = resolved.remarks;
     let schedules = Schedules::choose(request, &files, sources, &mut inputs, &resolved.program)?;
@@ -134,7 +128,8 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         let chosen = match schedules.commands(function) {
             Some(commands) => commands.to_vec(),
             None => {
-                let found = super::auto::schedule(function, request.target, sources, &mut remarks);
+                let data = (request.target, &request.statistics);
+                let found = super::auto::schedule(function, data, sources, &mut remarks);
                 is_automatic |= !found.is_empty();
                 found
             }
@@ -209,6 +204,34 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         constants,
         inputs,
     })
+}
+
+/// The functions of a request, whatever their schedules.
+///
+/// # Errors
+/// The diagnostics of the first stage that refuses.
+pub fn functions(request: &Request, sources: &mut Sources) -> Result<Vec<Function>, Failure> {
+    let (files, options) = program_of(request, sources, &mut Vec::new())?;
+    Ok(program::resolve(&files, &options)?.program.functions)
+}
+
+fn program_of(
+    request: &Request,
+    sources: &mut Sources,
+    inputs: &mut Vec<PathBuf>,
+) -> Result<(Vec<ast::File>, program::Options), Failure> {
+    let parsed = parse(request, sources, inputs)?;
+    let mut files = vec![parsed];
+    if let Some(path) = &request.formats {
+        let (file, text) = read(sources, path, inputs)?;
+        files.push(syntax::parse(file, &text)?);
+    }
+    let options = program::Options {
+        def: request.def.clone(),
+        sizes: request.sizes.clone(),
+        index_bits: request.index_bits,
+    };
+    Ok((files, options))
 }
 
 /// The diagnostic of a `-D` that no schedule asks for.

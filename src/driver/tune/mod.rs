@@ -59,8 +59,7 @@ pub fn tune(
     tell: &mut dyn FnMut(f64, Option<f64>, usize),
 ) -> Result<Result<Found, Vec<Fault>>, Failure> {
     let graph = Graph::build(&Rc::new(function.clone()))?;
-    let target = settings.plan.target;
-    let automatic = starts::automatic(&graph, target, sources);
+    let automatic = starts::automatic(request, &graph, sources);
     let scripts = if settings.scratch {
         Vec::new()
     } else {

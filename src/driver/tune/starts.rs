@@ -18,9 +18,10 @@ use crate::syntax::ast::{Command, ExprKind, Number};
 const NEIGHBOURS: usize = 5;
 
 /// What sparsec chooses where a program has no schedule.
-pub(super) fn automatic(graph: &Graph, target: Target, sources: &mut Sources) -> Vec<String> {
-    let commands = auto::schedule(&graph.function, target, sources, &mut Vec::new());
-    let applied = schedule::apply(graph.clone(), &commands, &settings(target));
+pub(super) fn automatic(request: &Request, graph: &Graph, sources: &mut Sources) -> Vec<String> {
+    let asked = (request.target, &request.statistics);
+    let commands = auto::schedule(&graph.function, asked, sources, &mut Vec::new());
+    let applied = schedule::apply(graph.clone(), &commands, &settings(request.target));
     applied.map_or_else(|_| Vec::new(), |graph| graph.script)
 }
 
@@ -42,7 +43,8 @@ pub(super) fn all(
             all.push(Script { name, commands });
         }
     };
-    let found = auto::schedule(&graph.function, target, sources, &mut Vec::new());
+    let asked = (target, &request.statistics);
+    let found = auto::schedule(&graph.function, asked, sources, &mut Vec::new());
     add("auto".to_string(), found);
     add("plain".to_string(), Vec::new());
     for (name, commands) in own(request, graph, sources)? {

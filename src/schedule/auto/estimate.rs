@@ -1,7 +1,7 @@
 //! How often the loops of a nest run, by estimate. What is not known counts as these constants
 //! say: they tell plans apart whose costs differ by an order of magnitude, and no finer ones.
 
-use crate::format::TensorFormat;
+use super::Statistics;
 use crate::graph::Graph;
 use crate::level::Level;
 use crate::program::ir::{Access, Expr, VarId};
@@ -71,12 +71,17 @@ impl Around {
 }
 
 /// The extents of the loops over these variables.
-pub(super) fn extents(graph: &Graph, vars: &[VarId], sparse: &[Access]) -> Vec<f64> {
+pub(super) fn extents(
+    graph: &Graph,
+    vars: &[VarId],
+    sparse: &[Access],
+    statistics: &Statistics,
+) -> Vec<f64> {
     let of_sparse = |var: &VarId| {
         let mut subscripts = sparse.iter().flat_map(|access| &access.subscripts);
         subscripts.any(|s| s.as_var() == Some(*var))
     };
-    let extent = |var: &VarId| match graph.most_extent(*var) {
+    let extent = |var: &VarId| match statistics.extent(graph, *var) {
         #[allow(clippy::cast_precision_loss, reason = "an estimate")]
         Some(extent) => extent.max(0) as f64,
         None if of_sparse(var) => SPARSE_EXTENT,
@@ -87,19 +92,22 @@ pub(super) fn extents(graph: &Graph, vars: &[VarId], sparse: &[Access]) -> Vec<f
 
 /// The levels of an access that loops walk; `None` if a subscript is more than a variable.
 pub(super) fn levels(
-    format: &TensorFormat,
+    graph: &Graph,
     access: &Access,
     vars: &[VarId],
+    statistics: &Statistics,
 ) -> Option<Vec<Stored>> {
+    let format = &graph.tensor(access.tensor).format;
     let last = format.levels.iter().rposition(|level| !level.is_full());
     let count = last.map_or(0, |last| last + 1);
     let walked = format.levels.iter().zip(&format.modes).take(count);
     let stored = |(depth, (level, &mode)): (usize, (&Level, &usize))| {
         let var = access.subscripts.get(mode).and_then(Expr::as_var)?;
+        let known = statistics.children(graph, access.tensor, depth);
         let children = match (level.is_full(), level.is_branchless()) {
             (true, _) => None,
             (false, true) => Some(1.0),
-            (false, false) => Some(CHILDREN[depth.min(CHILDREN.len() - 1)]),
+            (false, false) => Some(known.unwrap_or(CHILDREN[depth.min(CHILDREN.len() - 1)])),
         };
         Some(Stored {
             at: vars.iter().position(|&v| v == var)?,

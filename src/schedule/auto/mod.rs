@@ -13,6 +13,9 @@
 mod estimate;
 mod nests;
 mod product;
+mod statistics;
+
+pub use self::statistics::Statistics;
 
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
@@ -37,7 +40,7 @@ const KEPT: &str =
 
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
-pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
+pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Script> {
     let Some(threads) = threads(graph, nest) else {
         return Vec::new();
     };
@@ -55,7 +58,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
         return both.into_iter().collect();
     }
     let once = once(graph, nest);
-    let mut all = planned(graph, nest, once.as_ref());
+    let mut all = planned(graph, nest, statistics, once.as_ref());
     all.extend(
         once.iter()
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
@@ -67,8 +70,13 @@ pub fn for_cpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
 
 /// Loops and workspaces of a product that are much cheaper than the nest as it is, with threads and
 /// without.
-fn planned(graph: &Graph, nest: &Nest, once: Option<&String>) -> Vec<Script> {
-    let Some(planned) = nests::planned(&Writer { graph, nest }) else {
+fn planned(
+    graph: &Graph,
+    nest: &Nest,
+    statistics: &Statistics,
+    once: Option<&String>,
+) -> Vec<Script> {
+    let Some(planned) = nests::planned(&Writer { graph, nest }, statistics) else {
         return Vec::new();
     };
     let what = if planned.in_steps {
@@ -92,6 +100,12 @@ fn planned(graph: &Graph, nest: &Nest, once: Option<&String>) -> Vec<Script> {
     scripts.extend((!planned.before.is_empty()).then(|| with_threads(&planned.before)));
     scripts.push(with_threads(&[]));
     scripts
+}
+
+/// Whether the script of some nest may depend on what operands store. On GPUs none does.
+#[must_use]
+pub fn asks(graph: &Graph) -> bool {
+    graph.nests.iter().any(|nest| nests::asks(graph, nest))
 }
 
 /// The command that keeps the coordinates of a result that stores what an input stores:

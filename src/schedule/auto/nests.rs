@@ -9,8 +9,8 @@
 //! [`MOST_ORDERS`] and [`MOST_FACTORS`]; the cost is steps, reads at the innermost loop, and what
 //! is cleared, by [`super::estimate`]. Plans that win little are left to measurement.
 
-use super::Writer;
 use super::estimate::{Around, Factor, Loops, extents, levels};
+use super::{Statistics, Writer};
 use crate::graph::order::{range_vars, sparse_accesses, vars_in};
 use crate::graph::print::expr_text;
 use crate::graph::terms::{reduces, root_reduction};
@@ -51,8 +51,8 @@ pub(super) struct Planned {
 }
 
 /// The sums of a nest's product, if taking some before others costs less than one nest.
-pub(super) fn planned(writer: &Writer) -> Option<Planned> {
-    let product = Product::of(writer.graph, writer.nest)?;
+pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planned> {
+    let product = Product::of(writer.graph, writer.nest, statistics)?;
     let written: Vec<usize> = (0..product.vars.len()).collect();
     let all: Vec<usize> = (0..product.factors.len()).collect();
     let start = Around { open: 0, runs: 1.0 };
@@ -71,6 +71,22 @@ pub(super) fn planned(writer: &Writer) -> Option<Planned> {
     let (plan, order) = best?;
     let gain = search.one_nest(&all, &product.result, &written, start) / plan.cost;
     (gain.is_finite() && gain >= GAIN).then(|| product.planned(writer, &plan, &order, gain))
+}
+
+/// Whether what sparse operands store may decide how the nest is planned: some of the factors have a sum
+/// of their own.
+pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
+    let Some(product) = Product::of(graph, nest, &Statistics::default()) else {
+        return false;
+    };
+    let sparse = product.factors.iter().any(|f| !f.levels.is_empty());
+    let of = |chosen: usize, taken: bool| {
+        let factors = product.factors.iter().enumerate();
+        let own = factors.filter(|(n, _)| (chosen >> n & 1 == 1) == taken);
+        own.fold(0, |set, (_, factor)| set | factor.vars)
+    };
+    let mut parts = 1..(1_usize << product.factors.len()) - 1;
+    sparse && parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
 }
 
 /// The product of a nest's only sum. Its loops are numbered in the nest's order.
@@ -97,6 +113,18 @@ struct Split {
     is_first: bool,
     /// The outermost loop that computes it runs over its elements.
     is_shared: bool,
+    lanes: Lanes,
+}
+
+/// Whether the innermost loops of a workspace run over elements side by side, in vector lanes. gcc unrolls
+/// those of a few iterations otherwise, and then finds no vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lanes {
+    None,
+    /// The one that computes it, which has a name of its own.
+    Own,
+    /// That one and the one that reads it.
+    Both,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +134,13 @@ struct Plan {
     elements: f64,
     /// In the order of their commands: what stands outside comes first.
     splits: Vec<Split>,
+}
+
+impl Split {
+    /// Whether the loop that computes it has a name of its own, for its lanes.
+    fn is_own(&self, at: usize) -> bool {
+        self.lanes == Lanes::Own && self.over.last() == Some(&at)
+    }
 }
 
 impl Plan {
@@ -119,7 +154,7 @@ impl Plan {
 impl Product {
     /// `None` if the nest is something else than loops over static ranges around one sum of
     /// products, or its loops search a sparse operand.
-    fn of(graph: &Graph, nest: &Nest) -> Option<Self> {
+    fn of(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Option<Self> {
         let sums = reduces(&nest.rhs);
         let [sum] = sums.as_slice() else { return None };
         let ExprKind::Reduce {
@@ -145,9 +180,12 @@ impl Product {
         }
         let set = |of: &[VarId]| Some(loops(&places(&vars, of)?));
         let sparse = sparse_accesses(graph, &nest.rhs);
-        let levels_of = |e: &Expr| match &e.kind {
-            ExprKind::Access(access) => levels(&graph.tensor(access.tensor).format, access, &vars),
-            _ => Some(Vec::new()),
+        let levels_of = |e: &Expr| {
+            if let ExprKind::Access(access) = &e.kind {
+                levels(graph, access, &vars, statistics)
+            } else {
+                Some(Vec::new())
+            }
         };
         let mut factors = Vec::new();
         for e in &exprs {
@@ -164,7 +202,7 @@ impl Product {
             }
         };
         for access in &sparse {
-            let walked = levels(&graph.tensor(access.tensor).format, access, &vars)?;
+            let walked = levels(graph, access, &vars, statistics)?;
             in_order(&walked.iter().map(|level| level.at).collect::<Vec<_>>());
         }
         // What a result stores, or adds to its sum, has its loops outside the sum's.
@@ -187,7 +225,7 @@ impl Product {
         for at in places(&vars, summed)? {
             outside[at] |= first;
         }
-        let extents = extents(graph, &vars, &sparse);
+        let extents = extents(graph, &vars, &sparse, statistics);
         Some(Product {
             vars,
             extents,
@@ -239,17 +277,20 @@ impl Product {
             commands.push(format!("reorder({})", names.join(", ")));
         }
         let mut texts: Vec<String> = self.exprs.iter().map(|e| factor_text(graph, e)).collect();
-        let mut before = Vec::new();
+        let (mut before, mut lanes) = (Vec::new(), Vec::new());
         for (n, split) in plan.splits.iter().enumerate() {
             let name = writer.fresh(&format!("w{n}"));
-            let copies: Vec<String> = split
-                .over
-                .iter()
-                .map(|&at| match split.is_first {
-                    true => writer.fresh(&format!("{}{n}", plain(at))),
-                    false => plain(at),
-                })
-                .collect();
+            let last = split.over.last();
+            let copy = |at: &usize| match split.is_first || split.is_own(*at) {
+                true => writer.fresh(&format!("{}{n}", plain(*at))),
+                false => plain(*at),
+            };
+            let copies: Vec<String> = split.over.iter().map(copy).collect();
+            lanes.extend(match split.lanes {
+                Lanes::None => None,
+                Lanes::Own => copies.last().cloned(),
+                Lanes::Both => last.map(|&at| named(at)),
+            });
             let over: Vec<String> = split.over.iter().map(|&at| named(at)).collect();
             let product: Vec<&str> = split.factors.iter().map(|&f| texts[f].as_str()).collect();
             commands.push(format!(
@@ -269,6 +310,9 @@ impl Product {
             debug_assert_eq!(split.workspace, texts.len());
             texts.push(read);
         }
+        lanes.dedup();
+        let vector = |name: &String| format!("parallelize({name}, CPUVector, NoRaces)");
+        commands.extend(lanes.iter().map(vector));
         Planned {
             gain,
             in_steps: !plan.splits.is_empty(),
@@ -466,10 +510,20 @@ impl Search<'_> {
         if plan.is_better(best) {
             let below = produced.splits.iter();
             let named = below.fold(0, |set, split| set | self.vars(&split.factors));
+            let is_first = depth == 0 && around.open == 0 && named & loops(&over) == 0;
+            let last = over.last();
+            let is_named = last.is_some_and(|at| named >> at & 1 == 1);
+            let innermost = last.is_some() && producing.last() == last;
             plan.splits.push(Split {
                 factors: own.to_vec(),
                 workspace: known,
-                is_first: depth == 0 && around.open == 0 && named & loops(&over) == 0,
+                is_first,
+                lanes: match innermost {
+                    true if is_first && over.len() > 1 => Lanes::Own,
+                    true if !is_first && consuming.last() == last => Lanes::Both,
+                    true if !is_first && !is_named => Lanes::Own,
+                    true | false => Lanes::None,
+                },
                 is_shared: producing.first() == over.first(),
                 over,
             });

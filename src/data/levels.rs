@@ -1,0 +1,92 @@
+//! How many positions the levels of a tensor will have, before it is packed.
+
+use super::tensor::{Coo, Tensor};
+use crate::format::TensorFormat;
+
+/// The positions of each level of the data in a format, outermost first. Elements that stand twice
+/// count twice at the innermost level.
+#[must_use]
+pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
+    match data {
+        Tensor::Sparse(coo) => of_coordinates(coo, format),
+        Tensor::Dense(dense) => {
+            let extents = format.modes.iter().map(|&mode| dense.dims[mode]);
+            let below = |count: &mut u64, extent| {
+                *count = count.saturating_mul(extent);
+                Some(*count)
+            };
+            extents.scan(1, below).collect()
+        }
+    }
+}
+
+fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
+    let mut counts = Vec::new();
+    let mut above = 1_u64;
+    // A number for the coordinates of each element down to the level at hand.
+    let mut prefixes = vec![0_u64; coo.values.len()];
+    for (at, (level, &mode)) in format.levels.iter().zip(&format.modes).enumerate() {
+        let is_last = at + 1 == format.levels.len();
+        let extent = coo.dims[mode];
+        above = if level.is_full() {
+            above.saturating_mul(extent)
+        } else if level.is_branchless() {
+            above
+        } else if is_last || !level.unique {
+            coo.values.len() as u64
+        } else {
+            0
+        };
+        if !is_last {
+            for (prefix, &coordinate) in prefixes.iter_mut().zip(&coo.coords[mode]) {
+                *prefix = prefix.wrapping_mul(extent.max(1)).wrapping_add(coordinate);
+            }
+            if above == 0 {
+                let mut distinct = prefixes.clone();
+                distinct.sort_unstable();
+                distinct.dedup();
+                above = distinct.len() as u64;
+            }
+        }
+        counts.push(above);
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{pack, random};
+    use crate::format::builtin::{find, instantiate};
+    use crate::scalar::{Literal, ScalarType};
+
+    /// As many as the packed levels have.
+    #[test]
+    fn levels_are_counted_as_packing_makes_them() {
+        for (name, dims) in [
+            ("csr", vec![7, 9]),
+            ("dcsr", vec![40, 9]),
+            ("csc", vec![7, 9]),
+            ("coo", vec![7, 9]),
+            ("csf", vec![20, 5, 6]),
+            ("dense", vec![3, 4]),
+            ("sparse_vector", vec![30]),
+        ] {
+            let (entry, _) = find(name).unwrap();
+            let format = instantiate(entry, dims.len()).unwrap();
+            for density in [0.0, 0.1, 0.6] {
+                let data = random(5, density, &dims, ScalarType::F64);
+                let packed = pack(&data, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+                let counts = level_counts(&data, &format);
+                assert_eq!(counts.len(), dims.len(), "{name}");
+                let stored = packed.values.len() as u64;
+                assert_eq!(counts.last(), Some(&stored), "{name} {density}");
+                for (at, arrays) in packed.levels.iter().enumerate() {
+                    if let (false, Some(crd)) = (format.levels[at].is_full(), arrays.last()) {
+                        assert_eq!(counts[at], crd.len() as u64, "{name} {density} level {at}");
+                    }
+                }
+            }
+        }
+    }
+}
