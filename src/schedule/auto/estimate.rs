@@ -17,7 +17,7 @@ const CHILDREN: [f64; 3] = [1_000.0, 16.0, 8.0];
 pub(super) type Loops = u32;
 
 /// A factor of a product.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Factor {
     pub vars: Loops,
     /// The loops along which its elements stand side by side.
@@ -26,7 +26,7 @@ pub(super) struct Factor {
     pub levels: Vec<Stored>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stored {
     /// The place of the loop.
     pub at: usize,

@@ -1,0 +1,334 @@
+//! Scripts for GPUs.
+//!
+//! The rules, after 000, 8.3: a warp shares the row of a sparse matrix; where the result
+//! has columns, its threads take 32 of them side by side, so that what they load stands
+//! together; what stores a value for each element of an operand is shared out by
+//! positions; everything else gives each thread elements of the result of its own, or of a
+//! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
+
+use super::{Script, Writer};
+use crate::graph::order::sparse_accesses;
+use crate::graph::print::access_text;
+use crate::graph::{Graph, Nest, pattern, visit};
+use crate::program::ir::{Access, ExprKind, VarId};
+use std::borrow::Cow;
+
+/// Columns of a result that the threads of a block take side by side.
+const COLUMNS: i64 = 64;
+
+/// Threads that reduce the sum of one stored element.
+const GROUP: i64 = 8;
+
+/// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
+#[must_use]
+pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
+    if nest.loops.is_empty() {
+        return Vec::new();
+    }
+    let writer = Writer { graph, nest };
+    let mut all = Vec::new();
+    let mut by = |rule: &'static str, write: &dyn Fn(&mut Vec<Vec<String>>)| {
+        let mut own = Vec::new();
+        write(&mut own);
+        all.extend(own.into_iter().map(|commands| Script {
+            rule: Cow::Borrowed(rule),
+            commands,
+        }));
+    };
+    // What is appended is counted first by those who share the outermost loop. Rows that are collected
+    // would need memory for each block, which nobody has asked for: they stay with one thread.
+    if !pattern::appended(graph, nest).is_empty() {
+        by(
+            "who shares the outermost loop counts what is appended first",
+            &|all| {
+                writer.outermost(all);
+            },
+        );
+        return all;
+    }
+    if let Some(source) = pattern::source(graph, nest) {
+        by(
+            "values of what an operand stores are shared out by its positions",
+            &|all| {
+                writer.stored_elements(&source.access, all);
+            },
+        );
+    }
+    if nest.lhs.is_empty() {
+        by(
+            "each thread adds up a part of a sum of everything",
+            &|all| writer.scalar(all),
+        );
+    }
+    by("a warp walks the row of a sparse matrix", &|all| {
+        writer.warp_per_row(all)
+    });
+    by(
+        "tiles of both matrices pass through shared memory, sums stay in registers",
+        &|all| {
+            writer.product(all);
+        },
+    );
+    by("threads take columns of the result side by side", &|all| {
+        writer.columns(all)
+    });
+    by(
+        "each thread has elements of the result of its own",
+        &|all| writer.elements(all),
+    );
+    by("blocks share the outermost loop", &|all| {
+        writer.outermost(all)
+    });
+    all
+}
+
+impl Writer<'_> {
+    /// The variables of an access, outer levels first, if they are those of the first loops.
+    fn outer_vars(&self, access: &Access) -> Option<Vec<VarId>> {
+        let format = &self.graph.tensor(access.tensor).format;
+        let roots: Vec<VarId> = format
+            .modes
+            .iter()
+            .map(|&m| access.subscripts[m].as_var())
+            .collect::<Option<_>>()?;
+        (!roots.is_empty() && self.vars().starts_with(&roots)).then_some(roots)
+    }
+
+    /// A loop over the positions of all levels of an access, and its variable.
+    fn positions(&self, access: &Access, roots: &[VarId]) -> (Vec<String>, String) {
+        let mut script = Vec::new();
+        let mut at = self.name(roots[0]);
+        for (n, &next) in roots.iter().enumerate().skip(1) {
+            let fused = self.fresh(&format!("f{n}"));
+            script.push(format!("fuse({at}, {}, {fused})", self.name(next)));
+            at = fused;
+        }
+        let p = self.fresh("p");
+        let operand = access_text(self.graph, access);
+        script.push(format!("pos({at}, {p}, {operand})"));
+        (script, p)
+    }
+
+    /// The stored elements of an operand, shared out evenly: each to a group of threads that
+    /// reduces a sum over a dense dimension, or to a thread.
+    fn stored_elements(&self, access: &Access, all: &mut Vec<Vec<String>>) {
+        let Some(roots) = self.outer_vars(access) else {
+            return;
+        };
+        let vars = self.vars();
+        let (mut base, p) = self.positions(access, &roots);
+        let (block, own) = (self.fresh("block"), self.fresh("own"));
+        if let [k] = vars[roots.len()..]
+            && !self.is_left(k)
+            && !self.is_sparse(k)
+        {
+            let (k0, k1) = (self.fresh("k0"), self.fresh("k1"));
+            let mut script = base.clone();
+            script.push(format!("split({p}, {block}, {own}, {})", 256 / GROUP));
+            script.push(format!("starts({block}, before)"));
+            script.push(format!("split({}, {k0}, {k1}, {GROUP})", self.name(k)));
+            script.push(format!("reorder({block}, {own}, {k1}, {k0})"));
+            let group = format!("GPUGroup({GROUP})");
+            script.extend(self.units(&[
+                (&block, "GPUBlock", "NoRaces"),
+                (&own, "GPUWarp", "NoRaces"),
+                (&k1, &group, "ParallelReduction"),
+            ]));
+            all.push(script);
+        }
+        base.push(format!("split({p}, {block}, {own}, 256)"));
+        base.extend(self.units(&[
+            (&block, "GPUBlock", "NoRaces"),
+            (&own, "GPUThread", "NoRaces"),
+        ]));
+        all.push(base);
+    }
+
+    /// A sum of everything: each thread adds up a part, blocks add theirs together.
+    fn scalar(&self, all: &mut Vec<Vec<String>>) {
+        let Some(&first) = self.vars().first() else {
+            return;
+        };
+        // Elements of one operand side by side, sparse ones first: neighbouring threads
+        // then load neighbouring elements, and rows are shared out evenly.
+        let mut operands = sparse_accesses(self.graph, &self.nest.rhs);
+        visit(&self.nest.rhs, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                operands.push(access.clone());
+            }
+        });
+        let whole = operands.into_iter().find_map(|access| {
+            let roots = self.outer_vars(&access)?;
+            (roots.len() == self.vars().len()).then_some((access, roots))
+        });
+        if let Some((access, roots)) = whole.filter(|(_, roots)| roots.len() > 1) {
+            let (base, p) = self.positions(&access, &roots);
+            all.push(self.summed(base, &p));
+        }
+        all.push(self.summed(Vec::new(), &self.name(first)));
+        self.tiles(first, "Temporary", all);
+    }
+
+    /// 4096 iterations for each block, whose threads take them in turns.
+    fn summed(&self, mut script: Vec<String>, name: &str) -> Vec<String> {
+        let (block, part, turn, thread) = (
+            self.fresh("block"),
+            self.fresh("part"),
+            self.fresh("turn"),
+            self.fresh("thread"),
+        );
+        script.extend([
+            format!("split({name}, {block}, {part}, 4096)"),
+            format!("split({part}, {turn}, {thread}, 256)"),
+            format!("reorder({block}, {thread}, {turn})"),
+        ]);
+        script.extend(self.units(&[
+            (&block, "GPUBlock", "Temporary"),
+            (&thread, "GPUThread", "Temporary"),
+        ]));
+        script
+    }
+
+    /// A block for each tile of 256 iterations, a thread for each.
+    fn tiles(&self, var: VarId, race: &str, all: &mut Vec<Vec<String>>) {
+        let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+        let mut script = vec![format!("split({}, {block}, {thread}, 256)", self.name(var))];
+        script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
+        all.push(script);
+    }
+
+    /// `y(i) = A(i,j) * x(j)`: a warp walks a row.
+    fn warp_per_row(&self, all: &mut Vec<Vec<String>>) {
+        let vars = self.vars();
+        let accesses = sparse_accesses(self.graph, &self.nest.rhs);
+        let ([i, j], [access]) = (vars.as_slice(), accesses.as_slice()) else {
+            return;
+        };
+        if !self.is_left(*i) || self.is_left(*j) || !self.is_sparse(*j) {
+            return;
+        }
+        let (block, warp) = (self.fresh("block"), self.fresh("warp"));
+        let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
+        let mut script = vec![
+            format!("split({}, {block}, {warp}, 16)", self.name(*i)),
+            format!(
+                "pos({}, {p}, {})",
+                self.name(*j),
+                access_text(self.graph, access)
+            ),
+            format!("split({p}, {turn}, {thread}, 16)"),
+            format!("reorder({block}, {warp}, {thread}, {turn})"),
+        ];
+        script.extend(self.units(&[
+            (&block, "GPUBlock", "NoRaces"),
+            (&warp, "GPUWarp", "NoRaces"),
+            (&thread, "GPUThread", "Temporary"),
+        ]));
+        all.push(script);
+    }
+
+    /// Columns of the result side by side.
+    fn columns(&self, all: &mut Vec<Vec<String>>) {
+        let vars = self.vars();
+        let format = &self.graph.tensor(self.nest.tensor).format;
+        let (Some(&first), Some(&mode)) = (vars.first(), format.modes.last()) else {
+            return;
+        };
+        let Some(&column) = self.nest.lhs.get(mode) else {
+            return;
+        };
+        if column == first || !self.is_left(first) || self.is_sparse(column) {
+            return;
+        }
+        let (tile, thread) = (self.fresh("tile"), self.fresh("thread"));
+        let inner = vars
+            .iter()
+            .filter(|&&v| v != first && v != column)
+            .map(|&v| self.name(v));
+        // No more threads than columns; a block takes several rows where those are few.
+        let columns = self.columns_of_tile(column);
+        let rows = COLUMNS / columns;
+        let (mut script, rows_first, row_units) = if rows > 1 && !self.is_sparse(first) {
+            let (block, row) = (self.fresh("block"), self.fresh("row"));
+            let split = format!("split({}, {block}, {row}, {rows})", self.name(first));
+            let units = self.units(&[(&row, "GPUThreadY", "NoRaces")]);
+            (vec![split], vec![block, tile.clone(), row], units)
+        } else {
+            let first = self.name(first);
+            (Vec::new(), vec![first, tile.clone()], Vec::new())
+        };
+        let outer = rows_first[0].clone();
+        let mut order = rows_first;
+        order.push(thread.clone());
+        order.extend(inner);
+        let column = self.name(column);
+        script.push(format!("split({column}, {tile}, {thread}, {columns})"));
+        script.push(format!("reorder({})", order.join(", ")));
+        script.extend(self.units(&[
+            (&outer, "GPUBlock", "NoRaces"),
+            (&tile, "GPUBlockY", "NoRaces"),
+        ]));
+        script.extend(row_units);
+        script.extend(self.units(&[(&thread, "GPUThread", "NoRaces")]));
+        all.push(script);
+    }
+
+    /// Threads side by side for the columns of a result: as many as there are, if that is known
+    /// and few, in powers of two.
+    fn columns_of_tile(&self, column: VarId) -> i64 {
+        let most = self.graph.most_extent(column).unwrap_or(COLUMNS);
+        let mut columns = COLUMNS;
+        while columns / 2 >= most.max(1) && columns > 4 {
+            columns /= 2;
+        }
+        columns
+    }
+
+    /// Elements of a dense result, one for each thread.
+    fn elements(&self, all: &mut Vec<Vec<String>>) {
+        let left: Vec<VarId> = self
+            .vars()
+            .into_iter()
+            .take_while(|&v| self.is_left(v) && !self.is_sparse(v))
+            .collect();
+        let Some((&first, rest)) = left.split_first() else {
+            return;
+        };
+        if !rest.is_empty() {
+            let mut script = Vec::new();
+            let mut at = self.name(first);
+            for (n, &next) in rest.iter().enumerate() {
+                let fused = self.fresh(&format!("f{n}"));
+                script.push(format!("fuse({at}, {}, {fused})", self.name(next)));
+                at = fused;
+            }
+            let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+            script.push(format!("split({at}, {block}, {thread}, 256)"));
+            script.extend(self.units(&[
+                (&block, "GPUBlock", "NoRaces"),
+                (&thread, "GPUThread", "NoRaces"),
+            ]));
+            all.push(script);
+        }
+        self.tiles(first, "NoRaces", all);
+    }
+
+    /// The outermost loop, whatever it is.
+    fn outermost(&self, all: &mut Vec<Vec<String>>) {
+        let Some(&first) = self.vars().first() else {
+            return;
+        };
+        for race in ["NoRaces", "Atomics"] {
+            self.tiles(first, race, all);
+            // A coiterated loop is shared out in tiles.
+            let (tile, own) = (self.fresh("tile"), self.fresh("own"));
+            let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+            let mut script = vec![
+                format!("split({}, {tile}, {own}, 32)", self.name(first)),
+                format!("split({tile}, {block}, {thread}, 128)"),
+            ];
+            script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
+            all.push(script);
+        }
+    }
+}
