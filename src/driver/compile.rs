@@ -136,8 +136,7 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         };
         let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
         if unscheduled && !request.target.properties().has_blocks {
-            let shared = !chosen.is_empty();
-            remarks.append(&mut super::strides::notes(function, shared, sources));
+            remarks.append(&mut super::strides::notes(function, &chosen, sources));
         }
         let of_program =
             |name: &str| super::schedules::commands_of(&files, function, name, request.target);

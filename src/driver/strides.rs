@@ -11,15 +11,29 @@ use crate::syntax::{self, ast};
 use std::rc::Rc;
 
 /// Notes each statement of a function without a schedule whose innermost loop steps from row to
-/// row, where another order is accepted by all stages. `shared`: whether threads share its loops
-/// out, which a schedule would have to say, too.
-pub(super) fn notes(function: &Function, shared: bool, sources: &mut Sources) -> Vec<Diagnostic> {
+/// row, where another order is accepted by all stages. `found`: what it has by itself; where threads
+/// share loops out a schedule would have to say so, too, and loops that it reordered are as they should be.
+pub(super) fn notes(
+    function: &Function,
+    found: &[ast::Command],
+    sources: &mut Sources,
+) -> Vec<Diagnostic> {
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
+    let shared = !found.is_empty();
+    let settings = Settings {
+        defines: Vec::new(),
+        target: Target::C,
+    };
+    let reached = schedule::apply(graph.clone(), found, &settings);
     let mut found = Vec::new();
-    for nest in &graph.nests {
-        let Some(strided) = strided(&graph, nest) else {
+    for (at, nest) in graph.nests.iter().enumerate() {
+        let is_reordered = reached.as_ref().is_ok_and(|reached| {
+            let own = reached.nests.get(at);
+            own.is_some_and(|own| own.loop_vars() != nest.loop_vars())
+        });
+        let Some(strided) = strided(&graph, nest).filter(|_| !is_reordered) else {
             continue;
         };
         let accepted = strided
