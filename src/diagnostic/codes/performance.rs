@@ -43,10 +43,11 @@ large. Give the operand a second time, stored with its levels in the order of th
     def f(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(j,i) }   # B as A
     format f { A: dcsr, B: dcsc, C: dcsr }";
     STRIDE = "P0806", "a loop that steps from row to row",
-"Without a schedule, sums stand inside the loops of the result. In C(i,j) = A(i,k) * B(k,j) with
-dense operands the innermost loop, over k, then reads B down a column: a cache line for each
-element, and no vectors. `reorder(i, k, j)` walks rows of B and C; ten times faster and more where
-the operands are large. A schedule stands in the place of the one that sparsec finds by itself:
+"In plain loops (`--no-schedule`), sums stand inside the loops of the result. In
+C(i,j) = A(i,k) * B(k,j) with dense operands the innermost loop, over k, then reads B down a column: a
+cache line for each element, and no vectors. `reorder(i, k, j)` walks rows of B and C; ten times
+faster and more where the operands are large. sparsec reorders products of that kind by itself, but no
+statements of another. A schedule stands in the place of the one that sparsec finds by itself:
 what threads are to share out, it says, too. Loops and rows of 16 elements or fewer are no matter.";
     BOUNDED = "P0807", "a bound that was added",
 "`tile` puts loops over tiles outside of what decides, by data, how often a loop runs, and `fuse`
