@@ -3,7 +3,7 @@
 //! before: `forall(i, ... e ...)`
 //! after:  `where(forall(i, ... w(i) ...), forall(iw, w(iw) = e))`
 //!
-//! Several variables stand in braces. A reduction whose variables only e uses moves
+//! Several variables stand in braces; none (`{}`) keep one value, in a variable. A reduction whose variables only e uses moves
 //! into the workspace: `C(i,j) = A(i,k) * B(k,j)` with `precompute(A(i,k) * B(k,j), j, jw, w)`
 //! becomes `where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw))))`.
 //! Of a sum that was split, the parts that stand inside i move: after `split(j, j0, j1, 4)

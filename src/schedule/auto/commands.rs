@@ -6,6 +6,7 @@ use super::nests::{Lanes, Of, Plan};
 use crate::graph::Graph;
 use crate::graph::print::expr_text;
 use crate::program::ir::{Expr, ExprKind};
+use indexmap::IndexSet;
 
 /// A plan in commands.
 pub(super) struct Planned {
@@ -14,6 +15,8 @@ pub(super) struct Planned {
     /// Some sums are taken before other factors are met.
     pub in_steps: bool,
     pub commands: Vec<String>,
+    /// Commands for vector lanes of workspaces.
+    pub lanes: Vec<String>,
     /// The outermost loop.
     pub first: String,
     /// Loops of workspaces that stand before all others.
@@ -43,7 +46,7 @@ impl Product {
             let name = writer.fresh(&format!("w{n}"));
             let last = split.over.last();
             let copy = |at: &usize| match split.is_first || split.is_own(*at) {
-                true => writer.fresh(&format!("{}{n}", plain(*at))),
+                true => writer.fresh(&format!("{}_{n}", plain(*at))),
                 false => plain(*at),
             };
             let copies: Vec<String> = split.over.iter().map(copy).collect();
@@ -76,13 +79,13 @@ impl Product {
             };
             texts.push(read);
         }
-        lanes.dedup();
         let vector = |name: &String| format!("parallelize({name}, CPUVector, NoRaces)");
-        commands.extend(lanes.iter().map(vector));
+        let lanes: IndexSet<String> = lanes.iter().map(vector).collect();
         Planned {
             gain,
             in_steps: !plan.splits.is_empty(),
             commands,
+            lanes: lanes.into_iter().collect(),
             first: named(order[0]),
             before,
         }

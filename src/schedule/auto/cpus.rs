@@ -32,26 +32,34 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Scri
         return both.into_iter().collect();
     }
     let once = once(graph, nest);
-    let mut all = planned(graph, nest, statistics, once.as_ref());
-    all.extend(
+    let (shared, serial) = planned(graph, nest, statistics, once.as_ref());
+    let mut own = Vec::new();
+    own.extend(
         once.iter()
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
-    all.push(script(THREADS, vec![threads]));
+    own.push(script(THREADS, vec![threads]));
+    let mut all = shared;
+    match serial {
+        // Threads rarely gain as much.
+        Some((gain, serial)) if gain >= MANY_THREADS => all.extend(serial.into_iter().chain(own)),
+        Some((_, serial)) => all.extend(own.into_iter().chain(serial)),
+        None => all.extend(own),
+    }
     all.extend(once.map(|once| script(KEPT, vec![once])));
     all
 }
 
-/// Loops and workspaces of a product that are much cheaper than the nest as it is, with threads and
-/// without.
-fn planned(
-    graph: &Graph,
-    nest: &Nest,
-    statistics: &Statistics,
-    once: Option<&String>,
-) -> Vec<Script> {
+/// What one nest in threads is taken to gain over a plan without them.
+const MANY_THREADS: f64 = 8.0;
+
+type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
+
+/// Loops and workspaces of a product that are much cheaper than the nest as it is: with threads that share
+/// the result's loops out, and with others and how many times cheaper they are.
+fn planned(graph: &Graph, nest: &Nest, statistics: &Statistics, once: Option<&String>) -> Plans {
     let Some(planned) = nests::planned(&Writer { graph, nest }, statistics) else {
-        return Vec::new();
+        return Plans::default();
     };
     let what = if planned.in_steps {
         "sums are taken before other factors are met"
@@ -61,19 +69,25 @@ fn planned(
     let rule = format!("{what}: some {:.1} times cheaper by estimate", planned.gain);
     let mut commands = planned.commands;
     commands.extend(once.cloned());
-    let with_threads = |loops: &[String]| {
-        let shared = loops.iter().map(in_threads);
-        Script {
+    // Lanes are for loops that visit everything, which the graph knows.
+    let with = |loops: &[String]| {
+        let threads: Vec<String> = loops.iter().map(in_threads).collect();
+        let script = |more: &[&[String]]| Script {
             rule: rule.clone().into(),
-            commands: commands.iter().cloned().chain(shared).collect(),
-        }
+            commands: [&[commands.as_slice()], more].concat().concat(),
+        };
+        let mut scripts = vec![script(&[&planned.lanes, &threads])];
+        scripts.extend((!planned.lanes.is_empty()).then(|| script(&[&threads])));
+        scripts
     };
     // Whether threads may share the result's loops out is not the workspaces' affair.
-    let all = [&[planned.first][..], &planned.before].concat();
-    let mut scripts = vec![with_threads(&all)];
-    scripts.extend((!planned.before.is_empty()).then(|| with_threads(&planned.before)));
-    scripts.push(with_threads(&[]));
-    scripts
+    let shared = with(&[&[planned.first][..], &planned.before].concat());
+    let mut serial = Vec::new();
+    if !planned.before.is_empty() {
+        serial.extend(with(&planned.before));
+    }
+    serial.extend(with(&[]));
+    (shared, Some((planned.gain, serial)))
 }
 
 /// The command that keeps the coordinates of a result that stores what an input stores:

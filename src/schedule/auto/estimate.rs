@@ -45,7 +45,8 @@ impl Around {
     /// Inside one more loop, with the steps that it takes in all.
     pub fn inside(self, at: usize, extents: &[f64], factors: &[&Factor]) -> (Around, f64) {
         let extent = extents[at];
-        let mut steps = 0.0;
+        // Operands that drive a loop are walked together, and what is inside runs where all of them meet.
+        let mut steps: Option<f64> = None;
         let mut share = 1.0;
         for factor in factors {
             let next = factor
@@ -55,18 +56,15 @@ impl Around {
             let driven = next.filter(|level| level.at == at);
             if let Some(children) = driven.and_then(|level| level.children) {
                 let children = children.min(extent);
-                steps += children;
+                steps = Some(steps.unwrap_or(0.0) + children);
                 share *= children / extent.max(1.0);
             }
-        }
-        if steps == 0.0 {
-            steps = extent;
         }
         let around = Around {
             open: self.open | 1 << at,
             runs: self.runs * extent * share,
         };
-        (around, self.runs * steps)
+        (around, self.runs * steps.unwrap_or(extent))
     }
 }
 

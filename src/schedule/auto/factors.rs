@@ -40,7 +40,21 @@ impl Product {
         };
         let vars = nest.loop_vars();
         let exprs: Vec<Expr> = operands(body, BinaryOp::Mul).into_iter().cloned().collect();
-        let fits = *op == ReduceOp::Add
+        // The sums of what is converted as a whole would not be sums of the product.
+        let is_apart = |e: &Expr| match &e.kind {
+            ExprKind::Cast(inner) => !matches!(inner.kind, ExprKind::Binary(..)),
+            ExprKind::Literal(_)
+            | ExprKind::Access(_)
+            | ExprKind::Index(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Reduce { .. } => true,
+        };
+        let fits = exprs.iter().all(is_apart)
+            && *op == ReduceOp::Add
             && body.ty != ScalarType::Bool
             && body.ty == body.ty.compute()
             && vars.len() <= MOST_LOOPS

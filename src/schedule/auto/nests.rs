@@ -5,8 +5,8 @@
 //! A product is planned recursively, after SparseLNR's and SpTTN-Cyclops' trees of loops: inside
 //! some loops, the factors that alone have some of the summed variables become a workspace over
 //! the other variables that they have, and both nests are planned on. Orders of loops in which
-//! no sparse operand has to be searched are all tried, as are all such sets of factors, within the
-//! limits of [`super::factors`]; the cost is steps, reads at the innermost loop, and what
+//! no sparse operand has to be searched are tried, and all such sets of factors, within the
+//! limits here and in [`super::factors`]; the cost is steps, reads at the innermost loop, and what
 //! is cleared, by [`super::estimate`]. Plans that win little are left to measurement.
 
 use super::commands::Planned;
@@ -19,6 +19,10 @@ use std::rc::Rc;
 
 /// How many times dearer one nest must be than a plan.
 const GAIN: f64 = 1.5;
+/// Iterations of an innermost loop that no order of loops makes faster.
+const FEW: f64 = 16.0;
+/// Parts that are planned before no more orders are tried.
+const MOST_TASKS: usize = 3_000;
 /// Costs that differ by less are the same.
 const ABOUT: f64 = 1.01;
 /// What a step of a loop costs, and at the innermost one each tensor: the next element, one far from
@@ -41,14 +45,20 @@ pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planne
     let all: Vec<usize> = (0..product.factors.len()).collect();
     let mut search = Search {
         extents: &product.extents,
+        left: product.result.vars,
         factors: product.factors.clone(),
         known: BTreeMap::new(),
     };
+    let one_nest = search.one_nest((&all, &product.result), &written, 0);
     let mut best: Option<(Rc<Plan>, Vec<usize>)> = None;
     for order in product.orders() {
-        let limit = best
-            .as_ref()
-            .map_or(f64::INFINITY, |(plan, _)| plan.cost * ABOUT);
+        if search.known.len() > MOST_TASKS {
+            break;
+        }
+        let limit = match &best {
+            Some((plan, _)) => plan.cost * ABOUT,
+            None => one_nest / GAIN,
+        };
         let Some(plan) = search.plan((&all, &product.result), &order, 0, limit) else {
             continue;
         };
@@ -58,25 +68,27 @@ pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planne
         }
     }
     let (plan, order) = best?;
-    let one_nest = search.one_nest((&all, &product.result), &written, 0);
     let gain = one_nest / plan.cost;
-    (gain.is_finite() && gain >= GAIN).then(|| product.planned(writer, &plan, &order, gain))
+    // Orders alone matter where nothing but dense rows is walked, and these are long.
+    let dense = product.factors.iter().all(|f| f.levels.is_empty());
+    let long = order.last().is_some_and(|&at| product.extents[at] > FEW);
+    let counts = !plan.splits.is_empty() || (dense && long);
+    (gain.is_finite() && counts).then(|| product.planned(writer, &plan, &order, gain))
 }
 
-/// Whether what sparse operands store may decide how the nest is planned: some of the factors have a sum
-/// of their own.
+/// Whether sizes and what operands store may decide how the nest is planned: some of the factors have a
+/// sum of their own.
 pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
     let Some(product) = Product::of(graph, nest, &Statistics::default()) else {
         return false;
     };
-    let sparse = product.factors.iter().any(|f| !f.levels.is_empty());
     let of = |chosen: usize, taken: bool| {
         let factors = product.factors.iter().enumerate();
         let own = factors.filter(|(n, _)| (chosen >> n & 1 == 1) == taken);
         own.fold(0, |set, (_, factor)| set | factor.vars)
     };
     let mut parts = 1..(1_usize << product.factors.len()) - 1;
-    sparse && parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
+    parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
 }
 
 /// A factor of the product that a plan is for.
@@ -145,6 +157,8 @@ impl Plan {
 
 struct Search<'p> {
     extents: &'p [f64],
+    /// The loops of the left side.
+    left: Loops,
     /// Those of the program, and workspaces: each once.
     factors: Vec<Factor>,
     known: BTreeMap<Task, Known>,
@@ -348,12 +362,14 @@ impl Search<'_> {
         let last = over.last();
         let is_named = last.is_some_and(|at| named >> at & 1 == 1);
         let innermost = last.is_some() && producing.last() == last;
+        // Lanes do not share a sum, and a name is a loop's wherever it stands.
+        let is_kept = last.is_some_and(|at| self.left >> at & 1 == 1);
         let mut splits = vec![Split {
             factors: own.iter().map(|&n| Of::Given(n)).collect(),
             is_first,
             lanes: match innermost {
                 true if is_first && over.len() > 1 => Lanes::Own,
-                true if !is_first && consuming.last() == last => Lanes::Both,
+                true if !is_first && is_kept && consuming.last() == last => Lanes::Both,
                 true if !is_first && !is_named => Lanes::Own,
                 true | false => Lanes::None,
             },

@@ -69,11 +69,22 @@ pub(super) fn place(
         .into_iter()
         .partition(|place| has_loops(place.of(graph)));
     let mut last = None;
-    for place in around {
-        if let Some(found) = found(&place) {
-            return Ok((place, found));
+    for (at, place) in around.iter().enumerate() {
+        let Some(found_here) = found(place) else {
+            last = Some(place.clone());
+            continue;
+        };
+        // A workspace of one value names no loop, and so no statement.
+        let mut others = around[at..].iter().filter(|other| other.nest != place.nest);
+        if let (true, Some(other)) = (vars.is_empty(), others.find(|other| found(other).is_some()))
+        {
+            let message = "several statements hold the expression".to_string();
+            return Err(arguments
+                .wrong(arguments.span, message, USAGE)
+                .with_label(place.of(graph).span, "this one")
+                .with_label(other.of(graph).span, "and this one"));
         }
-        last = Some(place);
+        return Ok((place.clone(), found_here));
     }
     if let Some(other) = elsewhere.iter().find(|place| found(place).is_some()) {
         let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
