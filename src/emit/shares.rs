@@ -76,11 +76,15 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr
     (is_level && tag.reductions().is_empty()).then_some((pos, *var, lo, hi))
 }
 
-/// The array that bounds a loop over `array[row]..array[row + 1]`.
+/// The array that bounds a loop over `array[row]..array[row + 1]`, of each row or of each of its tiles.
 fn walked(stmt: &Stmt, row: VarId) -> Option<ArrayId> {
-    let Stmt::For { lo, hi, .. } = stmt else {
+    let Stmt::For { lo, hi, body, .. } = stmt else {
         return None;
     };
+    bounding(lo, hi, row).or_else(|| body.iter().find_map(|inner| walked(inner, row)))
+}
+
+fn bounding(lo: &Expr, hi: &Expr, row: VarId) -> Option<ArrayId> {
     let (array, index) = loaded(lo)?;
     let (end, next) = loaded(hi)?;
     let own = b::var(row, ScalarType::I64);

@@ -10,7 +10,8 @@
 
 use super::build as b;
 use super::copy::{copied, end_of_full};
-use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Stmt, VarId};
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, LoopTag, Run, Stmt, VarId};
+use super::lanes::Lanes;
 use super::linear::{self, Linear};
 use super::trips::{self, Bounds, Trips};
 use super::visit;
@@ -334,10 +335,13 @@ fn keep_short(body: &mut [Stmt]) {
             ..
         } = stmt
             && let Some(bound) = bound(lo, hi, tag)
-            && tag.unroll.is_some_and(|n| i64::from(n) >= bound.count)
+            && (tag.is_vector() || tag.unroll.is_some_and(|n| i64::from(n) >= bound.count))
         {
             let leaf = body.iter().all(|s| visit::bodies(s).is_empty());
-            if leaf && bound.count <= SHORT && !tag.is_vector() {
+            // Vectors of elements that are loaded one by one test their lanes themselves.
+            if leaf && bound.count <= SHORT && !(tag.is_vector() && gathers(*var, body)) {
+                tag.run = Run::Serial;
+                tag.unroll = u32::try_from(bound.count).ok();
                 let at = b::var(*var, lo.ty);
                 let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *hi = b::add(lo.clone(), b::int(bound.count));
@@ -347,7 +351,7 @@ fn keep_short(body: &mut [Stmt]) {
                     then: std::mem::take(body),
                     otherwise: vec![],
                 }];
-            } else {
+            } else if !tag.is_vector() {
                 tag.unroll = None;
             }
         }
@@ -355,6 +359,13 @@ fn keep_short(body: &mut [Stmt]) {
             keep_short(inner);
         }
     }
+}
+
+/// Whether the loop over `var` stores elements that do not lie side by side.
+fn gathers(var: VarId, body: &[Stmt]) -> bool {
+    let plan = Lanes::of(var, 1, body);
+    let stored = |stmt: &Stmt| matches!(stmt, Stmt::Store { value, .. } if plan.scatters(value));
+    body.iter().any(stored)
 }
 
 /// Leaves out of loop bounds what the conditions exclude.
