@@ -85,8 +85,24 @@ impl Writer<'_> {
             }
             ExprKind::Binary(op, x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
-                binary(*op, x, y)
-                    .ok_or_else(|| refuse(e, "this mixes numbers and truth", QUESTIONS))
+                let why = match op {
+                    ast::BinaryOp::Rem => {
+                        "`%` takes whole numbers, and a positive constant behind it"
+                    }
+                    ast::BinaryOp::Add
+                    | ast::BinaryOp::Sub
+                    | ast::BinaryOp::Mul
+                    | ast::BinaryOp::Div
+                    | ast::BinaryOp::Eq
+                    | ast::BinaryOp::Ne
+                    | ast::BinaryOp::Lt
+                    | ast::BinaryOp::Le
+                    | ast::BinaryOp::Gt
+                    | ast::BinaryOp::Ge
+                    | ast::BinaryOp::And
+                    | ast::BinaryOp::Or => "this mixes numbers and truth",
+                };
+                binary(*op, x, y).ok_or_else(|| refuse(e, why, QUESTIONS))
             }
             ExprKind::Extent { .. } | ExprKind::Member { .. } | ExprKind::Select(..) => {
                 Err(refuse(e, "this cannot stand in a condition", QUESTIONS))
@@ -262,7 +278,8 @@ fn binary(op: ast::BinaryOp, x: Expr, y: Expr) -> Option<Expr> {
         Written::Le => BinaryOp::Le,
         Written::Gt => BinaryOp::Gt,
         Written::Ge => BinaryOp::Ge,
-        // A rest of the division of data by data may divide by zero.
+        // By data, which may be zero, there is no rest.
+        Written::Rem if whole && b::as_int(&y).is_some_and(|by| by > 0) => BinaryOp::Rem,
         Written::Rem | Written::And | Written::Or => return None,
     };
     Some(b::binary(op, x, y))
