@@ -239,3 +239,63 @@ fn gpus_are_not_measured_without_one() {
     assert_eq!(output.status.code(), Some(4));
     assert!(stderr(&output).contains("E0715"), "{}", stderr(&output));
 }
+
+/// Two data sets say nothing of sizes: the kernel carries a schedule for each range, and all of them are right.
+#[test]
+fn rows_of_every_length_have_their_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sets = Vec::new();
+    for columns in [1, 3, 4, 7, 8, 29, 32, 33, 71, 130] {
+        let path = folder.path().join(format!("b{columns}.mtx"));
+        let values: String = (0..37 * columns)
+            .map(|n| format!("{}\n", f64::from(n * 7 % 11) - 4.5))
+            .collect();
+        let head = "%%MatrixMarket matrix array real general";
+        std::fs::write(&path, format!("{head}\n37 {columns}\n{values}")).unwrap();
+        sets.push("A=testdata/data/cage5.mtx".to_string());
+        sets.push(format!("B={}", path.display()));
+    }
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    let common = ["--rounds", "3", "--verify", "--threads", "2"];
+    for (program, choices) in [
+        (&["-e", "C(i,k)=A(i,j)*B(j,k)", "-f", "A:ds"][..], 3),
+        (
+            &[
+                "-e",
+                "C(i,k)=A(i,j)*B(j,k)+B(i,k)",
+                "-f",
+                "A:ds",
+                "-t",
+                "B:float",
+                "-t",
+                "C:float",
+            ],
+            3,
+        ),
+        (
+            &[
+                "-e",
+                "C(i,j)=A(i,j)*B(i,k)*B(j,k)",
+                "-f",
+                "A:ds",
+                "-f",
+                "C:ds",
+            ],
+            2,
+        ),
+        (&["-e", "C(i,k)=A(i,j)*B(j,k)"], 3),
+        (&["-e", "C(k,i)=A(i,j)*B(j,k)"], 2),
+        (&["-e", "y(k)=A(i,j)*B(j,k)"], 1),
+    ] {
+        let report = report(&[program, &sets, &common].concat());
+        let script = report["candidates"][0]["schedule"].as_array().unwrap();
+        let arms = script.iter().filter(|line| {
+            let line = line.as_str().unwrap();
+            line.ends_with(": {")
+        });
+        assert_eq!(arms.count().max(1), choices, "{script:#?}");
+        for set in report["data"].as_array().unwrap() {
+            assert_eq!(set["verified"], true, "{program:?}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::Reporter;
 use super::args::AutoArgs;
 use super::request::{only_function, operands, request};
-use crate::driver::auto::{Considered, Verdict, considered, statistics};
+use crate::driver::auto::{Considered, Found, Verdict, found, statistics};
 use crate::driver::bind;
 use crate::driver::{self, Failure, ScheduleChoice};
 use std::fmt::Write;
@@ -33,20 +33,36 @@ fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     let mut out = String::new();
     for function in &compiled.program.functions {
         let asked = (request.target, &request.statistics);
-        let all = considered(function, asked, &mut reporter.sources);
-        let indent = if several { "  " } else { "" };
+        let all = found(function, asked, &mut reporter.sources);
         if several {
             let target = request.target.properties().word;
             let _ = writeln!(out, "schedule {} for {target} {{", function.name);
         }
-        for statement in &all {
-            of_statement(&mut out, statement, indent);
+        let indent = if several { "  " } else { "" };
+        if let [only] = all.as_slice() {
+            of_statements(&mut out, only, indent);
+        } else {
+            let _ = writeln!(out, "{indent}choose {{");
+            for one in &all {
+                let condition = one.condition.as_ref();
+                let head = condition.map_or("otherwise".to_string(), |c| format!("when {c}"));
+                let _ = writeln!(out, "{indent}  {head}: {{");
+                of_statements(&mut out, one, &format!("{indent}    "));
+                let _ = writeln!(out, "{indent}  }}");
+            }
+            let _ = writeln!(out, "{indent}}}");
         }
         if several {
             out += "}\n";
         }
     }
     Ok(out)
+}
+
+fn of_statements(out: &mut String, found: &Found, indent: &str) {
+    for statement in &found.statements {
+        of_statement(out, statement, indent);
+    }
 }
 
 fn of_statement(out: &mut String, considered: &Considered, indent: &str) {

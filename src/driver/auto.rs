@@ -1,6 +1,8 @@
 //! The schedule of a program that has none for its target.
 
 use super::bind::Bound;
+mod choice;
+
 use super::compile::build;
 use crate::data;
 use crate::diagnostic::codes::{
@@ -12,40 +14,128 @@ use crate::program::ir::{Function, SizeId, TensorId};
 use crate::schedule::auto::{self, Statistics};
 use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast};
+use crate::units::Unit;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// The commands of a schedule for `target`. Notes the statements that stay serial.
+/// The commands of a schedule for `target`, several under `choose` where a size that is not known
+/// decides which is best. Notes the statements that stay serial.
 pub(super) fn schedule(
     function: &Function,
-    (target, statistics): (Target, &Statistics),
+    asked: (Target, &Statistics),
     sources: &mut Sources,
     remarks: &mut Vec<Diagnostic>,
 ) -> Vec<ast::Command> {
+    let found = found(function, asked, sources);
+    let Some(last) = found.last() else {
+        return Vec::new();
+    };
+    remarks.extend(last.remarks.iter().cloned());
+    let commands = last.commands.clone();
+    match found.as_slice() {
+        [_] => commands,
+        [..] => {
+            let text = choice::text(&found);
+            let file = sources.add("<automatic schedule>", &text);
+            syntax::parse_schedule(file, &text).unwrap_or(commands)
+        }
+    }
+}
+
+/// The commands of one schedule for all sizes.
+pub(super) fn single(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    sources: &mut Sources,
+) -> Vec<ast::Command> {
+    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
+        return Vec::new();
+    };
+    one(&graph, (target, statistics), None, sources).commands
+}
+
+/// A schedule of a function, and how it was found.
+pub struct Found {
+    /// When it is used; the last one otherwise.
+    pub condition: Option<String>,
+    pub statements: Vec<Considered>,
+    commands: Vec<ast::Command>,
+    remarks: Vec<Diagnostic>,
+}
+
+impl Found {
+    /// The commands, as they are written.
+    pub fn script(&self) -> impl Iterator<Item = &String> {
+        let scripts = self.statements.iter().flat_map(|of| &of.scripts);
+        let taken = scripts.filter(|(_, verdict)| matches!(verdict, Verdict::Taken));
+        taken.flat_map(|(script, _)| &script.commands)
+    }
+}
+
+/// The schedules that are found for a function: one, or one for each range of a size that decides, if
+/// they differ and a kernel can carry them.
+pub fn found(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    sources: &mut Sources,
+) -> Vec<Found> {
     // What cannot be built is refused by whoever asks for this schedule.
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
+    let mut found: Vec<Found> = (choice::assumed(&graph, (target, statistics)).into_iter())
+        .map(|(condition, assumed)| one(&graph, (target, &assumed), condition, sources))
+        .collect();
+    // What two ranges share, the smaller bound covers.
+    found.dedup_by(|next, kept| {
+        let same = next.script().eq(kept.script());
+        if same {
+            kept.condition = next.condition.take();
+        }
+        same
+    });
+    if found.len() > 1 && !choice::is_carried(function, target, &found, sources) {
+        found.clear();
+    }
+    if found.is_empty() {
+        found.push(one(&graph, (target, statistics), None, sources));
+    }
+    found
+}
+
+fn one(
+    graph: &Graph,
+    (target, statistics): (Target, &Statistics),
+    condition: Option<String>,
+    sources: &mut Sources,
+) -> Found {
     let settings = settings(target);
+    let function = &graph.function;
     let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
-    let mut search = Search::new(&graph, (target, statistics), sources, &mut stages);
-    let reached = search.run(&graph);
+    let mut search = Search::new(graph, (target, statistics), sources, &mut stages);
+    let reached = search.run(graph);
+    let mut remarks = Vec::new();
     for (at, nest) in graph.nests.iter().enumerate() {
         // What brings elements in order is told of its own.
         let sorting = graph.is_added(nest.tensor) && graph.tensor(nest.tensor).is_sparse();
-        let shared = reached.nests.get(at).is_none_or(is_shared);
+        let shared = reached.nests.get(at).is_none_or(is_in_threads);
         if nest.loops.is_empty() || sorting || shared {
             continue;
         }
         if target.properties().has_blocks {
-            remarks.push(in_one_thread_of_the_gpu(&graph, nest));
+            remarks.push(in_one_thread_of_the_gpu(graph, nest));
         } else if let Some(why) = search.refused(at) {
             let counts = why.code == lower_codes::PARALLEL_APPEND
-                && auto::threads(&graph, nest).is_some_and(|text| takes(&graph, &text, target));
-            remarks.push(in_one_thread(&graph, nest, why, counts));
+                && auto::threads(graph, nest).is_some_and(|text| takes(graph, &text, target));
+            remarks.push(in_one_thread(graph, nest, why, counts));
         }
     }
-    search.commands(&[])
+    Found {
+        condition,
+        commands: search.commands(&[]),
+        statements: search.considered(graph),
+        remarks,
+    }
 }
 
 /// Whether the schedule found for `function` may depend on its data.
@@ -82,6 +172,11 @@ fn settings(target: Target) -> Settings {
     }
 }
 
+fn is_in_threads(nest: &Nest) -> bool {
+    let mut units = nest.loops.iter().filter_map(|l| l.tag.parallel.as_ref());
+    units.any(|parallel| parallel.unit != Unit::CpuVector)
+}
+
 fn is_shared(nest: &Nest) -> bool {
     nest.loops.iter().any(|l| l.tag.parallel.is_some())
 }
@@ -110,35 +205,6 @@ pub struct Considered {
     pub scripts: Vec<(auto::Script, Verdict)>,
 }
 
-/// What the search for a schedule of `function` considers for each statement.
-pub fn considered(
-    function: &Function,
-    (target, statistics): (Target, &Statistics),
-    sources: &mut Sources,
-) -> Vec<Considered> {
-    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
-        return Vec::new();
-    };
-    let settings = settings(target);
-    let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
-    let mut search = Search::new(&graph, (target, statistics), sources, &mut stages);
-    search.run(&graph);
-    let statements = graph.nests.iter().enumerate().map(|(at, nest)| {
-        let refused = search.tried.iter().filter(|(of, ..)| *of == at);
-        let refused =
-            refused.map(|(_, script, why)| (script.clone(), Verdict::Refused(why.clone())));
-        let taken = search.chosen.get(&at);
-        let taken = taken.map(|offer| (offer.written.clone(), Verdict::Taken));
-        let left = search.scripts[at].iter();
-        let left = left.map(|offer| (offer.written.clone(), Verdict::NotAsked));
-        Considered {
-            statement: graph.statement(nest).text.clone(),
-            scripts: refused.chain(taken).chain(left).collect(),
-        }
-    });
-    statements.collect()
-}
-
 /// Chooses for each statement the first of its scripts that is accepted: those of all
 /// statements are tried on the graph alone, then all together by all stages, so that the number of
 /// times that a program is built does not grow with its statements as long as they are
@@ -165,7 +231,7 @@ impl<'s> Search<'s> {
             let scripts: Vec<auto::Script> = if target.properties().has_blocks {
                 auto::for_gpus(graph, nest)
             } else {
-                auto::for_cpus(graph, nest, statistics)
+                auto::for_cpus(graph, nest, statistics).scripts
             };
             let parse = |written: auto::Script| {
                 let text = written.commands.join("\n");
@@ -245,6 +311,24 @@ impl<'s> Search<'s> {
                 }
             },
         }
+    }
+
+    /// What became of each statement's scripts.
+    fn considered(&self, graph: &Graph) -> Vec<Considered> {
+        let statements = graph.nests.iter().enumerate().map(|(at, nest)| {
+            let refused = self.tried.iter().filter(|(of, ..)| *of == at);
+            let refused =
+                refused.map(|(_, script, why)| (script.clone(), Verdict::Refused(why.clone())));
+            let taken = self.chosen.get(&at);
+            let taken = taken.map(|offer| (offer.written.clone(), Verdict::Taken));
+            let left = self.scripts[at].iter();
+            let left = left.map(|offer| (offer.written.clone(), Verdict::NotAsked));
+            Considered {
+                statement: graph.statement(nest).text.clone(),
+                scripts: refused.chain(taken).chain(left).collect(),
+            }
+        });
+        statements.collect()
     }
 
     fn refuse(&mut self, (at, offer): (usize, &Offer), errors: Vec<Diagnostic>) {

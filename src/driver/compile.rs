@@ -134,10 +134,6 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
                 found
             }
         };
-        let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
-        if unscheduled && !request.target.properties().has_blocks {
-            remarks.append(&mut super::strides::notes(function, &chosen, sources));
-        }
         let of_program =
             |name: &str| super::schedules::commands_of(&files, function, name, request.target);
         let alternatives = match choice::alternatives(&chosen, of_program) {
@@ -147,6 +143,17 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
                 continue;
             }
         };
+        let unscheduled = schedules.commands(function).is_none_or(<[_]>::is_empty);
+        if let Some(last) = alternatives.last()
+            && unscheduled
+            && !request.target.properties().has_blocks
+        {
+            remarks.append(&mut super::strides::notes(
+                function,
+                &last.commands,
+                sources,
+            ));
+        }
         for alternative in &alternatives {
             let calls = |c: &&ast::Command| matches!(c, ast::Command::Call { .. });
             most = most.max(alternative.commands.iter().filter(calls).count());

@@ -36,7 +36,7 @@ fn cases_of_scripts() {
         let mut out = String::new();
         for at in 0..graph.nests.len() {
             let unknown = auto::Statistics::default();
-            for script in auto::for_cpus(&graph, &graph.nests[at], &unknown) {
+            for script in auto::for_cpus(&graph, &graph.nests[at], &unknown).scripts {
                 let text = script.commands.join("\n");
                 let file = sources.add("script", &text);
                 let commands = syntax::parse_schedule(file, &text).unwrap();

@@ -8,19 +8,19 @@
  *   A: {dense, compressed}
  *   B: {dense, compressed}
  *   C: {dense, compressed}
- *   split(i, s0_block, s0_thread, 256)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i, block, thread, 256)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) add_kernel1(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
     int32_t *C2_pos) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
         int64_t pC2 = 0;
-        int64_t i = s0_block * 256 + s0_thread;
+        int64_t i = block * 256 + thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(256, 4) add_kernel1(int64_t M,
             pC2++;
             pB2++;
         }
-        C2_pos[s0_block * 256 + s0_thread + 1] = (int32_t)pC2;
+        C2_pos[block * 256 + thread + 1] = (int32_t)pC2;
     }
 }
 
@@ -50,11 +50,11 @@ static __global__ void __launch_bounds__(256, 4) add_kernel2(int64_t M,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const double *SPARSEC_RESTRICT B_vals,
     const int32_t *SPARSEC_RESTRICT C2_pos, int32_t *C2_crd, double *C_vals) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
-        int64_t pC2 = C2_pos[s0_block * 256 + s0_thread];
-        int64_t i = s0_block * 256 + s0_thread;
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
+        int64_t pC2 = C2_pos[block * 256 + thread];
+        int64_t i = block * 256 + thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];

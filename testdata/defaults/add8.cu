@@ -14,9 +14,9 @@
  *   G: {dense, compressed}
  *   H: {dense, compressed}
  *   S: {dense, compressed}
- *   split(i, s0_block, s0_thread, 256)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i, block, thread, 256)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) add8_kernel1(int64_t M, int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
@@ -28,11 +28,11 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel1(int64_t M, int64_t
     const int32_t *SPARSEC_RESTRICT G2_pos, const int32_t *SPARSEC_RESTRICT G2_crd,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
     int32_t *S2_pos) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
         int64_t pS2 = 0;
-        int64_t i = s0_block * 256 + s0_thread;
+        int64_t i = block * 256 + thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel1(int64_t M, int64_t
             pG2 += has_G;
             pH2 += has_H;
         }
-        S2_pos[s0_block * 256 + s0_thread + 1] = (int32_t)pS2;
+        S2_pos[block * 256 + thread + 1] = (int32_t)pS2;
     }
 }
 
@@ -111,11 +111,11 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel2(int64_t M, int64_t
     const double *SPARSEC_RESTRICT G_vals, const int32_t *SPARSEC_RESTRICT H2_pos,
     const int32_t *SPARSEC_RESTRICT H2_crd, const double *SPARSEC_RESTRICT H_vals,
     const int32_t *SPARSEC_RESTRICT S2_pos, int32_t *S2_crd, double *S_vals) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
-        int64_t pS2 = S2_pos[s0_block * 256 + s0_thread];
-        int64_t i = s0_block * 256 + s0_thread;
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
+        int64_t pS2 = S2_pos[block * 256 + thread];
+        int64_t i = block * 256 + thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pB2 = B2_pos[i];

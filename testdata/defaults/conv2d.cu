@@ -4,20 +4,20 @@
 
 /* conv2d
  *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
- *   split(w, s0_tile, s0_thread, 64)
- *   reorder(b, s0_tile, s0_thread, op, h, ip, kh, kw)
+ *   split(w, tile, thread, 64)
+ *   reorder(b, tile, thread, op, h, ip, kh, kw)
  *   parallelize(b, GPUBlock, NoRaces)
- *   parallelize(s0_tile, GPUBlockY, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   parallelize(tile, GPUBlockY, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
     int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
     const float *SPARSEC_RESTRICT weight_vals, float *out_vals) {
     int64_t b = blockIdx.x;
-    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(W - KW + 64, 64); s0_tile += 65535) {
-        int64_t s0_thread = threadIdx.x;
-        if (s0_thread < sparsec_min_int64(64, W - KW + 1 - s0_tile * 64)) {
-            int64_t w = s0_tile * 64 + s0_thread;
+    for (int64_t tile = blockIdx.y; tile < sparsec_floordiv(W - KW + 64, 64); tile += 65535) {
+        int64_t thread = threadIdx.x;
+        if (thread < sparsec_min_int64(64, W - KW + 1 - tile * 64)) {
+            int64_t w = tile * 64 + thread;
             for (int64_t op = 0; op < OP; op++) {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
                     float sum = 0.0f;

@@ -4,19 +4,19 @@
 
 /* gather
  *   Z(i, j) = X(I(i, j))
- *   split(j, s0_tile, s0_thread, 64)
- *   reorder(i, s0_tile, s0_thread)
+ *   split(j, tile, thread, 64)
+ *   reorder(i, tile, thread)
  *   parallelize(i, GPUBlock, NoRaces)
- *   parallelize(s0_tile, GPUBlockY, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   parallelize(tile, GPUBlockY, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(64, 16) gather_kernel(int64_t B,
     const float *SPARSEC_RESTRICT X_vals, const int32_t *SPARSEC_RESTRICT I_vals, float *Z_vals) {
     int64_t i = blockIdx.x;
-    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(B + 63, 64); s0_tile += 65535) {
-        int64_t s0_thread = threadIdx.x;
-        if (s0_thread < sparsec_min_int64(64, B - s0_tile * 64)) {
-            int64_t j = s0_tile * 64 + s0_thread;
+    for (int64_t tile = blockIdx.y; tile < sparsec_floordiv(B + 63, 64); tile += 65535) {
+        int64_t thread = threadIdx.x;
+        if (thread < sparsec_min_int64(64, B - tile * 64)) {
+            int64_t j = tile * 64 + thread;
             Z_vals[i * B + j] = X_vals[I_vals[i * B + j]];
         }
     }

@@ -6,15 +6,15 @@
  *   D(i, j) = A(i, j) * B(i, k) * C(k, j)
  *   A: {dense, compressed}
  *   D: {dense, compressed}
- *   fuse(i, j, s0_f1)
- *   pos(s0_f1, s0_p, A(i,j))
- *   split(s0_p, s0_block, s0_own, 32)
- *   starts(s0_block, before)
- *   split(k, s0_k0, s0_k1, 8)
- *   reorder(s0_block, s0_own, s0_k1, s0_k0)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_own, GPUWarp, NoRaces)
- *   parallelize(s0_k1, GPUGroup(8), ParallelReduction)
+ *   fuse(i, j, f1)
+ *   pos(f1, p, A(i,j))
+ *   split(p, block, own, 32)
+ *   starts(block, before)
+ *   split(k, k0, k1, 8)
+ *   reorder(block, own, k1, k0)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(own, GPUWarp, NoRaces)
+ *   parallelize(k1, GPUGroup(8), ParallelReduction)
  */
 static __global__ void __launch_bounds__(256, 4) sddmm_kernel1(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, int32_t *D2_pos) {
@@ -34,11 +34,11 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel2(int64_t A2_count,
     }
 }
 
-static __global__ void __launch_bounds__(256, 4) sddmm_kernel3(int64_t M, int64_t s0_block_count,
+static __global__ void __launch_bounds__(256, 4) sddmm_kernel3(int64_t M, int64_t block_count,
     const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *A1_starts) {
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
-    if (tile < s0_block_count + 1) {
+    if (tile < block_count + 1) {
         int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 32 + 1);
         A1_starts[tile] = A1_start;
     }
@@ -49,24 +49,24 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel4(int64_t N, int64_
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
     const double *SPARSEC_RESTRICT B_vals, const double *SPARSEC_RESTRICT C_vals, double *D_vals,
     const int64_t *SPARSEC_RESTRICT A1_starts) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_own = threadIdx.x / 8;
-    if (s0_own < sparsec_min_int64(32, A2_count - s0_block * 32)) {
-        int64_t s0_p = s0_block * 32 + s0_own;
-        int64_t A1_from = A1_starts[s0_block];
-        int64_t A1_to = A1_starts[s0_block + 1];
-        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, s0_p + 1);
+    int64_t block = blockIdx.x;
+    int64_t own = threadIdx.x / 8;
+    if (own < sparsec_min_int64(32, A2_count - block * 32)) {
+        int64_t p = block * 32 + own;
+        int64_t A1_from = A1_starts[block];
+        int64_t A1_to = A1_starts[block + 1];
+        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, p + 1);
         int64_t pA1 = pA1_next - 1;
-        int64_t j = A2_crd[s0_p];
+        int64_t j = A2_crd[p];
         double sum = 0.0;
-        int64_t s0_k1 = threadIdx.x % 8;
-        for (int64_t s0_k0 = 0; s0_k0 < sparsec_min_int64((K + 7) / 8, (K - s0_k1 + 7) / 8); s0_k0++) {
-            int64_t k = s0_k0 * 8 + s0_k1;
-            sum += A_vals[s0_p] * B_vals[pA1 * K + k] * C_vals[k * N + j];
+        int64_t k1 = threadIdx.x % 8;
+        for (int64_t k0 = 0; k0 < sparsec_min_int64((K + 7) / 8, (K - k1 + 7) / 8); k0++) {
+            int64_t k = k0 * 8 + k1;
+            sum += A_vals[p] * B_vals[pA1 * K + k] * C_vals[k * N + j];
         }
         sum = sparsec_reduce_lanes<8>(sum, sparsec_add());
         if (threadIdx.x % 8 == 0) {
-            D_vals[s0_p] = sum;
+            D_vals[p] = sum;
         }
     }
 }
@@ -74,8 +74,8 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel4(int64_t N, int64_
 size_t sddmm_workspace(int64_t M, int64_t N, int64_t K, int64_t A2_count) {
     (void)M; (void)N; (void)K; (void)A2_count;
     size_t bytes = 0;
-    int64_t s0_block_count = sparsec_floordiv(A2_count + 31, 32);
-    bytes += sparsec_bytes(s0_block_count + 1, sizeof(int64_t));
+    int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
     return bytes;
 }
 
@@ -87,10 +87,10 @@ int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_
         stream, M, A2_pos, D2_pos));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel2, sparsec_floordiv(A2_count + 255, 256), 1, 1,
         dim3(256, 1, 1), stream, A2_count, A2_crd, D2_crd));
-    int64_t s0_block_count = sparsec_floordiv(A2_count + 31, 32);
-    int64_t *A1_starts = (int64_t *)sparsec_take(&room, s0_block_count + 1, sizeof(int64_t));
-    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(s0_block_count + 256, 256), 1, 1,
-        dim3(256, 1, 1), stream, M, s0_block_count, A2_pos, A1_starts));
+    int64_t block_count = sparsec_floordiv(A2_count + 31, 32);
+    int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
+    SPARSEC_TRY(sparsec_launch(sddmm_kernel3, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
     SPARSEC_TRY(sparsec_launch(sddmm_kernel4, sparsec_floordiv(A2_count + 31, 32), 1, 1,
         dim3(256, 1, 1), stream, N, K, A2_count, A2_pos, A2_crd, A_vals, B_vals, C_vals, D_vals,
         A1_starts));

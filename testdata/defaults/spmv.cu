@@ -5,29 +5,29 @@
 /* spmv
  *   y(i) +=! A(i, j) * x(j)
  *   A: {dense, compressed}
- *   split(i, s0_block, s0_warp, 16)
- *   pos(j, s0_p, A(i,j))
- *   split(s0_p, s0_turn, s0_thread, 16)
- *   reorder(s0_block, s0_warp, s0_thread, s0_turn)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_warp, GPUWarp, NoRaces)
- *   parallelize(s0_thread, GPUThread, Temporary)
+ *   split(i, block, warp, 16)
+ *   pos(j, p, A(i,j))
+ *   split(p, turn, thread, 16)
+ *   reorder(block, warp, thread, turn)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(warp, GPUWarp, NoRaces)
+ *   parallelize(thread, GPUThread, Temporary)
  */
 static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_warp = threadIdx.x / 16;
-    if (s0_warp < sparsec_min_int64(16, M - s0_block * 16)) {
-        int64_t i = s0_block * 16 + s0_warp;
+    int64_t block = blockIdx.x;
+    int64_t warp = threadIdx.x / 16;
+    if (warp < sparsec_min_int64(16, M - block * 16)) {
+        int64_t i = block * 16 + warp;
         double sum = 0.0;
-        int64_t s0_p_begin = A2_pos[i];
-        int64_t s0_p_end = A2_pos[i + 1];
-        int64_t s0_thread = threadIdx.x % 16;
-        for (int64_t s0_turn = 0; s0_turn < sparsec_min_int64((s0_p_end - s0_p_begin + 15) / 16, (s0_p_end - s0_p_begin - s0_thread + 15) / 16); s0_turn++) {
-            int64_t s0_p = s0_p_begin + (s0_turn * 16 + s0_thread);
-            int64_t j = A2_crd[s0_p];
-            sum += A_vals[s0_p] * x_vals[j];
+        int64_t p_begin = A2_pos[i];
+        int64_t p_end = A2_pos[i + 1];
+        int64_t thread = threadIdx.x % 16;
+        for (int64_t turn = 0; turn < sparsec_min_int64((p_end - p_begin + 15) / 16, (p_end - p_begin - thread + 15) / 16); turn++) {
+            int64_t p = p_begin + (turn * 16 + thread);
+            int64_t j = A2_crd[p];
+            sum += A_vals[p] * x_vals[j];
         }
         sum = sparsec_reduce_lanes<16>(sum, sparsec_add());
         if (threadIdx.x % 16 == 0) {

@@ -4,18 +4,18 @@
 
 /* spmv_csr
  *   y(i) +=! val(p) * x(crd(p)) where i in 0:R - 1, p in pos(i):pos(i + 1)
- *   split(i, s0_block, s0_thread, 256)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i, block, thread, 256)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) spmv_csr_kernel(int64_t R,
     const int32_t *SPARSEC_RESTRICT pos_vals, const int32_t *SPARSEC_RESTRICT crd_vals,
     const double *SPARSEC_RESTRICT val_vals, const double *SPARSEC_RESTRICT x_vals,
     double *y_vals) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, R - 1 - s0_block * 256)) {
-        int64_t i = s0_block * 256 + s0_thread;
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, R - 1 - block * 256)) {
+        int64_t i = block * 256 + thread;
         double sum = 0.0;
         for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
             sum += val_vals[p] * x_vals[crd_vals[p]];

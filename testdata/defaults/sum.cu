@@ -5,23 +5,23 @@
 /* sum
  *   s = A(i, j) * A(i, j)
  *   A: {dense, compressed}
- *   fuse(i, j, s0_f1)
- *   pos(s0_f1, s0_p, A(i,j))
- *   split(s0_p, s0_block, s0_part, 4096)
- *   split(s0_part, s0_turn, s0_thread, 256)
- *   reorder(s0_block, s0_thread, s0_turn)
- *   parallelize(s0_block, GPUBlock, Temporary)
- *   parallelize(s0_thread, GPUThread, Temporary)
+ *   fuse(i, j, f1)
+ *   pos(f1, p, A(i,j))
+ *   split(p, block, part, 4096)
+ *   split(part, turn, thread, 256)
+ *   reorder(block, thread, turn)
+ *   parallelize(block, GPUBlock, Temporary)
+ *   parallelize(thread, GPUThread, Temporary)
  */
 static __global__ void __launch_bounds__(256, 4) sum_kernel(int64_t A2_count,
     const double *SPARSEC_RESTRICT A_vals, double *s_vals) {
     __shared__ double scratch[256];
     double sum = 0.0;
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    for (int64_t s0_turn = 0; s0_turn < sparsec_min_int64(16, (A2_count - (s0_block * 4096 + s0_thread) + 255) / 256); s0_turn++) {
-        int64_t s0_p = s0_block * 4096 + (s0_turn * 256 + s0_thread);
-        sum += A_vals[s0_p] * A_vals[s0_p];
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    for (int64_t turn = 0; turn < sparsec_min_int64(16, (A2_count - (block * 4096 + thread) + 255) / 256); turn++) {
+        int64_t p = block * 4096 + (turn * 256 + thread);
+        sum += A_vals[p] * A_vals[p];
     }
     sum = sparsec_reduce_lanes<32>(sum, sparsec_add());
     sum = sparsec_reduce_strided<8, 32>(sum, sparsec_add(), scratch);

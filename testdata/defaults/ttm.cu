@@ -5,11 +5,11 @@
 /* ttm
  *   A(i, j, r) +=! B(i, j, k) * C(k, r)
  *   B: {compressed, compressed, compressed}
- *   split(r, s0_tile, s0_thread, 64)
- *   reorder(i, s0_tile, s0_thread, j, k)
+ *   split(r, tile, thread, 64)
+ *   reorder(i, tile, thread, j, k)
  *   parallelize(i, GPUBlock, NoRaces)
- *   parallelize(s0_tile, GPUBlockY, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   parallelize(tile, GPUBlockY, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(64, 16) ttm_kernel(int64_t J, int64_t R,
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
@@ -18,10 +18,10 @@ static __global__ void __launch_bounds__(64, 16) ttm_kernel(int64_t J, int64_t R
     const double *SPARSEC_RESTRICT C_vals, double *A_vals) {
     int64_t pB1 = blockIdx.x;
     int64_t i = B1_crd[pB1];
-    for (int64_t s0_tile = blockIdx.y; s0_tile < sparsec_floordiv(R + 63, 64); s0_tile += 65535) {
-        int64_t s0_thread = threadIdx.x;
-        if (s0_thread < sparsec_min_int64(64, R - s0_tile * 64)) {
-            int64_t r = s0_tile * 64 + s0_thread;
+    for (int64_t tile = blockIdx.y; tile < sparsec_floordiv(R + 63, 64); tile += 65535) {
+        int64_t thread = threadIdx.x;
+        if (thread < sparsec_min_int64(64, R - tile * 64)) {
+            int64_t r = tile * 64 + thread;
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                 int64_t j = B2_crd[pB2];
                 double sum = 0.0;

@@ -7,18 +7,18 @@
  *   C(i, j) = 2 * C(i, j) + A(i, j)
  *   A: {dense, compressed}
  *   C: {dense, compressed}
- *   split(i, s0_block, s0_thread, 256)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i, block, thread, 256)
+ *   parallelize(block, GPUBlock, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) update_kernel1(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *C2_pos,
     const int32_t *SPARSEC_RESTRICT C_in2_pos, const int32_t *SPARSEC_RESTRICT C_in2_crd) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
         int64_t pC2 = 0;
-        int64_t i = s0_block * 256 + s0_thread;
+        int64_t i = block * 256 + thread;
         int64_t pC_in2 = C_in2_pos[i];
         int64_t pC_in2_end = C_in2_pos[i + 1];
         int64_t pA2 = A2_pos[i];
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(256, 4) update_kernel1(int64_t M,
             pC2++;
             pA2++;
         }
-        C2_pos[s0_block * 256 + s0_thread + 1] = (int32_t)pC2;
+        C2_pos[block * 256 + thread + 1] = (int32_t)pC2;
     }
 }
 
@@ -48,11 +48,11 @@ static __global__ void __launch_bounds__(256, 4) update_kernel2(int64_t M,
     const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT C2_pos, int32_t *C2_crd,
     double *C_vals, const int32_t *SPARSEC_RESTRICT C_in2_pos,
     const int32_t *SPARSEC_RESTRICT C_in2_crd, const double *SPARSEC_RESTRICT C_in_vals) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(256, M - s0_block * 256)) {
-        int64_t pC2 = C2_pos[s0_block * 256 + s0_thread];
-        int64_t i = s0_block * 256 + s0_thread;
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, M - block * 256)) {
+        int64_t pC2 = C2_pos[block * 256 + thread];
+        int64_t i = block * 256 + thread;
         int64_t pC_in2 = C_in2_pos[i];
         int64_t pC_in2_end = C_in2_pos[i + 1];
         int64_t pA2 = A2_pos[i];

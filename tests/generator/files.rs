@@ -98,6 +98,12 @@ impl Maker {
             };
             sizes.push((v.to_uppercase(), extent));
         }
+        // Longer than vectors, and than the tiles that loops without a schedule are cut into.
+        if self.variables.len() <= 4 && self.chance(15) {
+            self.note("long dimension");
+            let at = self.below(sizes.len());
+            sizes[at].1 = 8 + self.below(72) as u64;
+        }
         sizes
     }
 

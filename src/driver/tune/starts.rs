@@ -20,7 +20,7 @@ const NEIGHBOURS: usize = 5;
 /// What sparsec chooses where a program has no schedule.
 pub(super) fn automatic(request: &Request, graph: &Graph, sources: &mut Sources) -> Vec<String> {
     let asked = (request.target, &request.statistics);
-    let commands = auto::schedule(&graph.function, asked, sources, &mut Vec::new());
+    let commands = auto::single(&graph.function, asked, sources);
     let applied = schedule::apply(graph.clone(), &commands, &settings(request.target));
     applied.map_or_else(|_| Vec::new(), |graph| graph.script)
 }
@@ -44,7 +44,7 @@ pub(super) fn all(
         }
     };
     let asked = (target, &request.statistics);
-    let found = auto::schedule(&graph.function, asked, sources, &mut Vec::new());
+    let found = auto::single(&graph.function, asked, sources);
     add("auto".to_string(), found);
     add("plain".to_string(), Vec::new());
     for (name, commands) in own(request, graph, sources)? {

@@ -1,7 +1,9 @@
 //! Scripts for CPUs: products are taken apart where that costs much less (`nests.rs`), threads share the
 //! outermost loop, and results that store what an operand stores keep their coordinates.
 
-use super::{Script, Statistics, Writer, in_threads, nests, threads};
+use super::nests;
+use super::plan::Best;
+use super::{Script, Scripts, Statistics, Writer, in_threads, shapes, threads, tiles};
 use crate::graph::{Graph, Nest, pattern};
 use crate::program::ir::Role;
 
@@ -14,40 +16,72 @@ const KEPT: &str =
 
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
-pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Script> {
+pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts {
     let Some(threads) = threads(graph, nest) else {
-        return Vec::new();
+        return Scripts::default();
     };
     let script = |rule: &'static str, commands| Script {
         rule: rule.into(),
         commands,
     };
-    // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how many there
-    // are is not known here: what appends stays serial, and a note says what could be done.
+    let writer = &Writer { graph, nest };
+    let best = nests::best(writer, statistics);
+    let tiled = (best.as_ref()).and_then(|best| tiles::tiled(writer, best, statistics));
+    let cut = |more: &[Option<String>]| {
+        let tiled = tiled.as_ref()?;
+        let more = more.iter().flatten().cloned();
+        let commands = tiled.commands.iter().cloned().chain(more).collect();
+        Some(script(tiled.rule, commands))
+    };
+    let first = tiled.as_ref().and_then(|tiled| tiled.first.as_ref());
+    let shared = first.map(in_threads);
+    // To count first costs one thread more than a few of them gain (`BENCHMARKS.md`), and how
+    // many there are is not known here: what appends stays serial, and a note says what could be
+    // done.
     if !pattern::appended(graph, nest).is_empty() {
         let result = graph.tensor(nest.tensor);
         let in_order = format!("assemble({}, append)", result.name);
         let own = result.role == Role::Result;
-        let both = own.then(|| script(IN_ORDER, vec![in_order, threads]));
-        return both.into_iter().collect();
+        let mut all = Vec::new();
+        if own {
+            all.extend(cut(&[Some(in_order.clone()), shared]));
+            all.push(script(IN_ORDER, vec![in_order, threads]));
+        }
+        all.extend(cut(&[]));
+        // Data do not choose between schedules that append.
+        return Scripts {
+            scripts: all,
+            asked: None,
+        };
     }
     let once = once(graph, nest);
-    let (shared, serial) = planned(graph, nest, statistics, once.as_ref());
+    let (in_steps, serial) = planned(writer, best.as_ref(), statistics, once.as_ref());
+    let mut all = Vec::new();
+    if once.is_some() {
+        all.extend(cut(&[once.clone(), shared.clone()]));
+    }
+    if shared.is_some() {
+        all.extend(cut(&[shared]));
+    }
+    all.extend(in_steps);
     let mut own = Vec::new();
     own.extend(
         once.iter()
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
     own.push(script(THREADS, vec![threads]));
-    let mut all = shared;
     match serial {
-        // Threads rarely gain as much.
+        // Few machines have as many threads.
         Some((gain, serial)) if gain >= MANY_THREADS => all.extend(serial.into_iter().chain(own)),
         Some((_, serial)) => all.extend(own.into_iter().chain(serial)),
         None => all.extend(own),
     }
     all.extend(once.map(|once| script(KEPT, vec![once])));
-    all
+    all.extend(cut(&[]));
+    Scripts {
+        scripts: all,
+        asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
+    }
 }
 
 /// What one nest in threads is taken to gain over a plan without them.
@@ -57,8 +91,13 @@ type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
 
 /// Loops and workspaces of a product that are much cheaper than the nest as it is: with threads that share
 /// the result's loops out, and with others and how many times cheaper they are.
-fn planned(graph: &Graph, nest: &Nest, statistics: &Statistics, once: Option<&String>) -> Plans {
-    let Some(planned) = nests::planned(&Writer { graph, nest }, statistics) else {
+fn planned(
+    writer: &Writer,
+    best: Option<&Best>,
+    statistics: &Statistics,
+    once: Option<&String>,
+) -> Plans {
+    let Some(planned) = best.and_then(|best| best.planned(writer, statistics)) else {
         return Plans::default();
     };
     let what = if planned.in_steps {

@@ -20,6 +20,8 @@ pub(super) struct Product {
     pub(super) exprs: Vec<Expr>,
     pub(super) factors: Vec<Factor>,
     pub(super) result: Factor,
+    /// The sum is all that is stored.
+    pub(super) is_whole: bool,
     /// For each loop, those that have to stand outside it.
     pub(super) outside: Vec<Loops>,
 }
@@ -105,9 +107,10 @@ impl Product {
             levels: Vec::new(),
         };
         in_order(&stored);
-        let first = match root_reduction(&nest.rhs, nest.op) {
-            Some(_) => loops(&stored),
-            None => result.vars,
+        let is_whole = root_reduction(&nest.rhs, nest.op).is_some();
+        let first = match is_whole {
+            true => loops(&stored),
+            false => result.vars,
         };
         for at in places(&vars, summed)? {
             outside[at] |= first;
@@ -119,6 +122,7 @@ impl Product {
             exprs,
             factors,
             result,
+            is_whole,
             outside,
         })
     }

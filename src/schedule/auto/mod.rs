@@ -8,8 +8,11 @@ mod estimate;
 mod factors;
 mod gpus;
 mod nests;
+mod plan;
 mod product;
+mod shapes;
 mod statistics;
+mod tiles;
 
 pub use self::cpus::for_cpus;
 pub use self::gpus::for_gpus;
@@ -17,7 +20,7 @@ pub use self::statistics::Statistics;
 
 use crate::graph::order::is_sparse_driven;
 use crate::graph::{Graph, Nest};
-use crate::program::ir::VarId;
+use crate::program::ir::{SizeId, VarId};
 use std::borrow::Cow;
 
 /// A way to schedule one statement.
@@ -28,10 +31,57 @@ pub struct Script {
     pub commands: Vec<String>,
 }
 
-/// Whether the script of some nest may depend on what operands store. On GPUs none does.
+/// The scripts of one statement, best first.
+#[derive(Debug, Default)]
+pub struct Scripts {
+    pub scripts: Vec<Script>,
+    /// What would have to be known to tell which is best.
+    pub asked: Option<Asked>,
+}
+
+/// A size that decides which tiles pay, and its ranges, the largest numbers first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub size: SizeId,
+    pub ranges: Vec<Range>,
+}
+
+/// What is told apart of a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Range {
+    /// At least this.
+    From(i64),
+    /// A multiple of the first, or at least the second.
+    Multiple(i64, i64),
+}
+
+impl Range {
+    /// As a condition on `size`.
+    #[must_use]
+    pub fn condition(self, size: &str) -> String {
+        match self {
+            Range::From(least) => format!("{size} >= {least}"),
+            Range::Multiple(of, least) => format!("{size} % {of} == 0 || {size} >= {least}"),
+        }
+    }
+
+    /// A number in the range, and one below all that are.
+    #[must_use]
+    pub fn examples(self) -> (i64, i64) {
+        match self {
+            Range::From(least) => (least, least / 2),
+            Range::Multiple(of, _) => (of, of / 2 - 1),
+        }
+    }
+}
+
+/// Whether the script of some nest may depend on sizes and on what operands store. On GPUs none does.
 #[must_use]
 pub fn asks(graph: &Graph) -> bool {
-    graph.nests.iter().any(|nest| nests::asks(graph, nest))
+    let unknown = Statistics::default();
+    let sized = |nest| for_cpus(graph, nest, &unknown).asked.is_some();
+    let mut nests = graph.nests.iter();
+    nests.any(|nest| nests::asks(graph, nest) || sized(nest))
 }
 
 /// The command that shares the outermost loop of a nest out to the threads of a CPU;
@@ -48,22 +98,39 @@ fn in_threads(name: &String) -> String {
     format!("parallelize({name}, CPUThread(static), NoRaces)")
 }
 
+fn in_vectors(name: &String) -> String {
+    format!("parallelize({name}, CPUVector, NoRaces)")
+}
+
 struct Writer<'g> {
     graph: &'g Graph,
     nest: &'g Nest,
 }
 
 impl Writer<'_> {
+    /// Whether there are no other loops that a name might be of.
+    fn is_alone(&self) -> bool {
+        self.graph.nests.len() == 1
+    }
+
     /// The variable as a command names it.
     fn name(&self, var: VarId) -> String {
-        let label = &self.graph.statement(self.nest).label;
-        format!("{label}.{}", self.graph.var(var).name)
+        let name = &self.graph.var(var).name;
+        match self.is_alone() {
+            true => name.clone(),
+            false => format!("{}.{name}", self.graph.statement(self.nest).label),
+        }
     }
 
     /// A name that nothing has yet.
     fn fresh(&self, what: &str) -> String {
-        let label = self.graph.statement(self.nest).label.to_ascii_lowercase();
-        let mut name = format!("{label}_{what}");
+        let mut name = match self.is_alone() {
+            true => what.to_string(),
+            false => {
+                let label = self.graph.statement(self.nest).label.to_ascii_lowercase();
+                format!("{label}_{what}")
+            }
+        };
         let taken = |name: &String| {
             self.graph.vars.iter().any(|v| v.name == *name)
                 || self.graph.tensors.iter().any(|t| t.name == *name)

@@ -9,22 +9,16 @@
 //! limits here and in [`super::factors`]; the cost is steps, reads at the innermost loop, and what
 //! is cleared, by [`super::estimate`]. Plans that win little are left to measurement.
 
-use super::commands::Planned;
 use super::estimate::{Around, Factor, Loops};
 use super::factors::{Product, loops};
+use super::plan::{ABOUT, Best, Lanes, Of, Plan, Split};
 use super::{Statistics, Writer};
 use crate::graph::{Graph, Nest};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How many times dearer one nest must be than a plan.
-const GAIN: f64 = 1.5;
-/// Iterations of an innermost loop that no order of loops makes faster.
-const FEW: f64 = 16.0;
 /// Parts that are planned before no more orders are tried.
 const MOST_TASKS: usize = 3_000;
-/// Costs that differ by less are the same.
-const ABOUT: f64 = 1.01;
 /// What a step of a loop costs, and at the innermost one each tensor: the next element, one far from
 /// the last, or one that stays in a register.
 const STEP: f64 = 0.2;
@@ -38,8 +32,8 @@ const NEAR_ELEMENTS: f64 = 4_096.0;
 /// Elements of a workspace, more than which would hardly pay.
 const MOST_ELEMENTS: f64 = 8.0e6;
 
-/// The sums of a nest's product, if taking some before others costs less than one nest.
-pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planned> {
+/// The loops of a nest's product, some sums taken before others if that costs less than one nest.
+pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
     let product = Product::of(writer.graph, writer.nest, statistics)?;
     let written: Vec<usize> = (0..product.vars.len()).collect();
     let all: Vec<usize> = (0..product.factors.len()).collect();
@@ -57,7 +51,7 @@ pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planne
         }
         let limit = match &best {
             Some((plan, _)) => plan.cost * ABOUT,
-            None => one_nest / GAIN,
+            None => one_nest / ABOUT,
         };
         let Some(plan) = search.plan((&all, &product.result), &order, 0, limit) else {
             continue;
@@ -67,13 +61,14 @@ pub(super) fn planned(writer: &Writer, statistics: &Statistics) -> Option<Planne
             best = Some((plan, order));
         }
     }
-    let (plan, order) = best?;
+    let (plan, order) = best.unwrap_or((Rc::new(Plan::of_one_nest(one_nest)), written));
     let gain = one_nest / plan.cost;
-    // Orders alone matter where nothing but dense rows is walked, and these are long.
-    let dense = product.factors.iter().all(|f| f.levels.is_empty());
-    let long = order.last().is_some_and(|&at| product.extents[at] > FEW);
-    let counts = !plan.splits.is_empty() || (dense && long);
-    (gain.is_finite() && counts).then(|| product.planned(writer, &plan, &order, gain))
+    Some(Best {
+        product,
+        plan,
+        order,
+        gain,
+    })
 }
 
 /// Whether sizes and what operands store may decide how the nest is planned: some of the factors have a
@@ -89,70 +84,6 @@ pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
     };
     let mut parts = 1..(1_usize << product.factors.len()) - 1;
     parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
-}
-
-/// A factor of the product that a plan is for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
-    /// By its number.
-    Given(usize),
-    /// A workspace, by the number of its split.
-    Made(usize),
-}
-
-/// Factors that a workspace holds the product of.
-#[derive(Clone, Debug)]
-pub(super) struct Split {
-    pub(super) factors: Vec<Of>,
-    /// The loops that it is kept over, outermost first.
-    pub(super) over: Vec<usize>,
-    /// No loop stands around it, and no workspace below names its loops: they may have names
-    /// of their own, for threads.
-    pub(super) is_first: bool,
-    /// The outermost loop that computes it runs over its elements.
-    pub(super) is_shared: bool,
-    pub(super) lanes: Lanes,
-}
-
-/// Whether the innermost loops of a workspace run over elements side by side, in vector lanes. gcc unrolls
-/// those of a few iterations otherwise, and then finds no vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lanes {
-    None,
-    /// The one that computes it, which has a name of its own.
-    Own,
-    /// That one and the one that reads it.
-    Both,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    /// Each time that it runs.
-    pub(super) cost: f64,
-    /// Of all its workspaces.
-    elements: f64,
-    /// In the order of their commands: what stands outside comes first.
-    pub(super) splits: Vec<Split>,
-}
-
-impl Split {
-    /// Whether the loop that computes it has a name of its own, for its lanes.
-    pub(super) fn is_own(&self, at: usize) -> bool {
-        self.lanes == Lanes::Own && self.over.last() == Some(&at)
-    }
-}
-
-impl Plan {
-    /// Of plans that cost about the same, what needs less memory is better.
-    fn is_better(&self, other: &Plan) -> bool {
-        let smaller = self.elements < other.elements;
-        self.cost
-            < if smaller {
-                other.cost * ABOUT
-            } else {
-                other.cost / ABOUT
-            }
-    }
 }
 
 struct Search<'p> {
@@ -257,11 +188,7 @@ impl Search<'_> {
             Some(Known::AtLeast(least)) if *least >= limit => return None,
             Some(Known::AtLeast(_)) | None => {}
         }
-        let mut best = Plan {
-            cost: self.one_nest(goal, order, open),
-            elements: 0.0,
-            splits: Vec::new(),
-        };
+        let mut best = Plan::of_one_nest(self.one_nest(goal, order, open));
         let count = factors.len();
         for chosen in 1..(1_usize << count) - 1 {
             let (own, rest): (Vec<usize>, Vec<usize>) =

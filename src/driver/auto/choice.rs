@@ -1,0 +1,103 @@
+//! Several schedules of a function where a size that is not known decides which is best.
+
+use super::{Found, Target};
+use crate::diagnostic::Sources;
+use crate::driver::choice::{Setting, alternatives, build_all};
+use crate::graph::Graph;
+use crate::program;
+use crate::program::ir::{Function, Role, SizeExpr, SizeId};
+use crate::schedule::auto::{self, Asked, Range, Statistics};
+use crate::syntax;
+
+/// Alternatives of one function.
+const MOST: usize = 3;
+
+/// The ranges of a size that are told apart, each as a condition and what it says of the size; one
+/// without a condition if nothing is asked, or several sizes are.
+pub(super) fn assumed(
+    graph: &Graph,
+    (target, statistics): (Target, &Statistics),
+) -> Vec<(Option<String>, Statistics)> {
+    let mut asked: Vec<Asked> = Vec::new();
+    if !target.properties().has_blocks {
+        let nests = graph.nests.iter();
+        asked.extend(nests.filter_map(|nest| auto::for_cpus(graph, nest, statistics).asked));
+    }
+    let size = asked.first().map(|asked| asked.size);
+    let size = size.filter(|size| asked.iter().all(|asked| asked.size == *size));
+    let known = size.and_then(|size| Some((size, question(&graph.function, size)?)));
+    let Some((size, question)) = known else {
+        return vec![(None, statistics.clone())];
+    };
+    let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
+    ranges.sort_unstable_by(|x, y| y.cmp(x));
+    ranges.dedup();
+    ranges.truncate(MOST - 1);
+    let of = |value: i64| {
+        let mut assumed = statistics.clone();
+        let name = graph.function.size(size).name.clone();
+        assumed.sizes.insert(name, value);
+        assumed
+    };
+    // What is shorter than all of them.
+    let rest = ranges.last().map_or(1, |last| last.examples().1);
+    let mut all: Vec<_> = (ranges.iter())
+        .map(|range| (Some(range.condition(&question)), of(range.examples().0)))
+        .collect();
+    all.push((None, of(rest)));
+    all
+}
+
+/// How a condition asks for a size.
+fn question(function: &Function, size: SizeId) -> Option<String> {
+    let is_argument = |role: Role| match role {
+        Role::Input | Role::InOut | Role::Result => true,
+        Role::Temporary => false,
+    };
+    let arguments = function.tensors.iter().filter(|t| is_argument(t.role));
+    let mut found = arguments.filter_map(|tensor| {
+        let at = tensor
+            .dims
+            .iter()
+            .position(|dim| *dim == SizeExpr::Size(size))?;
+        let word = ["rows", "cols"].get(at)?;
+        Some(format!("{word}({})", tensor.name))
+    });
+    found.next()
+}
+
+/// The schedules under `choose`.
+pub(super) fn text(found: &[Found]) -> String {
+    let mut text = "choose {\n".to_string();
+    for one in found {
+        let head = match &one.condition {
+            Some(condition) => format!("when {condition}"),
+            None => "otherwise".to_string(),
+        };
+        let lines: Vec<&str> = one.script().map(String::as_str).collect();
+        text += &format!("  {head}: {{\n    {}\n  }}\n", lines.join("\n    "));
+    }
+    text + "}\n"
+}
+
+/// Whether one kernel can carry them all.
+pub(super) fn is_carried(
+    function: &Function,
+    target: Target,
+    found: &[Found],
+    sources: &mut Sources,
+) -> bool {
+    let text = text(found);
+    let file = sources.add("<automatic schedule>", &text);
+    let Ok(commands) = syntax::parse_schedule(file, &text) else {
+        return false;
+    };
+    let setting = Setting {
+        defines: &[],
+        target,
+        first_commands: None,
+        program: (&[], &program::Options::default()),
+    };
+    alternatives(&commands, |_| None)
+        .is_ok_and(|all| build_all(function, &all, &setting, sources).is_ok())
+}

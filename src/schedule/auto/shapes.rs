@@ -1,0 +1,314 @@
+//! Which loops of a nest may be cut into tiles whose sums stay in vector registers, and how long the
+//! tiles are: a row of the result (SpMM, TTM, MTTKRP), rows and columns of a dense product (GEMM,
+//! convolutions), the lanes of a sum (SDDMM). None of them changes the order of loops that read sparse
+//! operands. [`super::tiles`] writes them.
+
+use super::estimate::Loops;
+use super::factors::loops;
+use super::plan::{Best, Split};
+use super::{Asked, Range, Statistics, Writer};
+use crate::program::ir::{ExprKind, SizeExpr};
+
+/// Bytes of a tile of one row: four vectors of 64, as many as hide how long a product takes.
+const ROW: i64 = 256;
+/// The longest row whose rest is unrolled, too.
+const SHORT_ROW: i64 = 8;
+/// Bytes of each row of a tile of several, two vectors, and how many there are.
+const COLUMNS: i64 = 128;
+const ROWS: i64 = 6;
+/// Bytes of the lanes of a sum.
+const LANES: i64 = 128;
+/// Products of a sum from which on what is left over hardly matters.
+const LONG_SUM: i64 = 64;
+/// Fewer elements are not worth a tile.
+pub(super) const FEWEST: i64 = 4;
+/// Tiles that pass over a copy of what they read side by side, so that the copy pays; and how
+/// many of its columns' tiles threads need to share.
+const PASSES: i64 = 8;
+/// Bytes of a copy of columns that stays near a processor.
+const MOST_PACKED: i64 = 1 << 21;
+/// Loops by their places in the nest.
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    /// The result's row in registers.
+    Row(usize),
+    /// Several rows (the first) and columns (the second) of the result.
+    Block(usize, usize),
+    /// A sum, each lane its own.
+    Lanes(usize),
+}
+
+/// A nest, as tiles see it.
+pub(super) struct Tiles<'b, 'g> {
+    pub(super) writer: &'b Writer<'g>,
+    pub(super) best: &'b Best,
+    statistics: &'b Statistics,
+    /// The loops in order, and the workspaces among them.
+    order: Vec<usize>,
+    pub(super) splits: &'b [Split],
+}
+
+/// The size that decides how a nest is cut, where it is not known.
+pub(super) fn asked(writer: &Writer, best: &Best, statistics: &Statistics) -> Option<Asked> {
+    let tiles = Tiles::of(writer, best, statistics)?;
+    let (at, ranges) = match tiles.shape()? {
+        Shape::Row(at) => (
+            at,
+            vec![Range::From(elements(writer, ROW)), Range::From(SHORT_ROW)],
+        ),
+        // Short sums of vectors cost little in any way.
+        Shape::Lanes(_) if best.product.vars.len() == 1 => return None,
+        Shape::Lanes(at) => (at, vec![Range::Multiple(lanes_of(writer), LONG_SUM)]),
+        Shape::Block(_, at) => {
+            let columns = elements(writer, COLUMNS);
+            (
+                at,
+                vec![Range::From(PASSES * columns), Range::From(columns)],
+            )
+        }
+    };
+    let range = writer.graph.static_range(best.product.vars[at]);
+    match (tiles.extent(at), range) {
+        (None, Some((SizeExpr::Const(0), SizeExpr::Size(size)))) => Some(Asked {
+            size: *size,
+            ranges,
+        }),
+        (Some(_) | None, _) => None,
+    }
+}
+
+impl<'b, 'g> Tiles<'b, 'g> {
+    pub(super) fn of(
+        writer: &'b Writer<'g>,
+        best: &'b Best,
+        statistics: &'b Statistics,
+    ) -> Option<Self> {
+        let row = best.product.result.along;
+        let in_row = |split: &Split| !split.over.is_empty() && loops(&split.over) == row;
+        // Workspaces of a row that nothing is computed again for, as its loops stand, cost less in
+        // registers than their estimate.
+        let others = best.product.result.vars & !row;
+        let is_sum = |&at: &usize| best.product.result.vars >> at & 1 == 0;
+        let inside = best.order.iter().skip_while(|at| !is_sum(at));
+        let stay = inside.fold(0, |set, at| set | 1 << at) & others == 0;
+        let planned = best.plan.splits.as_slice();
+        let is_tile = |split: &Split| {
+            planned.len() == 1 && in_row(split) && best.product.holds_all_sums(split)
+        };
+        let mut order = best.order.clone();
+        let splits = if planned.iter().all(is_tile) {
+            &[]
+        } else if stay && planned.iter().all(in_row) {
+            planned
+        } else if best.pays() {
+            return None;
+        } else {
+            order.sort_unstable();
+            &[]
+        };
+        Some(Tiles {
+            writer,
+            best,
+            statistics,
+            order,
+            splits,
+        })
+    }
+
+    /// How long a loop is, where that is known.
+    pub(super) fn extent(&self, at: usize) -> Option<i64> {
+        let var = self.best.product.vars[at];
+        self.statistics.extent(self.writer.graph, var)
+    }
+
+    /// The loops of the result.
+    pub(super) fn result(&self) -> Loops {
+        self.best.product.result.vars
+    }
+
+    /// The loops of the order that are among these.
+    pub(super) fn among(&self, of: Loops) -> Vec<usize> {
+        let order = self.order.iter().copied();
+        order.filter(|at| of >> at & 1 == 1).collect()
+    }
+
+    pub(super) fn all(&self) -> Loops {
+        loops(&self.order)
+    }
+
+    /// Whether each loop stands inside those that it needs. A workspace takes what is added to a sum
+    /// out of its way.
+    fn is_order(&self, order: &[usize]) -> bool {
+        let product = &self.best.product;
+        let row = match product.is_whole {
+            true => 0,
+            false => product.result.along,
+        };
+        let needs = |at: usize| product.outside[at] & !row;
+        let mut placed = order.iter().enumerate();
+        placed.all(|(n, &at)| needs(at) & !loops(&order[..n]) == 0)
+    }
+
+    /// The first of the shapes that the nest has.
+    pub(super) fn shape(&self) -> Option<Shape> {
+        let sums = self.all() & !self.result();
+        if sums == 0 {
+            return None;
+        }
+        let (graph, nest) = (self.writer.graph, self.writer.nest);
+        let row = self.best.product.result.along;
+        let last = graph.tensor(nest.tensor).format.levels.last();
+        if row.count_ones() == 1 && last.is_some_and(|level| level.is_full()) {
+            let at = row.trailing_zeros() as usize;
+            let around = [self.among(self.result() & !row), self.among(sums)].concat();
+            let rows = self.rows(at);
+            // What is packed stands side by side there.
+            let packed = rows.is_some_and(|rows| self.packed(rows, at).is_some());
+            let once = self
+                .extent(at)
+                .is_some_and(|extent| extent <= elements(self.writer, ROW));
+            if !once && self.merges(sums) {
+                return None;
+            }
+            if (packed || self.best.product.is_along(at))
+                && self.is_order(&[&around[..], &[at]].concat())
+            {
+                return Some(rows.map_or(Shape::Row(at), |rows| Shape::Block(rows, at)));
+            }
+        }
+        let lanes = self.among(sums).into_iter().rev().find(|&at| {
+            let others = self.among(self.all() & !(1 << at));
+            self.best.product.is_along(at) && self.is_order(&[&others[..], &[at]].concat())
+        });
+        lanes.filter(|_| self.splits.is_empty()).map(Shape::Lanes)
+    }
+
+    /// Whether several operands are walked together in one of these loops: each tile would walk them all
+    /// to meet few elements.
+    fn merges(&self, sums: Loops) -> bool {
+        let drives = |at: usize| {
+            let factors = self.best.product.factors.iter();
+            let driving = factors.filter(|factor| {
+                let mut levels = factor.levels.iter();
+                levels.any(|level| level.at == at && level.children.is_some())
+            });
+            driving.count() > 1
+        };
+        self.among(sums).into_iter().any(drives)
+    }
+
+    /// The result's rows that a tile of a dense product may have several of: what is read along the
+    /// columns is the same for them.
+    fn rows(&self, column: usize) -> Option<usize> {
+        let factors = &self.best.product.factors;
+        let format = &self.writer.graph.tensor(self.writer.nest.tensor).format;
+        let dense = factors.iter().all(|f| f.levels.is_empty())
+            && format.levels.iter().all(|level| level.is_full());
+        let read: Vec<_> = (factors.iter())
+            .filter(|factor| factor.vars >> column & 1 == 1)
+            .collect();
+        let mut rows = self.among(self.result() & !(1 << column)).into_iter().rev();
+        let reused = |row: &usize| read.iter().all(|factor| factor.vars >> row & 1 == 0);
+        let long = |at: usize| self.extent(at).is_none_or(|extent| extent >= FEWEST);
+        let fits = dense && self.splits.is_empty() && long(column);
+        rows.find(|row| fits && reused(row) && long(*row))
+    }
+
+    /// How long tiles of the result's row are.
+    pub(super) fn row_length(&self, at: usize) -> Option<i64> {
+        self.length(at, elements(self.writer, ROW))
+    }
+
+    /// How many rows a tile has.
+    pub(super) fn row_count(&self, at: usize) -> i64 {
+        let whole = |extent: i64| [ROWS, 8, 5, 4].into_iter().find(|n| extent % n == 0);
+        match self.extent(at) {
+            Some(extent) if extent <= ROWS => extent,
+            Some(extent) => whole(extent).unwrap_or(ROWS),
+            None => ROWS,
+        }
+    }
+
+    /// The longest tile of a row with nothing left over, if there is a long one.
+    fn length(&self, at: usize, most: i64) -> Option<i64> {
+        let Some(extent) = self.extent(at) else {
+            return Some(most);
+        };
+        let mut lengths = std::iter::successors(Some(most), |length| Some(length / 2));
+        let longest = lengths.find(|&length| length <= extent.max(1))?;
+        let halves = [longest, longest / 2, longest / 4];
+        let whole = halves
+            .into_iter()
+            .find(|&n| n >= SHORT_ROW && extent % n == 0);
+        (longest >= FEWEST).then(|| whole.unwrap_or(longest))
+    }
+
+    /// Two vectors of columns; one where nothing is left over then, or two would be half empty.
+    pub(super) fn columns(&self, at: usize) -> Option<i64> {
+        let two = elements(self.writer, COLUMNS);
+        let one = two / 2;
+        match self.extent(at) {
+            None => Some(two),
+            Some(extent) if extent > one => {
+                let odd = extent < 2 * two && extent % two != 0 && extent % one == 0;
+                Some(if odd { one } else { two })
+            }
+            Some(extent) if extent > one / 2 => Some(one),
+            Some(_) => self.length(at, one),
+        }
+    }
+
+    /// The factor whose columns are copied for all rows: it has nothing of the result but them.
+    pub(super) fn packed(&self, row: usize, column: usize) -> Option<usize> {
+        let few = |extent: Option<i64>, tile: i64| extent.is_some_and(|e| e < PASSES * tile);
+        if few(self.extent(row), ROWS) || few(self.extent(column), elements(self.writer, COLUMNS)) {
+            return None;
+        }
+        let product = &self.best.product;
+        let mut read =
+            (0..product.factors.len()).filter(|&n| product.factors[n].vars >> column & 1 == 1);
+        let (only, more) = (read.next()?, read.next());
+        let plain = match &product.exprs[only].kind {
+            ExprKind::Access(access) => access.subscripts.iter().all(|e| e.as_var().is_some()),
+            ExprKind::Literal(_)
+            | ExprKind::Index(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Reduce { .. } => false,
+        };
+        let (vars, own) = (product.factors[only].vars, 1 << column);
+        let sums = self.among(vars & !own).into_iter();
+        let rows: Option<i64> = sums.map(|at| self.extent(at)).product();
+        let near = rows.is_none_or(|rows| rows.saturating_mul(COLUMNS) <= MOST_PACKED);
+        (more.is_none() && plain && near && vars & self.result() == own).then_some(only)
+    }
+}
+
+/// How many lanes a sum of so many products has: as many as leave nothing over, which would have to
+/// pass through memory, or the most where that is little; none if that costs more than it gains.
+pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
+    let most = lanes_of(writer);
+    let Some(extent) = extent else {
+        return Some(most);
+    };
+    let halves = std::iter::successors(Some(most), |lanes| Some(lanes / 2));
+    let mut halves = halves.take_while(|&lanes| lanes >= FEWEST);
+    // Adding up the lanes costs as much as a few products.
+    let whole = halves.find(|&n| extent % n == 0 && (n == most || extent >= 2 * n));
+    whole.or_else(|| (extent >= LONG_SUM).then_some(most))
+}
+
+/// How many lanes a sum has, at most.
+fn lanes_of(writer: &Writer) -> i64 {
+    elements(writer, LANES)
+}
+
+/// How many elements of the result's type these bytes hold.
+fn elements(writer: &Writer, bytes: i64) -> i64 {
+    let ty = writer.graph.tensor(writer.nest.tensor).ty.compute();
+    (bytes / i64::try_from(ty.size()).unwrap_or(1)).max(1)
+}
