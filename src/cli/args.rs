@@ -207,8 +207,8 @@ pub struct ProgramArgs {
     /// Sets a `let` or `param` of the schedule.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub defines: Vec<String>,
-    /// Specialises a size.
-    #[arg(long = "size", value_name = "NAME=VALUE")]
+    /// Specialises a size; of several values each has a kernel of its own.
+    #[arg(long = "size", value_name = "NAME=VALUE[,VALUE]")]
     pub sizes: Vec<String>,
     /// Width of coordinates and positions.
     #[arg(long, value_name = "32|64", value_parser = ["32", "64"])]

@@ -79,17 +79,7 @@ pub fn request(
         }
         defines.push((name, value));
     }
-    let mut sizes: Vec<(String, u64)> = Vec::new();
-    for text in &program.sizes {
-        let (name, value) = pair::<i64>(text, "--size", sources)?;
-        let Ok(value) = u64::try_from(value) else {
-            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
-        };
-        if sizes.iter().any(|(other, _)| *other == name) {
-            return Err(again(text, "--size", &name, sources));
-        }
-        sizes.push((name, value));
-    }
+    let (sizes, variants) = sizes(&program.sizes, sources)?;
     Ok(Request {
         source,
         formats: program.formats.clone(),
@@ -100,6 +90,7 @@ pub fn request(
         },
         defines,
         sizes,
+        variants,
         index_bits: program.index.as_ref().and_then(|bits| bits.parse().ok()),
         def: program.def.clone(),
         target: program.target,
@@ -195,6 +186,45 @@ pub(super) fn threads_for(
     )
     .with_help("leave it out, or choose `--target c`")
     .into())
+}
+
+/// Sizes that are fixed, and a size with the values that have kernels of their own.
+type Sizes = (Vec<(String, u64)>, Option<(String, Vec<u64>)>);
+
+/// `NAME=SIZE`, and `NAME=SIZE,SIZE` for one of them.
+fn sizes(texts: &[String], sources: &mut Sources) -> Result<Sizes, Failure> {
+    let mut fixed: Vec<(String, u64)> = Vec::new();
+    let mut variants: Option<(String, Vec<u64>)> = None;
+    for text in texts {
+        let (name, values) = pair::<String>(text, "--size", sources)?;
+        let values: Result<Vec<u64>, _> = values.split(',').map(|n| n.trim().parse()).collect();
+        let Ok(mut values) = values else {
+            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
+        };
+        let mut names = fixed.iter().map(|(name, _)| name);
+        let known = names.any(|other| *other == name);
+        if known || variants.as_ref().is_some_and(|(other, _)| *other == name) {
+            return Err(again(text, "--size", &name, sources));
+        }
+        if let [value] = values[..] {
+            fixed.push((name, value));
+        } else if variants.is_some() {
+            let span = argument(sources, "--size", text);
+            let message = "two sizes with several values";
+            return Err(
+                Diagnostic::error(codes::COMMAND_LINE, span, message, "the second one")
+                    .with_help(
+                        "write a schedule with `choose { when M == 4 && N == 8: { .. } .. }`",
+                    )
+                    .into(),
+            );
+        } else {
+            values.sort_unstable();
+            values.dedup();
+            variants = Some((name, values));
+        }
+    }
+    Ok((fixed, variants))
 }
 
 /// `NAME=NUMBER`

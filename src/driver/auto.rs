@@ -54,6 +54,19 @@ pub(super) fn single(
     one(&graph, (target, statistics), None, sources).commands
 }
 
+/// The same, as they are written.
+pub(super) fn script(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    sources: &mut Sources,
+) -> Vec<String> {
+    let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
+        return Vec::new();
+    };
+    let found = one(&graph, (target, statistics), None, sources);
+    found.script().cloned().collect()
+}
+
 /// A schedule of a function, and how it was found.
 pub struct Found {
     /// When it is used; the last one otherwise.

@@ -2,7 +2,7 @@
 
 use super::choice;
 use super::schedules::{Schedules, declared_names, named};
-use super::{Failure, argument};
+use super::{Failure, argument, variants};
 use crate::diagnostic::codes::{
     environment as codes, program as program_codes, schedule as schedule_codes,
 };
@@ -28,6 +28,8 @@ pub struct Request {
     pub schedule: ScheduleChoice,
     pub defines: Vec<(String, i64)>,
     pub sizes: Vec<(String, u64)>,
+    /// A size, and the values that have kernels of their own.
+    pub variants: Option<(String, Vec<u64>)>,
     pub index_bits: Option<u8>,
     pub def: Option<String>,
     pub target: Target,
@@ -47,6 +49,7 @@ impl Request {
             schedule: ScheduleChoice::Default,
             defines: Vec::new(),
             sizes: Vec::new(),
+            variants: None,
             index_bits: None,
             def: None,
             target: Target::C,
@@ -124,16 +127,21 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     let mut constants = BTreeMap::new();
     let mut most = 0;
     let mut is_automatic = false;
+    let mut varied = false;
     for function in &mut resolved.program.functions {
-        let chosen = match schedules.commands(function) {
-            Some(commands) => commands.to_vec(),
-            None => {
-                let data = (request.target, &request.statistics);
-                let found = super::auto::schedule(function, data, sources, &mut remarks);
-                is_automatic |= !found.is_empty();
-                found
-            }
+        let own = schedules.commands(function);
+        let asked = (request.target, &request.statistics);
+        let variants = match &request.variants {
+            Some(variants) => variants::commands(function, own, variants, asked, sources)?,
+            None => None,
         };
+        varied |= variants.is_some();
+        let chosen = match (variants, own) {
+            (Some(commands), _) => commands,
+            (None, Some(commands)) => commands.to_vec(),
+            (None, None) => super::auto::schedule(function, asked, sources, &mut remarks),
+        };
+        is_automatic |= own.is_none() && !chosen.is_empty();
         let of_program =
             |name: &str| super::schedules::commands_of(&files, function, name, request.target);
         let alternatives = match choice::alternatives(&chosen, of_program) {
@@ -189,6 +197,9 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
         if !declared.contains(name) {
             errors.push(sets_nothing(name, *value, &declared, sources));
         }
+    }
+    if let (Some((name, _)), false) = (&request.variants, varied) {
+        errors.push(variants::unknown(name, sources));
     }
     if errors.is_empty() {
         errors.extend(clash(&resolved.program, &kernels, request.target));

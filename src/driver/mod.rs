@@ -20,6 +20,7 @@ mod schedules;
 mod strides;
 mod tools;
 pub mod tune;
+mod variants;
 pub mod watch;
 pub mod write;
 

@@ -25,10 +25,10 @@ pub(super) fn assumed(
     }
     let size = asked.first().map(|asked| asked.size);
     let size = size.filter(|size| asked.iter().all(|asked| asked.size == *size));
-    let known = size.and_then(|size| Some((size, question(&graph.function, size)?)));
-    let Some((size, question)) = known else {
+    let Some(size) = size else {
         return vec![(None, statistics.clone())];
     };
+    let question = question(&graph.function, size);
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
     ranges.sort_unstable_by(|x, y| y.cmp(x));
     ranges.dedup();
@@ -48,8 +48,8 @@ pub(super) fn assumed(
     all
 }
 
-/// How a condition asks for a size.
-fn question(function: &Function, size: SizeId) -> Option<String> {
+/// How a condition asks for a size: of a tensor, if it is one of its first dimensions.
+fn question(function: &Function, size: SizeId) -> String {
     let is_argument = |role: Role| match role {
         Role::Input | Role::InOut | Role::Result => true,
         Role::Temporary => false,
@@ -63,7 +63,9 @@ fn question(function: &Function, size: SizeId) -> Option<String> {
         let word = ["rows", "cols"].get(at)?;
         Some(format!("{word}({})", tensor.name))
     });
-    found.next()
+    found
+        .next()
+        .unwrap_or_else(|| function.size(size).name.clone())
 }
 
 /// The schedules under `choose`.
