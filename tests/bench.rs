@@ -299,3 +299,42 @@ fn rows_of_every_length_have_their_tiles() {
         }
     }
 }
+
+/// Rows of a matrix are summed in lanes where they hold many elements, which the kernel asks.
+#[test]
+fn long_rows_are_summed_in_lanes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.mtx");
+    let elements: String = (1..=37)
+        .flat_map(|row| (1..=37).map(move |column| (row, column)))
+        .filter(|(row, column)| (row * column) % 5 != 0 || *row == 9)
+        .map(|(row, column)| format!("{row} {column} {}\n", f64::from(row * column % 13) - 5.5))
+        .collect();
+    let head = "%%MatrixMarket matrix coordinate real general";
+    let count = elements.lines().count();
+    std::fs::write(&path, format!("{head}\n37 37 {count}\n{elements}")).unwrap();
+    let long = format!("A={}", path.display());
+    let data = [
+        "A=testdata/data/cage5.mtx",
+        "x=random:1",
+        &long,
+        "x=random:2",
+    ];
+    let program = [
+        "-e",
+        "y(i)=A(i,j)*x(j)",
+        "-f",
+        "A:ds",
+        "--rounds",
+        "3",
+        "--verify",
+    ];
+    let report = report(&[&program[..], &data].concat());
+    assert_eq!(
+        report["candidates"][0]["schedule"][1],
+        "  when mean_row(A) >= 20: {"
+    );
+    for set in report["data"].as_array().unwrap() {
+        assert_eq!(set["verified"], true);
+    }
+}

@@ -110,7 +110,7 @@ pub(super) fn statistics(
     known: &mut Option<Bound>,
     sources: &mut Sources,
 ) -> Result<Statistics, Failure> {
-    let functions = functions(request, &mut Sources::default());
+    let functions = functions(request, sources);
     let asking = |function: &Function| auto::asks(function, request.target);
     let function = match functions.as_deref() {
         Ok([function]) if asking(function) => function,

@@ -70,26 +70,33 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr
     else {
         return None;
     };
-    // What stands in a test need not be there for all rows.
-    let pos = body.iter().find_map(|inner| walked(inner, *var))?;
+    let pos = walked(body, *var)?;
     let is_level = kernel.interface.ascending().contains(&pos);
     (is_level && tag.reductions().is_empty()).then_some((pos, *var, lo, hi))
 }
 
-/// The array that bounds a loop over `array[row]..array[row + 1]`, of each row or of each of its tiles.
-fn walked(stmt: &Stmt, row: VarId) -> Option<ArrayId> {
-    let Stmt::For { lo, hi, body, .. } = stmt else {
-        return None;
-    };
-    bounding(lo, hi, row).or_else(|| body.iter().find_map(|inner| walked(inner, row)))
-}
-
-fn bounding(lo: &Expr, hi: &Expr, row: VarId) -> Option<ArrayId> {
-    let (array, index) = loaded(lo)?;
-    let (end, next) = loaded(hi)?;
+/// The array that bounds loops over `array[row]..array[row + 1]`, of each row or of each of its tiles,
+/// by vectors and what they leave over. What stands in a test need not be there for all rows.
+fn walked(body: &[Stmt], row: VarId) -> Option<ArrayId> {
     let own = b::var(row, ScalarType::I64);
     let beside = b::add(own.clone(), b::int(1));
-    (array == end && *index == own && *next == beside).then_some(array)
+    let loops = || {
+        body.iter().filter_map(|stmt| {
+            let Stmt::For { lo, hi, body, .. } = stmt else {
+                return None;
+            };
+            Some((lo, hi, body))
+        })
+    };
+    let begins = loops()
+        .filter_map(|(lo, ..)| loaded(lo))
+        .find(|(_, index)| **index == own);
+    let ends = |array: ArrayId| {
+        let mut ends = loops().filter_map(|(_, hi, _)| loaded(hi));
+        ends.any(|(end, next)| end == array && *next == beside)
+    };
+    let whole = begins.map(|(array, _)| array).filter(|&array| ends(array));
+    whole.or_else(|| loops().find_map(|(.., inner)| walked(inner, row)))
 }
 
 /// Positions are loaded as they are stored, and widened.

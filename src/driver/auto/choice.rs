@@ -5,8 +5,8 @@ use crate::diagnostic::Sources;
 use crate::driver::choice::{Setting, alternatives, build_all};
 use crate::graph::Graph;
 use crate::program;
-use crate::program::ir::{Function, Role, SizeExpr, SizeId};
-use crate::schedule::auto::{self, Asked, Range, Statistics};
+use crate::program::ir::{Function, Role, SizeExpr};
+use crate::schedule::auto::{self, Asked, Question, Range, Statistics};
 use crate::syntax;
 
 /// Alternatives of one function.
@@ -23,33 +23,46 @@ pub(super) fn assumed(
         let nests = graph.nests.iter();
         asked.extend(nests.filter_map(|nest| auto::for_cpus(graph, nest, statistics).asked));
     }
-    let size = asked.first().map(|asked| asked.size);
-    let size = size.filter(|size| asked.iter().all(|asked| asked.size == *size));
-    let Some(size) = size else {
+    let question = asked.first().map(|asked| asked.question);
+    let question = question.filter(|one| asked.iter().all(|asked| asked.question == *one));
+    let Some(question) = question else {
         return vec![(None, statistics.clone())];
     };
-    let question = question(&graph.function, size);
+    let words = words(&graph.function, question);
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
     ranges.sort_unstable_by(|x, y| y.cmp(x));
     ranges.dedup();
     ranges.truncate(MOST - 1);
     let of = |value: i64| {
         let mut assumed = statistics.clone();
-        let name = graph.function.size(size).name.clone();
-        assumed.sizes.insert(name, value);
+        match question {
+            Question::Size(size) => {
+                let name = graph.function.size(size).name.clone();
+                assumed.sizes.insert(name, value);
+            }
+            Question::MeanRow(matrix) => {
+                let stored = vec![1, u64::try_from(value).unwrap_or(0)];
+                let name = graph.tensor(matrix).name.clone();
+                assumed.stored.insert(name, stored);
+            }
+        }
         assumed
     };
     // What is shorter than all of them.
     let rest = ranges.last().map_or(1, |last| last.examples().1);
     let mut all: Vec<_> = (ranges.iter())
-        .map(|range| (Some(range.condition(&question)), of(range.examples().0)))
+        .map(|range| (Some(range.condition(&words)), of(range.examples().0)))
         .collect();
     all.push((None, of(rest)));
     all
 }
 
-/// How a condition asks for a size: of a tensor, if it is one of its first dimensions.
-fn question(function: &Function, size: SizeId) -> String {
+/// How a condition asks: for a size of a tensor, if it is one of its first dimensions.
+fn words(function: &Function, question: Question) -> String {
+    let size = match question {
+        Question::Size(size) => size,
+        Question::MeanRow(matrix) => return format!("mean_row({})", function.tensor(matrix).name),
+    };
     let is_argument = |role: Role| match role {
         Role::Input | Role::InOut | Role::Result => true,
         Role::Temporary => false,

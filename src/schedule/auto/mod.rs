@@ -20,7 +20,7 @@ pub use self::statistics::Statistics;
 
 use crate::graph::order::is_sparse_driven;
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{SizeId, VarId};
+use crate::program::ir::{SizeId, TensorId, VarId};
 use std::borrow::Cow;
 
 /// A way to schedule one statement.
@@ -39,11 +39,19 @@ pub struct Scripts {
     pub asked: Option<Asked>,
 }
 
-/// A size that decides which tiles pay, and its ranges, the largest numbers first.
+/// What decides which tiles pay, and its ranges, the largest numbers first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    pub size: SizeId,
+    pub question: Question,
     pub ranges: Vec<Range>,
+}
+
+/// What may be known when a kernel runs, if it is not before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    Size(SizeId),
+    /// The elements that a matrix stores for each of its rows.
+    MeanRow(TensorId),
 }
 
 /// What is told apart of a size.
@@ -56,12 +64,12 @@ pub enum Range {
 }
 
 impl Range {
-    /// As a condition on `size`.
+    /// As a condition on what is asked.
     #[must_use]
-    pub fn condition(self, size: &str) -> String {
+    pub fn condition(self, asked: &str) -> String {
         match self {
-            Range::From(least) => format!("{size} >= {least}"),
-            Range::Multiple(of, least) => format!("{size} % {of} == 0 || {size} >= {least}"),
+            Range::From(least) => format!("{asked} >= {least}"),
+            Range::Multiple(of, least) => format!("{asked} % {of} == 0 || {asked} >= {least}"),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::estimate::Loops;
 use super::factors::loops;
 use super::plan::{Best, Split};
-use super::{Asked, Range, Statistics, Writer};
+use super::{Asked, Question, Range, Statistics, Writer};
 use crate::program::ir::{ExprKind, SizeExpr};
 
 /// Bytes of a tile of one row: four vectors of 64, as many as hide how long a product takes.
@@ -18,6 +18,9 @@ const COLUMNS: i64 = 128;
 const ROWS: i64 = 6;
 /// Bytes of the lanes of a sum.
 const LANES: i64 = 128;
+/// Elements of a row from which on lanes that load them one by one pay (SpMV: 1.1 to 3 of the plain loop,
+/// .8 to 1.1 below).
+const LONG_ROW: i64 = 20;
 /// Products of a sum from which on what is left over hardly matters.
 const LONG_SUM: i64 = 64;
 /// Fewer elements are not worth a tile.
@@ -36,6 +39,8 @@ pub(super) enum Shape {
     Block(usize, usize),
     /// A sum, each lane its own.
     Lanes(usize),
+    /// A sum over what an operand stores, each lane its own.
+    Stored(usize),
 }
 
 /// A nest, as tiles see it.
@@ -59,6 +64,7 @@ pub(super) fn asked(writer: &Writer, best: &Best, statistics: &Statistics) -> Op
         // Short sums of vectors cost little in any way.
         Shape::Lanes(_) if best.product.vars.len() == 1 => return None,
         Shape::Lanes(at) => (at, vec![Range::Multiple(lanes_of(writer), LONG_SUM)]),
+        Shape::Stored(at) => return tiles.asked_of_rows(at),
         Shape::Block(_, at) => {
             let columns = elements(writer, COLUMNS);
             (
@@ -70,7 +76,7 @@ pub(super) fn asked(writer: &Writer, best: &Best, statistics: &Statistics) -> Op
     let range = writer.graph.static_range(best.product.vars[at]);
     match (tiles.extent(at), range) {
         (None, Some((SizeExpr::Const(0), SizeExpr::Size(size)))) => Some(Asked {
-            size: *size,
+            question: Question::Size(*size),
             ranges,
         }),
         (Some(_) | None, _) => None,
@@ -176,11 +182,64 @@ impl<'b, 'g> Tiles<'b, 'g> {
                 return Some(rows.map_or(Shape::Row(at), |rows| Shape::Block(rows, at)));
             }
         }
-        let lanes = self.among(sums).into_iter().rev().find(|&at| {
+        let found = self.lanes_along(sums).map(Shape::Lanes);
+        found
+            .or_else(|| self.stored_sum(sums).map(Shape::Stored))
+            .filter(|_| self.splits.is_empty())
+    }
+
+    /// The innermost sum whose products stand side by side.
+    fn lanes_along(&self, sums: Loops) -> Option<usize> {
+        self.among(sums).into_iter().rev().find(|&at| {
             let others = self.among(self.all() & !(1 << at));
             self.best.product.is_along(at) && self.is_order(&[&others[..], &[at]].concat())
+        })
+    }
+
+    /// The innermost loop, if it is a sum over what one operand stores.
+    fn stored_sum(&self, sums: Loops) -> Option<usize> {
+        let last = self.order.last().filter(|&&at| sums >> at & 1 == 1);
+        last.copied().filter(|&at| self.driver(at).is_some())
+    }
+
+    /// The only factor that drives a loop, and the depth of its level.
+    fn driver(&self, at: usize) -> Option<(usize, usize)> {
+        let factors = self.best.product.factors.iter().enumerate();
+        let mut driving = factors.filter_map(|(n, factor)| {
+            let mut levels = factor.levels.iter();
+            let depth = levels.position(|level| level.at == at && level.children.is_some())?;
+            Some((n, depth))
         });
-        lanes.filter(|_| self.splits.is_empty()).map(Shape::Lanes)
+        let only = driving.next();
+        only.filter(|_| driving.next().is_none())
+    }
+
+    /// Whether an operand stores so many elements in a row that lanes pay; `None` if nobody knows.
+    pub(super) fn has_long_rows(&self, at: usize) -> Option<bool> {
+        let (factor, depth) = self.driver(at)?;
+        let ExprKind::Access(access) = &self.best.product.exprs[factor].kind else {
+            return None;
+        };
+        let stored = self
+            .statistics
+            .children(self.writer.graph, access.tensor, depth);
+        #[allow(clippy::cast_precision_loss, reason = "a bound of a few elements")]
+        stored.map(|elements| elements >= LONG_ROW as f64)
+    }
+
+    /// The question of how long a matrix' rows are.
+    fn asked_of_rows(&self, at: usize) -> Option<Asked> {
+        let (factor, depth) = self.driver(at)?;
+        let ExprKind::Access(access) = &self.best.product.exprs[factor].kind else {
+            return None;
+        };
+        let format = &self.writer.graph.tensor(access.tensor).format;
+        let by_rows = format.levels.len() == 2 && format.modes == [0, 1];
+        let is_open = by_rows && depth == 1 && format.levels[0].is_full();
+        (is_open && self.has_long_rows(at).is_none()).then(|| Asked {
+            question: Question::MeanRow(access.tensor),
+            ranges: vec![Range::From(LONG_ROW)],
+        })
     }
 
     /// Whether several operands are walked together in one of these loops: each tile would walk them all

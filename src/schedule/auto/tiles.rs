@@ -31,6 +31,7 @@ pub(super) fn tiled(writer: &Writer, best: &Best, statistics: &Statistics) -> Op
         Shape::Row(at) => tiles.row(at),
         Shape::Block(row, column) => tiles.block(row, column),
         Shape::Lanes(at) => tiles.lanes(at),
+        Shape::Stored(at) => tiles.stored(at),
     }
 }
 
@@ -215,6 +216,16 @@ impl Tiles<'_, '_> {
             rule: "each lane of a vector has a sum of its own",
             commands,
             first,
+        })
+    }
+
+    fn stored(&self, at: usize) -> Option<Tiled> {
+        let name = self.name(at);
+        let around = self.names(self.all() & !(1 << at));
+        (self.has_long_rows(at) == Some(true)).then(|| Tiled {
+            rule: "each lane of a vector has a sum of its own, of the elements of long rows",
+            commands: vec![format!("parallelize({name}, CPUVector, ParallelReduction)")],
+            first: around.first().cloned(),
         })
     }
 }
