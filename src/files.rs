@@ -60,8 +60,8 @@ pub fn stage(
     Ok(Some(Staged { beside, place }))
 }
 
-/// Whether [`stage`] will find a place to write to; nothing stays behind, and what is there is as it
-/// was. Pipes and devices are not opened: whoever reads there would find an end.
+/// Whether [`stage`] will find a place to write to; nothing stays behind, and what is there is as
+/// it was. Pipes and devices are not opened: whoever reads there would find an end.
 ///
 /// # Errors
 /// As [`stage`], as far as that is known without a content.

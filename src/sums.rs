@@ -1,11 +1,11 @@
 //! Sums of bounded whole numbers: what values they have, and what follows where they are zero.
 //!
-//! Who asks how far apart two iterations are takes the [`Range`] of a sum; who asks which ones
-//! come to one element solves it: two accesses meet where their subscripts are equal, so the difference of the subscripts is
-//! zero. The difference is a sum `c1 * x1 + c2 * x2 + ... + k` over unknowns with ranges.
-//! A sum of which the small terms cannot reach from one multiple of a large coefficient to
-//! the next falls apart into two, as the digits of a number do. What is left in the end is
-//! single unknowns, whose values are then known, and sums of which nothing is known.
+//! Who asks how far apart two iterations are takes the [`Range`] of a sum; who asks which ones come
+//! to one element solves it: two accesses meet where their subscripts are equal, so the difference
+//! of the subscripts is zero. The difference is a sum `c1 * x1 + c2 * x2 + ... + k` over unknowns
+//! with ranges. A sum of which the small terms cannot reach from one multiple of a large
+//! coefficient to the next falls apart into two, as the digits of a number do. What is left in the
+//! end is single unknowns, whose values are then known, and sums of which nothing is known.
 
 use std::collections::BTreeMap;
 

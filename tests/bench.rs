@@ -123,7 +123,8 @@ fn what_is_updated_in_place_is_restored() {
     }
 }
 
-/// The report with all times multiplied by a factor that no noise reaches, as a file: of a machine that nobody asked what it can do.
+/// The report with all times multiplied by a factor that no noise reaches, as a file: of a machine
+/// that nobody asked what it can do.
 fn planted(report: &Value, factor: f64, folder: &Path) -> String {
     let mut report = report.clone();
     report["data"][0]["limits"] = json!([]);
@@ -240,7 +241,8 @@ fn gpus_are_not_measured_without_one() {
     assert!(stderr(&output).contains("E0715"), "{}", stderr(&output));
 }
 
-/// Two data sets say nothing of sizes: the kernel carries a schedule for each range, and all of them are right.
+/// Two data sets say nothing of sizes: the kernel carries a schedule for each range, and all of
+/// them are right.
 #[test]
 fn rows_of_every_length_have_their_tiles() {
     let folder = tempfile::tempdir().unwrap();

@@ -456,7 +456,8 @@ fn captured(planted: &str) -> String {
     with_main((SCATTERED, CAPTURE), planted)
 }
 
-/// What a program prints that calls the functions of another's kernels, with `planted` before their first launch.
+/// What a program prints that calls the functions of another's kernels, with `planted` before their
+/// first launch.
 fn with_main((program, main): (&str, &str), planted: &str) -> String {
     let folder = emit(program);
     let path = folder.path().join("f.cu");
@@ -519,8 +520,8 @@ schedule f for cuda {
 }
 ";
 
-/// Adds a matrix with an element in each row to one with an element in each other row, in memory of its own: both
-/// phases are captured.
+/// Adds a matrix with an element in each row to one with an element in each other row, in memory of
+/// its own: both phases are captured.
 const PHASES: &str = r#"#include "f.h"
 #include <stdio.h>
 static void need(cudaError_t status) {

@@ -1,7 +1,7 @@
 //! Families of programs around kernels that were wrong, whatever few cases were right: tiles of
-//! positions whose rows are runs of repeated coordinates, strided windows staged in pieces,
-//! and minima and maxima into another type. Each runs against the judge, on CPUs under the race checker, on the emulator
-//! with all of its checks.
+//! positions whose rows are runs of repeated coordinates, strided windows staged in pieces, and
+//! minima and maxima into another type. Each runs against the judge, on CPUs under the race
+//! checker, on the emulator with all of its checks.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Memory of callers and of kernels that runs out: at every allocation in turn, and counts that pass
-//! the width of an index.
+//! Memory of callers and of kernels that runs out: at every allocation in turn, and counts that
+//! pass the width of an index.
 
 mod support;
 
@@ -34,8 +34,9 @@ fn call(folder: &Path, program: &str, caller: &str, flags: &[&str]) {
     run(Command::new(path("main")).env("OMP_NUM_THREADS", "3"));
 }
 
-/// Results of every kind: appended, counted first (by one thread and by several), sorted as a whole, with
-/// an operand's coordinates, dense, with workspaces, in several formats, several of them.
+/// Results of every kind: appended, counted first (by one thread and by several), sorted as a
+/// whole, with an operand's coordinates, dense, with workspaces, in several formats, several of
+/// them.
 const KERNELS: &str = "def add(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def add_counted(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def add_shared(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
@@ -307,8 +308,8 @@ fn every_allocation_may_fail() {
     call(out.path(), KERNELS, &format!("{ALLOCATOR}{EXHAUSTED}"), &[]);
 }
 
-/// With indices that end at 100: results of as many elements are made, of more are refused, and so are
-/// coordinates that do not fit.
+/// With indices that end at 100: results of as many elements are made, of more are refused, and so
+/// are coordinates that do not fit.
 const COUNTED: &str = r#"
 static int64_t dims[] = {101, 101}, broad[] = {3, 102}, coords[2 * 101], spread[2 * 101];
 static double vals[101];

@@ -1,6 +1,6 @@
-//! Every schedule of `schedules/` on every fitting file of the data folder with one, two and
-//! seven threads: `scripts/verify-schedules`, as it takes minutes. Each file is read, and the judge asked,
-//! once for each program.
+//! Every schedule of `schedules/` on every fitting file of the data folder with one, two and seven
+//! threads: `scripts/verify-schedules`, as it takes minutes. Each file is read, and the judge
+//! asked, once for each program.
 
 mod support;
 

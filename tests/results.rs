@@ -243,9 +243,9 @@ schedule scale for c { assemble(C, once) }
     call(out.path(), program, ONCE);
 }
 
-/// Packs elements into drawn formats: in any order and in several that are known, some twice, with small and
-/// large extents, for one and for several threads. The arrays are those of the definition: sorted by comparisons, then
-/// one level after the other.
+/// Packs elements into drawn formats: in any order and in several that are known, some twice, with
+/// small and large extents, for one and for several threads. The arrays are those of the
+/// definition: sorted by comparisons, then one level after the other.
 const PACKED: &str = r#"
 #define SPARSEC_IMPLEMENTATION
 #include "kernels.h"

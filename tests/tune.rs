@@ -1,5 +1,5 @@
-//! `sparsec tune`: what it finds and leaves, and what faults of kernels cost. The compiler is a script
-//! that plants them: kernels that are shared out to threads are made wrong, or end badly.
+//! `sparsec tune`: what it finds and leaves, and what faults of kernels cost. The compiler is a
+//! script that plants them: kernels that are shared out to threads are made wrong, or end badly.
 
 #![cfg(target_os = "linux")]
 
@@ -101,7 +101,8 @@ fn the_best_schedule_is_written_and_kept() {
     );
     let check = place.sparsec(&["check", "spmv.tc", "--schedule", "best.sched"]);
     assert!({ check }.status().unwrap().success());
-    // What is under way is not kept when it is done, nor anything in the folder for temporary files.
+    // What is under way is not kept when it is done, nor anything in the folder for temporary
+    // files.
     let left = fs::read_dir(place.path("cache/tunings")).unwrap().count();
     assert_eq!(left, 0);
     assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);

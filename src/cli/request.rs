@@ -99,8 +99,8 @@ pub fn request(
     })
 }
 
-/// What the data says to whoever seeks the schedule of a program's only function, if that may depend on it.
-/// The data is kept. What is wrong with the program is said by whoever compiles it.
+/// What the data says to whoever seeks the schedule of a program's only function, if that may
+/// depend on it. The data is kept. What is wrong with the program is said by whoever compiles it.
 ///
 /// # Errors
 /// As binding.

@@ -85,8 +85,8 @@ impl Found {
     }
 }
 
-/// The schedules that are found for a function: one, or one for each range of a size that decides, if
-/// they differ and a kernel can carry them.
+/// The schedules that are found for a function: one, or one for each range of a size that decides,
+/// if they differ and a kernel can carry them.
 pub fn found(
     function: &Function,
     (target, statistics): (Target, &Statistics),
@@ -158,8 +158,8 @@ pub fn asks(function: &Function, target: Target) -> bool {
     !target.properties().has_blocks && graph.is_ok_and(|graph| auto::asks(&graph))
 }
 
-/// What `bound` says to whoever seeks a schedule: sizes, and how much each level of the operands that
-/// `function` stores sparse has.
+/// What `bound` says to whoever seeks a schedule: sizes, and how much each level of the operands
+/// that `function` stores sparse has.
 #[must_use]
 pub fn statistics(function: &Function, bound: &Bound) -> Statistics {
     let named = |(id, &value): (&SizeId, &i64)| (function.size(*id).name.clone(), value);

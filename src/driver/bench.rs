@@ -217,7 +217,8 @@ const MOST: u32 = 101;
 /// A sample is of as many calls as take this long, so that clocks are fine enough.
 const SAMPLE: f64 = 1e-4;
 
-/// Measures the rows on a data set; with the clock. `round` is told how many rounds are done, and of how many.
+/// Measures the rows on a data set; with the clock. `round` is told how many rounds are done, and
+/// of how many.
 ///
 /// # Errors
 /// The data does not fit; results differ; what [`Calls::call`] refuses.
@@ -370,8 +371,8 @@ fn stored(function: &Function, stored: &BTreeMap<TensorId, usize>) -> usize {
     counted.map(|(_, n)| n).sum()
 }
 
-/// Bindings as data sets: the n-th binding of a parameter belongs to the n-th set, and what is bound
-/// once belongs to all.
+/// Bindings as data sets: the n-th binding of a parameter belongs to the n-th set, and what is
+/// bound once belongs to all.
 ///
 /// # Errors
 /// The binding of which there are neither one nor as many as of others.

@@ -255,8 +255,8 @@ impl Library {
 
 /// Removes what a library was built in and of, once it is loaded: it needs its file no more, and
 /// however the process ends, by a kernel that crashes for instance, nothing is left behind. The
-/// emulator asks the file for lines and names when it reports something. `SPARSEC_KEEP` keeps it, for
-/// debuggers and sanitizers.
+/// emulator asks the file for lines and names when it reports something. `SPARSEC_KEEP` keeps it,
+/// for debuggers and sanitizers.
 fn still_needed(folder: cleanup::Folder, backend: Backend) -> Option<cleanup::Folder> {
     if std::env::var_os("SPARSEC_KEEP").is_some() {
         let (folder, _note) = folder.into_parts();

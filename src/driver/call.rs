@@ -159,7 +159,8 @@ impl<'l> Calls<'l> {
                     };
                     let place = std::ptr::from_mut(&mut **view).cast();
                     if let Slot::Renewed(argument, _) = slot {
-                        // SAFETY: a call made it, or it points to what its argument owns, or is zeroed.
+                        // SAFETY: a call made it, or it points to what its argument owns, or is
+                        // zeroed.
                         unsafe { self.library.free(place) };
                         **view = argument.view();
                     }

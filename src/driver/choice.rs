@@ -1,7 +1,7 @@
 //! `choose`: several schedules of one function, of which the data decide (000, 8.2.1).
 //!
-//! Each is built as if it were the only one; the kernels become one that asks the conditions in order. What a
-//! schedule without `choose` says is one alternative without a condition.
+//! Each is built as if it were the only one; the kernels become one that asks the conditions in
+//! order. What a schedule without `choose` says is one alternative without a condition.
 
 use super::compile::{Built, lowered, placed};
 use super::schedules::{declared_names, first};
@@ -252,8 +252,8 @@ fn own_defines(commands: &[Command], defines: &[(String, i64)]) -> Vec<(String, 
     defines.cloned().collect()
 }
 
-/// What conditions may name: constants that stand before `choose`, and sizes of the function as the last
-/// alternative fixes them.
+/// What conditions may name: constants that stand before `choose`, and sizes of the function as the
+/// last alternative fixes them.
 fn constants_of(
     function: &Function,
     alternative: &Alternative,

@@ -11,8 +11,9 @@ use crate::syntax::{self, ast};
 use std::rc::Rc;
 
 /// Notes each statement of a function without a schedule whose innermost loop steps from row to
-/// row, where another order is accepted by all stages. `found`: what it has by itself; where threads
-/// share loops out a schedule would have to say so, too, and loops that it reordered are as they should be.
+/// row, where another order is accepted by all stages. `found`: what it has by itself; where
+/// threads share loops out a schedule would have to say so, too, and loops that it reordered are as
+/// they should be.
 pub(super) fn notes(
     function: &Function,
     found: &[ast::Command],

@@ -38,8 +38,8 @@ pub(super) const NVCC: Tool = Tool {
     help: "set NVCC to CUDA's nvcc, or SPARSEC_EMULATOR=1 to run without a GPU",
 };
 
-/// Seconds of the processor that a compiler may take; 0 for as many as it wants. Tuning compiles what
-/// nobody would write.
+/// Seconds of the processor that a compiler may take; 0 for as many as it wants. Tuning compiles
+/// what nobody would write.
 pub(super) static COMPILER_SECONDS: AtomicU64 = AtomicU64::new(0);
 
 /// Has a program end where it takes longer than compilers may.

@@ -1,7 +1,8 @@
-//! `--size K=4,32,128`: a kernel for each of these sizes, and one for all others, behind one entry point.
+//! `--size K=4,32,128`: a kernel for each of these sizes, and one for all others, behind one entry
+//! point.
 //!
-//! They are the alternatives of a `choose` whose conditions compare the size and whose commands fix it
-//! (002, section 4: kernels are specialised to sizes).
+//! They are the alternatives of a `choose` whose conditions compare the size and whose commands fix
+//! it (002, section 4: kernels are specialised to sizes).
 
 use super::auto;
 use super::{Failure, argument};
@@ -12,8 +13,8 @@ use crate::schedule::Target;
 use crate::schedule::auto::Statistics;
 use crate::syntax::{self, ast};
 
-/// The commands for a function that has the size open: each alternative has its own schedule, or the one that
-/// is found for this size. `None` if the function does not have the size.
+/// The commands for a function that has the size open: each alternative has its own schedule, or
+/// the one that is found for this size. `None` if the function does not have the size.
 ///
 /// # Errors
 /// The function's schedule lets the data choose already.

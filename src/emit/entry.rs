@@ -22,8 +22,8 @@ pub fn signature(kernel: &Kernel, target: Target) -> String {
     Entry::new(kernel, target).signature()
 }
 
-/// The checked function of a kernel whose results replace what they have: it makes them beside that,
-/// so that a call that fails leaves everything as it was.
+/// The checked function of a kernel whose results replace what they have: it makes them beside
+/// that, so that a call that fails leaves everything as it was.
 pub(super) fn renewing(kernel: &Kernel, target: Target) -> String {
     if !kernel.interface.renews() {
         return String::new();

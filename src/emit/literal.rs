@@ -47,8 +47,8 @@ fn integer(l: Literal, ty: ScalarType) -> String {
     }
 }
 
-/// C's `INFINITY` and `NAN` are floats. C++ finds a function by the types of all arguments, and none
-/// for GPUs where they differ.
+/// C's `INFINITY` and `NAN` are floats. C++ finds a function by the types of all arguments, and
+/// none for GPUs where they differ.
 #[expect(clippy::cast_possible_truncation)]
 fn float(value: f64, single: bool, dialect: Dialect) -> String {
     let is_finite = if single {

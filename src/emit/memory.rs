@@ -37,8 +37,8 @@ fn has_product(count: &Expr) -> bool {
 }
 
 impl Printer<'_> {
-    /// A number of elements, or one below zero if it is larger than any array: extents are checked one
-    /// by one, their products are not.
+    /// A number of elements, or one below zero if it is larger than any array: extents are checked
+    /// one by one, their products are not.
     pub(super) fn number(&self, count: &Expr) -> String {
         if let ExprKind::Binary(op, x, y) = &count.kind
             && self.dialect == Dialect::C

@@ -19,8 +19,8 @@ pub(super) struct Phases {
     pub vars: Vec<VarId>,
 }
 
-/// The phases of a kernel; `None` where nothing is counted, or what is counted says how much memory is
-/// needed that is not the result's.
+/// The phases of a kernel; `None` where nothing is counted, or what is counted says how much memory
+/// is needed that is not the result's.
 pub(super) fn phases(kernel: &Kernel) -> Option<Phases> {
     let mut fetches = 0;
     let mut retried = false;
@@ -47,7 +47,8 @@ pub(super) fn phases(kernel: &Kernel) -> Option<Phases> {
 }
 
 impl Phases {
-    /// What the second function needs of what stands before the fetch: names, and where workspaces are.
+    /// What the second function needs of what stands before the fetch: names, and where workspaces
+    /// are.
     pub(super) fn repeated(&self, kernel: &Kernel) -> Vec<Stmt> {
         let (before, behind) = kernel.body.split_at(self.at);
         let mut read = visit::read_vars(behind);

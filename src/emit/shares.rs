@@ -75,8 +75,9 @@ fn rows<'s>(kernel: &Kernel, stmt: &'s Stmt) -> Option<(ArrayId, VarId, &'s Expr
     (is_level && tag.reductions().is_empty()).then_some((pos, *var, lo, hi))
 }
 
-/// The array that bounds loops over `array[row]..array[row + 1]`, of each row or of each of its tiles,
-/// by vectors and what they leave over. What stands in a test need not be there for all rows.
+/// The array that bounds loops over `array[row]..array[row + 1]`, of each row or of each of its
+/// tiles, by vectors and what they leave over. What stands in a test need not be there for all
+/// rows.
 fn walked(body: &[Stmt], row: VarId) -> Option<ArrayId> {
     let own = b::var(row, ScalarType::I64);
     let beside = b::add(own.clone(), b::int(1));

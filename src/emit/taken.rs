@@ -95,8 +95,8 @@ const FUNCTIONS: &str = "
     write y0 y0f y0l y1 y1f y1l yn ynf ynl
 ";
 
-/// Functions that GNU's headers declare where `_GNU_SOURCE` is defined, as C++ compilers and nvcc do,
-/// but for their variants.
+/// Functions that GNU's headers declare where `_GNU_SOURCE` is defined, as C++ compilers and nvcc
+/// do, but for their variants.
 const GNU: &str = "
     asprintf canonicalize canonicalize_file_name clock_adjtime cookie_close_function_t
     cookie_read_function_t cookie_seek_function_t cookie_write_function_t cuserid daddl ddivl
@@ -114,7 +114,8 @@ const GNU: &str = "
     toupper toupper_l ufromfp ufromfpx unlockpt vasprintf
 ";
 
-/// Functions that CUDA's headers declare as C does, but for those of C, and variants that end in `f`.
+/// Functions that CUDA's headers declare as C does, but for those of C, and variants that end in
+/// `f`.
 const CUDA: &str = "
     clock64 cospi cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv fdivide llmax llmin max min
     norm norm3d norm4d normcdf normcdfinv rcbrt rhypot rnorm rnorm3d rnorm4d rsqrt sincospi

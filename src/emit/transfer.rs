@@ -10,7 +10,8 @@ use crate::loops::interface::{Arg, Direction};
 use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt};
 use crate::target::Target;
 
-/// An array that is allocated once its size is counted: where it stands among the arguments, and its name.
+/// An array that is allocated once its size is counted: where it stands among the arguments, and
+/// its name.
 type Later = (usize, ArrayId, String);
 
 /// The definition of the checked function of a GPU's kernel: copies to the device and back.

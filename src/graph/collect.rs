@@ -1,10 +1,10 @@
 //! What no order of loops computes in the order in which a sparse result is appended.
 //!
-//! Where another order walks all operands, the result's elements are collected as they come, sorted and
-//! combined (see [`Graph::collected`]), and the result is read from them: `C(i,j) = A(i,k) * B(k,j)`
-//! of matrices by rows, `B(i,j) = A(j,i)`. Where no order does, the operands that stand in the way of the
-//! result's own order are brought into it first, in the same manner: `C(i,j) = A(i,j) + A(j,i)`. Both
-//! cost what is stored, whatever the extents are.
+//! Where another order walks all operands, the result's elements are collected as they come, sorted
+//! and combined (see [`Graph::collected`]), and the result is read from them: `C(i,j) = A(i,k) *
+//! B(k,j)` of matrices by rows, `B(i,j) = A(j,i)`. Where no order does, the operands that stand in
+//! the way of the result's own order are brought into it first, in the same manner: `C(i,j) =
+//! A(i,j) + A(j,i)`. Both cost what is stored, whatever the extents are.
 
 mod operands;
 mod rows;

@@ -51,13 +51,13 @@ pub struct Graph {
     pub function: Rc<Function>,
     /// The function's tensors, then the workspaces that the graph added.
     pub tensors: Vec<Tensor>,
-    /// The function's variables, then those that run over all of a result of which a statement writes
-    /// a part, and the derived ones. These have no range of their own; see [`Provenance`].
+    /// The function's variables, then those that run over all of a result of which a statement
+    /// writes a part, and the derived ones. These have no range of their own; see [`Provenance`].
     pub vars: Vec<IndexVar>,
     pub provenance: Provenance,
     pub nests: Vec<Nest>,
-    /// Tensors whose elements come in any order, several times perhaps: they are sorted, and what is of
-    /// one place combined, behind the loops that make them.
+    /// Tensors whose elements come in any order, several times perhaps: they are sorted, and what
+    /// is of one place combined, behind the loops that make them.
     pub collected: Vec<TensorId>,
     /// Sparse results of which the caller gives the content: each with the operand that holds it.
     pub renewed: Vec<(TensorId, TensorId)>,
@@ -71,7 +71,8 @@ pub struct Graph {
     pub follows_appended: bool,
     /// Tiles of positions whose rows are found before the loops: `starts(v, before)`.
     pub starts: Vec<Starts>,
-    /// Variables that `join` gave to loops of later statements, each with the one that it stands for.
+    /// Variables that `join` gave to loops of later statements, each with the one that it stands
+    /// for.
     pub renamed: Vec<(VarId, VarId)>,
     /// The commands that were applied, as text, for the comment above the kernel.
     pub script: Vec<String>,
@@ -344,7 +345,8 @@ impl Graph {
         id.index() >= self.function.tensors.len()
     }
 
-    /// Whether the program calls the tensor so: what a result has before the call goes by the result's name.
+    /// Whether the program calls the tensor so: what a result has before the call goes by the
+    /// result's name.
     #[must_use]
     pub fn is_called(&self, id: TensorId, name: &str) -> bool {
         let mut renewed = self.renewed.iter();

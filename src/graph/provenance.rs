@@ -40,7 +40,8 @@ impl Provenance {
         self.closure(var, Relation::made_of)
     }
 
-    /// `var` and every variable that tells its value: where it is skewed, more than it derives from.
+    /// `var` and every variable that tells its value: where it is skewed, more than it derives
+    /// from.
     #[must_use]
     pub fn told_by(&self, var: VarId) -> Vec<VarId> {
         self.closure(var, Relation::told_by)

@@ -26,8 +26,8 @@ pub fn competed<'n>(
     found
 }
 
-/// Whether coordinates, such as the left side's, determine the value of the variable: it is one of them,
-/// or all that it was made of are determined. (A part of a whole, a fused pair and a position
+/// Whether coordinates, such as the left side's, determine the value of the variable: it is one of
+/// them, or all that it was made of are determined. (A part of a whole, a fused pair and a position
 /// have one value for each value of what they were made of.)
 #[must_use]
 pub fn told(graph: &Graph, lhs: &[VarId], var: VarId) -> bool {

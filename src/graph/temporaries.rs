@@ -78,8 +78,8 @@ impl Graph {
         )
     }
 
-    /// Computes sums that go where data say in the type in which terms are added: their result converts
-    /// what it stores, and would do so for each term.
+    /// Computes sums that go where data say in the type in which terms are added: their result
+    /// converts what it stores, and would do so for each term.
     pub(super) fn through_wide(
         &mut self,
         piece: &Piece,

@@ -25,8 +25,8 @@ pub fn root_reduction(rhs: &Expr, op: Option<ReduceOp>) -> Option<(ReduceOp, &[V
     }
 }
 
-/// The reduction, if the expression is one, or its conversion. Minima and maxima of floats may end before, where
-/// whole numbers do: at what is neutral among these.
+/// The reduction, if the expression is one, or its conversion. Minima and maxima of floats may end
+/// before, where whole numbers do: at what is neutral among these.
 #[must_use]
 pub fn converted_sum(e: &Expr) -> Option<&Expr> {
     if let ExprKind::Cast(a) = &e.kind {

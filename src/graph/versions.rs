@@ -1,9 +1,9 @@
-//! Sparse results that several statements write: their stored elements cannot grow where they stand, so
-//! each statement but the last makes a version of the result, a temporary tensor, which those behind
-//! read. `C(i,j) += e` becomes `C(i,j) = C1(i,j) + e`. What the caller has is the first version, an
-//! operand. A statement that leaves elements as they were makes a tensor of those that it writes, which
-//! is put into the version before: `C(i,j) += e where i in 0:4` becomes `P(i,j) = e where i in 0:4` and
-//! `C(i,j) = C1(i,j) + P(i,j)`, and so does `H(bin(i),j) += e`.
+//! Sparse results that several statements write: their stored elements cannot grow where they
+//! stand, so each statement but the last makes a version of the result, a temporary tensor, which
+//! those behind read. `C(i,j) += e` becomes `C(i,j) = C1(i,j) + e`. What the caller has is the
+//! first version, an operand. A statement that leaves elements as they were makes a tensor of those
+//! that it writes, which is put into the version before: `C(i,j) += e where i in 0:4` becomes
+//! `P(i,j) = e where i in 0:4` and `C(i,j) = C1(i,j) + P(i,j)`, and so does `H(bin(i),j) += e`.
 
 use super::Graph;
 use super::build::Piece;
@@ -165,8 +165,8 @@ impl Versions {
     }
 }
 
-/// A tensor for the elements that a statement writes, in the order of the result's levels. Where data
-/// decide which they are, and no loops come to them in this order, they come in any.
+/// A tensor for the elements that a statement writes, in the order of the result's levels. Where
+/// data decide which they are, and no loops come to them in this order, they come in any.
 fn part_of(
     graph: &mut Graph,
     (at, stmt, scatters): (usize, &Statement, bool),
@@ -200,8 +200,8 @@ fn part_of(
 }
 
 impl Graph {
-    /// Variables that run over all of the dimensions: those of `lhs` that do, others in place of the
-    /// rest.
+    /// Variables that run over all of the dimensions: those of `lhs` that do, others in place of
+    /// the rest.
     pub(super) fn whole_vars(&mut self, lhs: &[VarId], dims: &[SizeExpr]) -> Vec<VarId> {
         let mut whole = Vec::new();
         for (&var, dim) in lhs.iter().zip(dims) {

@@ -46,7 +46,8 @@ impl LevelType for Dense {
     }
 
     fn parents(&self, own: &InKernel, positions: Range<Expr>) -> Parents<Range<Expr>> {
-        // Of a dimension without coordinates there are no positions, which are divided all the same.
+        // Of a dimension without coordinates there are no positions, which are divided all the
+        // same.
         let extent = b::max(own.extent(), b::int(1));
         let first = b::binary(BinaryOp::FloorDiv, positions.start, extent.clone());
         Parents::Known(first..b::ceil_div_by(positions.end, &extent))

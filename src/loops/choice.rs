@@ -23,8 +23,8 @@ pub enum Differs {
     Appends,
 }
 
-/// The kernel that runs the first choice whose condition holds, and otherwise `last`. Choices may have
-/// fixed sizes that `last` leaves open: they run only for these.
+/// The kernel that runs the first choice whose condition holds, and otherwise `last`. Choices may
+/// have fixed sizes that `last` leaves open: they run only for these.
 ///
 /// # Errors
 /// The place of the choice that cannot be one, or of `last` behind all of them.

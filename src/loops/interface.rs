@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 /// The arguments of a kernel.
 ///
-/// The raw function takes: the sizes in order, then for each argument in order
-/// its scalar, or its arrays (for each level in order its own, such as `pos` and `crd`; then the values).
-/// The checked function takes each argument in order: a scalar by value or a
-/// tensor by pointer; what a result has before it is no argument of its own there.
+/// The raw function takes: the sizes in order, then for each argument in order its scalar, or its
+/// arrays (for each level in order its own, such as `pos` and `crd`; then the values). The checked
+/// function takes each argument in order: a scalar by value or a tensor by pointer; what a result
+/// has before it is no argument of its own there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// Size variables, in the order of the program. Those that are specialised
@@ -46,7 +46,8 @@ impl Interface {
             .any(|arg| matches!(arg, Arg::Tensor(tensor) if tensor.before.as_deref() == Some(name)))
     }
 
-    /// The positions of operands: those ascend, which arrays that a program subscripts itself need not.
+    /// The positions of operands: those ascend, which arrays that a program subscripts itself need
+    /// not.
     #[must_use]
     pub fn ascending(&self) -> BTreeSet<ArrayId> {
         let operands = self.args.iter().filter_map(|arg| match arg {

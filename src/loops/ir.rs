@@ -260,20 +260,20 @@ pub enum Stmt {
         /// In steps that double, for what is expected near lo.
         gallop: bool,
     },
-    /// Brings the first `count` elements of arrays into the ascending order of their coordinates, the
-    /// outermost first.
+    /// Brings the first `count` elements of arrays into the ascending order of their coordinates,
+    /// the outermost first.
     Sort {
         coordinates: Vec<ArrayId>,
         values: ArrayId,
         count: Expr,
-        /// No two elements are of one place, so that they may be sorted where they stand: what else may
-        /// lack the memory stands in no shared loop.
+        /// No two elements are of one place, so that they may be sorted where they stand: what else
+        /// may lack the memory stands in no shared loop.
         distinct: bool,
     },
-    /// Each of the elements 1 to `count` of an array of whole numbers, none below 0, becomes what it and
-    /// those before it combine to: running sums, with element 0 left out, or running maxima, which begin with
-    /// it. It stands in no loop. Whoever runs it decides how: C goes through the elements, a GPU takes tiles
-    /// of them at once.
+    /// Each of the elements 1 to `count` of an array of whole numbers, none below 0, becomes what
+    /// it and those before it combine to: running sums, with element 0 left out, or running maxima,
+    /// which begin with it. It stands in no loop. Whoever runs it decides how: C goes through the
+    /// elements, a GPU takes tiles of them at once.
     Scan {
         array: ArrayId,
         count: Expr,

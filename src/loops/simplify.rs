@@ -38,8 +38,8 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
     kernel
 }
 
-/// A loop that only counts its iterations adds their number. Variables that change are positions and counters,
-/// so that one of them as an end is not below 0; nor do positions of operands fall.
+/// A loop that only counts its iterations adds their number. Variables that change are positions
+/// and counters, so that one of them as an end is not below 0; nor do positions of operands fall.
 fn count_at_once(vars: &[Var], ascending: &BTreeSet<ArrayId>, body: &mut [Stmt]) {
     for stmt in body {
         for inner in visit::bodies_mut(stmt) {

@@ -55,8 +55,8 @@ pub(super) struct Group {
     pub(super) total: Option<ir::VarId>,
     /// Where the elements of each iteration begin, if iterations are shared out.
     pub(super) begins: Option<ArrayId>,
-    /// In loops that fill: up to where elements are those of the iteration at hand. What is stored for an
-    /// element that may be none must not be stored behind.
+    /// In loops that fill: up to where elements are those of the iteration at hand. What is stored
+    /// for an element that may be none must not be stored behind.
     pub(super) end: Option<ir::VarId>,
     /// Whether segments end behind the loops, or have ended before.
     pub(super) ended: bool,

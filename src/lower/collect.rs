@@ -1,9 +1,9 @@
 //! Tensors whose elements the loops meet in any order, several times perhaps: they are appended as
 //! they come, then sorted by their coordinates, then those of one place become one.
 //!
-//! A row of a result is collected without duplicates: an array as long as a row says of each coordinate
-//! at which place its value is, if it has one. It is cleared by what it says, so that a row costs
-//! what is met in it.
+//! A row of a result is collected without duplicates: an array as long as a row says of each
+//! coordinate at which place its value is, if it has one. It is cleared by what it says, so that a
+//! row costs what is met in it.
 
 use super::assemble::Assembly;
 use super::{Lower, Lowerer, Scope};
@@ -141,8 +141,8 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    /// The memory of a row: allocated once, with a part for each thread where threads collect rows. Gives its array of
-    /// positions, too, which stands for none.
+    /// The memory of a row: allocated once, with a part for each thread where threads collect rows.
+    /// Gives its array of positions, too, which stands for none.
     fn begin_row(&mut self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
         let Workspace { temp, threaded, .. } = *workspace;
         let name = self.tensor(temp).name.clone();

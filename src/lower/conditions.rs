@@ -1,5 +1,5 @@
-//! What `choose` asks of the data, in a kernel: numbers of stored elements and extents, which the arguments
-//! say at once, and lengths of rows, which a loop over the rows finds.
+//! What `choose` asks of the data, in a kernel: numbers of stored elements and extents, which the
+//! arguments say at once, and lengths of rows, which a loop over the rows finds.
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
@@ -170,7 +170,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The largest number of elements below one position of the outermost level, which has to be a row.
+    /// The largest number of elements below one position of the outermost level, which has to be a
+    /// row.
     fn longest_row(&mut self, e: &ast::Expr, tensor: &TensorArg) -> Result<Expr, Diagnostic> {
         if self.target.properties().has_blocks {
             let why = "lengths of rows lie on the device: this is not supported yet";

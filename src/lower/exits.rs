@@ -1,6 +1,6 @@
 //! Where the plan says that a dynamic counted loop ends with the longest of a tile
-//! (`plan/exits.rs`): the pass over the tile that finds it, or the first iteration, where those behind
-//! go through a list.
+//! (`plan/exits.rs`): the pass over the tile that finds it, or the first iteration, where those
+//! behind go through a list.
 
 use super::recover::Top;
 use super::{Lower, Lowerer, Scope};
@@ -20,8 +20,8 @@ pub(super) struct List {
     root: VarId,
     array: ArrayId,
     count: ir::VarId,
-    /// In the first iteration of the loop around nothing is listed yet: all are gone through, and the most
-    /// values of any are found.
+    /// In the first iteration of the loop around nothing is listed yet: all are gone through, and
+    /// the most values of any are found.
     most: Option<ir::VarId>,
 }
 
@@ -64,8 +64,9 @@ impl Lowerer<'_> {
         value
     }
 
-    /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what has values left;
-    /// what it finds on its way ends the others. So a tile of short rows is gone through once.
+    /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what
+    /// has values left; what it finds on its way ends the others. So a tile of short rows is gone
+    /// through once.
     pub(super) fn shrinking_loop(
         &mut self,
         (exit, live): (&Exit, &Live),

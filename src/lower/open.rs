@@ -21,7 +21,8 @@ struct Opening<'s> {
 }
 
 impl Lowerer<'_> {
-    /// Lowers a statement where coordinates became known, writing the levels of results that store it.
+    /// Lowers a statement where coordinates became known, writing the levels of results that store
+    /// it.
     pub(super) fn open_result(
         &mut self,
         (inside, node): (&Inside, &Node),

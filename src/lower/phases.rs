@@ -1,9 +1,9 @@
 //! Results that are counted before they are stored (000, 10; the two phases of sparse products):
 //! the loops run twice, and between them stands the room that was counted.
 //!
-//! Where threads share the outermost loop, each of its iterations counts its own elements. Their running
-//! sums say where the elements of each begin, so that all are stored at once. If iterations are the rows of a
-//! result, these numbers are its positions.
+//! Where threads share the outermost loop, each of its iterations counts its own elements. Their
+//! running sums say where the elements of each begin, so that all are stored at once. If iterations
+//! are the rows of a result, these numbers are its positions.
 
 use super::assemble::{Assembly, Group, Pass, ResultCursor, index};
 use super::{Lower, Lowerer, Scope};
@@ -27,8 +27,8 @@ struct Shared<'s> {
     body: &'s mut Vec<ir::Stmt>,
 }
 
-/// The loops over threads, `depth` of them, each directly inside the one before. `None` where they are not like
-/// that, or where nothing bounds an inner one.
+/// The loops over threads, `depth` of them, each directly inside the one before. `None` where they
+/// are not like that, or where nothing bounds an inner one.
 fn shared(stmts: &mut [ir::Stmt], depth: usize) -> Option<Shared<'_>> {
     let (at, before) = (depth.checked_sub(1)?, None);
     inner(stmts, at, before)
@@ -80,7 +80,8 @@ fn inner(
 }
 
 impl Lowerer<'_> {
-    /// The loops of a tree that count, the room, the loops that store. `out` is what stands before them.
+    /// The loops of a tree that count, the room, the loops that store. `out` is what stands before
+    /// them.
     pub(super) fn two_phases(
         &mut self,
         counted: &Counted,
@@ -141,7 +142,8 @@ impl Lowerer<'_> {
         }
         for group in groups(&filling) {
             region.extend(self.beginning(group));
-            // Iterations that are shared out have counters of their own; unless nothing is appended.
+            // Iterations that are shared out have counters of their own; unless nothing is
+            // appended.
             region.extend(group.begins.is_none().then(|| zero(group.counter)));
         }
         self.assemblies = filling.clone();
@@ -174,7 +176,8 @@ impl Lowerer<'_> {
         let at = counts.iter().position(own_loop);
         let (Some(at), Some(shares)) = (at, shared(counts, vars.len())) else {
             self.no_share(vars, counts)?;
-            // Joined statements may have a loop to share out all the same: nothing is what it counts.
+            // Joined statements may have a loop to share out all the same: nothing is what it
+            // counts.
             counts.splice(0..0, groups(counting).map(|group| zero(group.counter)));
             return Ok(());
         };
@@ -256,7 +259,8 @@ impl Lowerer<'_> {
             && !self.tree.gaps.contains(&tensor)
     }
 
-    /// The same of loops that are parts of the loop over rows: the number of an iteration is that of its row.
+    /// The same of loops that are parts of the loop over rows: the number of an iteration is that
+    /// of its row.
     fn are_rows(
         &self,
         tensor: TensorId,

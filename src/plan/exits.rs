@@ -2,9 +2,9 @@
 //! innermost loop (003, "introduce them everywhere they may be needed").
 //!
 //! A loop over a part of `p in lo(i):hi(i)` may run outside of loops over parts of `i`, up to what
-//! `inspect` or `bound` says of all i. Of the tile of i that the loops around leave, the most values
-//! of any i are found just before: no iteration beyond them would do anything. That costs a pass
-//! over the tile, as each iteration of the loop does.
+//! `inspect` or `bound` says of all i. Of the tile of i that the loops around leave, the most
+//! values of any i are found just before: no iteration beyond them would do anything. That costs a
+//! pass over the tile, as each iteration of the loop does.
 
 use super::{Inside, Loop, Node, Over, Then};
 use crate::graph::known::Known;

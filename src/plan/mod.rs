@@ -93,8 +93,8 @@ pub struct Tree {
 pub struct Counted {
     /// The same loops without values: see [`counting`].
     pub tree: Tree,
-    /// The outermost loops, if their iterations are shared out: each of the innermost counts its own elements,
-    /// and has room of its own.
+    /// The outermost loops, if their iterations are shared out: each of the innermost counts its
+    /// own elements, and has room of its own.
     pub shared: Vec<VarId>,
 }
 

@@ -149,8 +149,8 @@ impl<'w> Walker<'w> {
         })
     }
 
-    /// The levels of results whose coordinate is `root`, and all of what is collected once its coordinates
-    /// are known, as they are of positions, too.
+    /// The levels of results whose coordinate is `root`, and all of what is collected once its
+    /// coordinates are known, as they are of positions, too.
     fn open(
         &mut self,
         root: Option<VarId>,

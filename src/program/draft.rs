@@ -105,7 +105,8 @@ pub(super) enum Write {
     Accumulate(ReduceOp),
     /// `+=!` and the like.
     Initialise(ReduceOp),
-    /// The operator's neutral element, whatever the right side is: what `+=!` sets before it scatters.
+    /// The operator's neutral element, whatever the right side is: what `+=!` sets before it
+    /// scatters.
     Neutral(ReduceOp),
 }
 

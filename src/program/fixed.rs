@@ -1,6 +1,6 @@
 //! Sizes that have a value become numbers wherever a finished function counts with them, so that
-//! whatever follows from extents follows from these. Meaning is found before, with names: equal values do
-//! not tell that sizes are meant to be equal.
+//! whatever follows from extents follows from these. Meaning is found before, with names: equal
+//! values do not tell that sizes are meant to be equal.
 
 use super::ir::{Bound, Expr, ExprKind, Function, SizeExpr, SizeId, TensorId};
 use super::ranges::size;

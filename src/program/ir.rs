@@ -56,7 +56,8 @@ pub struct Function {
     /// Names that the declarations have and the function does not: each is one size with
     /// another one, or a constant.
     pub synonyms: Vec<Synonym>,
-    /// Dimensions (tensor and mode) that are a size which has a value, and stand there as this value.
+    /// Dimensions (tensor and mode) that are a size which has a value, and stand there as this
+    /// value.
     pub fixed_dims: Vec<(TensorId, usize, SizeId)>,
     pub tensors: Vec<Tensor>,
     /// The declared parameters in order (an in-out one that is also declared stands here too).

@@ -266,8 +266,8 @@ impl Judge<'_> {
     }
 
     /// The elements of a sparse tensor behind a statement, sorted: what it computed, combined with
-    /// what was there if it says so, and what it does not write. Where it computed nothing, of what it
-    /// writes, its right side is the fill.
+    /// what was there if it says so, and what it does not write. Where it computed nothing, of what
+    /// it writes, its right side is the fill.
     fn updated(
         &self,
         stmt: &Statement,

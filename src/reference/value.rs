@@ -301,8 +301,8 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
     }
 }
 
-/// Divided by the larger part first (Smith's): `Complex` divides by a square, which is infinite long
-/// before the divisor is, and what is finite by what is infinite is zero.
+/// Divided by the larger part first (Smith's): `Complex` divides by a square, which is infinite
+/// long before the divisor is, and what is finite by what is infinite is zero.
 fn quotient(x: Complex<f64>, y: Complex<f64>) -> Complex<f64> {
     if y.re.abs() < y.im.abs() {
         let turned = Complex::new(x.im, -x.re);

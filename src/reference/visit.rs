@@ -156,8 +156,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether these variables have values of their ranges. What one reads may be there only where the
-    /// variables are inside that it depends on.
+    /// Whether these variables have values of their ranges. What one reads may be there only where
+    /// the variables are inside that it depends on.
     pub(super) fn are_inside(&self, mut vars: Vec<VarId>, env: &Env) -> Result<bool, EvalError> {
         vars.sort_by_key(|&var| self.outer(var).len());
         for var in vars {

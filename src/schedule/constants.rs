@@ -1,4 +1,5 @@
-//! `let` and `param`: constants of a schedule; `size`, which makes constants of the program's sizes.
+//! `let` and `param`: constants of a schedule; `size`, which makes constants of the program's
+//! sizes.
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};

@@ -3,8 +3,8 @@
 //! before: `forall(p, ...) suchthat pos(i, p, A(i,j))`
 //! after:  `forall(c, ...) suchthat pos(i, p, A(i,j)) and coord(p, c)`
 //!
-//! Of a tile of positions (the inner part of a split), c runs over the coordinates from the
-//! tile's first element to its last: tiles hold equally many elements of A, and inside of them other
+//! Of a tile of positions (the inner part of a split), c runs over the coordinates from the tile's
+//! first element to its last: tiles hold equally many elements of A, and inside of them other
 //! operands are met at coordinates. Refused: p is in coordinate space already; p is an outer part
 //! of a split; the tile is not known outside; a workspace holds an element for each position.
 

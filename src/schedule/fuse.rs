@@ -3,10 +3,11 @@
 //! before: `forall(i, forall(j, ...))`
 //! after:  `forall(f, ...) suchthat fuse(i, j, f)`
 //!
-//! A range of j that depends on data at i gets a bound first ([`synthesized`]); the loop over f has as
-//! many iterations for each i, and those beyond the range do nothing. Refused: j is not directly inside i; one of them counts positions (fuse first, then
-//! `pos`); a sparse level would be fused with a loop below it that its tensor does not
-//! store there; the result is appended, so that its levels need loops of their own.
+//! A range of j that depends on data at i gets a bound first ([`synthesized`]); the loop over f has
+//! as many iterations for each i, and those beyond the range do nothing. Refused: j is not directly
+//! inside i; one of them counts positions (fuse first, then `pos`); a sparse level would be fused
+//! with a loop below it that its tensor does not store there; the result is appended, so that its
+//! levels need loops of their own.
 
 use super::arguments::{Arguments, new_var};
 use super::synthesized;

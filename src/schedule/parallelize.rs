@@ -4,17 +4,15 @@
 //! after:  `forall(i, ..., CPUThread, NoRaces)`
 //!
 //! Units: `CPUThread`, `CPUThread(static|dynamic|guided[, chunk])`, `CPUVector`; for CUDA
-//! `GPUBlock`, `GPUWarp` (a tile of threads) and `GPUThread`, each along an axis
-//! (`GPUBlockY`), and `GPUGroup(r)`, threads that reduce in groups of r by `Segment` or
-//! `ParallelReduction` (001, 5.1). Race strategies as in 000, figure 7-2: `NoRaces`
-//! (checked), `IgnoreRaces` (taken on the user's word), `Atomics`, `Temporary` (a copy for
-//! each thread), `ParallelReduction`.
-//! Refused: a unit that the target does not have; `NoRaces` where iterations write the
-//! same element or depend on each other; `Atomics` on vector lanes; threads inside
-//! threads or lanes, blocks inside warps or threads; a group whose loop reduces nothing,
-//! or is not as long as the group of a `ParallelReduction` (001, 3.3); a nest that appends to a sparse result; a coiterated loop
-//! ([`super::tree`]). Afterwards only `unroll` and `parallelize` may
-//! follow on the nest.
+//! `GPUBlock`, `GPUWarp` (a tile of threads) and `GPUThread`, each along an axis (`GPUBlockY`), and
+//! `GPUGroup(r)`, threads that reduce in groups of r by `Segment` or `ParallelReduction` (001,
+//! 5.1). Race strategies as in 000, figure 7-2: `NoRaces` (checked), `IgnoreRaces` (taken on the
+//! user's word), `Atomics`, `Temporary` (a copy for each thread), `ParallelReduction`. Refused: a
+//! unit that the target does not have; `NoRaces` where iterations write the same element or depend
+//! on each other; `Atomics` on vector lanes; threads inside threads or lanes, blocks inside warps
+//! or threads; a group whose loop reduces nothing, or is not as long as the group of a
+//! `ParallelReduction` (001, 3.3); a nest that appends to a sparse result; a coiterated loop
+//! ([`super::tree`]). Afterwards only `unroll` and `parallelize` may follow on the nest.
 
 use super::arguments::Arguments;
 use super::join::dependence;

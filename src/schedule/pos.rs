@@ -3,12 +3,12 @@
 //! before: `forall(i, ...)`
 //! after:  `forall(p, ...) suchthat pos(i, p, A(i,j))`
 //!
-//! p runs over the elements that A stores below the position of its outer levels; A's
-//! coordinate gives i, other operands are located at it. After `fuse(i, j, f)`, `pos(f,
-//! p, A(i,j))` runs over all of A's elements; after `split(i, i0, i1, n)`, `pos(i1, p, A(i,j))`
-//! over those of the tile i0, whose ends are searched. Refused: i counts positions already, or
-//! is the outer part of a split; the tile is not known outside; A is not indexed by i; the fused variables are not the levels of A
-//! in their order; the statement does something where A stores nothing (a union).
+//! p runs over the elements that A stores below the position of its outer levels; A's coordinate
+//! gives i, other operands are located at it. After `fuse(i, j, f)`, `pos(f, p, A(i,j))` runs over
+//! all of A's elements; after `split(i, i0, i1, n)`, `pos(i1, p, A(i,j))` over those of the tile
+//! i0, whose ends are searched. Refused: i counts positions already, or is the outer part of a
+//! split; the tile is not known outside; A is not indexed by i; the fused variables are not the
+//! levels of A in their order; the statement does something where A stores nothing (a union).
 
 use super::arguments::{Arguments, new_var};
 use super::matching::find_access;

@@ -3,14 +3,14 @@
 //! before: `forall(i, ... e ...)`
 //! after:  `where(forall(i, ... w(i) ...), forall(iw, w(iw) = e))`
 //!
-//! Several variables stand in braces; none (`{}`) keep one value, in a variable. A reduction whose variables only e uses moves
-//! into the workspace: `C(i,j) = A(i,k) * B(k,j)` with `precompute(A(i,k) * B(k,j), j, jw, w)`
-//! becomes `where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw))))`.
-//! Of a sum that was split, the parts that stand inside i move: after `split(j, j0, j1, 4)
-//! reorder(j1, j0)`, `precompute(A(i,j) * x(j), j1, lane, w)` keeps four partial sums, each
-//! over j0, and adds them up behind (`reorder(j0, lane)` then takes four elements at a time).
-//! The workspace stands as far out as what e reads allows. iw may be i itself: then
-//! later commands on i apply to both loops. Refused: e does not occur; i is no loop
+//! Several variables stand in braces; none (`{}`) keep one value, in a variable. A reduction whose
+//! variables only e uses moves into the workspace: `C(i,j) = A(i,k) * B(k,j)` with
+//! `precompute(A(i,k) * B(k,j), j, jw, w)` becomes `where(forall(j, C(i,j) = w(j)), forall(k,
+//! forall(jw, w(jw) += A(i,k) * B(k,jw))))`. Of a sum that was split, the parts that stand inside i
+//! move: after `split(j, j0, j1, 4) reorder(j1, j0)`, `precompute(A(i,j) * x(j), j1, lane, w)`
+//! keeps four partial sums, each over j0, and adds them up behind (`reorder(j0, lane)` then takes
+//! four elements at a time). The workspace stands as far out as what e reads allows. iw may be i
+//! itself: then later commands on i apply to both loops. Refused: e does not occur; i is no loop
 //! around it; the range of i has no size that is known before it runs.
 
 pub(super) mod find;

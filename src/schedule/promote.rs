@@ -5,12 +5,12 @@
 //! after:  `forall(v, where(forall(i1, forall(k1, ... T_tile(i1,k1) ...)), forall(i1_T, forall(k1_T, T_tile(i1_T,k1_T) = T(i,k)))))`
 //!
 //! A `precompute` over the parts of T's variables whose loops stand inside v; subscripts of
-//! subscripts (index tensors) too. Where subscripts add up variables, or several accesses
-//! differ by constants, the box around what they touch ([`window`]). `shared` memory is that of a block: v stands outside its
-//! loops over threads; `local` is a thread's own, in registers where its loops are unrolled.
-//! Refused: no statement reads T inside v, or with subscripts of different variables; a part
-//! inside v has no constant number of iterations, or stands around the workspace that reads T;
-//! the tile is too large. Of several statements, the last that reads T inside v gets the tile.
+//! subscripts (index tensors) too. Where subscripts add up variables, or several accesses differ by
+//! constants, the box around what they touch ([`window`]). `shared` memory is that of a block: v
+//! stands outside its loops over threads; `local` is a thread's own, in registers where its loops
+//! are unrolled. Refused: no statement reads T inside v, or with subscripts of different variables;
+//! a part inside v has no constant number of iterations, or stands around the workspace that reads
+//! T; the tile is too large. Of several statements, the last that reads T inside v gets the tile.
 
 mod steps;
 mod window;

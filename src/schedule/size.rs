@@ -1,11 +1,12 @@
 //! `size N = 32`: the function for one size.
 //!
-//! A size is the program's, not a loop's: what is known of it decides ranges, shapes and what may be
-//! read, so the program is resolved again with the sizes that its schedule fixes ([`specialised`]), as it is
-//! with those of `--size`, and the commands find them there.
+//! A size is the program's, not a loop's: what is known of it decides ranges, shapes and what may
+//! be read, so the program is resolved again with the sizes that its schedule fixes
+//! ([`specialised`]), as it is with those of `--size`, and the commands find them there.
 //!
-//! Refused: a name that is no size of the function; one that is fixed as something else, by the command
-//! line or by another `size`; a value that the program contradicts (by whoever resolves it).
+//! Refused: a name that is no size of the function; one that is fixed as something else, by the
+//! command line or by another `size`; a value that the program contradicts (by whoever resolves
+//! it).
 
 use super::constants::{self, Constants};
 use crate::diagnostic::codes::program as codes;

@@ -6,8 +6,8 @@
 //! The loops keep their names. With the skewed loop inside it runs over the same values, counted
 //! from f * i; outside it runs over all that j + f * i may be, and the loop over i is left those
 //! that give a value of j: a wavefront. f may be negative. Refused: i or j counts positions; a
-//! statement has one of the loops and not the other; one of them was fused, or both are parts of one
-//! variable (skew first, then split and fuse); f is too large.
+//! statement has one of the loops and not the other; one of them was fused, or both are parts of
+//! one variable (skew first, then split and fuse); f is too large.
 
 use super::arguments::{Arguments, renamed};
 use crate::diagnostic::Diagnostic;

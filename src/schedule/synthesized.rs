@@ -1,5 +1,5 @@
-//! Static upper bounds of ranges that data decide, for commands that run their loops outside of what
-//! decides them (003, "synthesize static upper bounds").
+//! Static upper bounds of ranges that data decide, for commands that run their loops outside of
+//! what decides them (003, "synthesize static upper bounds").
 //!
 //! `bound` by a dimension that the variable subscripts where its range begins at a constant, else
 //! `inspect`; a remark says which command was added.
@@ -14,8 +14,8 @@ use crate::graph::{BoundKind, Graph, Relation, visit};
 use crate::program::ir::{self, ExprKind, SizeExpr, VarId};
 use crate::syntax::ast::Ident;
 
-/// A bound for a variable of the program whose range depends on data at one of `others`, or a part of
-/// theirs; the variable that has it then, the same one where it needs none.
+/// A bound for a variable of the program whose range depends on data at one of `others`, or a part
+/// of theirs; the variable that has it then, the same one where it needs none.
 ///
 /// # Errors
 /// Those of `inspect`.

@@ -19,8 +19,8 @@ fn cases_of_commands() {
     });
 }
 
-/// The first of sparsec's scripts for each statement that the graph takes, its rule, and the loops that it
-/// makes: the files of `testdata/stages/auto`.
+/// The first of sparsec's scripts for each statement that the graph takes, its rule, and the loops
+/// that it makes: the files of `testdata/stages/auto`.
 #[test]
 fn cases_of_scripts() {
     check("auto", |shared, given| {

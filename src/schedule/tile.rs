@@ -3,9 +3,9 @@
 //! before: `forall(i, forall(j, ...))`
 //! after:  `forall(i_o, forall(j_o, forall(i_i, forall(j_i, ...))))`
 //!
-//! The same as `split(i, i_o, i_i, ti) split(j, j_o, j_i, tj) reorder(i_o, j_o, i_i, j_i)`,
-//! and refused as those; for any number of variables. Where the range of one of them depends on data
-//! at another, its tiles stand outside of what decides it: it gets a bound first ([`synthesized`]).
+//! The same as `split(i, i_o, i_i, ti) split(j, j_o, j_i, tj) reorder(i_o, j_o, i_i, j_i)`, and
+//! refused as those; for any number of variables. Where the range of one of them depends on data at
+//! another, its tiles stand outside of what decides it: it gets a bound first ([`synthesized`]).
 
 use super::arguments::Arguments;
 use super::{reorder, split, synthesized};

@@ -30,7 +30,8 @@ pub fn check(graph: &Graph, arguments: &Arguments, last: bool) -> Result<(), Dia
 }
 
 /// What must hold of the plan behind the last command: loops are written for all of it, and a tile
-/// of a thread's own stands inside a loop over threads, which may be said after the one over blocks.
+/// of a thread's own stands inside a loop over threads, which may be said after the one over
+/// blocks.
 fn finish(graph: &Graph, plan: &Plan, span: Span) -> Result<(), Diagnostic> {
     for tree in &plan.trees {
         if let Some(refused) = &tree.refused {

@@ -68,8 +68,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// With a program `k.tc`, one that is long (and neither is formatted), an empty `tmp`, a `file` that is no folder, old results, a link to
-    /// a full device, and pipes where programs, data, results and headers may stand.
+    /// With a program `k.tc`, one that is long (and neither is formatted), an empty `tmp`, a `file`
+    /// that is no folder, old results, a link to a full device, and pipes where programs, data,
+    /// results and headers may stand.
     pub fn new() -> Place {
         let place = Place {
             folder: tempfile::tempdir().unwrap(),

@@ -2,8 +2,8 @@
 //! and maxima of numbers of several types, functions.
 //!
 //! Random data lie between -1 and 1, whole numbers between -9 and 9: converted as they are, all
-//! floats become 0 and all whole numbers stay. Here they are first made large, negative, infinite or
-//! no numbers.
+//! floats become 0 and all whole numbers stay. Here they are first made large, negative, infinite
+//! or no numbers.
 
 use crate::maker::Maker;
 use crate::program::Expr;

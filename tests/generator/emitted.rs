@@ -24,8 +24,8 @@ pub fn compile(file: &File, path: &Path) -> Result<(), String> {
     assert!(written.status.success(), "it was compiled before");
     // What a program says, the compiler says again; none is about what the emitter adds.
     let allowed = [
-        // An index variable in a tile, `int64_t i = i_o * 2 + i_i;`, whose only readers are subscripts
-        // that `--size J=0` folds: `(i * J + j)`.
+        // An index variable in a tile, `int64_t i = i_o * 2 + i_i;`, whose only readers are
+        // subscripts that `--size J=0` folds: `(i * J + j)`.
         "-Wno-unused-variable",
         // Data that bound a range are checked against the extents: `0 < n[i] && 1 < n[i]`, which
         // no bool `n` can be, nor can a `uint8` be below 0.

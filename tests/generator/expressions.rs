@@ -6,8 +6,8 @@ use crate::program::Expr;
 /// Functions of one argument of whole numbers, too.
 const WHOLE: [&str; 4] = ["square", "cube", "abs", "not"];
 
-/// Of real numbers, finite wherever they are; those that jump stand on elements alone, whose values are
-/// exact.
+/// Of real numbers, finite wherever they are; those that jump stand on elements alone, whose values
+/// are exact.
 const REAL: [&str; 19] = [
     "square", "cube", "cbrt", "sin", "cos", "atan", "tanh", "asinh", "sigmoid", "expm1", "floor",
     "ceil", "round", "not", "fabs", "sinhf", "expf", "cosh", "tanf",

@@ -183,7 +183,8 @@ impl Maker {
             if n + 1 == statements || is_update(stmt.op) || self.chance(40) {
                 returned.push(name.clone());
             }
-            // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not read.
+            // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not
+            // read.
             let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
             let unread =
                 may_be_infinite && matches!(stmt.op, "max=!" | "min=!") || (scatters && !set);

@@ -1,4 +1,4 @@
-//! Several schedules of a function where a size that is not known decides which is best.
+//! Several schedules of a function where something that is not known decides which is best.
 
 use super::{Found, Target};
 use crate::diagnostic::Sources;
@@ -12,8 +12,8 @@ use crate::syntax;
 /// Alternatives of one function.
 const MOST: usize = 3;
 
-/// The ranges of a size that are told apart, each as a condition and what it says of the size; one
-/// without a condition if nothing is asked, or several sizes are.
+/// The ranges of what decides that are told apart, each as a condition and what it says of the
+/// data; one without a condition if nothing decides, or several things do.
 pub(super) fn assumed(
     graph: &Graph,
     (target, statistics): (Target, &Statistics),
@@ -30,6 +30,10 @@ pub(super) fn assumed(
     };
     let words = words(&graph.function, question);
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
+    // Multiples matter less than how long rows are.
+    if ranges.iter().any(|range| matches!(range, Range::From(_))) {
+        ranges.retain(|range| matches!(range, Range::From(_)));
+    }
     ranges.sort_unstable_by(|x, y| y.cmp(x));
     ranges.dedup();
     ranges.truncate(MOST - 1);

@@ -109,8 +109,8 @@ fn terms(function: &Function, bound: &Bound) -> Option<f64> {
     Some(most)
 }
 
-/// Results with what sums of so many terms in another order may differ by: errors of roundings add up
-/// like steps of a random walk, relative to the largest element.
+/// Results with what sums of so many terms in another order may differ by: errors of roundings add
+/// up like steps of a random walk, relative to the largest element.
 fn around(function: &Function, results: &Results, terms: f64) -> reference::Outputs {
     let expected = results.iter().map(|(&id, packed)| {
         let tensor = data::unpack(packed);

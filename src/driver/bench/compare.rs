@@ -1,10 +1,11 @@
 //! Measurements against older ones.
 //!
-//! A row is slower if it is so beyond the noise of both measurements: its quartiles lie above the old
-//! ones, and its median and its minimum are more than [`MARGIN`] larger. Other work on the machine
-//! makes quartiles and medians of several threads twice as large and leaves the minimum, which is what
-//! a call takes that nobody disturbs; the minimum alone hangs on one sample. Where the machine itself
-//! could do much more or less ([`UNSTEADY`]), times say nothing of the candidate.
+//! A row is slower if it is so beyond the noise of both measurements: its quartiles lie above the
+//! old ones, and its median and its minimum are more than [`MARGIN`] larger. Other work on the
+//! machine makes quartiles and medians of several threads twice as large and leaves the minimum,
+//! which is what a call takes that nobody disturbs; the minimum alone hangs on one sample. Where
+//! the machine itself could do much more or less ([`UNSTEADY`]), times say nothing of the
+//! candidate.
 
 use super::report::{DataSet, Report, SCHEMA, Times};
 use super::statistics::Quartiles;

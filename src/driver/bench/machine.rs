@@ -96,7 +96,8 @@ fn peak(function: &Function) -> Option<&'static str> {
 pub struct Description {
     pub cpu: String,
     pub cores: usize,
-    /// How many programs ran at once, in the last minute on average: times of a busy machine are noise.
+    /// How many programs ran at once, in the last minute on average: times of a busy machine are
+    /// noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     /// Of the CUDA target.

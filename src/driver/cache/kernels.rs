@@ -34,8 +34,8 @@ const ENVIRONMENT: &[&str] = &[
     "GCC_EXEC_PREFIX",
 ];
 
-/// A library of kernels for the processor, from the cache if it is there, and put there if it is not.
-/// What is not used is told.
+/// A library of kernels for the processor, from the cache if it is there, and put there if it is
+/// not. What is not used is told.
 ///
 /// # Errors
 /// As [`Library::build`].

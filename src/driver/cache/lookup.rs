@@ -9,7 +9,8 @@ use super::{Cache, Ignored, Kind};
 pub struct Found {
     /// For this machine and build, and for data like this where there is data; the nearest first.
     pub fitting: Vec<(Entry, Vec<String>)>,
-    /// For others, or other data, the nearest first: tuning starts from them. With why they do not fit.
+    /// For others, or other data, the nearest first: tuning starts from them. With why they do not
+    /// fit.
     pub near: Vec<(Entry, Vec<String>, &'static str)>,
     /// What is no entry.
     pub ignored: Vec<Ignored>,

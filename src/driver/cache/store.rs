@@ -150,8 +150,8 @@ impl Cache {
         let mut content = Vec::new();
         let read = file.read_to_end(&mut content);
         read.map_err(|e| ignored(e.to_string()))?;
-        // What is used stays. Where that cannot be noted, it is as old as it was. The time of writing
-        // tells which of several was found last.
+        // What is used stays. Where that cannot be noted, it is as old as it was. The time of
+        // writing tells which of several was found last.
         let _ = file.set_times(FileTimes::new().set_accessed(SystemTime::now()));
         Ok(Some(content))
     }

@@ -138,7 +138,8 @@ impl<R: Runner> Runner for Logged<'_, R> {
                 self.began = self.runner.elapsed();
                 return line.outcome;
             }
-            // They are no more those of this tuning: it has more time than it had, or the data has changed.
+            // They are no more those of this tuning: it has more time than it had, or the data has
+            // changed.
             Some((length, _)) => {
                 let rest = length + self.before.iter().map(|(length, _)| length).sum::<u64>();
                 self.before.clear();
@@ -160,7 +161,8 @@ impl<R: Runner> Runner for Logged<'_, R> {
             elapsed: self.elapsed(),
         };
         if let Some(file) = &mut self.file {
-            // One call, so that a kill leaves whole lines, or none. Without room the tuning goes on.
+            // One call, so that a kill leaves whole lines, or none. Without room the tuning goes
+            // on.
             let text = serde_json::to_string(&line).unwrap_or_default() + "\n";
             let _ = file.write_all(text.as_bytes());
         }

@@ -95,7 +95,8 @@ pub fn tune(
     ))
 }
 
-/// What measurements are of: those of another program, data, plan, machine or compiler are not read.
+/// What measurements are of: those of another program, data, plan, machine or compiler are not
+/// read.
 #[must_use]
 pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settings) -> String {
     let canonical = cache::key::Canonical::of(function);

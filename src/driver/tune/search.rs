@@ -66,7 +66,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The next schedules, none that was there before; fewer than asked for where the space has no more.
+    /// The next schedules, none that was there before; fewer than asked for where the space has no
+    /// more.
     pub fn generation(&mut self, size: usize) -> Vec<Candidate> {
         let mut all = Vec::new();
         let mut vain = 0;

@@ -1,7 +1,7 @@
 //! The space of schedules of a function: a list of genes, each a decision with its choices.
 //!
-//! The first gene chooses a script: one that is known (what sparsec chooses by itself, a built-in one,
-//! one from the cache, the program's own), whose parameters are genes, too, or one made of the
+//! The first gene chooses a script: one that is known (what sparsec chooses by itself, a built-in
+//! one, one from the cache, the program's own), whose parameters are genes, too, or one made of the
 //! free genes, which say for each statement how its loops are split, ordered, walked, shared out,
 //! and what is kept in workspaces ([`super::express`]). Each gene's first choice is what people
 //! usually write.
@@ -346,8 +346,8 @@ fn free(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free
     all
 }
 
-/// Whether a statement adds up dense operands alone into a result of two dimensions or more: a tile of
-/// it is kept in registers, as in products of matrices.
+/// Whether a statement adds up dense operands alone into a result of two dimensions or more: a tile
+/// of it is kept in registers, as in products of matrices.
 #[must_use]
 pub fn is_dense(graph: &Graph, nest: &Nest) -> bool {
     let vars = nest.loop_vars();

@@ -306,8 +306,8 @@ fn limit(job: &Job) -> Memory {
             // Each thread has a stack and an arena of its own.
             let threads = u64::from(job.threads) * (160 << 20);
             let kernels = pages * page + threads + job.bytes;
-            // A result is copied, and its elements are listed with their coordinates: that it is large is not
-            // to look like a crash.
+            // A result is copied, and its elements are listed with their coordinates: that it is
+            // large is not to look like a crash.
             memory = Memory {
                 kernels,
                 ours: kernels.saturating_add(job.bytes.saturating_mul(RESULTS)),

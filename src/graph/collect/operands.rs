@@ -13,7 +13,8 @@ use crate::program::ir::{
     Access, Expr, ExprKind, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
 
-/// An operand that can be brought into another order, as a tensor of `dims` over the variables of its access.
+/// An operand that can be brought into another order, as a tensor of `dims` over the variables of
+/// its access.
 pub(super) struct Sortable {
     vars: Vec<VarId>,
     dims: Vec<SizeExpr>,
@@ -22,8 +23,8 @@ pub(super) struct Sortable {
 }
 
 impl Graph {
-    /// How the elements that an access reads can be brought into another order. `None` if data decide how
-    /// far a variable runs that a subscript computes with.
+    /// How the elements that an access reads can be brought into another order. `None` if data
+    /// decide how far a variable runs that a subscript computes with.
     pub(super) fn sortable(&self, access: &Access) -> Option<Sortable> {
         let dims = &self.tensor(access.tensor).dims;
         let plain: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
@@ -130,8 +131,8 @@ impl Graph {
         Ok(rhs)
     }
 
-    /// The elements of a sorted operand by rows, of which inner loops find any at once: the result has a
-    /// dense level, so that another does not take more.
+    /// The elements of a sorted operand by rows, of which inner loops find any at once: the result
+    /// has a dense level, so that another does not take more.
     fn with_rows(
         &mut self,
         sorted: TensorId,

@@ -41,8 +41,8 @@ impl Graph {
         fits.then_some((order, rows))
     }
 
-    /// Whether an array as long as a row of the result is none that sizes say to be too large: its elements
-    /// are then collected as a whole, which costs what is met.
+    /// Whether an array as long as a row of the result is none that sizes say to be too large: its
+    /// elements are then collected as a whole, which costs what is met.
     pub(super) fn has_room_for_rows(&self, piece: &Piece) -> bool {
         let format = &self.tensor(piece.tensor).format;
         let Some(&last) = format.modes.last() else {
@@ -66,8 +66,8 @@ impl Graph {
         })
     }
 
-    /// Whether loops in the order of the result would try all coordinates of its last level for each
-    /// of its rows, though sparse operands say which come to something: inner products.
+    /// Whether loops in the order of the result would try all coordinates of its last level for
+    /// each of its rows, though sparse operands say which come to something: inner products.
     pub(super) fn tries_rows(&self, piece: &Piece, vars: &[VarId]) -> bool {
         let format = &self.tensor(piece.tensor).format;
         let last = format.modes.last().map(|&mode| piece.lhs[mode]);

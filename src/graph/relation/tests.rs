@@ -209,8 +209,8 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
     found
 }
 
-/// Runs the loops as lowering would, fused ones taken apart; `body` gets the values of the loops and
-/// of what was fused.
+/// Runs the loops as lowering would, fused ones taken apart; `body` gets the values of the loops
+/// and of what was fused.
 fn run(
     graph: &Graph,
     order: &[VarId],

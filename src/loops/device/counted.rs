@@ -142,8 +142,8 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// Makes what the statements ask for known to the host. Gives the names of counters that launches
-    /// have.
+    /// Makes what the statements ask for known to the host. Gives the names of counters that
+    /// launches have.
     fn fetch(
         &mut self,
         asked: &mut [Stmt],

@@ -18,8 +18,8 @@ pub enum Device {
     Retry(Retry),
     /// See [`Stmt::Scan`]. On the host.
     Scan(Scan),
-    /// Waits for the device and declares `vars`, the elements of `totals`, which the device has counted.
-    /// On the host.
+    /// Waits for the device and declares `vars`, the elements of `totals`, which the device has
+    /// counted. On the host.
     Fetch { totals: ArrayId, vars: Vec<VarId> },
     /// Promises that the array begins at a multiple of so many bytes; the host checks it
     /// before the launch.

@@ -1,15 +1,15 @@
 //! Host and device: a kernel whose loops are tagged with units of a GPU becomes host
 //! statements and launches.
 //!
-//! The statements of the body are cut into segments ([`segments`]): what the host can
-//! compute from sizes stays with it; a loop over blocks is a launch of its own; what is
-//! between runs in one block, or in one thread where nothing is shared out. Scalars that
-//! live through several segments move to memory ([`scalars`]). In each launch loops over
-//! units become the numbers of blocks and threads ([`spmd`]), workspaces of which each
-//! thread uses its own elements become the threads' ([`private`]), rows of tiles that threads
-//! read by columns get a gap ([`banks`]), and barriers are put where
-//! threads read what others wrote ([`barriers`]). Arrays that grow are filled by launches
-//! that count what does not fit ([`growth`]), or once by launches behind those that count ([`counted`]).
+//! The statements of the body are cut into segments ([`segments`]): what the host can compute from
+//! sizes stays with it; a loop over blocks is a launch of its own; what is between runs in one
+//! block, or in one thread where nothing is shared out. Scalars that live through several segments
+//! move to memory ([`scalars`]). In each launch loops over units become the numbers of blocks and
+//! threads ([`spmd`]), workspaces of which each thread uses its own elements become the threads'
+//! ([`private`]), rows of tiles that threads read by columns get a gap ([`banks`]), and barriers
+//! are put where threads read what others wrote ([`barriers`]). Arrays that grow are filled by
+//! launches that count what does not fit ([`growth`]), or once by launches behind those that count
+//! ([`counted`]).
 
 mod banks;
 mod barriers;

@@ -390,7 +390,8 @@ fn what_is_said_to_be_set_is_set() {
                 for second in operands {
                     for op in ["+", "*"] {
                         judge(&[first, second], &[op]);
-                        // Of three operands the last is a vector: 10 bits at most say what is stored.
+                        // Of three operands the last is a vector: 10 bits at most say what is
+                        // stored.
                         for third in operands.iter().filter(|o| !o.1.contains(',')) {
                             for other in ["+", "*"] {
                                 judge(&[first, second, *third], &[op, other]);

@@ -24,8 +24,9 @@ impl Resolver<'_, '_> {
     /// or if it defines elements, of which there must be one each.
     ///
     /// `+=!` becomes two, also where variables of the sum decide the range of one on the left. What
-    /// data decide may be any element, so all of that dimension is set: as far as the tensor is known
-    /// to go, or as a range of the new variable says, `h(bin(i)) +=! m(i) where at_bin in 0:16`.
+    /// data decide may be any element, so all of that dimension is set: as far as the tensor is
+    /// known to go, or as a range of the new variable says, `h(bin(i)) +=! m(i) where at_bin in
+    /// 0:16`.
     pub(super) fn scattered(mut self, assign: &ast::Assign) -> Option<Scattered> {
         let ast::AssignOp::Reduce { op, init } = assign.op else {
             return None;

@@ -104,8 +104,8 @@ impl Product {
         all & !own & !self.result.vars == 0
     }
 
-    /// The innermost loop of the sum that a workspace of one value is, if what it visits stands side
-    /// by side.
+    /// The innermost loop of the sum that a workspace of one value is, if what it visits stands
+    /// side by side.
     fn sum_of(&self, split: &Split, order: &[usize]) -> Option<usize> {
         let is_own = |n: usize| {
             split

@@ -1,5 +1,5 @@
-//! Scripts for CPUs: products are taken apart where that costs much less (`nests.rs`), threads share the
-//! outermost loop, and results that store what an operand stores keep their coordinates.
+//! Scripts for CPUs: products are taken apart where that costs much less (`nests.rs`), threads
+//! share the outermost loop, and results that store what an operand stores keep their coordinates.
 
 use super::nests;
 use super::plan::Best;
@@ -89,8 +89,8 @@ const MANY_THREADS: f64 = 8.0;
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
 
-/// Loops and workspaces of a product that are much cheaper than the nest as it is: with threads that share
-/// the result's loops out, and with others and how many times cheaper they are.
+/// Loops and workspaces of a product that are much cheaper than the nest as it is: with threads
+/// that share the result's loops out, and with others and how many times cheaper they are.
 fn planned(
     writer: &Writer,
     best: Option<&Best>,

@@ -45,7 +45,8 @@ impl Around {
     /// Inside one more loop, with the steps that it takes in all.
     pub fn inside(self, at: usize, extents: &[f64], factors: &[&Factor]) -> (Around, f64) {
         let extent = extents[at];
-        // Operands that drive a loop are walked together, and what is inside runs where all of them meet.
+        // Operands that drive a loop are walked together, and what is inside runs where all of them
+        // meet.
         let mut steps: Option<f64> = None;
         let mut share = 1.0;
         for factor in factors {

@@ -35,8 +35,9 @@ pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
             commands,
         }));
     };
-    // What is appended is counted first by those who share the outermost loop. Rows that are collected
-    // would need memory for each block, which nobody has asked for: they stay with one thread.
+    // What is appended is counted first by those who share the outermost loop. Rows that are
+    // collected would need memory for each block, which nobody has asked for: they stay with one
+    // thread.
     if !pattern::appended(graph, nest).is_empty() {
         by(
             "who shares the outermost loop counts what is appended first",

@@ -1,6 +1,6 @@
-//! Schedules where a program has none, for CPUs (`cpus.rs`) and GPUs (`gpus.rs`). They are scripts like any other, for each statement the best
-//! first: whoever tries them keeps the first that is accepted, prints it (`show --stage schedule`),
-//! and a person can paste and edit it.
+//! Schedules where a program has none, for CPUs (`cpus.rs`) and GPUs (`gpus.rs`). They are scripts
+//! like any other, for each statement the best first: whoever tries them keeps the first that is
+//! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
 
 mod commands;
 mod cpus;
@@ -83,7 +83,8 @@ impl Range {
     }
 }
 
-/// Whether the script of some nest may depend on sizes and on what operands store. On GPUs none does.
+/// Whether the script of some nest may depend on sizes and on what operands store. On GPUs none
+/// does.
 #[must_use]
 pub fn asks(graph: &Graph) -> bool {
     let unknown = Statistics::default();

@@ -19,8 +19,8 @@ use std::rc::Rc;
 
 /// Parts that are planned before no more orders are tried.
 const MOST_TASKS: usize = 3_000;
-/// What a step of a loop costs, and at the innermost one each tensor: the next element, one far from
-/// the last, or one that stays in a register.
+/// What a step of a loop costs, and at the innermost one each tensor: the next element, one far
+/// from the last, or one that stays in a register.
 const STEP: f64 = 0.2;
 const NEXT: f64 = 1.0;
 const FAR: f64 = 4.0;
@@ -71,8 +71,8 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
     })
 }
 
-/// Whether sizes and what operands store may decide how the nest is planned: some of the factors have a
-/// sum of their own.
+/// Whether sizes and what operands store may decide how the nest is planned: some of the factors
+/// have a sum of their own.
 pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
     let Some(product) = Product::of(graph, nest, &Statistics::default()) else {
         return false;
@@ -137,8 +137,8 @@ impl Search<'_> {
         })
     }
 
-    /// Whether each of the factors shares one of these loops with others, over others. What does not
-    /// would be multiplied each with each.
+    /// Whether each of the factors shares one of these loops with others, over others. What does
+    /// not would be multiplied each with each.
     fn is_connected(&self, factors: &[usize], within: Loops) -> bool {
         let vars = |&f: &usize| self.factors[f].vars & within;
         let mut left: Vec<Loops> = factors.iter().map(vars).collect();

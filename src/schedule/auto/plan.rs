@@ -1,4 +1,5 @@
-//! What a product is planned to be: loops, and workspaces that hold the sums of some of its factors.
+//! What a product is planned to be: loops, and workspaces that hold the sums of some of its
+//! factors.
 
 use super::commands::Planned;
 use super::factors::Product;
@@ -64,8 +65,8 @@ pub(super) struct Split {
     pub(super) lanes: Lanes,
 }
 
-/// Whether the innermost loops of a workspace run over elements side by side, in vector lanes. gcc unrolls
-/// those of a few iterations otherwise, and then finds no vectors.
+/// Whether the innermost loops of a workspace run over elements side by side, in vector lanes. gcc
+/// unrolls those of a few iterations otherwise, and then finds no vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     None,

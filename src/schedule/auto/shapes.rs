@@ -1,7 +1,7 @@
-//! Which loops of a nest may be cut into tiles whose sums stay in vector registers, and how long the
-//! tiles are: a row of the result (SpMM, TTM, MTTKRP), rows and columns of a dense product (GEMM,
-//! convolutions), the lanes of a sum (SDDMM). None of them changes the order of loops that read sparse
-//! operands. [`super::tiles`] writes them.
+//! Which loops of a nest may be cut into tiles whose sums stay in vector registers, and how long
+//! the tiles are: a row of the result (SpMM, TTM, MTTKRP), rows and columns of a dense product
+//! (GEMM, convolutions), the lanes of a sum (SDDMM) or of what rows store (SpMV). None of them
+//! changes the order of loops that read sparse operands. [`super::tiles`] writes them.
 
 use super::estimate::Loops;
 use super::factors::loops;
@@ -18,8 +18,8 @@ const COLUMNS: i64 = 128;
 const ROWS: i64 = 6;
 /// Bytes of the lanes of a sum.
 const LANES: i64 = 128;
-/// Elements of a row from which on lanes that load them one by one pay (SpMV: 1.1 to 3 of the plain loop,
-/// .8 to 1.1 below).
+/// Elements of a row from which on lanes that load them one by one pay (SpMV: 1.1 to 3 of the plain
+/// loop, .8 to 1.1 below).
 const LONG_ROW: i64 = 20;
 /// Products of a sum from which on what is left over hardly matters.
 const LONG_SUM: i64 = 64;
@@ -30,6 +30,7 @@ pub(super) const FEWEST: i64 = 4;
 const PASSES: i64 = 8;
 /// Bytes of a copy of columns that stays near a processor.
 const MOST_PACKED: i64 = 1 << 21;
+
 /// Loops by their places in the nest.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
@@ -142,8 +143,8 @@ impl<'b, 'g> Tiles<'b, 'g> {
         loops(&self.order)
     }
 
-    /// Whether each loop stands inside those that it needs. A workspace takes what is added to a sum
-    /// out of its way.
+    /// Whether each loop stands inside those that it needs. A workspace takes what is added to a
+    /// sum out of its way.
     fn is_order(&self, order: &[usize]) -> bool {
         let product = &self.best.product;
         let row = match product.is_whole {
@@ -242,8 +243,8 @@ impl<'b, 'g> Tiles<'b, 'g> {
         })
     }
 
-    /// Whether several operands are walked together in one of these loops: each tile would walk them all
-    /// to meet few elements.
+    /// Whether several operands are walked together in one of these loops: each tile would walk
+    /// them all to meet few elements.
     fn merges(&self, sums: Loops) -> bool {
         let drives = |at: usize| {
             let factors = self.best.product.factors.iter();
@@ -347,8 +348,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
     }
 }
 
-/// How many lanes a sum of so many products has: as many as leave nothing over, which would have to
-/// pass through memory, or the most where that is little; none if that costs more than it gains.
+/// How many lanes a sum of so many products has: as many as leave nothing over, which would have
+/// to pass through memory, or the most where that is little; none if that costs more than it
+/// gains.
 pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
     let most = lanes_of(writer);
     let Some(extent) = extent else {

@@ -4,7 +4,8 @@ use crate::graph::Graph;
 use crate::program::ir::{SizeId, TensorId, VarId};
 use std::collections::BTreeMap;
 
-/// Sizes and stored elements, by the names that a function gives them; empty where nothing is known.
+/// Sizes and stored elements, by the names that a function gives them; empty where nothing is
+/// known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     pub sizes: BTreeMap<String, i64>,

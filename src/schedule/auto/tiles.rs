@@ -1,5 +1,5 @@
-//! The commands that cut a nest into tiles whose sums stay in vector registers: what `schedules/` does by
-//! hand for CPUs, in one rule for each of the shapes of [`super::shapes`].
+//! The commands that cut a nest into tiles whose sums stay in vector registers: what `schedules/`
+//! does by hand for CPUs, in one rule for each of the shapes of [`super::shapes`].
 
 use super::commands::{Texts, list};
 use super::estimate::Loops;
@@ -9,6 +9,7 @@ use super::{Statistics, Writer, in_vectors};
 
 /// Iterations that threads share out evenly.
 const MANY: i64 = 8;
+
 /// A nest cut into tiles.
 pub(super) struct Tiled {
     pub rule: &'static str,
@@ -136,9 +137,9 @@ impl Tiles<'_, '_> {
         around.iter().find(many).or_else(longest).cloned()
     }
 
-    /// The commands that keep the sum in a workspace over `inner` inside the loops around. Returns the
-    /// names of its loops: where the sum is only a part of what is stored, those of the workspace are
-    /// others. `product` may add commands before it says what is summed.
+    /// The commands that keep the sum in a workspace over `inner` inside the loops around. Returns
+    /// the names of its loops: where the sum is only a part of what is stored, those of the
+    /// workspace are others. `product` may add commands before it says what is summed.
     fn kept(
         &self,
         around: &[String],
