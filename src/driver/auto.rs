@@ -51,7 +51,7 @@ pub(super) fn single(
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
-    one(&graph, (target, statistics), None, sources).commands
+    one(&graph, (target, statistics), (None, false), sources).commands
 }
 
 /// The same, as they are written.
@@ -63,7 +63,7 @@ pub(super) fn script(
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
-    let found = one(&graph, (target, statistics), None, sources);
+    let found = one(&graph, (target, statistics), (None, false), sources);
     found.script().cloned().collect()
 }
 
@@ -96,8 +96,10 @@ pub fn found(
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
         return Vec::new();
     };
-    let mut found: Vec<Found> = (choice::assumed(&graph, (target, statistics)).into_iter())
-        .map(|(condition, assumed)| one(&graph, (target, &assumed), condition, sources))
+    let ranges = choice::assumed(&graph, (target, statistics));
+    let several = ranges.len() > 1;
+    let mut found: Vec<Found> = (ranges.into_iter())
+        .map(|(range, assumed)| one(&graph, (target, &assumed), (range, several), sources))
         .collect();
     // What two ranges share, the smaller bound covers.
     found.dedup_by(|next, kept| {
@@ -107,24 +109,30 @@ pub fn found(
         }
         same
     });
-    if found.len() > 1 && !choice::is_carried(function, target, &found, sources) {
+    let kept =
+        !several || (found.len() > 1 && choice::is_carried(function, target, &found, sources));
+    if !kept {
         found.clear();
     }
     if found.is_empty() {
-        found.push(one(&graph, (target, statistics), None, sources));
+        found.push(one(&graph, (target, statistics), (None, false), sources));
     }
     found
 }
 
+/// `by_graph`: the graph alone accepts scripts, and whoever asks builds what is found.
 fn one(
     graph: &Graph,
     (target, statistics): (Target, &Statistics),
-    condition: Option<String>,
+    (condition, by_graph): (Option<String>, bool),
     sources: &mut Sources,
 ) -> Found {
     let settings = settings(target);
     let function = &graph.function;
-    let mut stages = |commands: &[ast::Command]| build(function, commands, &settings).map(drop);
+    let mut stages = |commands: &[ast::Command]| match by_graph {
+        true => Ok(()),
+        false => build(function, commands, &settings).map(drop),
+    };
     let mut search = Search::new(graph, (target, statistics), sources, &mut stages);
     let reached = search.run(graph);
     let mut remarks = Vec::new();
