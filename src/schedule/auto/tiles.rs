@@ -104,7 +104,7 @@ impl Tiles<'_, '_> {
         let inner = [rows.inner.clone(), columns.inner.clone()];
         let copies = self.kept(&around, &inner, &mut commands, |tiles, commands| {
             if let Some(factor) = packed {
-                commands.push(tiles.panel(factor, (column, &columns), &mut texts));
+                commands.extend(tiles.panel(factor, (column, &columns), &mut texts));
             }
             texts.product()
         });
@@ -169,8 +169,13 @@ impl Tiles<'_, '_> {
         [inner, &copies].concat()
     }
 
-    /// The command that copies a factor's columns.
-    fn panel(&self, factor: usize, (column, columns): (usize, &Cut), texts: &mut Texts) -> String {
+    /// The commands that copy a factor's columns, row by row.
+    fn panel(
+        &self,
+        factor: usize,
+        (column, columns): (usize, &Cut),
+        texts: &mut Texts,
+    ) -> Vec<String> {
         let vars = self.best.product.factors[factor].vars;
         let sums = self.among(vars & !(1 << column));
         let plain = |at: &usize| {
@@ -189,11 +194,15 @@ impl Tiles<'_, '_> {
         let panel = self.writer.fresh("panel");
         let text = texts.product_of(&[Of::Given(factor)]);
         texts.replace(factor, format!("{panel}({})", read.join(",")));
-        format!(
+        let copied = format!(
             "precompute({text}, {}, {}, {panel})",
             list(&over),
             list(&copies)
-        )
+        );
+        // Loops stand in the order of those around, which is another where a sum is only a part.
+        let in_rows =
+            (!self.best.product.is_whole).then(|| format!("reorder({})", copies.join(", ")));
+        [copied].into_iter().chain(in_rows).collect()
     }
 
     fn lanes(&self, at: usize) -> Option<Tiled> {
