@@ -55,6 +55,8 @@ struct Thread {
     unsigned depth;      /* of its calls, and where the kernel made the outermost */
     uint32_t outer;
     size_t meeting;      /* where it last met other lanes */
+    const void *narrow;  /* the element that an update of its word is after, and its size */
+    size_t narrow_bytes;
     uint32_t clock[32];  /* what it knows of the lanes of its warp */
     std::unique_ptr<Fences> fences;
 };
@@ -304,6 +306,7 @@ void begin_block(uint64_t number) {
         thread.stack = -1;
         thread.looks = thread.depth = 0;
         thread.outer = 0;
+        thread.narrow = NULL;
         thread.fences.reset();
         if (checked) {
             memset(thread.clock, 0, sizeof thread.clock);

@@ -338,14 +338,16 @@ void emu_fence(bool device) {
 void emu_pause(void) { look(true); }
 
 void emu_narrow(const void *at, size_t bytes) {
-    narrow_at = at;
-    narrow_bytes = bytes;
+    if (current_stack < 0) return;
+    self().narrow = at;
+    self().narrow_bytes = bytes;
 }
 
 void emu_atomic(const void *at, size_t bytes, const void *value, const void *from) {
     if (!checked) return;
     /* Of a word that a narrow update exchanges, the elements beside are anything. */
-    if (unset(value, narrow_at ? narrow_bytes : bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
+    const bool narrow = current_stack >= 0 && self().narrow;
+    if (unset(value, narrow ? self().narrow_bytes : bytes) && current_stack >= 0) report("a variable is used before it is set", from, 0);
     check_aligned(at, bytes, bytes, from);
     check(at, bytes, WRITE | ATOMIC, from);
 }

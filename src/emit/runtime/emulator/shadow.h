@@ -271,10 +271,6 @@ void check_words(const Target &target, unsigned kind, bool tracked, const void *
     }
 }
 
-/* A word of which an atomic update is after smaller elements. */
-const void *narrow_at;
-size_t narrow_bytes;
-
 /* Finds out what the access is to; whether it is one to check. */
 bool aim(const void *at, size_t bytes, unsigned kind, const void *from, Target &target, bool &tracked) {
     const char *address = (const char *)at;
@@ -332,9 +328,9 @@ void check(const void *at, size_t bytes, unsigned kind, const void *from) {
     if (kind & (ATOMIC | VOLATILE)) looked_from = here(from);
     if (kind == VOLATILE) look(false);
     else if (preempts && !(kind & ATOMIC) && draw(16) == 0 && (can_go_on(*block) || alive.size() > 1)) give_way(draw(8) == 0);
-    if ((kind & ATOMIC) && narrow_at) {
-        at = narrow_at;
-        bytes = narrow_bytes;
+    if (const Thread &own = self(); (kind & ATOMIC) && own.narrow) {
+        at = own.narrow;
+        bytes = own.narrow_bytes;
     }
     Target target;
     bool tracked = true;
