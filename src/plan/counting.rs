@@ -49,7 +49,7 @@ pub(super) fn counted(tree: &Tree) -> Tree {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Terms {
     Unasked,
-    /// Sums of a result: whether there was a term.
+    /// An element that is stored if the workspaces it is made of got a term.
     Sums,
     /// What a workspace gets, but constants, which are none of a sum's terms.
     Workspace,
@@ -60,8 +60,8 @@ enum Terms {
 impl Terms {
     fn has(self, assign: &Assign) -> bool {
         match self {
-            Terms::Unasked => false,
-            Terms::Sums => assign.op.is_some(),
+            // Filling notes terms where a workspace gets them, not where it is read.
+            Terms::Unasked | Terms::Sums => false,
             Terms::Workspace => assign.lhs.is_empty() || as_literal(&assign.rhs).is_none(),
             Terms::Row => true,
         }
