@@ -11,6 +11,7 @@ use crate::graph::known::Known;
 use crate::graph::order::vars_in;
 use crate::graph::relation::Values;
 use crate::graph::simplify::Operands;
+use crate::level::ArrayRole;
 use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
 
@@ -41,7 +42,8 @@ pub(super) fn tried(
 }
 
 /// A loop over all of `root` in which an appended level is come to at every coordinate only because
-/// an operand can be found by search alone: it would try every coordinate there is.
+/// an operand can be found by search alone: it would try every coordinate there is. Where an
+/// operand notes for each of them whether it is stored, the loop goes through these notes.
 pub(super) fn endless(
     (operands, results): (Operands, &Results),
     stmt: &Stmt,
@@ -60,6 +62,9 @@ pub(super) fn endless(
         .find(|nest| appends(nest.tensor, &nest.lhs))?
         .tensor;
     let read = operands.table.in_stmt(operands.graph, stmt, false);
+    if read.iter().any(|&id| notes(operands, id, root, around)) {
+        return None;
+    }
     let mut read = read.into_iter();
     let searched = read.find(|&id| is_searched(operands, id, root, around))?;
     let with_levels = |operand: &str, result: &str| {
@@ -106,6 +111,17 @@ fn every_coordinate(
         format!("`{operand}` cannot be walked in the order of the loops"),
     )
     .with_help(help(operand, result))
+}
+
+/// Whether the next level of the access has a place for each `root` that says whether it is stored.
+fn notes(operands: Operands, id: AccessId, root: VarId, around: &Around) -> bool {
+    let access = &operands.table.get(id).access;
+    let format = &operands.tensor(access.tensor).format;
+    let level = around.level(id);
+    format.levels.get(level).is_some_and(|stored| {
+        let subscript = &access.subscripts[format.modes[level]];
+        stored.has(ArrayRole::Presence) && subscript.as_var() == Some(root)
+    })
 }
 
 /// Whether a loop over all of `root` lets the access be searched at coordinates that outer loops
