@@ -1,5 +1,6 @@
 //! Scheduled kernels against peers: MKL (inspector-executor, and without inspection), Eigen,
-//! OpenBLAS, oneDNN and the plain OpenMP loop (`peers.cpp`). `scripts/bench-peers` gets the
+//! OpenBLAS, oneDNN and the plain OpenMP loop (`peers.cpp`); sparse results also against
+//! SuiteSparse:GraphBLAS (`sparse.cpp`). `scripts/bench-peers` gets the
 //! libraries and runs it; those that are not there are left out of the tables.
 //!
 //! Everybody works on the same arrays with the same number of threads, in turn, in one
@@ -8,6 +9,7 @@
 
 mod effects;
 mod operations;
+mod sparse;
 
 use operations::{Choice, Operation, Shape, operations};
 use sparsec::data::{self, Packed, Tensor};
@@ -62,6 +64,11 @@ fn main() {
                 table(&operation, &folder, &peers, count);
             }
         }
+        for operation in sparse::operations() {
+            if only.is_empty() || only.iter().any(|o| operation.name.contains(o.as_str())) {
+                sparse::table(&operation, &folder, &peers, count);
+            }
+        }
     }
     // Threads of its OpenMP still wait for work: their code stays where it is.
     std::mem::forget(peers);
@@ -88,6 +95,7 @@ impl Peers {
             "-fPIC",
             "-w",
             "examples/peers/peers.cpp",
+            "examples/peers/sparse.cpp",
         ]);
         // What `scripts/bench-peers` found: `-D`, `-I` and libraries.
         if let Ok(flags) = std::env::var("PEER_FLAGS") {
@@ -99,12 +107,13 @@ impl Peers {
         Peers { library }
     }
 
-    fn names(&self, key: &str) -> Vec<String> {
+    /// Of those that do an operation, from the function of the library that tells them.
+    fn names(&self, of: &str, key: &str) -> Vec<String> {
         type Name = unsafe extern "C" fn(*const c_char, i32) -> *const c_char;
         let key = CString::new(key).unwrap();
         // SAFETY: the library's signature.
         let name = |k: i32| unsafe {
-            let f = self.library.get::<Name>(b"peer_name").unwrap();
+            let f = self.library.get::<Name>(of.as_bytes()).unwrap();
             CStr::from_ptr(f(key.as_ptr(), k))
                 .to_string_lossy()
                 .into_owned()
@@ -136,7 +145,7 @@ fn ratio(times: &[f64], mine: usize) -> f64 {
 }
 
 fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
-    let names = peers.names(operation.key);
+    let names = peers.names("peer_name", operation.key);
     println!(
         "| {} | stored | sparsec ms | no schedule ms | {} ms | best peer / sparsec | bound / sparsec |",
         operation.name,
