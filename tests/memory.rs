@@ -254,12 +254,12 @@ int main(void) {
     wrong |= renew("update", update, 5);
     wrong |= renew("update_rows", update_rows, 8);
 #define WALK(f, least) wrong |= walk(#f, f, least)
-    WALK(add, 30);
+    WALK(add, 20);
     WALK(add_counted, 20);
     WALK(add_shared, 20);
     WALK(mul_counted, 20);
     WALK(mul_shared, 20);
-    WALK(mul, 20);
+    WALK(mul, 30);
     WALK(transposed, 20);
     WALK(summed, 6);
     WALK(scaled, 10);

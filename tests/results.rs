@@ -155,11 +155,12 @@ int main(void) {
     B.levels = empty;
     sparsec_set_allocator(counted, free);
     CHECK(!add(&A, &A, &C) && C.vals_len == N && ((double *)C.vals)[N - 1] == 2 * (N - 1));
-    int grown = calls;
-    /* Again: nothing grows. Each array of the result is asked for once. */
+    /* Each array of the result is asked for once, with room for all that there may be, and the tensor's own. */
+    CHECK(calls <= 6);
+    /* Again: nothing grows. */
     calls = 0;
     CHECK(!add(&A, &A, &C) && C.vals_len == N && ((int32_t *)C.levels[1].crd)[N - 1] == N - 1);
-    CHECK(calls == 3 && calls < grown);
+    CHECK(calls == 3);
     /* What is stored no longer is gone: fewer elements, then none, then all again. */
     CHECK(!add(&B, &B, &C) && C.vals_len == 0 && ((int32_t *)C.levels[1].pos)[N] == 0);
     CHECK(!add(&A, &B, &C) && C.vals_len == N && ((double *)C.vals)[N - 1] == N - 1);

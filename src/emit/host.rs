@@ -391,6 +391,7 @@ impl<'k> Host<'k> {
             | Stmt::While { .. }
             | Stmt::Append { .. }
             | Stmt::Grow { .. }
+            | Stmt::Trim { .. }
             | Stmt::Declare { .. }
             | Stmt::Slice { .. }
             | Stmt::Free { .. }

@@ -27,6 +27,8 @@ pub(super) struct Printer<'k> {
     pub(super) watch: Option<Watch<'k>>,
     /// What grows in the statements at hand.
     pub(super) rooms: Vec<Room>,
+    /// Those that are made where it is known how much will be appended.
+    pub(super) made_once: BTreeSet<VarId>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -69,6 +71,7 @@ impl<'k> Printer<'k> {
             lanes: None,
             watch: None,
             rooms: Vec::new(),
+            made_once: BTreeSet::new(),
             fallible: false,
         }
     }

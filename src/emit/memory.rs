@@ -7,6 +7,7 @@ use crate::loops::ir::{
     ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, Run, ScalarType, Stmt, Storage, VarId,
 };
 use crate::loops::visit;
+use std::collections::BTreeSet;
 
 /// Elements that growing arrays have room for at first. They are never NULL, also where
 /// nothing is ever appended.
@@ -26,6 +27,12 @@ pub(super) fn given_rooms(kernel: &Kernel) -> Vec<Room> {
 fn is_given(kernel: &Kernel, room: &Room) -> bool {
     let returned = |array: &ArrayId| kernel.array(*array).storage == Storage::Returned;
     !room.arrays.is_empty() && room.arrays.iter().all(returned)
+}
+
+/// The rooms that a region makes where it stands, once: it knows then how much will be appended.
+pub(super) fn made_once(rooms: &[Room], body: &[Stmt]) -> BTreeSet<VarId> {
+    let found = rooms.iter().filter(|room| room.made_at(body).is_some());
+    found.map(|room| room.capacity).collect()
 }
 
 fn has_product(count: &Expr) -> bool {
@@ -110,9 +117,12 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    /// The room that there is before anything is appended.
+    /// The room that there is before anything is appended, where it is not known how much that will be.
     pub(super) fn first_rooms(&mut self, rooms: &[Room]) {
         for room in rooms {
+            if self.made_once.contains(&room.capacity) {
+                continue;
+            }
             if is_given(self.kernel, room) {
                 let capacity = self.var(room.capacity).to_string();
                 self.line(&format!(
@@ -136,6 +146,10 @@ impl Printer<'_> {
         let grown = self.rooms.iter().find(|room| room.capacity == capacity);
         let arrays = grown.map_or(Vec::new(), |room| room.arrays.clone());
         let room = self.var(capacity).to_string();
+        if self.made_once.contains(&capacity) {
+            self.once(capacity, needed);
+            return;
+        }
         // `p + 1 > capacity` as one writes it.
         let full = if let ExprKind::Binary(BinaryOp::Add, p, one) = &needed.kind
             && b::as_int(one) == Some(1)
@@ -153,6 +167,50 @@ impl Printer<'_> {
         for array in arrays {
             let name = self.array(array).to_string();
             self.line(&format!("SPARSEC_RESIZE({name}, {room});"));
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// Room for all that will be appended.
+    fn once(&mut self, capacity: VarId, needed: &Expr) {
+        let Some(room) = self.rooms.iter().find(|room| room.capacity == capacity) else {
+            return;
+        };
+        let room = room.clone();
+        let needed = self.expr(needed);
+        let name = if is_given(self.kernel, &room) {
+            let name = self.var(capacity).to_string();
+            self.line(&format!("{name} = sparsec_max_int64({name}, {needed});"));
+            name
+        } else {
+            let name = self.declare(capacity);
+            let born = self.born_var(capacity);
+            self.line(&format!("int64_t {name} = {needed};{born}"));
+            name
+        };
+        for array in room.arrays {
+            self.alloc(array, &name, false);
+        }
+    }
+
+    /// Results give back what is more than half empty; what is less the next call finds again.
+    /// Workspaces go soon.
+    pub(super) fn trim(&mut self, capacity: VarId, count: &Expr) {
+        let trimmed = self.rooms.iter().find(|room| room.capacity == capacity);
+        let returned = |array: &ArrayId| self.kernel.array(*array).storage == Storage::Returned;
+        let arrays = trimmed.map_or(Vec::new(), |room| room.arrays.clone());
+        let arrays: Vec<ArrayId> = arrays.into_iter().filter(returned).collect();
+        if arrays.is_empty() {
+            return;
+        }
+        let (room, least) = (self.var(capacity).to_string(), self.compared(count));
+        let count = self.expr(count);
+        self.line(&format!("if ({least} < {room} / 2) {{"));
+        self.indent += 1;
+        for array in arrays {
+            let name = self.array(array).to_string();
+            self.line(&format!("SPARSEC_TRIM({name}, {count});"));
         }
         self.indent -= 1;
         self.line("}");

@@ -147,6 +147,7 @@ impl Printer<'_> {
                 self.alloc(*array, &count, *zeroed);
             }
             Stmt::Append { rooms, body } => {
+                self.made_once = super::memory::made_once(rooms, body);
                 self.first_rooms(rooms);
                 // Without a block of its own: what it makes is handed over at the end.
                 let around = std::mem::replace(&mut self.rooms, rooms.clone());
@@ -154,6 +155,7 @@ impl Printer<'_> {
                 self.rooms = around;
             }
             Stmt::Grow { capacity, needed } => self.grow(*capacity, needed),
+            Stmt::Trim { capacity, count } => self.trim(*capacity, count),
             Stmt::Declare { array, count } => {
                 let elem = self.kernel.array(*array);
                 let shared = if elem.storage == Storage::Shared {

@@ -220,6 +220,12 @@ pub enum Stmt {
         capacity: VarId,
         needed: Expr,
     },
+    /// At the end of an [`Stmt::Append`]: the arrays of the room with this capacity hold `count`
+    /// elements. What else they have room for can be given back.
+    Trim {
+        capacity: VarId,
+        count: Expr,
+    },
     /// Declares a `Local` array of constant size in the block at hand, not initialised.
     Declare {
         array: ArrayId,

@@ -15,6 +15,7 @@ pub mod linear;
 pub mod operands;
 pub mod passes;
 pub mod reversed;
+mod rooms;
 pub mod scans;
 pub mod simplify;
 pub mod text;

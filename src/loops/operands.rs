@@ -142,6 +142,10 @@ macro_rules! operands {
                 $f($operand::Expr(needed));
                 $f($operand::Var(capacity, VarUse::Update));
             }
+            Stmt::Trim { capacity, count } => {
+                $f($operand::Expr(count));
+                $f($operand::Var(capacity, VarUse::Update));
+            }
             Stmt::Declare { array, count: _ } => $f($operand::Array(array, ArrayUse::Declare)),
             Stmt::Slice { array, of, offset } => {
                 $f($operand::Expr(offset));

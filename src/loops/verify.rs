@@ -219,6 +219,14 @@ impl Verifier<'_> {
                 self.check(known, || format!("no region around has the room `{name}`"));
                 self.check(serial, || "an array grows in a parallel loop".to_string());
             }
+            Stmt::Trim { capacity, count } => {
+                self.index(count);
+                let (known, name) = (self.rooms.contains(capacity), self.name(*capacity));
+                self.check(known, || format!("no region around has the room `{name}`"));
+                self.check(serial, || {
+                    "an array is trimmed in a parallel loop".to_string()
+                });
+            }
             Stmt::Fill {
                 start,
                 count,

@@ -36,6 +36,8 @@ pub(crate) struct Assembly {
 pub(super) enum Pass {
     /// They store elements and make room for them.
     Growing,
+    /// They store elements where there is room for all that operands let there be.
+    Bounded,
     /// They count elements.
     Counting,
     /// They store elements where there is room.
@@ -172,7 +174,8 @@ impl Lowerer<'_> {
             });
             level = last + 1;
         }
-        if !self.graph.is_added(id) && self.tree.counted.is_none() {
+        let bounded = self.tree.counted.is_none() && self.tree.most.contains_key(&id);
+        if !self.graph.is_added(id) && self.tree.counted.is_none() && !bounded {
             self.remarks.push(
                 Diagnostic::performance(
                     performance::GROWS,
@@ -201,7 +204,10 @@ impl Lowerer<'_> {
             groups,
             block_capacity,
             collected: false,
-            pass: Pass::Growing,
+            pass: match bounded {
+                true => Pass::Bounded,
+                false => Pass::Growing,
+            },
             noted: self.noted(id, first_group),
         })
     }
@@ -225,7 +231,9 @@ impl Lowerer<'_> {
         let counter = index(group.counter);
         let arrays = match assembly.pass {
             Pass::Counting => Vec::new(),
-            Pass::Growing | Pass::Filling => self.coordinate_arrays(assembly, group),
+            Pass::Growing | Pass::Bounded | Pass::Filling => {
+                self.coordinate_arrays(assembly, group)
+            }
         };
         let mut out: Vec<ir::Stmt> = arrays
             .into_iter()
@@ -337,6 +345,9 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let (mut out, rooms) = self.rooms(assemblies);
         let mut body = Vec::new();
+        for assembly in assemblies.iter().filter(|a| a.pass == Pass::Bounded) {
+            body.extend(self.bounded_room(assembly));
+        }
         for group in assemblies.iter().flat_map(|assembly| &assembly.groups) {
             body.extend(self.beginning(group));
             body.push(ir::Stmt::Let {
@@ -348,44 +359,6 @@ impl Lowerer<'_> {
         body.extend(self.all_completed(assemblies));
         out.push(ir::Stmt::Append { rooms, body });
         out
-    }
-
-    /// The memory of results: arrays whose length is known, and rooms for those that grow.
-    pub(super) fn rooms(&self, assemblies: &[Assembly]) -> (Vec<ir::Stmt>, Vec<ir::Room>) {
-        let (mut out, mut rooms) = (Vec::new(), Vec::new());
-        let room = |capacity, arrays| ir::Room { capacity, arrays };
-        for assembly in assemblies {
-            let values = self.storage[&assembly.tensor].values;
-            for noted in &assembly.noted {
-                match noted.capacity {
-                    None => out.push(ir::Stmt::Alloc {
-                        array: noted.array,
-                        count: self.extents(assembly.tensor, 0, noted.level + 1),
-                        zeroed: true,
-                    }),
-                    Some(capacity) => rooms.push(room(capacity, vec![noted.array])),
-                }
-            }
-            for (at, group) in assembly.groups.iter().enumerate() {
-                match group.pos_capacity {
-                    None => out.push(ir::Stmt::Alloc {
-                        array: group.pos,
-                        count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
-                        zeroed: true,
-                    }),
-                    Some(capacity) => rooms.push(room(capacity, vec![group.pos])),
-                }
-                let mut arrays = self.coordinate_arrays(assembly, group);
-                if at + 1 == assembly.groups.len() {
-                    match assembly.block_capacity {
-                        None => arrays.push(values),
-                        Some(capacity) => rooms.push(room(capacity, vec![values])),
-                    }
-                }
-                rooms.push(room(group.capacity, arrays));
-            }
-        }
-        (out, rooms)
     }
 
     /// The first segment begins at 0, which arrays of known length are told when they are made.
@@ -404,7 +377,7 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         for group in &assembly.groups {
             // What was counted was checked then.
-            if assembly.pass == Pass::Growing {
+            if matches!(assembly.pass, Pass::Growing | Pass::Bounded) {
                 out.extend(self.overflow_check(assembly.tensor, group));
             }
             if assembly.collected || (group.total.is_some() && group.first == 0) {
@@ -415,6 +388,9 @@ impl Lowerer<'_> {
             for (at, group) in assembly.groups.iter().enumerate() {
                 out.extend(self.carry_forward(assembly, at, group));
             }
+        }
+        if assembly.pass == Pass::Bounded {
+            out.extend(self.trimmed(assembly));
         }
         out
     }

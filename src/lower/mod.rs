@@ -31,6 +31,7 @@ mod present;
 mod promises;
 pub mod race;
 pub mod recover;
+mod room;
 mod scattered;
 pub mod signature;
 mod standing;

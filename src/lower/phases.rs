@@ -138,7 +138,8 @@ impl Lowerer<'_> {
             }
         }
         for (assembly, own) in counting.iter().zip(&filling) {
-            region.extend(self.counted_room(assembly, own));
+            let counts: Vec<Expr> = assembly.groups.iter().map(Group::all).collect();
+            region.extend(self.make_room(own, &counts));
         }
         for group in groups(&filling) {
             region.extend(self.beginning(group));
@@ -327,42 +328,6 @@ impl Lowerer<'_> {
                 "appends to a sparse result",
             )
             .with_help("leave the loop serial"))
-    }
-
-    /// Room for all that was counted.
-    fn counted_room(&self, counting: &Assembly, filling: &Assembly) -> Vec<ir::Stmt> {
-        let mut out = Vec::new();
-        let mut grow = |capacity, needed| out.push(ir::Stmt::Grow { capacity, needed });
-        let tensor = counting.tensor;
-        // Positions above, and the level below which they are.
-        let (mut above, mut from) = (b::int(1), 0);
-        for (group, own) in counting.groups.iter().zip(&filling.groups) {
-            if let Some(capacity) = own.pos_capacity {
-                let parents = b::mul(above.clone(), self.extents(tensor, from, group.first));
-                grow(capacity, b::add(parents, b::int(1)));
-            }
-            for noted in &filling.noted {
-                if let (Some(capacity), true) =
-                    (noted.capacity, (from..group.first).contains(&noted.level))
-                {
-                    let extents = self.extents(tensor, from, noted.level + 1);
-                    grow(capacity, b::mul(above.clone(), extents));
-                }
-            }
-            grow(own.capacity, group.all());
-            (above, from) = (group.all(), group.last + 1);
-        }
-        let order = self.tensor(tensor).format.order();
-        for noted in &filling.noted {
-            if let (Some(capacity), true) = (noted.capacity, noted.level >= from) {
-                let extents = self.extents(tensor, from, noted.level + 1);
-                grow(capacity, b::mul(above.clone(), extents));
-            }
-        }
-        if let Some(capacity) = filling.block_capacity {
-            grow(capacity, b::mul(above, self.extents(tensor, from, order)));
-        }
-        out
     }
 }
 

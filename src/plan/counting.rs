@@ -38,6 +38,7 @@ pub(super) fn counted(tree: &Tree) -> Tree {
     counted.phase = super::Phase::Counting;
     counted.coverage.clear();
     counted.filled.clear();
+    counted.most.clear();
     counted.body = tree
         .body
         .as_ref()

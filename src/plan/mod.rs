@@ -12,6 +12,7 @@
 //! | which elements does a statement set? | [`coverage`] |
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
 //! | where does a loop end whose end data decide? | [`exits`] |
+//! | how much is stored at most? | [`most`] |
 //! | what is counted before it is stored, and by whom? | [`phases`] |
 //! | what does a phase do that counts first? | [`counting`] |
 //! | what can no loops be written for? | [`refusal`] |
@@ -27,6 +28,7 @@ mod coverage;
 mod exits;
 mod gaps;
 mod locate;
+mod most;
 mod phases;
 mod refusal;
 mod results;
@@ -46,6 +48,7 @@ use crate::scalar::Literal;
 use crate::units::Unit;
 pub use coverage::Coverage;
 pub use exits::{Exit, Live};
+pub use most::Most;
 pub use results::Made;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,6 +82,8 @@ pub struct Tree {
     pub coverage: BTreeMap<TensorId, Coverage>,
     /// Results that hold their fill before the loops.
     pub filled: BTreeSet<TensorId>,
+    /// How much is stored at each level of appended results, where operands say.
+    pub most: BTreeMap<TensorId, Most>,
     /// What is done; `None` if nothing is.
     pub body: Option<Inside>,
     /// What is done before, if what is appended is counted first.

@@ -142,11 +142,15 @@ impl Teller<'_> {
                 format!("stores what {} does, on {levels} level{s}", self.access(id))
             }
             Made::Appended if self.tree.phase == Phase::Counting => "is counted".to_string(),
-            Made::Appended if self.tree.gaps.contains(&tensor) => {
-                "is appended; where skipped rows end is filled in behind".to_string()
-            }
-            Made::Appended => "is appended".to_string(),
-            Made::Collected(_) => "is collected in any order, then sorted".to_string(),
+            Made::Appended if self.tree.gaps.contains(&tensor) => format!(
+                "is appended{}; where skipped rows end is filled in behind",
+                self.most(tensor)
+            ),
+            Made::Appended => format!("is appended{}", self.most(tensor)),
+            Made::Collected(_) => format!(
+                "is collected in any order{}, then sorted",
+                self.most(tensor)
+            ),
         };
         let set = match self.tree.coverage.get(&tensor) {
             None => String::new(),
@@ -159,6 +163,18 @@ impl Teller<'_> {
             false => "",
         };
         format!("{name} {how}{set}{filled}")
+    }
+
+    /// What stores as much as the result at its last level.
+    fn most(&self, tensor: TensorId) -> String {
+        let levels = self.tree.most.get(&tensor).map(|most| &most.levels);
+        let mut levels = levels.into_iter().flatten();
+        let Some(last) = levels.rfind(|most| !most.is_empty()) else {
+            return String::new();
+        };
+        let operands = last.iter().map(|&(id, level)| self.level(id, level));
+        let operands: Vec<String> = operands.collect();
+        format!(", no more than {}", operands.join(" and "))
     }
 
     /// What is done where coordinates became known.

@@ -87,7 +87,9 @@ pub(super) fn tree(
         blocks,
         table,
         counted: None,
+        most: BTreeMap::new(),
     };
+    tree.most = super::most::most(graph, &tree);
     tree.counted = super::phases::counted(graph, &tree, span)?;
     Ok(tree)
 }

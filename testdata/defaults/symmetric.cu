@@ -8,36 +8,28 @@
  *   C: {dense, compressed}
  */
 static __global__ void __launch_bounds__(1, 16) symmetric_kernel1(int64_t N,
-    int64_t A_sorted1_capacity, const int32_t *SPARSEC_RESTRICT A2_pos,
-    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
-    int32_t *A_sorted1_pos, int32_t *A_sorted1_crd, int32_t *A_sorted2_crd, double *A_sorted_vals,
-    int64_t *needs) {
-    needs[0] = 0;
-    needs[1] = 0;
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, int32_t *A_sorted1_crd, int32_t *A_sorted2_crd,
+    double *A_sorted_vals, int64_t *totals) {
     int64_t pA_sorted1 = 0;
     for (int64_t j = 0; j < N; j++) {
         for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
             int64_t i = A2_crd[pA2];
-            needs[0] = sparsec_max_int64(needs[0], pA_sorted1 + 1);
-            if (pA_sorted1 < A_sorted1_capacity) {
-                A_sorted_vals[pA_sorted1] = A_vals[pA2];
-            }
-            if (pA_sorted1 < A_sorted1_capacity) {
-                A_sorted1_crd[pA_sorted1] = (int32_t)i;
-            }
-            if (pA_sorted1 < A_sorted1_capacity) {
-                A_sorted2_crd[pA_sorted1] = (int32_t)j;
-            }
+            A_sorted_vals[pA_sorted1] = A_vals[pA2];
+            A_sorted1_crd[pA_sorted1] = (int32_t)i;
+            A_sorted2_crd[pA_sorted1] = (int32_t)j;
             pA_sorted1++;
         }
     }
-    if (2147483647 < pA_sorted1) {
-        needs[1] = 3;
-    }
+    totals[0] = pA_sorted1;
+}
+
+static __global__ void __launch_bounds__(1, 16) symmetric_kernel2(int64_t pA_sorted1,
+    int32_t *A_sorted1_pos) {
     A_sorted1_pos[1] = (int32_t)pA_sorted1;
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel2(const int32_t *SPARSEC_RESTRICT A_sorted1_pos,
+static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(const int32_t *SPARSEC_RESTRICT A_sorted1_pos,
     int32_t *A_sorted1_crd, int32_t *A_sorted2_crd, double *A_sorted_vals) {
     int64_t A_sorted_all = A_sorted1_pos[1];
     {
@@ -46,14 +38,16 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel2(const int32_t 
     }
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int64_t C2_capacity,
-    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, int32_t *C2_pos, int32_t *C2_crd, double *C_vals,
-    const int32_t *SPARSEC_RESTRICT A_sorted1_pos, const int32_t *SPARSEC_RESTRICT A_sorted1_crd,
-    const int32_t *SPARSEC_RESTRICT A_sorted2_crd, const double *SPARSEC_RESTRICT A_sorted_vals,
-    int64_t *needs) {
+static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int64_t C2_capacity,
+    int64_t A2_count, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals, int32_t *C2_pos,
+    int32_t *C2_crd, double *C_vals, const int32_t *SPARSEC_RESTRICT A_sorted1_pos,
+    const int32_t *SPARSEC_RESTRICT A_sorted1_crd, const int32_t *SPARSEC_RESTRICT A_sorted2_crd,
+    const double *SPARSEC_RESTRICT A_sorted_vals, int64_t *needs) {
     needs[0] = 0;
     needs[1] = 0;
+    int64_t C_most = A2_count + A_sorted1_pos[1];
+    needs[0] = sparsec_max_int64(needs[0], C_most);
     int64_t pC2 = 0;
     int64_t pA_sorted1 = A_sorted1_pos[0];
     int64_t pA_sorted1_end = A_sorted1_pos[1];
@@ -73,7 +67,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
                 int64_t jA_sorted = A_sorted2_crd[pA_sorted2];
                 int64_t j = sparsec_min_int64(jA, jA_sorted);
                 if (jA == j && jA_sorted == j) {
-                    needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                     if (pC2 < C2_capacity) {
                         C_vals[pC2] = A_vals[pA2] + A_sorted_vals[pA_sorted2];
                     }
@@ -82,7 +75,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
                     }
                     pC2++;
                 } else if (jA == j) {
-                    needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                     if (pC2 < C2_capacity) {
                         C_vals[pC2] = A_vals[pA2];
                     }
@@ -91,7 +83,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
                     }
                     pC2++;
                 } else {
-                    needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                     if (pC2 < C2_capacity) {
                         C_vals[pC2] = A_sorted_vals[pA_sorted2];
                     }
@@ -105,7 +96,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
             }
             while (pA2 < pA2_end) {
                 int64_t j = A2_crd[pA2];
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                 if (pC2 < C2_capacity) {
                     C_vals[pC2] = A_vals[pA2];
                 }
@@ -117,7 +107,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
             }
             while (pA_sorted2 < pA_sorted2_end) {
                 int64_t j = A_sorted2_crd[pA_sorted2];
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                 if (pC2 < C2_capacity) {
                     C_vals[pC2] = A_sorted_vals[pA_sorted2];
                 }
@@ -131,7 +120,6 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
         } else {
             for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                 int64_t j = A2_crd[pA2];
-                needs[0] = sparsec_max_int64(needs[0], pC2 + 1);
                 if (pC2 < C2_capacity) {
                     C_vals[pC2] = A_vals[pA2];
                 }
@@ -149,50 +137,51 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N, int
     }
 }
 
-static int symmetric_run(int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
-    const double *A_vals, int32_t *C2_pos, int32_t **C2_crd_out, double **C_vals_out,
+static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, const int32_t *A2_crd,
+    const double *A_vals, int32_t **C2_pos_out, int32_t **C2_crd_out, double **C_vals_out,
     sparsec_memory *memory, cudaStream_t stream) {
-    int32_t *A_sorted1_crd = NULL;
-    int32_t *A_sorted2_crd = NULL;
-    double *A_sorted_vals = NULL;
+    int32_t *C2_pos = NULL;
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
+    int64_t *totals = (int64_t *)memory->room(1, sizeof(int64_t));
+    SPARSEC_TRY(memory->error);
     int32_t *A_sorted1_pos = (int32_t *)memory->room(2, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_clear(A_sorted1_pos, 2, sizeof *A_sorted1_pos, stream));
-    int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
+    int32_t *A_sorted1_crd = (int32_t *)memory->room(A2_count, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
-    int64_t A_sorted1_capacity = 1024;
-    for (;;) {
-        SPARSEC_TRY(memory->resize((void **)&A_sorted1_crd, A_sorted1_capacity, sizeof *A_sorted1_crd));
-        SPARSEC_TRY(memory->resize((void **)&A_sorted2_crd, A_sorted1_capacity, sizeof *A_sorted2_crd));
-        SPARSEC_TRY(memory->resize((void **)&A_sorted_vals, A_sorted1_capacity, sizeof *A_sorted_vals));
-        SPARSEC_TRY(sparsec_launch(symmetric_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, N, A_sorted1_capacity,
-            A2_pos, A2_crd, A_vals, A_sorted1_pos, A_sorted1_crd, A_sorted2_crd, A_sorted_vals, needs));
-        int64_t needed[2];
-        SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
-        if (needed[1]) return (int)needed[1];
-        if (needed[0] <= A_sorted1_capacity) break;
-        A_sorted1_capacity = sparsec_max_int64(A_sorted1_capacity, needed[0]);
-    }
+    int32_t *A_sorted2_crd = (int32_t *)memory->room(A2_count, sizeof(int32_t));
+    SPARSEC_TRY(memory->error);
+    double *A_sorted_vals = (double *)memory->room(A2_count, sizeof(double));
+    SPARSEC_TRY(memory->error);
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, N, A2_pos, A2_crd,
+        A_vals, A_sorted1_crd, A_sorted2_crd, A_sorted_vals, totals));
+    int64_t counted[1];
+    SPARSEC_TRY(sparsec_fetch(counted, totals, 1, sizeof *counted, stream));
+    int64_t pA_sorted1 = counted[0];
+    if (2147483647 < pA_sorted1) return SPARSEC_INDEX_OVERFLOW;
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel2, 1, 1, 1, dim3(1, 1, 1), stream, pA_sorted1,
+        A_sorted1_pos));
+    SPARSEC_TRY(memory->resize((void **)&C2_pos, N + 1, sizeof *C2_pos));
     SPARSEC_TRY(sparsec_clear(C2_pos, N + 1, sizeof *C2_pos, stream));
-    SPARSEC_TRY(sparsec_launch(symmetric_kernel2, 1, 1, 1, dim3(1, 1, 1), stream, A_sorted1_pos,
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel3, 1, 1, 1, dim3(1, 1, 1), stream, A_sorted1_pos,
         A_sorted1_crd, A_sorted2_crd, A_sorted_vals));
-    int64_t *needs2 = (int64_t *)memory->room(2, sizeof(int64_t));
+    int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
     SPARSEC_TRY(memory->error);
     int64_t C2_capacity = 1024;
     for (;;) {
         SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_capacity, sizeof *C2_crd));
         SPARSEC_TRY(memory->resize((void **)&C_vals, C2_capacity, sizeof *C_vals));
-        SPARSEC_TRY(sparsec_launch(symmetric_kernel3, 1, 1, 1, dim3(1, 1, 1), stream, N, C2_capacity,
-            A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted1_pos, A_sorted1_crd, A_sorted2_crd,
-            A_sorted_vals, needs2));
+        SPARSEC_TRY(sparsec_launch(symmetric_kernel4, 1, 1, 1, dim3(1, 1, 1), stream, N, C2_capacity,
+            A2_count, A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted1_pos, A_sorted1_crd,
+            A_sorted2_crd, A_sorted_vals, needs));
         int64_t needed[2];
-        SPARSEC_TRY(sparsec_fetch(needed, needs2, 2, sizeof *needed, stream));
+        SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
         if (needed[1]) return (int)needed[1];
         if (needed[0] <= C2_capacity) break;
         C2_capacity = sparsec_max_int64(C2_capacity, needed[0]);
     }
+    *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
     return SPARSEC_OK;
@@ -217,15 +206,16 @@ int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {
     int64_t C_dims[] = {N, N};
     error = sparsec_shape(C, &symmetric_C_spec, C_dims);
     if (error) return error;
+    int64_t A2_count = sparsec_parents(A, 2);
     sparsec_memory memory;
     const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
     const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
     const double *A_vals = (const double *)sparsec_upload_vals(&memory, A);
-    int32_t *C2_pos = (int32_t *)memory.room(N + 1, sizeof(int32_t));
+    int32_t *C2_pos = NULL;
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
     if (memory.error) return memory.error;
-    error = symmetric_run(N, A2_pos, A2_crd, A_vals, C2_pos, &C2_crd, &C_vals, &memory, 0);
+    error = symmetric_run(N, A2_count, A2_pos, A2_crd, A_vals, &C2_pos, &C2_crd, &C_vals, &memory, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(C, 1, C2_pos, C2_crd);
     if (error) return error;

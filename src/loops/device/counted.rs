@@ -7,7 +7,6 @@
 //! Nothing runs twice. What is counted is known to the host behind the fetch, as sizes are.
 
 use super::Refusal;
-use super::growth::touched;
 use super::ir::{Device, Scan};
 use super::segments::{Cutter, Segment};
 use crate::loops::build as b;
@@ -18,18 +17,29 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Whether all rooms of a region are made once, before anything touches their arrays.
 pub(super) fn is_counted(rooms: &[Room], body: &[Stmt]) -> bool {
     rooms.iter().all(|room| {
-        let grows =
-            |stmt: &Stmt| matches!(stmt, Stmt::Grow { capacity, .. } if *capacity == room.capacity);
-        let mut all = 0;
-        visit::stmts(body, &mut |stmt| all += usize::from(grows(stmt)));
-        let Some(at) = body.iter().position(grows).filter(|_| all == 1) else {
+        let Some(at) = room.made_at(body) else {
             return false;
         };
-        let before = touched(&body[..at]);
         let counters = read_behind(&body[..at], &body[at..]);
-        room.arrays.iter().all(|array| !before.contains(array))
-            && counters.is_disjoint(&visit::changed(&body[at..]))
+        counters.is_disjoint(&visit::changed(&body[at..]))
     })
+}
+
+/// Whether what the host has to ask for is known at one place, where it can ask for all of it:
+/// what decides how much room there is may be the work of a launch before, and whether a count has
+/// overflowed that of one behind.
+pub(super) fn asks_once(body: &[Stmt], known: &dyn Fn(&Expr) -> bool) -> bool {
+    let changed = visit::changed(body);
+    let of_host = |stmt: &Stmt| matches!(stmt, Stmt::Let { var, init } if !changed.contains(var) && known(init));
+    let own = |stmt: &&Stmt| !of_host(stmt);
+    let own: Vec<Stmt> = body.iter().filter(own).cloned().collect();
+    let declared = visit::declared(&own);
+    let asks = |stmts: &[Stmt]| {
+        let unknown = !visit::read_vars(stmts).is_disjoint(&declared);
+        unknown && is_asked(&stmts[0])
+    };
+    let runs = body.chunk_by(|a, b| is_asked(a) == is_asked(b));
+    runs.filter(|run| asks(run)).count() < 2
 }
 
 /// The variables of `before` that growing and failing read.

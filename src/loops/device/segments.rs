@@ -110,7 +110,8 @@ impl Cutter<'_> {
     pub(super) fn stmt(&mut self, stmt: Stmt) -> Result<(), Refusal> {
         if let Stmt::Append { rooms, body } = stmt {
             self.flush();
-            if counted::is_counted(&rooms, &body) {
+            let known = |e: &Expr| self.known(e);
+            if counted::is_counted(&rooms, &body) && counted::asks_once(&body, &known) {
                 return self.counted(&rooms, body);
             }
             return self.append(rooms, body);
@@ -165,7 +166,7 @@ impl Cutter<'_> {
                 count: b::int(i64::try_from(*count).unwrap_or(i64::MAX)),
                 zeroed: false,
             }));
-        } else if matches!(stmt, Stmt::Free { .. }) {
+        } else if matches!(stmt, Stmt::Free { .. } | Stmt::Trim { .. }) {
             // Memory of the device is given back by whoever gave it.
         } else if matches!(&stmt, Stmt::Assume { cond, found, .. } if self.known(cond) && self.known(found))
         {

@@ -340,6 +340,7 @@ impl Spmd<'_> {
             | Stmt::Append { .. }
             | Stmt::Scan { .. }
             | Stmt::Grow { .. }
+            | Stmt::Trim { .. }
             | Stmt::Free { .. }
             | Stmt::FailIf { .. }
             | Stmt::Device(_) => {

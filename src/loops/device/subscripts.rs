@@ -210,6 +210,7 @@ impl<'a> Scan<'a> {
             Stmt::Alloc { .. }
             | Stmt::Append { .. }
             | Stmt::Grow { .. }
+            | Stmt::Trim { .. }
             | Stmt::Slice { .. }
             | Stmt::Free { .. }
             | Stmt::Fill { .. }

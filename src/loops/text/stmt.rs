@@ -78,6 +78,9 @@ impl Writer<'_> {
             Stmt::Grow { capacity, needed } => {
                 format!("grow {} to {}", self.var(*capacity), e(needed))
             }
+            Stmt::Trim { capacity, count } => {
+                format!("trim {} to {}", self.var(*capacity), e(count))
+            }
             Stmt::Declare { array, count } => format!("declare {}[{count}]", self.array(*array)),
             Stmt::Slice { array, of, offset } => format!(
                 "slice {} of {}[{}..]",
@@ -207,7 +210,7 @@ impl Reader {
                 let init = self.expr()?;
                 Stmt::Let { var, init }
             }
-            "alloc" | "declare" | "free" | "grow" | "slice" => self.memory(&word)?,
+            "alloc" | "declare" | "free" | "grow" | "slice" | "trim" => self.memory(&word)?,
             "fill" => self.fill()?,
             "sort" | "sort_distinct" => {
                 let values = self.element()?;
@@ -359,6 +362,12 @@ impl Reader {
                 self.expect_word("to")?;
                 let needed = self.expr()?;
                 Stmt::Grow { capacity, needed }
+            }
+            "trim" => {
+                let capacity = self.var()?;
+                self.expect_word("to")?;
+                let count = self.expr()?;
+                Stmt::Trim { capacity, count }
             }
             "slice" => {
                 let array = self.array()?;

@@ -20,7 +20,8 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
     memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
-    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    int64_t C_most = A2_pos[M] + B2_pos[M];
+    C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
@@ -34,29 +35,14 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             int64_t jB = B2_crd[pB2];
             int64_t j = sparsec_min_int64(jA, jB);
             if (jA == j && jB == j) {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_vals[pA2] + B_vals[pB2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else if (jA == j) {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = B_vals[pB2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
@@ -66,11 +52,6 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pA2 < pA2_end) {
             int64_t j = A2_crd[pA2];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
             C_vals[pC2] = A_vals[pA2];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
@@ -78,11 +59,6 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pB2 < pB2_end) {
             int64_t j = B2_crd[pB2];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
             C_vals[pC2] = B_vals[pB2];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
@@ -93,6 +69,10 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
+    }
+    if (pC2 < C2_capacity / 2) {
+        SPARSEC_TRIM(C2_crd, pC2);
+        SPARSEC_TRIM(C_vals, pC2);
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;

@@ -34,7 +34,8 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     SPARSEC_RESIZE(S2_pos, M + 1);
     memset(S2_pos, 0, (size_t)(M + 1) * sizeof *S2_pos);
-    S2_capacity = sparsec_max_int64(S2_capacity, 16);
+    int64_t S_most = A2_pos[M] + B2_pos[M] + C2_pos[M] + D2_pos[M] + E2_pos[M] + F2_pos[M] + G2_pos[M] + H2_pos[M];
+    S2_capacity = sparsec_max_int64(S2_capacity, S_most);
     SPARSEC_RESIZE(S2_crd, S2_capacity);
     SPARSEC_RESIZE(S_vals, S2_capacity);
     int64_t pS2 = 0;
@@ -89,11 +90,6 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
             bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
             bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
-            if (pS2 >= S2_capacity) {
-                S2_capacity = sparsec_next_capacity(S2_capacity, pS2 + 1);
-                SPARSEC_RESIZE(S2_crd, S2_capacity);
-                SPARSEC_RESIZE(S_vals, S2_capacity);
-            }
             S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
             S2_crd[pS2] = (int32_t)j;
             pS2++;
@@ -111,6 +107,10 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     if (pS2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
+    }
+    if (pS2 < S2_capacity / 2) {
+        SPARSEC_TRIM(S2_crd, pS2);
+        SPARSEC_TRIM(S_vals, pS2);
     }
     *S2_pos_out = S2_pos;
     *S2_crd_out = S2_crd;

@@ -365,6 +365,13 @@ static inline int64_t sparsec_next_capacity(int64_t capacity, int64_t needed) {
         array = sparsec_room;                                             \
     } while (0)
 
+/* What cannot be given back stays. */
+#define SPARSEC_TRIM(array, count)                                        \
+    do {                                                                  \
+        void *sparsec_less = sparsec_resize(array, count, sizeof *array); \
+        if (sparsec_less) array = sparsec_less;                           \
+    } while (0)
+
 static inline size_t sparsec_type_size(int32_t type) {
     static const unsigned char size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
     return type >= 0 && type < 15 ? size[type] : 0;

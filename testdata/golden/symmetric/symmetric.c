@@ -20,7 +20,8 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     A_sorted1_pos = sparsec_zeroed(2, sizeof *A_sorted1_pos);
     SPARSEC_NEED(A_sorted1_pos);
-    int64_t A_sorted1_capacity = 16;
+    int64_t A_sorted_most = A2_pos[N];
+    int64_t A_sorted1_capacity = A_sorted_most;
     A_sorted1_crd = sparsec_resize(NULL, A_sorted1_capacity, sizeof *A_sorted1_crd);
     SPARSEC_NEED(A_sorted1_crd);
     A_sorted2_crd = sparsec_resize(NULL, A_sorted1_capacity, sizeof *A_sorted2_crd);
@@ -31,12 +32,6 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     for (int64_t j = 0; j < N; j++) {
         for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
             int64_t i = A2_crd[pA2];
-            if (pA_sorted1 >= A_sorted1_capacity) {
-                A_sorted1_capacity = sparsec_next_capacity(A_sorted1_capacity, pA_sorted1 + 1);
-                SPARSEC_RESIZE(A_sorted1_crd, A_sorted1_capacity);
-                SPARSEC_RESIZE(A_sorted2_crd, A_sorted1_capacity);
-                SPARSEC_RESIZE(A_sorted_vals, A_sorted1_capacity);
-            }
             A_sorted_vals[pA_sorted1] = A_vals[pA2];
             A_sorted1_crd[pA_sorted1] = (int32_t)i;
             A_sorted2_crd[pA_sorted1] = (int32_t)j;
@@ -56,7 +51,8 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
     memset(C2_pos, 0, (size_t)(N + 1) * sizeof *C2_pos);
-    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    int64_t C_most = A2_pos[N] + A_sorted1_pos[1];
+    C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
@@ -78,29 +74,14 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                 int64_t jA_sorted = A_sorted2_crd[pA_sorted2];
                 int64_t j = sparsec_min_int64(jA, jA_sorted);
                 if (jA == j && jA_sorted == j) {
-                    if (pC2 >= C2_capacity) {
-                        C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                        SPARSEC_RESIZE(C2_crd, C2_capacity);
-                        SPARSEC_RESIZE(C_vals, C2_capacity);
-                    }
                     C_vals[pC2] = A_vals[pA2] + A_sorted_vals[pA_sorted2];
                     C2_crd[pC2] = (int32_t)j;
                     pC2++;
                 } else if (jA == j) {
-                    if (pC2 >= C2_capacity) {
-                        C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                        SPARSEC_RESIZE(C2_crd, C2_capacity);
-                        SPARSEC_RESIZE(C_vals, C2_capacity);
-                    }
                     C_vals[pC2] = A_vals[pA2];
                     C2_crd[pC2] = (int32_t)j;
                     pC2++;
                 } else {
-                    if (pC2 >= C2_capacity) {
-                        C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                        SPARSEC_RESIZE(C2_crd, C2_capacity);
-                        SPARSEC_RESIZE(C_vals, C2_capacity);
-                    }
                     C_vals[pC2] = A_sorted_vals[pA_sorted2];
                     C2_crd[pC2] = (int32_t)j;
                     pC2++;
@@ -110,11 +91,6 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             }
             while (pA2 < pA2_end) {
                 int64_t j = A2_crd[pA2];
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
@@ -122,11 +98,6 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             }
             while (pA_sorted2 < pA_sorted2_end) {
                 int64_t j = A_sorted2_crd[pA_sorted2];
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_sorted_vals[pA_sorted2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
@@ -136,11 +107,6 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         } else {
             for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                 int64_t j = A2_crd[pA2];
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
@@ -152,6 +118,10 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
+    }
+    if (pC2 < C2_capacity / 2) {
+        SPARSEC_TRIM(C2_crd, pC2);
+        SPARSEC_TRIM(C_vals, pC2);
     }
     sparsec_release(A_sorted1_pos);
     A_sorted1_pos = NULL;

@@ -19,7 +19,8 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
     memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
-    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    int64_t C_most = C_in2_pos[M] + A2_pos[M];
+    C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
@@ -33,29 +34,14 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             int64_t jA = A2_crd[pA2];
             int64_t j = sparsec_min_int64(jC_in, jA);
             if (jC_in == j && jA == j) {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = 2.0 * C_in_vals[pC_in2] + A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else if (jC_in == j) {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = 2.0 * C_in_vals[pC_in2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else {
-                if (pC2 >= C2_capacity) {
-                    C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                    SPARSEC_RESIZE(C2_crd, C2_capacity);
-                    SPARSEC_RESIZE(C_vals, C2_capacity);
-                }
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
@@ -65,11 +51,6 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pC_in2 < pC_in2_end) {
             int64_t j = C_in2_crd[pC_in2];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
             C_vals[pC2] = 2.0 * C_in_vals[pC_in2];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
@@ -77,11 +58,6 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
         while (pA2 < pA2_end) {
             int64_t j = A2_crd[pA2];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
             C_vals[pC2] = A_vals[pA2];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
@@ -92,6 +68,10 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
+    }
+    if (pC2 < C2_capacity / 2) {
+        SPARSEC_TRIM(C2_crd, pC2);
+        SPARSEC_TRIM(C_vals, pC2);
     }
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;

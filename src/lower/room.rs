@@ -1,0 +1,135 @@
+//! The memory of results that are appended: what is known before the loops, what was counted, and what
+//! operands let there be at most.
+
+use super::Lowerer;
+use super::assemble::{Assembly, Group};
+use crate::loops::build as b;
+use crate::loops::ir::{self, Expr};
+
+impl Lowerer<'_> {
+    /// The memory of results: arrays whose length is known, and rooms for those that grow.
+    pub(super) fn rooms(&self, assemblies: &[Assembly]) -> (Vec<ir::Stmt>, Vec<ir::Room>) {
+        let (mut out, mut rooms) = (Vec::new(), Vec::new());
+        let room = |capacity, arrays| ir::Room { capacity, arrays };
+        for assembly in assemblies {
+            let values = self.storage[&assembly.tensor].values;
+            for noted in &assembly.noted {
+                match noted.capacity {
+                    None => out.push(ir::Stmt::Alloc {
+                        array: noted.array,
+                        count: self.extents(assembly.tensor, 0, noted.level + 1),
+                        zeroed: true,
+                    }),
+                    Some(capacity) => rooms.push(room(capacity, vec![noted.array])),
+                }
+            }
+            for (at, group) in assembly.groups.iter().enumerate() {
+                match group.pos_capacity {
+                    None => out.push(ir::Stmt::Alloc {
+                        array: group.pos,
+                        count: b::add(self.extents(assembly.tensor, 0, group.first), b::int(1)),
+                        zeroed: true,
+                    }),
+                    Some(capacity) => rooms.push(room(capacity, vec![group.pos])),
+                }
+                let mut arrays = self.coordinate_arrays(assembly, group);
+                if at + 1 == assembly.groups.len() {
+                    match assembly.block_capacity {
+                        None => arrays.push(values),
+                        Some(capacity) => rooms.push(room(capacity, vec![values])),
+                    }
+                }
+                rooms.push(room(group.capacity, arrays));
+            }
+        }
+        (out, rooms)
+    }
+
+    /// Room for so many elements of each group.
+    pub(super) fn make_room(&self, assembly: &Assembly, counts: &[Expr]) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        let mut grow = |capacity, needed| out.push(ir::Stmt::Grow { capacity, needed });
+        let tensor = assembly.tensor;
+        // Positions above, and the level below which they are.
+        let (mut above, mut from) = (b::int(1), 0);
+        for (group, count) in assembly.groups.iter().zip(counts) {
+            if let Some(capacity) = group.pos_capacity {
+                let parents = b::mul(above.clone(), self.extents(tensor, from, group.first));
+                grow(capacity, b::add(parents, b::int(1)));
+            }
+            for noted in &assembly.noted {
+                if let (Some(capacity), true) =
+                    (noted.capacity, (from..group.first).contains(&noted.level))
+                {
+                    let extents = self.extents(tensor, from, noted.level + 1);
+                    grow(capacity, b::mul(above.clone(), extents));
+                }
+            }
+            grow(group.capacity, count.clone());
+            (above, from) = (count.clone(), group.last + 1);
+        }
+        let order = self.tensor(tensor).format.order();
+        for noted in &assembly.noted {
+            if let (Some(capacity), true) = (noted.capacity, noted.level >= from) {
+                let extents = self.extents(tensor, from, noted.level + 1);
+                grow(capacity, b::mul(above.clone(), extents));
+            }
+        }
+        if let Some(capacity) = assembly.block_capacity {
+            grow(capacity, b::mul(above, self.extents(tensor, from, order)));
+        }
+        out
+    }
+
+    /// Room for as much as operands let there be (see [`crate::plan::Most`]).
+    pub(super) fn bounded_room(&mut self, assembly: &Assembly) -> Vec<ir::Stmt> {
+        let tree = std::rc::Rc::clone(&self.tree);
+        let Some(most) = tree.most.get(&assembly.tensor) else {
+            return Vec::new();
+        };
+        let (mut out, mut counts) = (Vec::new(), Vec::new());
+        let groups = assembly.groups.len();
+        for (at, group) in assembly.groups.iter().enumerate() {
+            let mut sum = b::int(0);
+            for &(id, level) in &most.levels[group.last] {
+                let operand = tree.table.get(id).access.tensor;
+                sum = b::add(sum, self.positions(operand, level));
+            }
+            // What lies below a coordinate is known before it is whether the coordinate is kept.
+            let tried = most.tried || at + 1 < groups;
+            let all = b::add(sum, b::int(i64::from(tried)));
+            let mut name = format!("{}_most", self.tensor(assembly.tensor).name);
+            if at + 1 < groups {
+                name = format!(
+                    "{}{}_most",
+                    self.tensor(assembly.tensor).name,
+                    group.last + 1
+                );
+            }
+            counts.push(self.named(&name, all, &mut out));
+        }
+        out.extend(self.make_room(assembly, &counts));
+        out
+    }
+
+    /// How many positions a level of an operand has.
+    fn positions(&self, operand: crate::program::ir::TensorId, last: usize) -> Expr {
+        // What stores what another one does has its size, which is known before anything runs.
+        let operand = match self.follows.get(&operand) {
+            Some((followed, known)) if *known > last => *followed,
+            Some(_) | None => operand,
+        };
+        (0..=last).fold(b::int(1), |above, level| {
+            self.level(operand, level).size(above)
+        })
+    }
+
+    /// Gives back what was not needed.
+    pub(super) fn trimmed(&self, assembly: &Assembly) -> Vec<ir::Stmt> {
+        let trim = |group: &Group| ir::Stmt::Trim {
+            capacity: group.capacity,
+            count: group.all(),
+        };
+        assembly.groups.iter().map(trim).collect()
+    }
+}

@@ -1,0 +1,240 @@
+//! How much an appended result stores at most, where operands say.
+//!
+//! Each element is opened once, on one of the paths through the cases of the loops around. An operand
+//! that stands at a position on such a path, told by all coordinates of the element, has a position
+//! for each element that the path opens. So operands of which each path has one store together no
+//! fewer positions than the result elements: `A + B` no more than A and B do, `A * B` no more than A
+//! does. How many these are is known before the loops.
+
+use super::{Inside, Merge, Node, Over, Then, Tree, Walk};
+use crate::graph::Graph;
+use crate::graph::access::AccessId;
+use crate::program::ir::{TensorId, VarId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Levels of operands that have together no fewer positions than a level of the result.
+pub type Levels = Vec<(AccessId, usize)>;
+
+/// How much a result stores at most.
+#[derive(Clone, Debug, Default)]
+pub struct Most {
+    /// For each of its levels; nothing for one that has a place for each coordinate.
+    pub levels: Vec<Levels>,
+    /// Whether an element may be stored that turns out to be none, behind all others.
+    pub tried: bool,
+}
+
+/// What leads to a place in the loops.
+#[derive(Clone, Default)]
+struct Path {
+    /// On how many levels each access stands at a position.
+    passed: BTreeMap<AccessId, usize>,
+    /// The variables of the program that the loops around tell.
+    told: Vec<VarId>,
+    /// Whether loops run over parts of positions, so that a coordinate may be met several times.
+    cut: bool,
+}
+
+/// The bounds of the results that are appended. What has none at some level is left out.
+pub(super) fn most(graph: &Graph, tree: &Tree) -> BTreeMap<TensorId, Most> {
+    let mut search = Search {
+        graph,
+        tree,
+        made: tree.made.iter().map(|(tensor, _)| *tensor).collect(),
+        paths: BTreeMap::new(),
+        tried: BTreeSet::new(),
+    };
+    if let Some(body) = &tree.body {
+        search.workspaces(body);
+        search.inside(body, &Path::default());
+    }
+    let appended = tree.made.iter().filter(|(_, made)| made.is_appended());
+    let bounds = appended.filter_map(|(tensor, _)| Some((*tensor, search.bound(*tensor)?)));
+    bounds.collect()
+}
+
+struct Search<'a> {
+    graph: &'a Graph,
+    tree: &'a Tree,
+    /// What the loops themselves make: how much that is is not known before.
+    made: BTreeSet<TensorId>,
+    /// For each level of a result, what stands at a position on each path to it.
+    paths: BTreeMap<(TensorId, usize), Vec<Levels>>,
+    /// Results of which elements may turn out to be none.
+    tried: BTreeSet<TensorId>,
+}
+
+impl Search<'_> {
+    fn workspaces(&mut self, body: &Inside) {
+        let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+            if let Node::Workspace(workspace) = node {
+                self.made.insert(workspace.temp);
+            }
+            Ok(())
+        });
+        match done {
+            Ok(()) => {}
+        }
+    }
+
+    fn inside(&mut self, own: &Inside, path: &Path) {
+        let mut path = path.clone();
+        for found in &own.found {
+            let is_there = found.by.skips() || found.by == super::By::Arithmetic;
+            if is_there && path.passed.get(&found.access).unwrap_or(&0) == &found.level {
+                path.passed.insert(found.access, found.level + 1);
+            }
+        }
+        for opened in &own.opened {
+            let there = self.standing(opened.tensor, opened.level, &path);
+            let paths = self.paths.entry((opened.tensor, opened.level));
+            paths.or_default().push(there);
+            if opened.vacuous {
+                self.tried.insert(opened.tensor);
+            }
+        }
+        match &own.then {
+            Then::One(node) => self.node(node, &path),
+            Then::Apart(parts) => parts.iter().for_each(|part| self.inside(part, &path)),
+        }
+    }
+
+    fn node(&mut self, node: &Node, path: &Path) {
+        match node {
+            Node::Loop(l) => {
+                let mut path = path.clone();
+                path.cut |= l.cut;
+                self.over(&l.over, &path);
+            }
+            Node::Within { body, .. } => {
+                let cut = Path {
+                    cut: true,
+                    ..path.clone()
+                };
+                self.node(body, &cut);
+            }
+            Node::Workspace(workspace) => {
+                self.node(&workspace.producer, path);
+                self.node(&workspace.consumer, path);
+            }
+            Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node, path)),
+            Node::Assign(..) => {}
+        }
+    }
+
+    fn over(&mut self, over: &Over, path: &Path) {
+        let mut path = path.clone();
+        match over {
+            Over::Constant(..) => {}
+            Over::Every { root, body } => {
+                path.told.extend(root);
+                self.inside(body, &path);
+            }
+            Over::Positions { body, .. } | Over::Fused(body) | Over::Stored { body, .. } => {
+                path.cut = true;
+                self.inside(body, &path);
+            }
+            Over::Merge(merge) => {
+                path.told.push(merge.root);
+                self.merge(merge, &path);
+            }
+        }
+    }
+
+    fn merge(&mut self, merge: &Merge, path: &Path) {
+        let with = |present: &BTreeSet<AccessId>| {
+            let mut path = path.clone();
+            let levels = merge.levels.iter();
+            let walked = levels.filter(|(id, _)| present.contains(id));
+            path.passed
+                .extend(walked.map(|&(id, level)| (id, level + 1)));
+            path
+        };
+        match &merge.walk {
+            Walk::Nothing => {}
+            Walk::One(id, body) => self.inside(body, &with(&BTreeSet::from([*id]))),
+            Walk::Leap(case) => self.inside(&case.inside, &with(&case.present)),
+            Walk::Cases(cases) => {
+                for case in cases {
+                    self.inside(&case.inside, &with(&case.present));
+                }
+            }
+            Walk::Full { cases, rest } => {
+                for case in cases {
+                    self.inside(&case.inside, &with(&case.present));
+                }
+                self.inside(rest, path);
+            }
+            Walk::Wide {
+                required,
+                full,
+                body,
+            } if *full || !required.is_empty() => self.inside(body, &with(required)),
+            // Some operand is there, whichever it is.
+            Walk::Wide { body, .. } => {
+                for (id, _) in &merge.levels {
+                    self.inside(body, &with(&BTreeSet::from([*id])));
+                }
+            }
+        }
+    }
+
+    /// The operands at positions that are told by an element's coordinates down to a level, and by
+    /// those of all loops where elements come in any order.
+    fn standing(&self, tensor: TensorId, level: usize, path: &Path) -> Levels {
+        let Some(nest) = self.tree.nests.iter().find(|nest| nest.tensor == tensor) else {
+            return Vec::new();
+        };
+        if path.cut {
+            return Vec::new();
+        }
+        let modes = &self.graph.tensor(tensor).format.modes;
+        let mut vars: BTreeSet<VarId> = modes[..=level].iter().map(|&m| nest.lhs[m]).collect();
+        if self.graph.collected.contains(&tensor) {
+            vars.extend(&path.told);
+        }
+        let told = |(&id, &passed): (&AccessId, &usize)| {
+            let access = &self.tree.table.get(id).access;
+            if self.made.contains(&access.tensor) {
+                return None;
+            }
+            let modes = &self.graph.tensor(access.tensor).format.modes[..passed];
+            let at = |var: &VarId| {
+                let mut levels = modes.iter();
+                levels.position(|&mode| access.subscripts[mode].as_var() == Some(*var))
+            };
+            let levels: Option<Vec<usize>> = vars.iter().map(at).collect();
+            Some((id, levels?.into_iter().max()?))
+        };
+        let mut found: Levels = path.passed.iter().filter_map(told).collect();
+        // What stores few coordinates rather than what has a place for each.
+        found.sort_by_key(|&(id, level)| {
+            let operand = self.tree.table.get(id).access.tensor;
+            self.graph.tensor(operand).format.levels[level].is_full()
+        });
+        found
+    }
+
+    /// The first operands of which each path has one.
+    fn bound(&self, tensor: TensorId) -> Option<Most> {
+        let levels = &self.graph.tensor(tensor).format.levels;
+        let of_level = |(at, level): (usize, &crate::format::Level)| {
+            if level.is_placed() {
+                return Some(Vec::new());
+            }
+            let paths = self.paths.get(&(tensor, at))?;
+            let mut chosen = Levels::new();
+            for path in paths {
+                if !path.iter().any(|own| chosen.contains(own)) {
+                    chosen.push(*path.first()?);
+                }
+            }
+            Some(chosen)
+        };
+        let levels: Option<Vec<Levels>> = levels.iter().enumerate().map(of_level).collect();
+        Some(Most {
+            levels: levels?,
+            tried: self.tried.contains(&tensor),
+        })
+    }
+}
