@@ -242,7 +242,8 @@ extern void (*sparsec_release_hook)(void *);
 #ifdef SPARSEC_IMPLEMENTATION
 SPARSEC_WEAK SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
 
-/* realloc, but arrays start at a cache line: vectors of their elements then lie in one. */
+/* realloc, but arrays start at a cache line: vectors of their elements then lie in one. A large one that
+ * grew stays where it is: to move it once more costs more than that. */
 static void *sparsec_resize_aligned(void *old, size_t size) {
 #ifdef _WIN32
     return realloc(old, size);
@@ -251,7 +252,7 @@ static void *sparsec_resize_aligned(void *old, size_t size) {
     void *moved, *aligned;
     if (!old) return aligned_alloc(64, whole_lines);
     moved = realloc(old, size);
-    if (!moved || (uintptr_t)moved % 64 == 0) return moved;
+    if (!moved || (uintptr_t)moved % 64 == 0 || size >= (size_t)1 << 20) return moved;
     aligned = aligned_alloc(64, whole_lines);
     if (!aligned) return moved;
     memcpy(aligned, moved, size);
@@ -745,11 +746,36 @@ static inline void sparsec_exchange(const sparsec_elements *e, int64_t a, int64_
     }
 }
 
+/* Sorts a few elements of one coordinate each, one after the other into those before it. */
+static inline void sparsec_insert(int64_t n, void *crd, size_t width, char *vals, size_t size) {
+    for (int64_t k = 1; k < n; k++) {
+        const int64_t c = sparsec_coordinate(crd, width, k);
+        char value[16];
+        int64_t to = k;
+        if (sparsec_coordinate(crd, width, k - 1) <= c) continue;
+        memcpy(value, vals + (size_t)k * size, size);
+        for (; to > 0 && sparsec_coordinate(crd, width, to - 1) > c; to--) {
+            memcpy((char *)crd + (size_t)to * width, (char *)crd + (size_t)(to - 1) * width, width);
+            memcpy(vals + (size_t)to * size, vals + (size_t)(to - 1) * size, size);
+        }
+        if (width == 4) ((int32_t *)crd)[to] = (int32_t)c;
+        else ((int64_t *)crd)[to] = c;
+        memcpy(vals + (size_t)to * size, value, size);
+    }
+}
+
 /* As sparsec_sort_elements where no two elements are of one place: it needs no memory (a heap sort), if
  * there is none. */
 static inline void sparsec_sort_distinct(int64_t n, int32_t order, void *const *crd, size_t width,
                                          void *vals, size_t size) {
     const sparsec_elements e = {order, crd, width, vals, size};
+    if (n <= 32 && order == 1) {
+        /* With sizes that the compiler knows. */
+        if (width == 4 && size == 8) sparsec_insert(n, crd[0], 4, (char *)vals, 8);
+        else if (width == 4 && size == 4) sparsec_insert(n, crd[0], 4, (char *)vals, 4);
+        else sparsec_insert(n, crd[0], width, (char *)vals, size);
+        return;
+    }
     if (sparsec_sort_elements(n, order, crd, width, vals, size)) return;
     for (int64_t from = n / 2 - 1, to = n; to > 1;) {
         if (from < 0) sparsec_exchange(&e, 0, --to);
