@@ -123,10 +123,14 @@ impl Printer<'_> {
             if self.made_once.contains(&room.capacity) {
                 continue;
             }
+            let first = match &room.first {
+                Some(first) => self.expr(first),
+                None => FIRST_ROOM.to_string(),
+            };
             if is_given(self.kernel, room) {
                 let capacity = self.var(room.capacity).to_string();
                 self.line(&format!(
-                    "{capacity} = sparsec_max_int64({capacity}, {FIRST_ROOM});"
+                    "{capacity} = sparsec_max_int64({capacity}, {first});"
                 ));
                 for &array in &room.arrays {
                     self.alloc(array, &capacity, false);
@@ -135,7 +139,7 @@ impl Printer<'_> {
             }
             let capacity = self.declare(room.capacity);
             let born = self.born_var(room.capacity);
-            self.line(&format!("int64_t {capacity} = {FIRST_ROOM};{born}"));
+            self.line(&format!("int64_t {capacity} = {first};{born}"));
             for &array in &room.arrays {
                 self.alloc(array, &capacity, false);
             }

@@ -305,11 +305,13 @@ pub enum Stmt {
 }
 
 /// Arrays that grow together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     /// How many elements they have room for: a mutable variable, declared by the region.
     pub capacity: VarId,
     pub arrays: Vec<ArrayId>,
+    /// For how many elements there may be room at first: more or fewer may come.
+    pub first: Option<Expr>,
 }
 
 /// Codes a kernel can return; the runtime header names them.

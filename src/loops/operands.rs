@@ -130,7 +130,15 @@ macro_rules! operands {
                 $f($operand::Array(array, ArrayUse::Alloc));
             }
             Stmt::Append { rooms, body } => {
-                for Room { capacity, arrays } in rooms {
+                for Room {
+                    capacity,
+                    arrays,
+                    first,
+                } in rooms
+                {
+                    if let Some(first) = first {
+                        $f($operand::Expr(first));
+                    }
                     $f($operand::Var(capacity, VarUse::Declare));
                     for array in arrays {
                         $f($operand::Array(array, ArrayUse::Grow));
@@ -226,7 +234,15 @@ macro_rules! operands {
                 $f($operand::Body(body));
             }
             Stmt::Device(Device::Retry(Retry { rooms, needs, body })) => {
-                for Room { capacity, arrays } in rooms {
+                for Room {
+                    capacity,
+                    arrays,
+                    first,
+                } in rooms
+                {
+                    if let Some(first) = first {
+                        $f($operand::Expr(first));
+                    }
                     $f($operand::Var(capacity, VarUse::Update));
                     for array in arrays {
                         $f($operand::Array(array, ArrayUse::Grow));

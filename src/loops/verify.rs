@@ -207,6 +207,9 @@ impl Verifier<'_> {
                 });
                 let outer = (self.visible.clone(), self.rooms.clone());
                 for room in rooms {
+                    if let Some(first) = &room.first {
+                        self.index(first);
+                    }
                     self.declare(room.capacity);
                     self.rooms.insert(room.capacity);
                 }

@@ -2,15 +2,20 @@
 //! operands let there be at most.
 
 use super::Lowerer;
-use super::assemble::{Assembly, Group};
+use super::assemble::{Assembly, Group, Pass};
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
+use crate::program::ir::TensorId;
 
 impl Lowerer<'_> {
     /// The memory of results: arrays whose length is known, and rooms for those that grow.
     pub(super) fn rooms(&self, assemblies: &[Assembly]) -> (Vec<ir::Stmt>, Vec<ir::Room>) {
         let (mut out, mut rooms) = (Vec::new(), Vec::new());
-        let room = |capacity, arrays| ir::Room { capacity, arrays };
+        let room = |capacity, arrays| ir::Room {
+            capacity,
+            arrays,
+            first: None,
+        };
         for assembly in assemblies {
             let values = self.storage[&assembly.tensor].values;
             for noted in &assembly.noted {
@@ -39,7 +44,12 @@ impl Lowerer<'_> {
                         Some(capacity) => rooms.push(room(capacity, vec![values])),
                     }
                 }
-                rooms.push(room(group.capacity, arrays));
+                let grows = assembly.pass == Pass::Growing;
+                rooms.push(ir::Room {
+                    capacity: group.capacity,
+                    arrays,
+                    first: grows.then(|| self.first_room()).flatten(),
+                });
             }
         }
         (out, rooms)
@@ -112,8 +122,28 @@ impl Lowerer<'_> {
         out
     }
 
+    /// What is stored in all sparse operands that are there before the loops: less than what products
+    /// store, as a rule, so that arrays double few times.
+    fn first_room(&self) -> Option<Expr> {
+        let mut operands: Vec<TensorId> = Vec::new();
+        for entry in &self.tree.table.entries {
+            let tensor = entry.access.tensor;
+            let made = self.tree.made.iter().any(|(own, _)| *own == tensor);
+            let stored = self.graph.tensors.len() > tensor.index()
+                && !self.graph.workspaces.contains(&tensor)
+                && !made
+                && self.tensor(tensor).is_sparse();
+            if stored && !operands.contains(&tensor) {
+                operands.push(tensor);
+            }
+        }
+        let last = |tensor: TensorId| self.tensor(tensor).format.order() - 1;
+        let all = operands.iter().map(|&t| self.positions(t, last(t)));
+        all.reduce(b::add)
+    }
+
     /// How many positions a level of an operand has.
-    fn positions(&self, operand: crate::program::ir::TensorId, last: usize) -> Expr {
+    fn positions(&self, operand: TensorId, last: usize) -> Expr {
         // What stores what another one does has its size, which is known before anything runs.
         let operand = match self.follows.get(&operand) {
             Some((followed, known)) if *known > last => *followed,

@@ -59,11 +59,11 @@ static __global__ void __launch_bounds__(1, 16) spgemm_kernel(int64_t M, int64_t
     }
 }
 
-static int spgemm_run(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
-    const double *A_vals, const int32_t *B2_pos, const int32_t *B2_crd, const double *B_vals,
-    int32_t *C2_pos, int32_t **C2_crd_out, double **C_vals_out, sparsec_memory *memory,
-    cudaStream_t stream) {
-    (void)K;
+static int spgemm_run(int64_t M, int64_t K, int64_t N, int64_t A2_count, int64_t B2_count,
+    const int32_t *A2_pos, const int32_t *A2_crd, const double *A_vals, const int32_t *B2_pos,
+    const int32_t *B2_crd, const double *B_vals, int32_t *C2_pos, int32_t **C2_crd_out,
+    double **C_vals_out, sparsec_memory *memory, cudaStream_t stream) {
+    (void)K; (void)A2_count; (void)B2_count;
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
     int32_t *C_row1_crd = (int32_t *)memory->room(N, sizeof(int32_t));
@@ -119,6 +119,8 @@ int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) 
     int64_t C_dims[] = {M, N};
     error = sparsec_shape(C, &spgemm_C_spec, C_dims);
     if (error) return error;
+    int64_t A2_count = sparsec_parents(A, 2);
+    int64_t B2_count = sparsec_parents(B, 2);
     sparsec_memory memory;
     const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
     const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
@@ -130,8 +132,8 @@ int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) 
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
     if (memory.error) return memory.error;
-    error = spgemm_run(M, K, N, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, &C2_crd,
-        &C_vals, &memory, 0);
+    error = spgemm_run(M, K, N, A2_count, B2_count, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals,
+        C2_pos, &C2_crd, &C_vals, &memory, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(C, 1, C2_pos, C2_crd);
     if (error) return error;

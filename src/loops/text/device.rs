@@ -10,7 +10,9 @@ impl Writer<'_> {
     pub(super) fn rooms(&self, rooms: &[Room]) -> String {
         let room = |room: &Room| {
             let (capacity, arrays) = (self.var(room.capacity), self.array_list(&room.arrays));
-            format!(" capacity {capacity} of {arrays}")
+            let first = room.first.as_ref();
+            let first = first.map_or(String::new(), |e| format!(" from {}", self.expr(e)));
+            format!(" capacity {capacity}{first} of {arrays}")
         };
         rooms.iter().map(room).collect()
     }
@@ -180,9 +182,17 @@ impl Reader {
         let mut rooms = Vec::new();
         while self.word("capacity") {
             let capacity = self.var()?;
+            let first = match self.word("from") {
+                true => Some(self.expr()?),
+                false => None,
+            };
             self.expect_word("of")?;
             let arrays = self.array_list()?;
-            rooms.push(Room { capacity, arrays });
+            rooms.push(Room {
+                capacity,
+                arrays,
+                first,
+            });
         }
         Ok(rooms)
     }

@@ -13,7 +13,6 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     const int32_t *SPARSEC_RESTRICT B2_pos, const int32_t *SPARSEC_RESTRICT B2_crd,
     const double *SPARSEC_RESTRICT B_vals, int32_t **C2_pos_out, int32_t **C2_crd_out,
     double **C_vals_out, int64_t C2_capacity) {
-    (void)K;
     int32_t *C2_pos = *C2_pos_out;
     int32_t *C2_crd = *C2_crd_out;
     double *C_vals = *C_vals_out;
@@ -29,7 +28,7 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     SPARSEC_NEED(C_row_places);
     SPARSEC_RESIZE(C2_pos, M + 1);
     memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
-    C2_capacity = sparsec_max_int64(C2_capacity, 16);
+    C2_capacity = sparsec_max_int64(C2_capacity, A2_pos[M] + B2_pos[K]);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
@@ -73,6 +72,10 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
+    }
+    if (pC2 < C2_capacity / 2) {
+        SPARSEC_TRIM(C2_crd, pC2);
+        SPARSEC_TRIM(C_vals, pC2);
     }
     sparsec_release(C_row1_crd);
     C_row1_crd = NULL;
