@@ -134,7 +134,7 @@ impl Graph {
             performance::WORKSPACE,
             stmt.span,
             format!(
-                "the elements of `{}` are collected and sorted first",
+                "the elements of `{}` are brought into order first",
                 result.name
             ),
             match self.has_room_for_rows(piece) {

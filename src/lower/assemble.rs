@@ -7,6 +7,7 @@
 //! computed once.
 
 use super::present::Noted;
+use super::spread::Rows;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
@@ -62,6 +63,8 @@ pub(super) struct Group {
     pub(super) end: Option<ir::VarId>,
     /// Whether segments end behind the loops, or have ended before.
     pub(super) ended: bool,
+    /// Where the next element of each row goes, if loops come to rows in any order.
+    pub(super) rows: Option<Rows>,
 }
 
 impl Group {
@@ -171,6 +174,7 @@ impl Lowerer<'_> {
                 begins: None,
                 end: None,
                 ended: false,
+                rows: None,
             });
             level = last + 1;
         }
@@ -389,7 +393,7 @@ impl Lowerer<'_> {
                 out.extend(self.carry_forward(assembly, at, group));
             }
         }
-        if assembly.pass == Pass::Bounded {
+        if matches!(assembly.pass, Pass::Growing | Pass::Bounded) {
             out.extend(self.trimmed(assembly));
         }
         out

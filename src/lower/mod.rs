@@ -34,6 +34,7 @@ pub mod recover;
 mod room;
 mod scattered;
 pub mod signature;
+mod spread;
 mod standing;
 mod starts;
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Lowerer<'_> {
                 Made::Follows(source, levels) => {
                     self.begin_pattern(nest, (*source, *levels), &mut out);
                 }
-                Made::Appended | Made::Collected(_) => {
+                Made::Appended | Made::Collected(_) | Made::Spread => {
                     self.follows.remove(tensor);
                     let mut assembly = self.begin_assembly(*tensor, &nest.lhs)?;
                     assembly.collected = matches!(made, Made::Collected(_));
@@ -36,6 +36,10 @@ impl Lowerer<'_> {
                     self.assemblies.push(assembly);
                 }
             }
+        }
+        let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
+        if let (Some(counted), Some(body), true) = (&tree.counted, &tree.body, spread) {
+            return self.spread(counted, body, (out, scope));
         }
         if let (Some(counted), Some(body)) = (&tree.counted, &tree.body) {
             return self.two_phases(counted, body, (out, scope));

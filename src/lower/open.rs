@@ -32,7 +32,7 @@ impl Lowerer<'_> {
     }
 
     /// Opens levels of results, each inside of those before.
-    fn open_from(
+    pub(super) fn open_from(
         &mut self,
         levels: &[Opened],
         node: &Node,
@@ -83,6 +83,11 @@ impl Lowerer<'_> {
         };
         if cursor.level < group.last {
             return self.open_from(others, node, scope);
+        }
+        if let Some(rows) = group.rows {
+            let (row, coordinate) = (cursor.pos, pending.pop().unwrap_or_else(|| b::int(0)));
+            let inner = (others, node);
+            return self.spread_element((at, &assembly), rows, (row, coordinate), inner, scope);
         }
         let inside = Opening {
             vacuous: opened.vacuous,

@@ -13,6 +13,7 @@
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
 //! | where does a loop end whose end data decide? | [`exits`] |
 //! | how much is stored at most? | [`most`] |
+//! | which results get their elements row by row, in any order of rows? | [`spread`] |
 //! | what is counted before it is stored, and by whom? | [`phases`] |
 //! | what does a phase do that counts first? | [`counting`] |
 //! | what can no loops be written for? | [`refusal`] |
@@ -32,6 +33,7 @@ mod most;
 mod phases;
 mod refusal;
 mod results;
+mod spread;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -439,8 +441,16 @@ pub fn plan(graph: &Graph, span: Span) -> Result<Option<Plan>, Diagnostic> {
         return Ok(None);
     };
     let mut trees = Vec::new();
-    for (nests, stmt) in groups(graph).into_iter().zip(&made.stmts) {
-        trees.push(tree(graph, &made.tensors, &nests, stmt, span)?);
+    let (groups, mut at) = (groups(graph), 0);
+    while let (Some(nests), Some(stmt)) = (groups.get(at), made.stmts.get(at)) {
+        if let Some((nest, stmt)) = spread::spread(graph, &groups[at..], stmt) {
+            let given = (&[&nest][..], &stmt);
+            trees.push(walk::tree(graph, &made.tensors, given, true, span)?);
+            at += 2;
+            continue;
+        }
+        trees.push(tree(graph, &made.tensors, nests, stmt, span)?);
+        at += 1;
     }
     Ok(Some(Plan {
         tensors: made.tensors,
@@ -459,5 +469,5 @@ pub fn tree(
     stmt: &Stmt,
     span: Span,
 ) -> Result<Tree, Diagnostic> {
-    walk::tree(graph, tensors, (nests, stmt), span)
+    walk::tree(graph, tensors, (nests, stmt), false, span)
 }

@@ -1,7 +1,7 @@
 //! Whether results are counted before they are stored: where a schedule says so, and where
 //! iterations that append are shared out, so that each finds room of its own.
 
-use super::{Counted, Inside, Loop, Node, Over, Then, Tree, counting};
+use super::{Counted, Inside, Loop, Made, Node, Over, Then, Tree, counting};
 use crate::diagnostic::codes::lower as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::told;
@@ -29,7 +29,8 @@ pub(super) fn counted(
         let mut tensors = appended.iter().map(|nest| nest.tensor);
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
     };
-    if shared.is_empty() && !said(Assembly::TwoPhase) {
+    let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
+    if shared.is_empty() && !said(Assembly::TwoPhase) && !spread {
         return Ok(None);
     }
     let refused = |nest: &Nest, message: String, help: String| {

@@ -25,6 +25,9 @@ pub enum Made {
     /// One behind the other as the loops come to them, sorted behind the loops: those of one place
     /// become one with this operator.
     Collected(Option<ReduceOp>),
+    /// Each behind those of its row, however rows come: they are counted before (see
+    /// [`super::spread`]).
+    Spread,
 }
 
 impl Made {
@@ -33,7 +36,7 @@ impl Made {
     pub fn is_appended(self) -> bool {
         match self {
             Made::Placed | Made::Follows(..) => false,
-            Made::Appended | Made::Collected(_) => true,
+            Made::Appended | Made::Collected(_) | Made::Spread => true,
         }
     }
 }
@@ -68,6 +71,13 @@ impl<'a> Results<'a> {
         }
     }
 
+    /// Rows are counted, so that elements need not be sorted.
+    pub fn spread(&mut self) {
+        for (_, made) in &mut self.made {
+            *made = Made::Spread;
+        }
+    }
+
     /// The results that are appended, in any order or in that of their levels, by their nests.
     pub fn appended(&self) -> impl Iterator<Item = &'a Nest> {
         let nests = self.nests.iter().zip(&self.made);
@@ -76,8 +86,9 @@ impl<'a> Results<'a> {
             .map(|(nest, _)| *nest)
     }
 
+    /// Whether the loops come to its elements in any order.
     pub fn is_collected(&self, tensor: TensorId) -> bool {
-        let collected = |made: &Made| matches!(made, Made::Collected(_));
+        let collected = |made: &Made| matches!(made, Made::Collected(_) | Made::Spread);
         self.made
             .iter()
             .any(|(t, made)| *t == tensor && collected(made))

@@ -146,6 +146,8 @@ impl Teller<'_> {
                 "is appended{}; where skipped rows end is filled in behind",
                 self.most(tensor)
             ),
+            Made::Spread if self.tree.phase == Phase::Counting => "is counted by rows".to_string(),
+            Made::Spread => "gets each element behind those of its row".to_string(),
             Made::Appended => format!("is appended{}", self.most(tensor)),
             Made::Collected(_) => format!(
                 "is collected in any order{}, then sorted",

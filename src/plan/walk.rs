@@ -24,10 +24,14 @@ pub(super) fn tree(
     graph: &Graph,
     tensors: &[Tensor],
     (nests, stmt): (&[&Nest], &Stmt),
+    spread: bool,
     span: Span,
 ) -> Result<Tree, Diagnostic> {
     let table = Table::of(graph, tensors, stmt);
-    let results = Results::of(graph, tensors, nests, &table);
+    let mut results = Results::of(graph, tensors, nests, &table);
+    if spread {
+        results.spread();
+    }
     let mut blocks = Vec::new();
     let mut accumulated = BTreeMap::new();
     for (nest, (tensor, made)) in nests.iter().zip(&results.made) {

@@ -1,0 +1,146 @@
+//! Results of which each row gets its elements in order, though the loops go from row to row (see
+//! [`crate::plan::Made::Spread`]): the loops run twice. First each row counts its elements; running
+//! sums of these numbers are the positions. Then each element goes where its row goes on.
+
+use super::assemble::{Assembly, Pass};
+use super::{Lower, Lowerer, Scope};
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
+use crate::loops::trips::Bounds;
+use crate::plan::{Counted, Inside, Node, Opened};
+use crate::program::ir::ReduceOp;
+use std::rc::Rc;
+
+/// A number for each row of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    array: ArrayId,
+    /// Where the number of row 0 stands.
+    first: i64,
+}
+
+impl Lowerer<'_> {
+    /// The loops that count rows, the room, the loops that store. `out` is what stands before them.
+    pub(super) fn spread(
+        &mut self,
+        counted: &Counted,
+        body: &Inside,
+        (mut out, mut scope): (Vec<ir::Stmt>, Scope),
+    ) -> Lower<Vec<ir::Stmt>> {
+        let tree = Rc::clone(&self.tree);
+        let Some(mut filling) = std::mem::take(&mut self.assemblies).pop() else {
+            return Ok(out);
+        };
+        let (pos, first) = (filling.groups[0].pos, filling.groups[0].first);
+        let rows = self.extents(filling.tensor, 0, first);
+        let mut counting = filling.clone();
+        counting.pass = Pass::Counting;
+        counting.groups[0].rows = Some(Rows {
+            array: pos,
+            first: 1,
+        });
+        out.extend(self.find_starts(&mut scope)?);
+        let restarted = |assembly: &Assembly| Scope {
+            results: vec![assembly.start()],
+            ..scope.clone()
+        };
+        let mut region = Vec::new();
+        if let Some(body) = counted.tree.body.clone() {
+            self.tree = Rc::new(counted.tree.clone());
+            self.assemblies = vec![counting.clone()];
+            region = self.inside(&body, restarted(&counting), None)?;
+            self.tree = Rc::clone(&tree);
+        }
+
+        let name = format!("{}{}", self.tensor(filling.tensor).name, first + 1);
+        let (total, all) = self.fresh_index(&format!("{name}_count"), true);
+        region.push(ir::Stmt::Scan {
+            array: pos,
+            count: rows.clone(),
+            op: ReduceOp::Add,
+            total: Some(total),
+        });
+        filling.pass = Pass::Filling;
+        filling.groups[0].total = Some(total);
+        region.extend(self.overflow_check(filling.tensor, &filling.groups[0]));
+        region.extend(self.make_room(&filling, &[all]));
+        let next = self.next_of_rows(&name, pos, &rows, &mut region);
+        filling.groups[0].rows = Some(Rows {
+            array: next,
+            first: 0,
+        });
+        let (allocated, rooms) = self.rooms(std::slice::from_ref(&filling));
+        out.extend(allocated);
+        self.assemblies = vec![filling.clone()];
+        region.extend(self.inside(body, restarted(&filling), None)?);
+        self.assemblies.clear();
+        out.push(ir::Stmt::Append {
+            rooms,
+            body: region,
+        });
+        Ok(out)
+    }
+
+    /// An array of where each row goes on: at first where it begins.
+    fn next_of_rows(
+        &mut self,
+        name: &str,
+        pos: ArrayId,
+        rows: &Expr,
+        out: &mut Vec<ir::Stmt>,
+    ) -> ArrayId {
+        let elem = self.arrays[pos.0 as usize].elem;
+        let next = self.array(&format!("{name}_next"), elem, ir::Storage::Local);
+        self.prelude.push(ir::Stmt::Alloc {
+            array: next,
+            count: rows.clone(),
+            zeroed: false,
+        });
+        self.postlude.push(ir::Stmt::Free { array: next });
+        let (k, at) = self.fresh_index("k", false);
+        let begins = self.store_index(next, at.clone(), self.load_index(pos, at));
+        let all = Bounds::of(b::int(0), rows.clone());
+        out.push(all.each(k, ir::LoopTag::default(), vec![begins]));
+        next
+    }
+
+    /// An element of a row, with its statement where it is stored.
+    pub(super) fn spread_element(
+        &mut self,
+        (at, assembly): (usize, &Assembly),
+        rows: Rows,
+        (row, coordinate): (Expr, Expr),
+        (others, node): (&[Opened], &Node),
+        mut scope: Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let row = b::add(row, b::int(rows.first));
+        let elem = self.arrays[rows.array.0 as usize].elem;
+        let counted = ir::Stmt::Store {
+            array: rows.array,
+            index: row.clone(),
+            op: Some(ReduceOp::Add),
+            value: b::cast(elem, b::int(1)),
+            atomic: false,
+        };
+        if assembly.pass == Pass::Counting {
+            let mut out = vec![counted];
+            out.extend(self.open_from(others, node, scope)?);
+            return Ok(out);
+        }
+        let group = &assembly.groups[0];
+        let name = self.vars[group.counter.0 as usize].name.clone();
+        let place = self.fresh(&name, ScalarType::I64, false);
+        let here = b::var(place, ScalarType::I64);
+        scope.results[at].pos = here.clone();
+        let mut out = vec![ir::Stmt::Let {
+            var: place,
+            init: self.load_index(rows.array, row),
+        }];
+        out.extend(self.open_from(others, node, scope)?);
+        for array in self.coordinate_arrays(assembly, group) {
+            out.push(self.store_index(array, here.clone(), coordinate.clone()));
+        }
+        out.push(counted);
+        Ok(out)
+    }
+}
