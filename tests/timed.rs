@@ -46,7 +46,7 @@ fn timed_runs_are_timed_on_the_device() {
 fn all_intervals_of_a_call_count() {
     let program = |n: u32| {
         format!(
-            "C(i,j)=A(i,j)+B(i,j) -f A:ds -f B:ds -f C:ds -s assemble(C,append) -d i:{n} -d j:{n}"
+            "C(i,j)=A(i,k)*B(k,j) -f A:ds -f B:ds -f C:ds -s assemble(C,append) -d i:{n} -d j:{n} -d k:{n}"
         )
     };
     let data = "A=random:1:0.3 B=random:2:0.3";

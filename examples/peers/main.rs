@@ -8,6 +8,7 @@
 //! written beside the table says which one an input gets.
 
 mod effects;
+mod given;
 mod operations;
 mod sparse;
 
