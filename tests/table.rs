@@ -113,7 +113,7 @@ fn permutations(order: usize) -> Vec<Vec<usize>> {
 
 /// Every format of so many dimensions: the level types, and the modes that they store.
 fn formats(order: usize) -> Vec<(Vec<&'static str>, Vec<usize>)> {
-    let kinds = ["dense", "compressed", "bitmap"];
+    let kinds = ["dense", "compressed", "bitmap", "compressed(unordered)"];
     let mut levels: Vec<Vec<&'static str>> = vec![Vec::new()];
     for _ in 0..order {
         let longer = |l: &Vec<&'static str>| kinds.map(|k| [&l[..], &[k]].concat());
@@ -126,6 +126,19 @@ fn formats(order: usize) -> Vec<(Vec<&'static str>, Vec<usize>)> {
             _ => &["compressed(nonunique)", "singleton(nonunique)", "singleton"],
         };
         levels.push([&["dense", "compressed"][..outer], inner].concat());
+    }
+    // Of everything, in no order.
+    match order {
+        2 => levels.push(vec![
+            "compressed(nonunique, unordered)",
+            "singleton(unordered)",
+        ]),
+        3 => levels.push(vec![
+            "compressed(nonunique, unordered)",
+            "singleton(nonunique, unordered)",
+            "singleton(unordered)",
+        ]),
+        _ => {}
     }
     let orders = permutations(order);
     let all = |l: &Vec<&'static str>| {

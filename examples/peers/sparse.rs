@@ -93,6 +93,22 @@ pub fn operations() -> Vec<Operation> {
             ..PLAIN
         },
         Operation {
+            name: "SpGEMM A A, unsorted",
+            key: "product, unsorted",
+            program: "C(i,j) = A(i,k) * A(k,j)",
+            counted: rows,
+            ours: "k_raw(d[0], MATRIX(0), RESULT)",
+            ..PLAIN
+        },
+        Operation {
+            name: "SpGEMM A A^T, unsorted",
+            key: "product A^T, unsorted",
+            program: "C(i,j) = A(i,k) * A(j,k)",
+            counted: rows,
+            ours: "k_raw(d[0], d[1], MATRIX(0), RESULT)",
+            ..PLAIN
+        },
+        Operation {
             name: "add",
             key: "add",
             program: "C(i,j) = A(i,j) + B(i,j)",
@@ -277,10 +293,10 @@ fn measure(
 /// The kernel as a library with one function `ours`.
 fn compile(operation: &Operation, script: Option<&str>) -> libloading::Library {
     let folder = tempfile::tempdir().unwrap().keep();
-    let result = if operation.key == "to COO" {
-        "coo"
-    } else {
-        "csr"
+    let result = match operation.key {
+        "to COO" => "coo",
+        "product, unsorted" | "product A^T, unsorted" => "{dense, compressed(unordered)}",
+        _ => "csr",
     };
     // Packing is the header's; its kernel is there for the header alone.
     let statement = match operation.program {

@@ -109,7 +109,7 @@ impl Packer<'_> {
             .map(|&mode| self.coo.coords[mode].as_slice())
             .collect();
         let count = self.coo.values.len();
-        let order = order_of(&columns, count);
+        let order = self.order(&columns, count);
         let moved: Option<Vec<Vec<u64>>> = order.as_ref().map(|order| {
             let column = |c: &&[u64]| order.iter().map(|&k| c[k]).collect();
             columns.iter().map(column).collect()
@@ -154,6 +154,34 @@ impl Packer<'_> {
         })
     }
 
+    /// The order in which the elements are stored; `None` if they are in it. Coordinates of levels
+    /// that are in no order descend in their bits from the last one on, so that nothing that
+    /// needs them in order goes unnoticed.
+    fn order(&self, columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
+        let levels = &self.format.levels;
+        if levels.iter().all(|level| level.ordered) {
+            return order_of(columns, count);
+        }
+        let mut keys: Vec<Vec<u64>> = Vec::new();
+        for (level, column) in levels.iter().zip(columns) {
+            keys.push(match level.ordered {
+                true => column.to_vec(),
+                false => reversed(column),
+            });
+        }
+        // Where equal coordinates may stand apart, those below decide first.
+        let apart = levels
+            .iter()
+            .position(|level| !level.unique && !level.ordered);
+        if let Some(first) = apart
+            && levels[first..].iter().all(|level| !level.ordered)
+        {
+            keys[first..].reverse();
+        }
+        let keys: Vec<&[u64]> = keys.iter().map(Vec::as_slice).collect();
+        order_of(&keys, count)
+    }
+
     /// An array in the width of its role.
     fn index(&self, role: ArrayRole, values: Vec<u64>) -> Result<IndexArray, DataError> {
         let wide = |v: u64| {
@@ -184,6 +212,14 @@ impl From<TooLarge> for DataError {
     fn from(TooLarge(what): TooLarge) -> Self {
         DataError::new(codes::TOO_LARGE, format!("{what} would not fit memory"))
     }
+}
+
+/// Each coordinate with its bits in reverse, as many as the largest one has.
+fn reversed(column: &[u64]) -> Vec<u64> {
+    let most = column.iter().fold(0, |most, &c| most | c);
+    let unused = most.leading_zeros().min(u64::BITS - 1);
+    let turned = column.iter().map(|&c| c.reverse_bits() >> unused);
+    turned.collect()
 }
 
 /// The order of the elements that sorts them by the columns, the first one most

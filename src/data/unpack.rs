@@ -108,7 +108,7 @@ pub fn validate(packed: &Packed) -> Result<(), String> {
         let extent = packed.dims[packed.format.modes[l]];
         let name = format!("level {l}");
         let ty = level.ty();
-        parents = ty.check(level.unique, arrays, Sizes { extent, parents }, &name)?;
+        parents = ty.check(level, arrays, Sizes { extent, parents }, &name)?;
     }
     if packed.values.len() as u64 != parents {
         return Err(format!("{} values, not {parents}", packed.values.len()));

@@ -55,18 +55,7 @@ impl TensorFormat {
 /// A format in the language's own words: `{dense, compressed} order (1,0)`.
 #[must_use]
 pub fn describe(format: &TensorFormat) -> String {
-    let levels: Vec<String> = format
-        .levels
-        .iter()
-        .map(|level| {
-            let kind = level.ty().word();
-            if level.unique {
-                kind.to_string()
-            } else {
-                format!("{kind}(nonunique)")
-            }
-        })
-        .collect();
+    let levels: Vec<String> = format.levels.iter().map(|level| level.text()).collect();
     let mut text = format!("{{{}}}", levels.join(", "));
     if !format.modes.iter().copied().eq(0..format.order()) {
         let modes: Vec<String> = format.modes.iter().map(ToString::to_string).collect();

@@ -71,6 +71,9 @@ impl Graph {
         {
             return self.collect(&piece, &vars, stmt);
         }
+        let Some(piece) = self.in_order(piece, &vars, stmt)? else {
+            return Ok(());
+        };
         let free = choose(self, piece.tensor, &piece.lhs, &piece.rhs, &vars);
         if root || reduces.is_empty() {
             if free.len() < vars.len() {

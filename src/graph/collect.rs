@@ -32,10 +32,14 @@ impl Graph {
             false => lhs_first(self, piece, vars),
         };
         let accesses = sparse_accesses(self, &piece.rhs);
+        let ascending = self.ascending(piece);
+        let any_order = |access: &Access| self.is_in_any_order(access, piece, ascending.as_deref());
+        let in_order = accesses.iter().all(any_order);
         let (walked, searched): (Vec<Access>, Vec<Access>) = accesses
             .into_iter()
             .partition(|access| is_concordant(self, access, &order));
         order.len() == vars.len()
+            && in_order
             && !self.tries_rows(piece, vars)
             && (searched.is_empty()
                 || (reduces(&piece.rhs).is_empty() && self.is_found_by(piece, &walked)))
@@ -63,7 +67,7 @@ impl Graph {
     }
 
     /// The expression where the operands are absent.
-    fn without(&self, e: &Expr, absent: &[Access]) -> Expr {
+    pub(super) fn without(&self, e: &Expr, absent: &[Access]) -> Expr {
         let gone = |access: &Access| {
             let gone = absent.iter().any(|a| super::equal::same_access(a, access));
             gone.then(|| self.tensor(access.tensor).fill)
@@ -81,7 +85,8 @@ impl Graph {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
             if let Some((loops, rows)) = self.by_rows(piece, vars) {
-                let rhs = self.walked_in(&loops, piece, stmt)?;
+                let ascending = self.ascending_rows(piece, rows);
+                let rhs = self.walked_in(&loops, (piece, Some(&ascending)), stmt)?;
                 let piece = Piece {
                     rhs,
                     ..piece.clone()
@@ -96,7 +101,9 @@ impl Graph {
             let order = lhs_first(self, piece, vars);
             let crossed = |sum: &&Expr| {
                 let accesses = sparse_accesses(self, sum);
-                accesses.iter().any(|a| !is_concordant(self, a, &order))
+                let ascending = self.ascending(piece);
+                let walked = |a| self.walks(a, &order, piece, ascending.as_deref());
+                !accesses.iter().all(walked)
             };
             if let Some(sum) = sums.iter().find(crossed).cloned() {
                 return self.through_sum(piece, &sum, stmt);
@@ -115,7 +122,7 @@ impl Graph {
         free.len() == vars.len()
             && neutral
             && !reads(&piece.rhs, piece.tensor)
-            && accesses.iter().all(|a| is_concordant(self, a, &free))
+            && accesses.iter().all(|a| self.walks(a, &free, piece, None))
     }
 
     /// The result's elements as the loops come to them, sorted, then the result.
@@ -246,7 +253,8 @@ impl Graph {
         if order.len() < vars.len() {
             return Err(not_orderable(self, piece, stmt));
         }
-        let rhs = self.walked_in(&order, piece, stmt)?;
+        let ascending = self.ascending(piece);
+        let rhs = self.walked_in(&order, (piece, ascending.as_deref()), stmt)?;
         let accesses = sparse_accesses(self, &rhs);
         let walked = accesses.iter().all(|a| is_concordant(self, a, &order));
         let piece = Piece {
@@ -278,11 +286,14 @@ pub(super) fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
 
 /// `tensor(vars)`, where `near` stands.
 fn read(tensor: TensorId, vars: &[VarId], ty: ScalarType, near: &Expr) -> Expr {
+    let subscripts = vars.iter().map(|&var| index(var, near)).collect();
+    read_at(Access { tensor, subscripts }, ty, near)
+}
+
+/// The access, where `near` stands.
+fn read_at(access: Access, ty: ScalarType, near: &Expr) -> Expr {
     Expr {
-        kind: ExprKind::Access(Access {
-            tensor,
-            subscripts: vars.iter().map(|&var| index(var, near)).collect(),
-        }),
+        kind: ExprKind::Access(access),
         ty,
         span: near.span,
     }

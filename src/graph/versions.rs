@@ -10,6 +10,7 @@ use super::build::Piece;
 use super::collect::sorted_by;
 use super::order::range_vars;
 use super::terms::{binary, converted_sum, index, rename_expr, renew, replace};
+use crate::diagnostic::Span;
 use crate::operators::Func;
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, Role, SizeExpr,
@@ -209,18 +210,31 @@ impl Graph {
                 whole.push(var);
                 continue;
             }
-            let own = self.var(var).clone();
-            let name = self.fresh_name(&format!("{}_all", own.name));
-            whole.push(self.add_var(IndexVar {
-                name,
-                range: Range {
-                    lo: Bound::Static(SizeExpr::Const(0)),
-                    hi: Bound::Static(dim.clone()),
-                },
-                ..own
-            }));
+            let IndexVar {
+                name, span, stmt, ..
+            } = self.var(var).clone();
+            whole.push(self.whole_var(&name, dim, (span, stmt)));
         }
         whole
+    }
+
+    /// A variable that runs over all of a dimension, with a name like `near`.
+    pub(super) fn whole_var(
+        &mut self,
+        near: &str,
+        dim: &SizeExpr,
+        (span, stmt): (Span, usize),
+    ) -> VarId {
+        let name = self.fresh_name(&format!("{near}_all"));
+        self.add_var(IndexVar {
+            name,
+            span,
+            stmt,
+            range: Range {
+                lo: Bound::Static(SizeExpr::Const(0)),
+                hi: Bound::Static(dim.clone()),
+            },
+        })
     }
 }
 

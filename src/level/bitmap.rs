@@ -3,7 +3,7 @@
 //! between threads. What stands at other positions is not said.
 
 use super::memory::{Elements, IndexArray, LIMIT, Stored, TooLarge, index};
-use super::{ArrayRole, Growth, InKernel, LevelType, Parents, Properties, Sizes, dense};
+use super::{ArrayRole, Growth, InKernel, Level, LevelType, Parents, Properties, Sizes, dense};
 use crate::loops::build as b;
 use crate::loops::ir::{Expr, Literal};
 use std::ops::Range;
@@ -106,7 +106,7 @@ impl LevelType for Bitmap {
 
     fn check(
         &self,
-        unique: bool,
+        own: Level,
         arrays: &[IndexArray],
         sizes: Sizes,
         name: &str,
@@ -114,7 +114,7 @@ impl LevelType for Bitmap {
         let [present] = arrays else {
             return Err(format!("{name} has no bits"));
         };
-        let positions = dense::Dense.check(unique, &[], sizes, name)?;
+        let positions = dense::Dense.check(own, &[], sizes, name)?;
         if present.len() as u64 != positions {
             return Err(format!(
                 "bits of {name} has {} elements, not {positions}",

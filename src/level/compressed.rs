@@ -1,7 +1,7 @@
 //! `compressed`: below parent p the positions `pos[p] .. pos[p + 1]`, their coordinates in `crd`.
 
 use super::memory::{Elements, IndexArray, LIMIT, Stored, TooLarge, index};
-use super::{ArrayRole, Growth, InKernel, LevelType, Parents, Properties, Sizes};
+use super::{ArrayRole, Growth, InKernel, Level, LevelType, Parents, Properties, Sizes};
 use crate::loops::ir::Expr;
 use std::ops::Range;
 
@@ -120,7 +120,7 @@ impl LevelType for Compressed {
 
     fn check(
         &self,
-        unique: bool,
+        own: Level,
         arrays: &[IndexArray],
         Sizes { extent, parents }: Sizes,
         name: &str,
@@ -145,9 +145,18 @@ impl LevelType for Compressed {
             if from > to {
                 return Err(format!("pos of {name} descends at {k}"));
             }
+            if !own.ordered {
+                if own.unique && is_repeating((from..to).map(|p| crd.get(p))) {
+                    return Err(format!(
+                        "crd of {name} repeats a coordinate below {}",
+                        k - 1
+                    ));
+                }
+                continue;
+            }
             for p in from + 1..to {
                 let (a, b) = (crd.get(p - 1), crd.get(p));
-                if a > b || (a == b && unique) {
+                if a > b || (a == b && own.unique) {
                     return Err(format!("crd of {name} is not ascending at {p}"));
                 }
             }
@@ -166,6 +175,13 @@ impl LevelType for Compressed {
     fn estimate(&self, parents: f64, _extent: f64, stored: f64, index: f64) -> (f64, f64) {
         ((parents + 1.0 + stored) * index, stored)
     }
+}
+
+/// Whether some coordinate stands twice.
+fn is_repeating(coordinates: impl Iterator<Item = Option<u64>>) -> bool {
+    let mut all: Vec<Option<u64>> = coordinates.collect();
+    all.sort_unstable();
+    all.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 fn searched<T>(own: &InKernel, positions: T) -> Parents<T> {

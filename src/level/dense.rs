@@ -1,7 +1,7 @@
 //! `dense`: every coordinate of the dimension; position = parent * extent + coordinate.
 
 use super::memory::{Elements, IndexArray, Stored, TooLarge};
-use super::{ArrayRole, Growth, InKernel, LevelType, Parents, Properties, Sizes};
+use super::{ArrayRole, Growth, InKernel, Level, LevelType, Parents, Properties, Sizes};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr};
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl LevelType for Dense {
 
     fn check(
         &self,
-        _unique: bool,
+        _own: Level,
         _arrays: &[IndexArray],
         Sizes { extent, parents }: Sizes,
         _name: &str,

@@ -190,13 +190,14 @@ pub trait LevelType: Sync {
     /// The coordinate at a position, and its parent; `None` if there is none.
     fn find(&self, arrays: &[IndexArray], position: u64, extent: u64) -> Option<(u64, u64)>;
 
-    /// Checks what the arrays promise; returns the number of positions.
+    /// Checks what the arrays promise, with what the format says of coordinates; returns the number
+    /// of positions.
     ///
     /// # Errors
     /// What does not hold, with `name` for the level.
     fn check(
         &self,
-        unique: bool,
+        own: Level,
         arrays: &[IndexArray],
         sizes: Sizes,
         name: &str,
@@ -280,6 +281,27 @@ impl Level {
         Level {
             unique: false,
             ..self
+        }
+    }
+
+    /// The same level with coordinates in any order.
+    #[must_use]
+    pub fn unordered(self) -> Self {
+        Level {
+            ordered: false,
+            ..self
+        }
+    }
+
+    /// As the language writes it: `compressed(nonunique)`.
+    #[must_use]
+    pub fn text(self) -> String {
+        let said = [(self.unique, "nonunique"), (self.ordered, "unordered")];
+        let said = said.iter().filter(|(plain, _)| !plain);
+        let said: Vec<&str> = said.map(|(_, word)| *word).collect();
+        match said.is_empty() {
+            true => self.ty().word().to_string(),
+            false => format!("{}({})", self.ty().word(), said.join(", ")),
         }
     }
 

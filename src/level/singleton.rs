@@ -1,7 +1,7 @@
 //! `singleton`: one coordinate for each parent position: `crd[parent]`.
 
 use super::memory::{Elements, IndexArray, Stored, TooLarge, index};
-use super::{ArrayRole, Growth, InKernel, LevelType, Parents, Properties, Sizes};
+use super::{ArrayRole, Growth, InKernel, Level, LevelType, Parents, Properties, Sizes};
 use crate::loops::ir::Expr;
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ impl LevelType for Singleton {
 
     fn check(
         &self,
-        _unique: bool,
+        _own: Level,
         arrays: &[IndexArray],
         Sizes { extent, parents }: Sizes,
         name: &str,

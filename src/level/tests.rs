@@ -91,7 +91,7 @@ impl Case {
             parents: self.parents,
         };
         assert_eq!(
-            ty.check(self.level.unique, arrays, sizes, "it"),
+            ty.check(self.level, arrays, sizes, "it"),
             Ok(self.positions)
         );
         assert_eq!(

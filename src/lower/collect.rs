@@ -118,7 +118,8 @@ impl Lowerer<'_> {
         let cleared = self.stored(row.places, met, b::int(0));
         let all = Bounds::of(b::int(0), count.clone());
         out.push(all.each(p, ir::LoopTag::default(), vec![cleared]));
-        if self.tree.phase == Phase::Filling {
+        let mut levels = self.tensor(workspace.temp).format.levels.iter();
+        if self.tree.phase == Phase::Filling && levels.any(|level| level.ordered) {
             out.push(ir::Stmt::Sort {
                 coordinates: vec![row.coordinates],
                 values: row.values,
@@ -144,83 +145,36 @@ impl Lowerer<'_> {
     /// The memory of a row: allocated once, with a part for each thread where threads collect rows.
     /// Gives its array of positions, too, which stands for none.
     fn begin_row(&mut self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
-        let Workspace { temp, threaded, .. } = *workspace;
+        let (temp, threaded) = (workspace.temp, workspace.threaded);
         let name = self.tensor(temp).name.clone();
         let pos = self.level(temp, 0).array(ArrayRole::Positions)?;
-        let (mut row, extent) = (self.row_room(workspace)?, self.element_count(temp));
-        row.count = self.fresh(&format!("{name}_count"), ir::ScalarType::I64, true);
-        let mut out = Vec::new();
-        if threaded {
-            let mut part = |lowerer: &mut Self, of: ArrayId| {
-                let ir::Array { name, elem, .. } = lowerer.arrays[of.0 as usize].clone();
-                let name = name.trim_end_matches("_all");
-                let array = lowerer.array(name, elem, ir::Storage::Local);
-                out.push(ir::Stmt::Slice {
-                    array,
-                    of,
-                    offset: b::mul(b::thread(), extent.clone()),
-                });
-                array
-            };
-            row.coordinates = part(self, row.coordinates);
-            row.places = part(self, row.places);
-            if self.tree.phase == Phase::Filling {
-                row.values = part(self, row.values);
-            }
-            let storage = self.storage.get_mut(&temp)?;
-            storage.values = row.values;
-            for (role, array) in &mut storage.levels[0] {
-                if *role == ArrayRole::Coordinates {
-                    *array = row.coordinates;
-                }
-            }
-        }
-        self.rows.insert(temp, row);
-        Some((pos, row, out))
-    }
-
-    /// The memory of rows, of all threads where they collect.
-    fn row_room(&mut self, workspace: &Workspace) -> Option<Row> {
-        let Workspace { temp, threaded, .. } = *workspace;
-        if let Some(row) = self.row_rooms.get(&(temp, threaded)) {
-            return Some(*row);
-        }
-        let name = self.tensor(temp).name.clone();
         let coordinates = self.level(temp, 0).array(ArrayRole::Coordinates)?;
         let values = self.storage[&temp].values;
-        let width = self.arrays[coordinates.0 as usize].elem;
-        let mut count = self.element_count(temp);
-        let (mut arrays, places) = ([coordinates, values], format!("{name}_places"));
-        let all = |name: &str| format!("{name}_all");
-        let places = match threaded {
-            false => self.array(&places, width, ir::Storage::Local),
-            true => {
-                count = b::mul(b::threads(), count);
-                for array in &mut arrays {
-                    let ir::Array { name, elem, .. } = self.arrays[array.0 as usize].clone();
-                    *array = self.array(&all(&name), elem, ir::Storage::Local);
-                }
-                self.array(&all(&places), width, ir::Storage::Local)
-            }
+        let places = super::workspace::Room {
+            own: None,
+            name: format!("{name}_places"),
+            elem: self.arrays[coordinates.0 as usize].elem,
+            zeroed: true,
         };
-        let [coordinates, values] = arrays;
-        for (array, zeroed) in [(coordinates, false), (values, false), (places, true)] {
-            self.prelude.push(ir::Stmt::Alloc {
-                array,
-                count: count.clone(),
-                zeroed,
-            });
-            self.postlude.push(ir::Stmt::Free { array });
+        let [coordinates, values] = [coordinates, values].map(|array| self.own_room(array, false));
+        let rooms = self.rooms_of((temp, threaded), &[coordinates, values, places]);
+        let mut out = Vec::new();
+        let own = match threaded {
+            true => self.parts(temp, &rooms, &mut out),
+            false => rooms,
+        };
+        if self.tree.phase == Phase::Counting {
+            out.retain(|stmt| stmt.declares_array() != Some(own[1]));
         }
-        let (count, _) = self.fresh_index(&format!("{name}_count"), true);
+        self.stand_in(temp, (ArrayRole::Coordinates, own[0]), own[1]);
         let row = Row {
-            count,
-            coordinates,
-            values,
-            places,
+            count: self.fresh(&format!("{name}_count"), ir::ScalarType::I64, true),
+            coordinates: own[0],
+            values: own[1],
+            places: own[2],
         };
-        self.row_rooms.insert((temp, threaded), row);
-        Some(row)
+        self.rows.insert(temp, row);
+        Some((pos, row, out))
     }
 
     /// Notes that a row has an element.

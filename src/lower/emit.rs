@@ -67,6 +67,13 @@ impl Lowerer<'_> {
     fn adds_to_workspace(&self, assign: &Assign) -> bool {
         crate::graph::fold::as_literal(&assign.rhs).is_none()
             && self.graph.workspaces.contains(&assign.tensor)
+            && !self.is_noted_row(assign.tensor)
+    }
+
+    /// Whether it is a workspace that says which of its elements are there.
+    pub(super) fn is_noted_row(&self, tensor: TensorId) -> bool {
+        let mut levels = self.tensor(tensor).format.levels.iter();
+        self.graph.workspaces.contains(&tensor) && levels.any(|l| l.has(ArrayRole::Presence))
     }
 
     /// All elements of a dense tensor set to one value.
@@ -84,6 +91,10 @@ impl Lowerer<'_> {
     fn assign(&mut self, assign: &Assign, write: &Write, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         if self.tree.phase == Phase::Counting {
+            if self.is_noted_row(assign.tensor) {
+                let (_, passed) = self.result_index(assign, scope)?;
+                return Ok(self.note_presence(assign, &passed, scope));
+            }
             return match self.rows.get(&assign.tensor).copied() {
                 Some(row) => self.count_into(row, assign, scope),
                 None => Ok(scope.touched.map(touch).into_iter().collect()),

@@ -189,9 +189,7 @@ pub(crate) struct Lowerer<'g> {
     /// Arrays of workspaces that some block declares.
     declared: BTreeSet<ArrayId>,
     /// Where the memory of workspaces is, for each thread or not.
-    rooms: BTreeMap<(TensorId, bool), ArrayId>,
-    /// The memory of workspaces that collect a row, for each thread or not.
-    row_rooms: BTreeMap<(TensorId, bool), collect::Row>,
+    rooms: BTreeMap<(TensorId, bool), Vec<ArrayId>>,
     /// Workspaces that collect a row, as they are at hand.
     rows: BTreeMap<TensorId, collect::Row>,
     /// The `prefetch` commands that some loop obeys.
@@ -229,7 +227,6 @@ impl<'g> Lowerer<'g> {
             postlude: Vec::new(),
             rooms: BTreeMap::new(),
             declared: BTreeSet::new(),
-            row_rooms: BTreeMap::new(),
             rows: BTreeMap::new(),
             assemblies: Vec::new(),
             fetched: Vec::new(),

@@ -162,12 +162,14 @@ impl Lowerer<'_> {
         let known = self.tensor(assign.tensor).format.modes[..=level].iter();
         let known: Vec<_> = known.map(|&mode| assign.lhs[mode]).collect();
         let mut units = scope.units.iter();
+        // Each unit has a workspace of its own.
+        let own = self.is_noted_row(assign.tensor);
         Some(ir::Stmt::Store {
             array,
             index: position,
             op: None,
             value: byte(1),
-            atomic: units.any(|&unit| !told(self.graph, &known, unit)),
+            atomic: !own && units.any(|&unit| !told(self.graph, &known, unit)),
         })
     }
 

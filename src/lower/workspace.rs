@@ -4,13 +4,26 @@
 //! allocated once before the loops, with a part for each thread where threads fill them.
 
 use super::{Lower, Lowerer, Scope};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::ir;
-use crate::plan::Workspace;
+use crate::loops::{ir, visit};
+use crate::plan::{Keeps, Phase, Workspace};
 use crate::program::ir::TensorId;
+use crate::scalar::Literal;
 
 /// Bytes that a workspace may take on the stack of its thread.
 const MOST_ON_STACK: i64 = 32 * 1024;
+
+/// The memory of one of a workspace's arrays.
+pub(super) struct Room {
+    /// The array, if there is one that is the workspace's own.
+    pub own: Option<ir::ArrayId>,
+    /// What it is called; where each thread has a part, with `_all`.
+    pub name: String,
+    pub elem: ir::ScalarType,
+    /// Whether it holds zeros at first.
+    pub zeroed: bool,
+}
 
 /// A sparse result is appended to by the consumer alone.
 fn apart(scope: &Scope) -> Scope {
@@ -28,8 +41,10 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let Workspace { temp, threaded, .. } = *workspace;
-        if workspace.collected {
-            return self.row(workspace, scope);
+        match workspace.keeps {
+            Keeps::Row => return self.row(workspace, scope),
+            Keeps::Noted => return self.noted_row(workspace, scope),
+            Keeps::All | Keeps::Fill => {}
         }
         if self.tensor(temp).dims.is_empty() {
             return self.variable(workspace, scope);
@@ -55,16 +70,19 @@ impl Lowerer<'_> {
         if let Some(count) = constant {
             out.push(ir::Stmt::Declare { array, count });
         } else if threaded {
-            let all = self.room(temp, &name, true);
+            let all = Room {
+                name,
+                ..self.own_room(array, false)
+            };
             out.push(ir::Stmt::Slice {
                 array,
-                of: all,
+                of: self.rooms_of((temp, true), &[all])[0],
                 offset: b::mul(b::thread(), count.clone()),
             });
         } else {
-            self.room(temp, &name, false);
+            self.rooms_of((temp, false), &[self.own_room(array, false)]);
         }
-        if workspace.filled {
+        if workspace.keeps == Keeps::Fill {
             out.push(ir::Stmt::Fill {
                 array,
                 start: b::int(0),
@@ -111,27 +129,144 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    /// The memory of a workspace, allocated once however often it is used: with a part
-    /// for each thread, or for itself.
-    fn room(&mut self, temp: TensorId, name: &str, threaded: bool) -> ir::ArrayId {
-        if let Some(&room) = self.rooms.get(&(temp, threaded)) {
-            return room;
-        }
-        let ty = self.tensor(temp).ty.compute();
-        let mut count = self.element_count(temp);
-        let room = if threaded {
-            count = b::mul(b::threads(), count);
-            self.array(&format!("{name}_all"), ty, ir::Storage::Local)
-        } else {
-            self.storage[&temp].values
+    /// A workspace with bytes that say which elements are there: set by its producer, asked by its
+    /// consumer, then cleared where its producer had set them, so that it costs what it holds.
+    fn noted_row(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+        let (temp, threaded) = (workspace.temp, workspace.threaded);
+        let values = self.storage[&temp].values;
+        let bytes = self.level(temp, 0).array(ArrayRole::Presence);
+        let Some(bytes) = bytes else {
+            return Ok(Vec::new());
         };
-        self.prelude.push(ir::Stmt::Alloc {
-            array: room,
-            count,
-            zeroed: false,
-        });
-        self.postlude.push(ir::Stmt::Free { array: room });
-        self.rooms.insert((temp, threaded), room);
-        room
+        let rooms = [self.own_room(bytes, true), self.own_room(values, false)];
+        let rooms = self.rooms_of((temp, threaded), &rooms);
+        let mut out = Vec::new();
+        let own = match threaded {
+            true => self.parts(temp, &rooms, &mut out),
+            false => rooms,
+        };
+        let (bytes, values) = (own[0], own[1]);
+        if self.tree.phase == Phase::Counting {
+            out.retain(|stmt| stmt.declares_array() != Some(values));
+        }
+        self.stand_in(temp, (ArrayRole::Presence, bytes), values);
+        let producer = self.stmt(&workspace.producer, &apart(scope))?;
+        let cleared = cleared(&producer, bytes, values);
+        out.extend(producer);
+        out.extend(self.stmt(&workspace.consumer, scope)?);
+        out.extend(cleared);
+        Ok(out)
     }
+
+    /// The memory of a workspace with several arrays, allocated once however often it is used: with
+    /// a part for each thread, or for itself.
+    pub(super) fn rooms_of(
+        &mut self,
+        (temp, threaded): (TensorId, bool),
+        arrays: &[Room],
+    ) -> Vec<ir::ArrayId> {
+        if let Some(rooms) = self.rooms.get(&(temp, threaded)) {
+            return rooms.clone();
+        }
+        let mut count = self.element_count(temp);
+        if threaded {
+            count = b::mul(b::threads(), count);
+        }
+        let mut rooms = Vec::new();
+        for Room {
+            own,
+            name,
+            elem,
+            zeroed,
+        } in arrays
+        {
+            let room = match (own, threaded) {
+                (_, true) => self.array(&format!("{name}_all"), *elem, ir::Storage::Local),
+                (Some(own), false) => *own,
+                (None, false) => self.array(name, *elem, ir::Storage::Local),
+            };
+            self.prelude.push(ir::Stmt::Alloc {
+                array: room,
+                count: count.clone(),
+                zeroed: *zeroed,
+            });
+            self.postlude.push(ir::Stmt::Free { array: room });
+            rooms.push(room);
+        }
+        self.rooms.insert((temp, threaded), rooms.clone());
+        rooms
+    }
+
+    /// Lets these arrays be the tensor's from here on: those of its only level, and its values.
+    pub(super) fn stand_in(
+        &mut self,
+        temp: TensorId,
+        (role, array): (ArrayRole, ir::ArrayId),
+        values: ir::ArrayId,
+    ) {
+        let Some(storage) = self.storage.get_mut(&temp) else {
+            return;
+        };
+        storage.values = values;
+        for (own, of_level) in &mut storage.levels[0] {
+            if *own == role {
+                *of_level = array;
+            }
+        }
+    }
+
+    /// The memory of an array that is called as it is.
+    pub(super) fn own_room(&self, array: ir::ArrayId, zeroed: bool) -> Room {
+        let ir::Array { name, elem, .. } = self.arrays[array.0 as usize].clone();
+        Room {
+            own: Some(array),
+            name,
+            elem,
+            zeroed,
+        }
+    }
+
+    /// The parts of a thread.
+    pub(super) fn parts(
+        &mut self,
+        temp: TensorId,
+        rooms: &[ir::ArrayId],
+        out: &mut Vec<ir::Stmt>,
+    ) -> Vec<ir::ArrayId> {
+        let extent = self.element_count(temp);
+        let mut parts = Vec::new();
+        for &of in rooms {
+            let ir::Array { name, elem, .. } = self.arrays[of.0 as usize].clone();
+            let name = name.trim_end_matches("_all");
+            let array = self.array(name, elem, ir::Storage::Local);
+            out.push(ir::Stmt::Slice {
+                array,
+                of,
+                offset: b::mul(b::thread(), extent.clone()),
+            });
+            parts.push(array);
+        }
+        parts
+    }
+}
+
+/// What set bytes, clearing them: its loops, without values.
+fn cleared(stmts: &[ir::Stmt], bytes: ir::ArrayId, values: ir::ArrayId) -> Vec<ir::Stmt> {
+    let mut out = Vec::new();
+    for stmt in stmts {
+        let mut stmt = stmt.clone();
+        if let ir::Stmt::Store { array, value, .. } = &mut stmt {
+            if *array == values {
+                continue;
+            }
+            if *array == bytes {
+                *value = b::literal(Literal::Int(0), ir::ScalarType::U8);
+            }
+        }
+        for body in visit::bodies_mut(&mut stmt) {
+            *body = cleared(body, bytes, values);
+        }
+        out.push(stmt);
+    }
+    out
 }

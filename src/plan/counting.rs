@@ -5,7 +5,9 @@
 //! only it reads. Where an element is stored only if its sums were not empty, their loops stay,
 //! too, and say whether there was a term.
 
-use super::{Case, Contest, Found, Inside, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace};
+use super::{
+    Case, Contest, Found, Inside, Keeps, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace,
+};
 use crate::graph::Assign;
 use crate::graph::access::AccessId;
 use crate::graph::fold::as_literal;
@@ -125,10 +127,19 @@ fn node(own: &Node, terms: Terms) -> Option<Node> {
             skipped: *skipped,
             body: Box::new(node(body, terms)?),
         }),
+        // Which elements an operand has is asked as in filling.
+        Node::Workspace(workspace) if workspace.keeps == Keeps::Noted => {
+            let consumer = node(&workspace.consumer, terms)?;
+            Some(Node::Workspace(Box::new(Workspace {
+                consumer,
+                ..(**workspace).clone()
+            })))
+        }
         Node::Workspace(workspace) => {
             // Which elements a row has is what is counted.
+            let is_row = workspace.keeps == Keeps::Row;
             let asked = match terms {
-                _ if workspace.collected => Terms::Row,
+                _ if is_row => Terms::Row,
                 Terms::Unasked => Terms::Unasked,
                 Terms::Sums | Terms::Workspace | Terms::Row => Terms::Workspace,
             };
@@ -137,10 +148,12 @@ fn node(own: &Node, terms: Terms) -> Option<Node> {
             let consumer = node(&workspace.consumer, terms);
             match (producer, consumer) {
                 (Some(producer), consumer) => Some(Node::Workspace(Box::new(Workspace {
-                    collected: workspace.collected,
                     temp: workspace.temp,
-                    init: (!workspace.collected).then_some(ReduceOp::Or),
-                    filled: false,
+                    init: (!is_row).then_some(ReduceOp::Or),
+                    keeps: match is_row {
+                        true => Keeps::Row,
+                        false => Keeps::All,
+                    },
                     threaded: workspace.threaded,
                     producer,
                     consumer: consumer.unwrap_or(Node::Sequence(Vec::new())),

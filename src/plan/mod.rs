@@ -208,14 +208,25 @@ pub struct Workspace {
     pub temp: TensorId,
     /// A scalar starts from this one's neutral element; an array is set up by its producer.
     pub init: Option<ReduceOp>,
-    /// Whether the array holds its fill before: its producer does not set all of it.
-    pub filled: bool,
-    /// It gets elements in any order, each at its first value, and is sorted behind its producer.
-    pub collected: bool,
+    pub keeps: Keeps,
     /// Inside loops that threads or blocks share.
     pub threaded: bool,
     pub producer: Node,
     pub consumer: Node,
+}
+
+/// How the array of a workspace knows its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Its producer sets all of them.
+    All,
+    /// It holds its fill before: its producer does not set all of it.
+    Fill,
+    /// It gets elements in any order, each at its first value, and is sorted behind its producer
+    /// unless its level is in no order.
+    Row,
+    /// It says of each place whether an element is there, and forgets it behind its consumer.
+    Noted,
 }
 
 impl Inside {

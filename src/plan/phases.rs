@@ -1,7 +1,7 @@
 //! Whether results are counted before they are stored: where a schedule says so, and where
 //! iterations that append are shared out, so that each finds room of its own.
 
-use super::{Counted, Inside, Loop, Made, Node, Over, Then, Tree, counting};
+use super::{Counted, Inside, Keeps, Loop, Made, Node, Over, Then, Tree, counting};
 use crate::diagnostic::codes::lower as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::told;
@@ -171,7 +171,7 @@ fn is_small(l: &graph::Loop) -> bool {
 /// Whether rows are collected in workspaces.
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
-        Node::Workspace(workspace) if workspace.collected => Err(()),
+        Node::Workspace(workspace) if workspace.keeps == Keeps::Row => Err(()),
         Node::Workspace(_)
         | Node::Loop(_)
         | Node::Within { .. }

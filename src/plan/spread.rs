@@ -7,10 +7,11 @@
 //! those of its row: `C(j,i) = A(i,j)` costs two walks over A. This is how transposes have been made
 //! since Gustavson (Two fast algorithms for sparse matrices, 1978).
 
+use crate::graph::order::sparse_accesses;
 use crate::graph::terms::{reduces, root_reduction};
 use crate::graph::{Assembly, Graph, Loop, Nest, Stmt};
 use crate::level::ArrayRole;
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{Access, ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// The nest that collects elements and the one that reads them as one that stores them at once,
@@ -29,6 +30,7 @@ pub(super) fn spread(graph: &Graph, nests: &[Vec<&Nest>], stmt: &Stmt) -> Option
         && is_serial(&own.loops)
         && is_only_read(graph, met.tensor)
         && has_rows(graph, own.tensor)
+        && come_in_order(graph, met, own)
         && matches!(said(own.tensor), None | Some(Assembly::TwoPhase))
         && said(met.tensor).is_none();
     possible.then(|| {
@@ -83,6 +85,24 @@ fn has_rows(graph: &Graph, tensor: TensorId) -> bool {
     };
     let grows = !row.is_placed() && row.unique && row.has(ArrayRole::Positions);
     grows && !above.is_empty() && above.iter().all(|level| level.is_full())
+}
+
+/// Whether the elements of one row come in ascending order, if they must: no operand gives the
+/// coordinates of a row in any order, or a row in several parts.
+fn come_in_order(graph: &Graph, met: &Nest, own: &Nest) -> bool {
+    let format = &graph.tensor(own.tensor).format;
+    let Some((row, &mode)) = format.levels.last().zip(format.modes.last()) else {
+        return false;
+    };
+    let last = own.lhs[mode];
+    let ascends = |access: &Access| {
+        let format = &graph.tensor(access.tensor).format;
+        let mut levels = format.levels.iter().zip(&format.modes);
+        levels.all(|(level, &mode)| {
+            level.ordered || (level.unique && access.subscripts[mode].as_var() != Some(last))
+        })
+    };
+    !row.ordered || sparse_accesses(graph, &met.rhs).iter().all(ascends)
 }
 
 /// Lets assignments to one tensor be to another.

@@ -1,8 +1,8 @@
 //! Plans for people: an outline, which is printed with indents or drawn as boxes.
 
 use super::{
-    Absent, By, Case, Contest, Coverage, Inside, Loop, Made, Merge, Node, Over, Phase, Plan, Then,
-    Tree, Walk, Workspace, Write, counting,
+    Absent, By, Case, Contest, Coverage, Inside, Keeps, Loop, Made, Merge, Node, Over, Phase, Plan,
+    Then, Tree, Walk, Workspace, Write, counting,
 };
 use crate::graph::access::AccessId;
 use crate::graph::print::{access_text, assign_text, reduce_text, stmt_text, tag_text, var_text};
@@ -257,12 +257,13 @@ impl Teller<'_> {
             (None, false) => "an array".to_string(),
             (None, true) => "an array of each thread".to_string(),
         };
-        let filled = if workspace.collected {
-            ", collected in any order, then sorted"
-        } else if workspace.filled {
-            ", holds its fill before"
-        } else {
-            ""
+        let format = &self.plan.tensors[workspace.temp.index()].format;
+        let filled = match workspace.keeps {
+            Keeps::Row if format.levels.iter().all(|l| !l.ordered) => ", collected in any order",
+            Keeps::Row => ", collected in any order, then sorted",
+            Keeps::Fill => ", holds its fill before",
+            Keeps::Noted => " that says which elements are there",
+            Keeps::All => "",
         };
         let mut line = Line::new(About::Structure, format!("where {name} is {kind}{filled}"));
         line.below = self.node(&workspace.producer);

@@ -8,13 +8,16 @@ use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
 use super::whole::{adds_to_workspace, constant};
-use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace};
+use super::{
+    By, Case, Inside, Keeps, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace,
+};
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
 use crate::graph::lattice::{Lattice, Point, Shape};
 use crate::graph::simplify::{Operands, droppable};
 use crate::graph::{Graph, Nest, Stmt, Tag, pattern};
+use crate::level::ArrayRole;
 use crate::program::ir::{Tensor, TensorId, VarId};
 use crate::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,6 +125,12 @@ impl<'w> Walker<'w> {
         root: Option<VarId>,
     ) -> Result<Inside, Diagnostic> {
         let found = locate(self.operands, self.results, &stmt, &mut around);
+        for found in &found {
+            match found.by {
+                By::Search(_) => self.unless_ordered(found.access, found.level)?,
+                By::Arithmetic | By::Probe(_) => {}
+            }
+        }
         if let Some(root) = root
             && found.iter().any(|found| found.by.skips())
         {
@@ -153,6 +162,23 @@ impl<'w> Walker<'w> {
             opened,
             then,
         })
+    }
+
+    /// Whether all that a statement does where a coordinate is met adds to what was done where it was
+    /// met before.
+    fn only_adds(&self, stmt: &Stmt) -> bool {
+        let mut own = BTreeSet::new();
+        workspaces(stmt, &mut own);
+        stmt.assigns().iter().all(|assign| {
+            let tensor = assign.tensor;
+            assign.op.is_some() || own.contains(&tensor) || self.results.is_collected(tensor)
+        })
+    }
+
+    fn unless_ordered(&self, access: AccessId, level: usize) -> Result<(), Diagnostic> {
+        let tensor = self.operands.table.get(access).access.tensor;
+        let tensor = self.operands.tensor(tensor);
+        self.refusal.unless_ordered(tensor, &[level])
     }
 
     /// The levels of results whose coordinate is `root`, and all of what is collected once its
@@ -248,14 +274,21 @@ impl<'w> Walker<'w> {
                     Unit::CpuThread(_) | Unit::Gpu(_) => true,
                     Unit::CpuVector => false,
                 };
-                let collected = self.graph().collected.contains(temp);
+                let format = &self.operands.tensor(*temp).format;
+                let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
+                let keeps = if self.graph().collected.contains(temp) {
+                    Keeps::Row
+                } else if notes {
+                    Keeps::Noted
+                } else if init.is_none() && (copied || covered != Some(Coverage::Whole)) {
+                    Keeps::Fill
+                } else {
+                    Keeps::All
+                };
                 Ok(Node::Workspace(Box::new(Workspace {
                     temp: *temp,
                     init: *init,
-                    collected,
-                    filled: init.is_none()
-                        && !collected
-                        && (copied || covered != Some(Coverage::Whole)),
+                    keeps,
                     threaded: around.units.iter().any(|(_, unit)| threads(unit)),
                     producer,
                     consumer: self.stmt(consumer, &inner)?,
@@ -323,7 +356,10 @@ impl<'w> Walker<'w> {
             if let Some((access, _)) = counted(self.operands, top) {
                 self.refusal.unless_covered(self.operands, access, body)?;
                 let tensor = self.operands.table.get(access).access.tensor;
-                any |= self.operands.tensor(tensor).is_sparse();
+                let tensor = self.operands.tensor(tensor);
+                let all: Vec<usize> = (0..tensor.format.order()).collect();
+                self.refusal.unless_ordered(tensor, &all)?;
+                any |= tensor.is_sparse();
             }
         }
         Ok(any)
@@ -429,6 +465,20 @@ impl<'w> Walker<'w> {
         self.refusal
             .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
         let ids = lattice.iterators;
+        let alone = match &lattice.shape {
+            Shape::Sparse(points) if var == root && ids.len() == 1 => match points.as_slice() {
+                [only] => Some(&only.stmt),
+                _ => None,
+            },
+            Shape::Nothing | Shape::Sparse(_) | Shape::Full { .. } | Shape::Wide { .. } => None,
+        };
+        for &id in &ids {
+            let tensor = self.operands.table.get(id).access.tensor;
+            let level = self.operands.tensor(tensor).format.levels[resolved(id)];
+            if !alone.is_some_and(|stmt| level.unique || self.only_adds(stmt)) {
+                self.unless_ordered(id, resolved(id))?;
+            }
+        }
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(
             lattice.shape,
@@ -493,5 +543,24 @@ impl<'w> Walker<'w> {
             cases.push(Case { present, inside });
         }
         Ok(cases)
+    }
+}
+
+/// The tensors that a statement computes for itself.
+fn workspaces(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => workspaces(body, found),
+        Stmt::Where {
+            consumer,
+            producer,
+            temp,
+            ..
+        } => {
+            found.insert(*temp);
+            workspaces(consumer, found);
+            workspaces(producer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| workspaces(s, found)),
+        Stmt::Assign(_) => {}
     }
 }

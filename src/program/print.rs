@@ -7,7 +7,7 @@ use super::ir::{
     TensorId, UnaryOp, VarId,
 };
 use super::text::symbol;
-use crate::format::{Level, TensorFormat};
+use crate::format::TensorFormat;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,7 +186,7 @@ fn is_atom(size: &SizeExpr) -> bool {
 
 /// `{dense, compressed(nonunique)} order (1, 0) index 64`
 pub(super) fn format_text(format: &TensorFormat) -> String {
-    let levels: Vec<String> = format.levels.iter().map(level_text).collect();
+    let levels: Vec<String> = format.levels.iter().map(|level| level.text()).collect();
     let mut text = format!("{{{}}}", levels.join(", "));
     if format
         .modes
@@ -201,16 +201,6 @@ pub(super) fn format_text(format: &TensorFormat) -> String {
         text.push_str(&format!(" index {}", format.index_bits));
     }
     text
-}
-
-fn level_text(level: &Level) -> String {
-    let kind = level.ty().word();
-    match (level.unique, level.ordered) {
-        (true, true) => kind.to_owned(),
-        (false, true) => format!("{kind}(nonunique)"),
-        (true, false) => format!("{kind}(unordered)"),
-        (false, false) => format!("{kind}(nonunique, unordered)"),
-    }
 }
 
 /// An extent as text, with the names of its leaves from `size` and `param`.

@@ -173,6 +173,19 @@ fn check_levels(
             .with_help(format!("take positions of `{name}` without fusing it")));
         }
     }
+    let mut counted = levels.iter().map(|&level| tensor.format.levels[level]);
+    if counted.any(|level| !level.unique && !level.ordered) {
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            arguments.span,
+            format!(
+                "a coordinate can stand several times in a level of `{}`, apart from one another",
+                tensor.name
+            ),
+            "positions do not go row by row: not supported yet",
+        )
+        .with_help("leave the loops in coordinate space"));
+    }
     let last = levels.last().copied().unwrap_or(0);
     let level = &tensor.format.levels[last];
     if !level.unique && !level.is_full() {

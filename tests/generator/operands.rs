@@ -14,6 +14,17 @@ pub const MIXED: [&str; 14] = [
     "uint16", "uint32", "uint64", "bool",
 ];
 
+/// The same level in no order, if it has coordinates.
+fn unordered(level: &'static str) -> &'static str {
+    match level {
+        "compressed" => "compressed(unordered)",
+        "compressed(nonunique)" => "compressed(nonunique, unordered)",
+        "singleton(nonunique)" => "singleton(nonunique, unordered)",
+        "singleton" => "singleton(unordered)",
+        other => other,
+    }
+}
+
 impl Maker {
     pub(crate) fn operand(&mut self) -> Expr {
         let order = self.below(self.variables.len().min(5) + 1);
@@ -115,6 +126,13 @@ impl Maker {
                 *level = "singleton(nonunique)";
             }
             levels[order - 1] = "singleton";
+        }
+        if !self.taco && self.chance(20) {
+            for level in &mut levels {
+                if self.chance(60) {
+                    *level = unordered(level);
+                }
+            }
         }
         let modes = if order > 1 && self.chance(30) {
             let modes: Vec<usize> = (0..order).collect();

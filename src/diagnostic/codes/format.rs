@@ -29,16 +29,15 @@ Name each dimension once, counted from 0: `order (1,0)` stores columns outermost
 "    format f { A: {dense, compress} }  # did you mean `compressed`?
 
 The level types are dense, compressed, singleton, hashed, bitmap and range; the
-properties nonunique and unordered, as in `compressed(nonunique)`. A dense level has each
-coordinate once, so it cannot be nonunique.";
+properties nonunique and unordered, as in `compressed(nonunique)`. A dense level has a
+place for each coordinate, so it can be neither.";
     SCALAR_FORMAT = "E0306", "a format for a scalar",
 "    def f(double alpha, double(N) x) -> (y) { ... }
     format f { alpha: dense }
 
 A scalar is a single value. Remove the entry.";
     NOT_SUPPORTED = "E0307", "a format that is not supported yet",
-"Levels that are hashed, bitmap, range or unordered, and levels that store an expression
-such as `i/4` or `j-i` (bcsr, dia, ell, sell), are part of the language but cannot be
+"Levels that are hashed or a range, and levels that store an expression such as `i/4` or `j-i` (bcsr, dia, ell, sell), are part of the language but cannot be
 stored yet:
 
     format f { A: bcsr(2,2) }

@@ -49,4 +49,13 @@ apply it after the one that needs it.";
 shared memory is small, and the host must know how often it launches a kernel. Bring loops
 over blocks outside of loops that data end, keep workspaces inside a tile, and share out
 what several threads fill by the outermost loop over threads.";
+    UNORDERED = "E0510", "coordinates in no order are needed in order",
+"A level that is `unordered` is walked as it is stored, all of it. It is not merged with other
+operands, not searched, and no part of its coordinates is cut out:
+
+    format f { A: {dense, compressed(unordered)} }
+    schedule f { split(j, jo, ji, 32) }      # j runs over coordinates of A's rows
+
+Without a schedule, sparsec makes a copy in order where a statement needs one. Leave out the
+command, or store the operand in order.";
 }

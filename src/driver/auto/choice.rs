@@ -22,6 +22,7 @@ pub(super) fn assumed(
     if !target.properties().has_blocks {
         let nests = graph.nests.iter();
         asked.extend(nests.filter_map(|nest| auto::for_cpus(graph, nest, statistics).asked));
+        asked.retain(|asked| can_be_asked(&graph.function, asked.question));
     }
     let question = asked.first().map(|asked| asked.question);
     let question = question.filter(|one| asked.iter().all(|asked| asked.question == *one));
@@ -59,6 +60,17 @@ pub(super) fn assumed(
         .collect();
     all.push((None, of(rest)));
     all
+}
+
+/// Whether a call says it: it does of what is given, not of copies that the kernel makes.
+fn can_be_asked(function: &Function, question: Question) -> bool {
+    match question {
+        Question::Size(_) => true,
+        Question::MeanRow(matrix) => match function.tensors.get(matrix.index()).map(|t| t.role) {
+            Some(Role::Input | Role::InOut) => true,
+            Some(Role::Result | Role::Temporary) | None => false,
+        },
+    }
 }
 
 /// How a condition asks: for a size of a tensor, if it is one of its first dimensions.

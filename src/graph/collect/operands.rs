@@ -1,40 +1,60 @@
 //! Operands that loops cannot walk, brought into an order in which they can.
 
-use super::{Piece, read, sorted_by};
+use super::{Piece, read, read_at, sorted_by};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat};
 use crate::graph::build::search_remark;
 use crate::graph::equal::same_access;
 use crate::graph::order::{is_concordant, sparse_accesses, vars_in};
-use crate::graph::terms::{rename_expr, replace};
+use crate::graph::terms::{index, replace};
 use crate::graph::{Graph, visit};
 use crate::program::ir::{
     Access, Expr, ExprKind, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
 
-/// An operand that can be brought into another order, as a tensor of `dims` over the variables of
-/// its access.
+/// An operand that can be brought into another order, as a tensor of `dims`.
 pub(super) struct Sortable {
-    vars: Vec<VarId>,
     dims: Vec<SizeExpr>,
-    /// Whether data decide how far some of them run.
-    whole: bool,
+    /// The variables of the access that are its coordinates; `None` where all of a dimension is
+    /// copied.
+    vars: Vec<Option<VarId>>,
+    /// How the statement reads it.
+    subscripts: Vec<Expr>,
+    /// Whether its elements are what the access reads, not those of the operand.
+    computed: bool,
 }
 
 impl Graph {
     /// How the elements that an access reads can be brought into another order. `None` if data
     /// decide how far a variable runs that a subscript computes with.
     pub(super) fn sortable(&self, access: &Access) -> Option<Sortable> {
-        let dims = &self.tensor(access.tensor).dims;
+        let tensor = self.tensor(access.tensor);
+        let ordered = tensor.format.levels.iter().all(|level| level.ordered);
         let plain: Option<Vec<VarId>> = access.subscripts.iter().map(Expr::as_var).collect();
-        if let Some(vars) = plain
-            && (1..vars.len()).all(|at| !vars[..at].contains(&vars[at]))
-        {
+        let plain = plain.filter(|vars| (1..vars.len()).all(|at| !vars[..at].contains(&vars[at])));
+        if plain.is_some() || !ordered {
+            let vars = match plain {
+                Some(vars) => vars.into_iter().map(Some).collect(),
+                None => vec![None; access.subscripts.len()],
+            };
+            // Ranges in the result's order that are no ranges of other loops, or parts of what is
+            // stored in no order: all of it.
+            let covers = |(var, dim): (&Option<VarId>, _)| var.is_some_and(|v| self.covers(v, dim));
+            let part = |var: &Option<VarId>| var.is_some_and(|v| self.static_range(v).is_none());
+            let whole = vars.iter().any(part) || !ordered;
+            let own = vars
+                .iter()
+                .zip(&tensor.dims)
+                .map(|pair| match whole && !covers(pair) {
+                    true => None,
+                    false => *pair.0,
+                });
             return Some(Sortable {
-                whole: vars.iter().any(|&var| self.static_range(var).is_none()),
-                dims: dims.clone(),
-                vars,
+                vars: own.collect(),
+                dims: tensor.dims.clone(),
+                subscripts: access.subscripts.clone(),
+                computed: false,
             });
         }
         let mut vars = Vec::new();
@@ -47,44 +67,81 @@ impl Graph {
             .iter()
             .map(|&var| Some(self.static_range(var)?.1.clone()))
             .collect();
+        let near = access.subscripts.first()?;
         Some(Sortable {
             dims: dims?,
-            vars,
-            whole: false,
+            subscripts: vars.iter().map(|&var| index(var, near)).collect(),
+            vars: vars.into_iter().map(Some).collect(),
+            computed: true,
         })
     }
 
-    /// The right side with operands that loops in this order can walk: sorted ones for those that
-    /// they cannot, but where that is not possible.
+    /// The right side with operands that loops in this order can walk, for a result that gets the
+    /// values of `ascending` in order: sorted ones for those that they cannot, but where that is not
+    /// possible.
     pub(super) fn walked_in(
+        &mut self,
+        order: &[VarId],
+        (piece, ascending): (&Piece, Option<&[VarId]>),
+        stmt: &Statement,
+    ) -> Result<Expr, Diagnostic> {
+        self.brought_into(order, piece, stmt, &|graph, access, piece| {
+            graph.walks(access, order, piece, ascending)
+        })
+    }
+
+    /// The right side with operands brought into this order, but those that stay as they are beside
+    /// the others, and where that is not possible.
+    pub(in crate::graph) fn brought_into(
         &mut self,
         order: &[VarId],
         piece: &Piece,
         stmt: &Statement,
+        stays: &dyn Fn(&Graph, &Access, &Piece) -> bool,
     ) -> Result<Expr, Diagnostic> {
-        let mut rhs = piece.rhs.clone();
-        for access in sparse_accesses(self, &piece.rhs) {
-            if is_concordant(self, &access, order) {
-                continue;
-            }
-            let (Some(sortable), Some(near)) = (self.sortable(&access), occurrence(&rhs, &access))
+        let mut left = piece.clone();
+        let mut done: Vec<Access> = Vec::new();
+        loop {
+            // One that is brought into order may store what another one was alone with.
+            let mut accesses = sparse_accesses(self, &left.rhs).into_iter();
+            let is_done = |a: &Access| done.iter().any(|own| same_access(own, a));
+            let Some(access) = accesses.find(|a| !is_done(a) && !stays(self, a, &left)) else {
+                return Ok(left.rhs);
+            };
+            let (Some(sortable), Some(near)) =
+                (self.sortable(&access), occurrence(&left.rhs, &access))
             else {
                 let remark = search_remark(self, &access, stmt);
                 self.remarks.push(remark);
+                done.push(access);
                 continue;
             };
-            let Sortable { vars, dims, whole } = sortable;
+            let Sortable {
+                dims,
+                vars,
+                subscripts,
+                computed,
+            } = sortable;
             let operand = self.tensor(access.tensor).clone();
-            let mut modes: Vec<usize> = (0..vars.len()).collect();
-            modes.sort_by_key(|&mode| order.iter().position(|&var| var == vars[mode]));
+            let place = |mode: usize| {
+                let at = order
+                    .iter()
+                    .position(|&v| subscripts[mode].as_var() == Some(v));
+                at.unwrap_or(order.len())
+            };
+            let mut modes: Vec<usize> = (0..dims.len()).collect();
+            modes.sort_by_key(|&mode| place(mode));
             self.remarks.push(Diagnostic::performance(
                 performance::WORKSPACE,
                 stmt.span,
                 format!("`{}` is brought into another order first", operand.name),
-                format!(
-                    "it cannot be walked in the order in which `{}` is appended",
-                    self.tensor(piece.tensor).name
-                ),
+                match is_concordant(self, &access, order) {
+                    true => "its coordinates are stored in no order".to_string(),
+                    false => format!(
+                        "it cannot be walked in the order in which `{}` is appended",
+                        self.tensor(piece.tensor).name
+                    ),
+                },
             ));
             let temp = self.add_collected(Tensor {
                 name: format!("{}_sorted", operand.name),
@@ -93,16 +150,24 @@ impl Graph {
                 dims: dims.clone(),
                 ..operand
             });
-            // All of it where the ranges of loops in the result's order are no ranges of others.
-            let lhs = match whole {
-                true => self.whole_vars(&vars, &dims),
-                false => vars.clone(),
+            let whole = vars.iter().any(Option::is_none);
+            let lhs = vars.iter().zip(&subscripts).zip(&dims);
+            let lhs: Vec<VarId> = lhs
+                .map(|((var, subscript), dim)| match var {
+                    Some(var) => *var,
+                    None => {
+                        let near = vars_in(subscript)
+                            .first()
+                            .map(|&v| self.var(v).name.clone());
+                        let near = near.unwrap_or_else(|| "i".to_string());
+                        self.whole_var(&near, dim, (stmt.span, piece.stmt))
+                    }
+                })
+                .collect();
+            let element = match computed {
+                true => near.clone(),
+                false => read(access.tensor, &lhs, near.ty, &near),
             };
-            let mut element = near.clone();
-            rename_expr(&mut element, &|var| {
-                let at = vars.iter().position(|&own| own == var);
-                at.map_or(var, |at| lhs[at])
-            });
             let copied = Statement {
                 lhs: lhs.clone(),
                 vars: match whole {
@@ -121,14 +186,18 @@ impl Graph {
                 },
                 &copied,
             )?;
-            let outermost = |mode: usize| order.first() == Some(&vars[mode]);
             let found = match modes.first() {
-                Some(&mode) if !outermost(mode) => self.with_rows(temp, piece, &lhs, &copied)?,
+                Some(&mode) if place(mode) > 0 => self.with_rows(temp, piece, &lhs, &copied)?,
                 Some(_) | None => temp,
             };
-            replace(&mut rhs, &near, &read(found, &vars, near.ty, &near));
+            let access = Access {
+                tensor: found,
+                subscripts,
+            };
+            let own = read_at(access.clone(), near.ty, &near);
+            replace(&mut left.rhs, &near, &own);
+            done.push(access);
         }
-        Ok(rhs)
     }
 
     /// The elements of a sorted operand by rows, of which inner loops find any at once: the result
@@ -176,7 +245,7 @@ impl Graph {
 }
 
 /// The access as it stands in the expression.
-fn occurrence(e: &Expr, access: &Access) -> Option<Expr> {
+pub(super) fn occurrence(e: &Expr, access: &Access) -> Option<Expr> {
     let mut found = None;
     visit(e, &mut |node| {
         if let ExprKind::Access(own) = &node.kind

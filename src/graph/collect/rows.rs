@@ -4,7 +4,7 @@ use super::{read, sorted_by};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::graph::build::Piece;
-use crate::graph::order::{choose_behind, is_concordant, is_sparse_driven, sparse_accesses};
+use crate::graph::order::{choose_behind, is_sparse_driven, sparse_accesses};
 use crate::graph::terms::{reads, root_reduction};
 use crate::graph::{Graph, Loop, Nest};
 use crate::program::ir::{Role, Statement, Tensor, VarId};
@@ -35,10 +35,20 @@ impl Graph {
             && order.len() == vars.len()
             && order.iter().all(|&var| self.static_range(var).is_some())
             && self.is_sum_of_products(piece)
-            && accesses
-                .iter()
-                .all(|a| is_concordant(self, a, &order) || self.sortable(a).is_some());
+            && accesses.iter().all(|a| {
+                let ascending = self.ascending_rows(piece, rows);
+                self.walks(a, &order, piece, Some(&ascending)) || self.sortable(a).is_some()
+            });
         fits.then_some((order, rows))
+    }
+
+    /// The variables whose values must ascend, though each row is collected: those outside of rows.
+    pub(super) fn ascending_rows(&self, piece: &Piece, rows: usize) -> Vec<VarId> {
+        let outer = self.tensor(piece.tensor).format.modes[..rows].iter();
+        let outer: Vec<VarId> = outer.map(|&mode| piece.lhs[mode]).collect();
+        let mut ascending = self.ascending(piece).unwrap_or_default();
+        ascending.retain(|var| outer.contains(var));
+        ascending
     }
 
     /// Whether an array as long as a row of the result is none that sizes say to be too large: its
@@ -91,22 +101,29 @@ impl Graph {
         let result = self.tensor(piece.tensor).clone();
         let mode = result.format.modes[rows];
         let (var, ty) = (piece.lhs[mode], piece.rhs.ty.compute());
+        // What is stored in any order need not be sorted.
+        let ordered = result.format.levels[rows].ordered;
+        let mut format = sorted_by(vec![0], result.format.index_bits);
+        for level in &mut format.levels {
+            level.ordered = ordered;
+        }
         let row = self.add_collected(Tensor {
             name: format!("{}_row", result.name),
             role: Role::Temporary,
             ty,
             dims: vec![result.dims[mode].clone()],
-            format: sorted_by(vec![0], result.format.index_bits),
+            format,
             ..result.clone()
         });
         self.workspaces.push(row);
+        let sorted = match ordered {
+            true => " and sorted",
+            false => "",
+        };
         self.remarks.push(Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
-            format!(
-                "the rows of `{}` are collected and sorted first",
-                result.name
-            ),
+            format!("the rows of `{}` are collected{sorted} first", result.name),
             "the loops do not come to their elements in the order in which they are stored",
         ));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();

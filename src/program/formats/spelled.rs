@@ -195,21 +195,19 @@ fn level(written: &ast::LevelType) -> Checked<Level> {
     };
     for property in &written.properties {
         match property.name.as_str() {
-            "nonunique" if level.is_placed() => {
+            said @ ("nonunique" | "unordered") if level.is_placed() => {
                 return Err(Box::new(
                     Diagnostic::error(
                         codes::UNKNOWN_LEVEL,
                         property.span,
-                        format!("a {} level cannot be nonunique", kind.name),
-                        "it has each coordinate once",
+                        format!("a {} level cannot be {said}", kind.name),
+                        "it has a place for each coordinate",
                     )
-                    .with_help("remove the property, or use `compressed(nonunique)`"),
+                    .with_help(format!("remove the property, or use `compressed({said})`")),
                 ));
             }
             "nonunique" => level = level.nonunique(),
-            "unordered" => {
-                return Err(Box::new(unsupported(property.span, "an unordered level")));
-            }
+            "unordered" => level = level.unordered(),
             _ => {
                 return Err(Box::new(
                     Diagnostic::error(

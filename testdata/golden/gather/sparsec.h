@@ -889,8 +889,9 @@ static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
 }
 
 /* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
- * dimension, are sorted as said, and are as many as the positions announce. With
- * SPARSEC_TRUST_INPUT only lengths are checked. Returns the level's positions. */
+ * dimension, are sorted as said, and are as many as the positions announce; that none
+ * stands twice where they are in no order is not checked. With SPARSEC_TRUST_INPUT only
+ * lengths are. Returns the level's positions. */
 static inline int sparsec_check_level(const sparsec_tensor *t, const char *name, int32_t l,
                                       int64_t parents, int64_t *positions) {
     const sparsec_level *level = &t->levels[l];
@@ -924,7 +925,7 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
             int64_t end = sparsec_index_at(t, level->pos, k + 1);
             if (end < before || end > *positions)
                 return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: pos of level %d descends at %lld", name, (int)l, (long long)k);
-            for (int64_t p = before + 1; p < end; p++) {
+            for (int64_t p = before + 1; p < end && !(level->flags & SPARSEC_UNORDERED); p++) {
                 int64_t a = sparsec_index_at(t, level->crd, p - 1), b = sparsec_index_at(t, level->crd, p);
                 if (a > b || (a == b && !(level->flags & SPARSEC_NONUNIQUE)))
                     return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d is not sorted at %lld", name, (int)l, (long long)p);

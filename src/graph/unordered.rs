@@ -1,0 +1,188 @@
+//! Operands of which a level stores its coordinates in any order.
+//!
+//! Loops walk such a level as it is if they ask for nothing but what is stored there: no other operand
+//! is merged with it, no part of its coordinates is cut out, and no result is appended in their
+//! order. Where a coordinate may stand several times, too, apart from one another, each time only
+//! adds to what was there. All other statements read a copy that is in order.
+
+use super::Graph;
+use super::build::{Piece, lhs_first};
+use super::fold::as_literal;
+use super::order::{appended_vars, choose, is_concordant, sparse_accesses, vars_in};
+use super::terms::{reads, reduces, replace, root_reduction};
+use super::visit;
+use crate::diagnostic::Diagnostic;
+use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Statement, VarId};
+
+impl Graph {
+    /// The variables whose values a result must get in ascending order: those of its levels that
+    /// are in order, down to the last one that appends. `None` if it collects whatever comes.
+    pub(super) fn ascending(&self, piece: &Piece) -> Option<Vec<VarId>> {
+        if self.collected.contains(&piece.tensor) {
+            return None;
+        }
+        let format = &self.tensor(piece.tensor).format;
+        let appended = appended_vars(format, &piece.lhs);
+        let ordered = appended.into_iter().zip(&format.levels);
+        let ordered = ordered.filter(|(_, level)| level.ordered);
+        Some(ordered.map(|(var, _)| var).collect())
+    }
+
+    /// Whether loops in this order walk all levels of an operand as they are stored, for a result that
+    /// must get the values of `ascending` in order (see [`Graph::ascending`]).
+    pub(super) fn walks(
+        &self,
+        access: &Access,
+        order: &[VarId],
+        piece: &Piece,
+        ascending: Option<&[VarId]>,
+    ) -> bool {
+        is_concordant(self, access, order) && self.is_in_any_order(access, piece, ascending)
+    }
+
+    /// Whether it does not matter to the statement in which order an operand's levels store their
+    /// coordinates, where they are in none.
+    pub(super) fn is_in_any_order(
+        &self,
+        access: &Access,
+        piece: &Piece,
+        ascending: Option<&[VarId]>,
+    ) -> bool {
+        let tensor = self.tensor(access.tensor);
+        let mut levels = tensor.format.levels.iter().zip(&tensor.format.modes);
+        levels.all(|(level, &mode)| {
+            let var = access.subscripts.get(mode).and_then(Expr::as_var);
+            level.ordered
+                || var.is_some_and(|var| {
+                    !ascending.is_some_and(|vars| vars.contains(&var))
+                        && (level.unique || self.only_adds(piece, var, ascending.is_none()))
+                        && self.covers(var, &tensor.dims[mode])
+                        && self.is_alone(access, piece, var)
+                        && self.is_nothing_without(access, piece, var)
+                })
+        })
+    }
+
+    /// Whether what is met at a value of `var` is added to what was met there before.
+    fn only_adds(&self, piece: &Piece, var: VarId, collects: bool) -> bool {
+        let sums = reduces(&piece.rhs);
+        if !piece.root_reduction() && !sums.is_empty() {
+            return false;
+        }
+        let sets = piece.op.is_none() && piece.lhs.contains(&var);
+        collects || (!sets && !self.tensor(piece.tensor).is_appended())
+    }
+
+    /// Whether nothing else tells the values of `var`: no other operand stores some of them, and no
+    /// other dimension of the access has them.
+    fn is_alone(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
+        let has = |subscript: &Expr| vars_in(subscript).contains(&var);
+        let stores = |other: &Access| {
+            let format = &self.tensor(other.tensor).format;
+            let mut levels = format.levels.iter().zip(&format.modes);
+            levels.any(|(level, &mode)| !level.is_full() && has(&other.subscripts[mode]))
+        };
+        let storing = sparse_accesses(self, &piece.rhs);
+        let storing = storing.iter().filter(|other| stores(other)).count();
+        storing == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
+    }
+
+    /// Whether nothing is done at values of `var` at which the operand is absent.
+    fn is_nothing_without(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
+        let mut sums = Vec::new();
+        visit(&piece.rhs, &mut |node| {
+            if let ExprKind::Reduce { op, vars, body } = &node.kind {
+                sums.push((*op, vars.contains(&var), (**body).clone()));
+            }
+        });
+        let adds_nothing = |(op, _, body): &(ReduceOp, bool, Expr)| {
+            let rest = self.without(body, std::slice::from_ref(access));
+            as_literal(&rest).is_some_and(|value| value.same_value(op.neutral(body.ty.compute())))
+        };
+        if sums.iter().any(|(_, own, _)| *own) {
+            return sums.iter().filter(|(_, own, _)| *own).all(adds_nothing);
+        }
+        let mut rhs = piece.rhs.clone();
+        for sum in reduces(&piece.rhs) {
+            let ExprKind::Reduce { op, body, .. } = &sum.kind else {
+                continue;
+            };
+            if adds_nothing(&(*op, true, (**body).clone())) {
+                let neutral = ExprKind::Literal(op.neutral(sum.ty.compute()));
+                let left = Expr {
+                    kind: neutral,
+                    ..sum.clone()
+                };
+                replace(&mut rhs, &sum, &left);
+            }
+        }
+        let nothing = match piece.op {
+            Some(op) => op.neutral(rhs.ty.compute()),
+            None => self.tensor(piece.tensor).fill,
+        };
+        let rest = self.without(&rhs, std::slice::from_ref(access));
+        as_literal(&rest).is_some_and(|value| value.same_value(nothing))
+    }
+
+    /// Gives loops to a statement whose operands are stored in no order that it can do with. Gives it
+    /// back if there are none.
+    pub(super) fn in_order(
+        &mut self,
+        piece: Piece,
+        vars: &[VarId],
+        stmt: &Statement,
+    ) -> Result<Option<Piece>, Diagnostic> {
+        let stays = |graph: &Graph, access: &Access, piece: &Piece| {
+            graph.is_in_any_order(access, piece, graph.ascending(piece).as_deref())
+        };
+        let accesses = sparse_accesses(self, &piece.rhs);
+        if accesses.iter().all(|a| stays(self, a, &piece)) {
+            return Ok(Some(piece));
+        }
+        if let Some(adding) = self.adding(&piece)
+            && accesses.iter().all(|a| stays(self, a, &adding[1]))
+        {
+            for piece in adding {
+                self.add_piece(piece, stmt)?;
+            }
+            return Ok(None);
+        }
+        let order = match piece.root_reduction() || reduces(&piece.rhs).is_empty() {
+            true => choose(self, piece.tensor, &piece.lhs, &piece.rhs, vars),
+            false => lhs_first(self, &piece, vars),
+        };
+        let rhs = self.brought_into(&order, &piece, stmt, &stays)?;
+        Ok(Some(Piece { rhs, ..piece }))
+    }
+
+    /// A sum into a dense result as one statement that sets all of it to what is neutral, and one
+    /// that adds each term.
+    fn adding(&self, piece: &Piece) -> Option<[Piece; 2]> {
+        let result = self.tensor(piece.tensor);
+        let (op, ..) = root_reduction(&piece.rhs, piece.op)?;
+        let rounds = result.ty.compute() != result.ty || result.ty.compute() != piece.rhs.ty;
+        if piece.op.is_some()
+            || rounds
+            || result.is_appended()
+            || self.collected.contains(&piece.tensor)
+            || reads(&piece.rhs, piece.tensor)
+            || piece.lhs.iter().any(|&v| self.is_told_by_sum(piece, v))
+        {
+            return None;
+        }
+        let neutral = Expr {
+            kind: ExprKind::Literal(op.neutral(piece.rhs.ty.compute())),
+            ..piece.rhs.clone()
+        };
+        Some([
+            Piece {
+                rhs: neutral,
+                ..piece.clone()
+            },
+            Piece {
+                op: Some(op),
+                ..piece.clone()
+            },
+        ])
+    }
+}
