@@ -1,13 +1,19 @@
 //! Sums that go by the rows of their result: which do, and the workspace that collects a row.
 
+use super::operands::occurrence;
 use super::{read, sorted_by};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
+use crate::format::{Level, TensorFormat};
 use crate::graph::build::Piece;
-use crate::graph::order::{choose_behind, is_sparse_driven, sparse_accesses};
-use crate::graph::terms::{reads, root_reduction};
+use crate::graph::fold::as_literal;
+use crate::graph::order::{
+    choose_behind, is_concordant, is_sparse_driven, sparse_accesses, vars_in,
+};
+use crate::graph::terms::{reads, rename_expr, replace, root_reduction};
 use crate::graph::{Graph, Loop, Nest};
-use crate::program::ir::{Role, Statement, Tensor, VarId};
+use crate::level::LevelKind;
+use crate::program::ir::{Access, Expr, IndexVar, Role, Statement, Tensor, VarId};
 
 /// Bytes of the largest workspace of a row, as far as sizes tell.
 const MOST_ROW: i64 = 64 << 20;
@@ -127,6 +133,11 @@ impl Graph {
             "the loops do not come to their elements in the order in which they are stored",
         ));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
+        let mut rhs = piece.rhs.clone();
+        let mut producers = Vec::new();
+        for operand in self.walked_again(piece, (loops, rows)) {
+            producers.extend(self.noted(&operand, (piece, var), &mut rhs, stmt));
+        }
         let mut all = loops[..rows].to_vec();
         all.push(var);
         let producer = Nest {
@@ -134,9 +145,9 @@ impl Graph {
             tensor: row,
             lhs: vec![var],
             op: None,
-            rhs: piece.rhs.clone(),
+            rhs,
             loops: serial(&loops[rows..]),
-            producers: Vec::new(),
+            producers,
             joined: 0,
             span: stmt.span,
         };
@@ -151,5 +162,93 @@ impl Graph {
             joined: 0,
             span: stmt.span,
         });
+    }
+
+    /// Operands that say which elements of a row are asked for at all (masks): the loops would walk them
+    /// again for each value of the summed variables, beside others that store the same coordinates.
+    fn walked_again(&self, piece: &Piece, (loops, rows): (&[VarId], usize)) -> Vec<Access> {
+        let Some((op, _, body)) = root_reduction(&piece.rhs, piece.op) else {
+            return Vec::new();
+        };
+        let Some((&last, summed)) = loops[rows..].split_last() else {
+            return Vec::new();
+        };
+        let accesses = sparse_accesses(self, &piece.rhs);
+        let has = |access: &Access, vars: &[VarId]| {
+            let mut own = access.subscripts.iter().flat_map(vars_in);
+            own.any(|var| vars.contains(&var))
+        };
+        let stores_last = |access: &Access| {
+            let format = &self.tensor(access.tensor).format;
+            let mut levels = format.levels.iter().zip(&format.modes);
+            levels.any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == Some(last))
+        };
+        let is_mask = |access: &Access| {
+            let tensor = self.tensor(access.tensor);
+            let (Some(level), Some(&mode)) =
+                (tensor.format.levels.last(), tensor.format.modes.last())
+            else {
+                return false;
+            };
+            let (own, outer): (Vec<_>, Vec<_>) = access
+                .subscripts
+                .iter()
+                .partition(|s| s.as_var() == Some(last));
+            let rest = self.without(body, std::slice::from_ref(access));
+            let neutral = op.neutral(body.ty.compute());
+            own.len() == 1
+                && access.subscripts[mode].as_var() == Some(last)
+                && (level.is_walked() && level.unique)
+                && outer.iter().all(|s| s.as_var().is_some())
+                && !has(access, summed)
+                && is_concordant(self, access, loops)
+                && as_literal(&rest).is_some_and(|value| value.same_value(neutral))
+        };
+        let others = accesses.iter().any(|a| stores_last(a) && has(a, summed));
+        let masks = accesses.iter().filter(|a| others && is_mask(a));
+        masks.cloned().collect()
+    }
+
+    /// The elements of one row of an operand, noted where they are, so that the loops inside find any
+    /// at once; `rhs` reads them there.
+    fn noted(
+        &mut self,
+        operand: &Access,
+        (piece, last): (&Piece, VarId),
+        rhs: &mut Expr,
+        stmt: &Statement,
+    ) -> Option<Nest> {
+        let mut element = occurrence(rhs, operand)?;
+        let tensor = self.tensor(operand.tensor).clone();
+        let of_row = |subscript: &Expr| subscript.as_var() == Some(last);
+        let mode = operand.subscripts.iter().position(of_row).unwrap_or(0);
+        let row = self.add_tensor(Tensor {
+            name: format!("{}_row", tensor.name),
+            role: Role::Temporary,
+            dims: vec![tensor.dims[mode].clone()],
+            format: TensorFormat {
+                levels: vec![Level::new(LevelKind::Bitmap)],
+                modes: vec![0],
+                index_bits: tensor.format.index_bits,
+            },
+            ..tensor.clone()
+        });
+        self.workspaces.push(row);
+        let own = self.var(last).clone();
+        let name = self.fresh_name(&own.name);
+        let var = self.add_var(IndexVar { name, ..own });
+        replace(rhs, &element, &read(row, &[last], element.ty, &element));
+        rename_expr(&mut element, &|v| if v == last { var } else { v });
+        Some(Nest {
+            stmt: piece.stmt,
+            tensor: row,
+            lhs: vec![var],
+            op: None,
+            rhs: element,
+            loops: vec![Loop::serial(var)],
+            producers: Vec::new(),
+            joined: 0,
+            span: stmt.span,
+        })
     }
 }
