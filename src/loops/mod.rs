@@ -1,6 +1,7 @@
 //! The loop IR, its verifier, simplifier and printer. Knows nothing of tensors
 //! or formats beyond the plain description of a kernel's arguments.
 
+pub mod ahead;
 pub mod build;
 pub mod choice;
 pub mod consecutive;
@@ -26,6 +27,7 @@ pub mod verify;
 pub mod visit;
 pub mod widen;
 
+pub use ahead::make_room_ahead;
 pub use consecutive::merge_consecutive;
 pub use jammed::mark_jammed;
 pub use reversed::mark_reversed;

@@ -26,6 +26,11 @@ const CONSECUTIVE: Pass = Pass {
     name: "consecutive",
     run: |kernel| Ok(super::merge_consecutive(kernel)),
 };
+/// Before loops are taken apart.
+const AHEAD: Pass = Pass {
+    name: "ahead",
+    run: |kernel| Ok(super::make_room_ahead(kernel)),
+};
 const TILES: Pass = Pass {
     name: "tiles",
     run: |kernel| Ok(super::split_full_tiles(kernel)),
@@ -55,10 +60,11 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 9] = [
+pub const ALL: [Pass; 10] = [
     SIMPLIFY,
     SCANS,
     CONSECUTIVE,
+    AHEAD,
     TILES,
     WIDEN,
     REVERSED,
@@ -73,7 +79,16 @@ pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
         &[TILES, DEVICE, DIVIDE]
     } else {
-        &[SCANS, CONSECUTIVE, TILES, WIDEN, REVERSED, JAMMED, DIVIDE]
+        &[
+            SCANS,
+            CONSECUTIVE,
+            AHEAD,
+            TILES,
+            WIDEN,
+            REVERSED,
+            JAMMED,
+            DIVIDE,
+        ]
     }
 }
 

@@ -56,13 +56,13 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
             void *const sparsec_by[] = {C_row1_crd};
             sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals, sizeof *C_row_vals);
         }
+        if (pC2 + C_row_count > C2_capacity) {
+            C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + C_row_count);
+            SPARSEC_RESIZE(C2_crd, C2_capacity);
+            SPARSEC_RESIZE(C_vals, C2_capacity);
+        }
         for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
             int64_t j = C_row1_crd[pC_row1];
-            if (pC2 >= C2_capacity) {
-                C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + 1);
-                SPARSEC_RESIZE(C2_crd, C2_capacity);
-                SPARSEC_RESIZE(C_vals, C2_capacity);
-            }
             C_vals[pC2] = C_row_vals[pC_row1];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
