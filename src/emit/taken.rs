@@ -73,7 +73,7 @@ const FUNCTIONS: &str = "
     isnan isnormal issubnormal isunordered j0 j0f j0l j1 j1f j1l jn jnf jnl jrand48
     jrand48_r kill l64a labs lcong48 lcong48_r ldexp ldiv le16toh le32toh le64toh lgamma
     lgamma_r lgammaf_r lgammal_r link llabs lldiv llrint llround localtime localtime_r log
-    log10 log1p log2 logb lrand48 lrand48_r lrint lround main malloc mblen mbstowcs mbtowc
+    log10 log1p log2 logb lrand48 lrand48_r lrint lround main malloc madvise mblen mbstowcs mbtowc
     memccpy memchr memcmp memcpy memmove memset mkdtemp mkstemp mkstemps mktemp mktime modf
     mrand48 mrand48_r nan nanosleep nearbyint nextafter nexttoward nrand48 nrand48_r
     offsetof on_exit open open_memstream pause pclose perror pipe popen posix_memalign pow

@@ -242,6 +242,25 @@ extern void (*sparsec_release_hook)(void *);
 #ifdef SPARSEC_IMPLEMENTATION
 SPARSEC_WEAK SPARSEC_THREAD_LOCAL char sparsec_error_text[256];
 
+#if defined(__linux__) && !defined(__cplusplus)
+/* Of <sys/mman.h>, which C11 alone does not show. */
+extern int madvise(void *, size_t, int);
+#endif
+
+/* Lets pages of an array be as large as the system has them: the first touch of each page of
+ * 4 KiB costs more than what is computed there. Only wished for, so failures do not matter. */
+static void *sparsec_in_large_pages(void *array, size_t size) {
+#if defined(__linux__) && !defined(__cplusplus)
+    const int huge_pages = 14; /* MADV_HUGEPAGE */
+    const uintptr_t page = 4096, begin = ((uintptr_t)array + page - 1) / page * page;
+    if (array && size >= (size_t)4 << 20)
+        (void)madvise((void *)begin, (size_t)((uintptr_t)array + size - begin) / page * page, huge_pages);
+#else
+    (void)size;
+#endif
+    return array;
+}
+
 /* realloc, but arrays start at a cache line: vectors of their elements then lie in one. A large one that
  * grew stays where it is: to move it once more costs more than that. */
 static void *sparsec_resize_aligned(void *old, size_t size) {
@@ -250,9 +269,10 @@ static void *sparsec_resize_aligned(void *old, size_t size) {
 #else
     size_t whole_lines = (size + 63) / 64 * 64;
     void *moved, *aligned;
-    if (!old) return aligned_alloc(64, whole_lines);
+    if (!old) return sparsec_in_large_pages(aligned_alloc(64, whole_lines), size);
     moved = realloc(old, size);
-    if (!moved || (uintptr_t)moved % 64 == 0 || size >= (size_t)1 << 20) return moved;
+    if (!moved || (uintptr_t)moved % 64 == 0 || size >= (size_t)1 << 20)
+        return sparsec_in_large_pages(moved, size);
     aligned = aligned_alloc(64, whole_lines);
     if (!aligned) return moved;
     memcpy(aligned, moved, size);
