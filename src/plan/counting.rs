@@ -9,7 +9,7 @@ use super::{
     Case, Contest, Found, Inside, Keeps, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace,
 };
 use crate::graph::Assign;
-use crate::graph::access::AccessId;
+use crate::graph::access::{AccessId, Table};
 use crate::graph::fold::as_literal;
 use crate::program::ir::{Expr, ExprKind, ReduceOp, TensorId};
 use crate::scalar::{Literal, ScalarType};
@@ -44,7 +44,7 @@ pub(super) fn counted(tree: &Tree) -> Tree {
     counted.body = tree
         .body
         .as_ref()
-        .and_then(|body| inside(body, Terms::Unasked));
+        .and_then(|body| inside(&tree.table, body, Terms::Unasked));
     counted
 }
 
@@ -72,20 +72,23 @@ impl Terms {
 }
 
 /// What is left to count.
-fn inside(own: &Inside, terms: Terms) -> Option<Inside> {
+fn inside(table: &Table, own: &Inside, terms: Terms) -> Option<Inside> {
     let vacuous = own.opened.iter().any(|opened| opened.vacuous);
     let asked = match terms {
         Terms::Unasked if vacuous => Terms::Sums,
         Terms::Unasked | Terms::Sums | Terms::Workspace | Terms::Row => terms,
     };
     let then = match &own.then {
-        Then::One(left) => match node(left, asked) {
+        Then::One(left) => match node(table, left, asked) {
             Some(left) => Then::One(left),
             None if own.opened.is_empty() => return None,
             None => Then::One(Node::Sequence(Vec::new())),
         },
         Then::Apart(parts) => {
-            let parts: Vec<Inside> = parts.iter().filter_map(|p| inside(p, terms)).collect();
+            let parts: Vec<Inside> = parts
+                .iter()
+                .filter_map(|p| inside(table, p, terms))
+                .collect();
             if parts.is_empty() {
                 return None;
             }
@@ -103,15 +106,16 @@ fn inside(own: &Inside, terms: Terms) -> Option<Inside> {
     counted.asked(&mut asked);
     let skipping = own.found.iter().filter(|found| found.by.skips());
     asked.extend(skipping.map(|found| found.access));
-    let needed = |found: &&Found| asked.contains(&found.access);
+    // What subscripts read is asked by those whose subscripts these are.
+    let needed = |found: &&Found| asked.contains(&found.access) || table.get(found.access).nested;
     counted.found = own.found.iter().filter(needed).copied().collect();
     Some(counted)
 }
 
-fn node(own: &Node, terms: Terms) -> Option<Node> {
+fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
     match own {
         Node::Loop(l) => {
-            let over = over(&l.over, terms)?;
+            let over = over(table, &l.over, terms)?;
             Some(Node::Loop(Box::new(Loop {
                 over,
                 // Sums of values are none any more; that there was a term is said by all.
@@ -125,11 +129,11 @@ fn node(own: &Node, terms: Terms) -> Option<Node> {
         Node::Within { var, skipped, body } => Some(Node::Within {
             var: *var,
             skipped: *skipped,
-            body: Box::new(node(body, terms)?),
+            body: Box::new(node(table, body, terms)?),
         }),
         // Which elements an operand has is asked as in filling.
         Node::Workspace(workspace) if workspace.keeps == Keeps::Noted => {
-            let consumer = node(&workspace.consumer, terms)?;
+            let consumer = node(table, &workspace.consumer, terms)?;
             Some(Node::Workspace(Box::new(Workspace {
                 consumer,
                 ..(**workspace).clone()
@@ -144,8 +148,10 @@ fn node(own: &Node, terms: Terms) -> Option<Node> {
                 Terms::Sums | Terms::Workspace | Terms::Row => Terms::Workspace,
             };
             let wanted = asked != Terms::Unasked;
-            let producer = wanted.then(|| node(&workspace.producer, asked)).flatten();
-            let consumer = node(&workspace.consumer, terms);
+            let producer = wanted
+                .then(|| node(table, &workspace.producer, asked))
+                .flatten();
+            let consumer = node(table, &workspace.consumer, terms);
             match (producer, consumer) {
                 (Some(producer), consumer) => Some(Node::Workspace(Box::new(Workspace {
                     temp: workspace.temp,
@@ -162,7 +168,7 @@ fn node(own: &Node, terms: Terms) -> Option<Node> {
             }
         }
         Node::Sequence(nodes) => {
-            let mut left: Vec<Node> = nodes.iter().filter_map(|n| node(n, terms)).collect();
+            let mut left: Vec<Node> = nodes.iter().filter_map(|n| node(table, n, terms)).collect();
             match left.len() {
                 0 => None,
                 1 => left.pop(),
@@ -190,8 +196,8 @@ fn term(assign: &Assign) -> Node {
     Node::Assign(counted, super::Write::Plain)
 }
 
-fn over(own: &Over, terms: Terms) -> Option<Over> {
-    let inside = |own: &Inside| inside(own, terms);
+fn over(table: &Table, own: &Over, terms: Terms) -> Option<Over> {
+    let inside = |own: &Inside| inside(table, own, terms);
     Some(match own {
         Over::Constant(..) => return None,
         Over::Every { root, body } => Over::Every {
