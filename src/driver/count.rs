@@ -2,66 +2,115 @@
 //!
 //! Operations are those of each statement's right side (and of its reduction), once
 //! for each iteration; a statement with sparse operands iterates over the stored elements
-//! of the largest one, times the extents of the variables that this one does not have.
+//! of the largest one, times the extents of the variables that this one does not have. Of a product of
+//! several sparse operands that is what is expected if their elements lie anywhere: of all coordinates
+//! the part that each of them stores.
 //! Bytes are those of every input and result array, once.
 
 use super::bind::Bound;
 use crate::data::Packed;
 use crate::graph::visit;
-use crate::program::ir::{Access, Bound as RangeBound, Expr, ExprKind, Function, TensorId, VarId};
+use crate::program::ir::{
+    Access, BinaryOp, Bound as RangeBound, Expr, ExprKind, Function, Statement, TensorId, VarId,
+};
 use std::collections::BTreeMap;
 
 /// Operations of one run.
 #[must_use]
-#[expect(clippy::cast_precision_loss)]
 pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId, usize>) -> f64 {
-    let mut total = 0.0;
-    for stmt in &function.stmts {
-        let ops = arithmetic(&stmt.rhs);
-        let mut largest: Option<(usize, Access)> = None;
-        visit(&stmt.rhs, &mut |e| match &e.kind {
-            ExprKind::Access(access) if function.tensor(access.tensor).is_sparse() => {
-                let count = stored.get(&access.tensor).copied().unwrap_or(0);
-                if largest.as_ref().is_none_or(|(n, _)| *n < count) {
-                    largest = Some((count, access.clone()));
-                }
-            }
-            ExprKind::Access(_)
-            | ExprKind::Binary(..)
-            | ExprKind::Unary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Reduce { .. }
-            | ExprKind::Literal(_)
-            | ExprKind::Index(_)
-            | ExprKind::Size(_)
-            | ExprKind::Select(..)
-            | ExprKind::Cast(_) => {}
-        });
-        let (mut iterations, walked): (f64, Vec<VarId>) = match &largest {
-            None => (1.0, Vec::new()),
-            Some((count, access)) => (
-                *count as f64,
-                access
-                    .subscripts
-                    .iter()
-                    .filter_map(|s| s.as_var())
-                    .collect(),
-            ),
+    let of = |stmt: &Statement| {
+        let mut factors = Vec::new();
+        sparse_factors(function, &stmt.rhs, &mut factors);
+        let iterations = match factors.len() {
+            0 | 1 => walked(function, bound, stored, stmt),
+            _ => expected(function, bound, stored, (stmt, &factors)),
         };
-        for &var in &stmt.vars {
-            if walked.contains(&var) {
-                continue;
-            }
-            let range = &function.var(var).range;
-            if let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&range.lo, &range.hi) {
-                let (lo, hi) = (bound.eval(lo).unwrap_or(0), bound.eval(hi).unwrap_or(0));
-                let extent = hi.saturating_sub(lo);
-                iterations *= extent.max(0) as f64;
+        iterations * f64::from(arithmetic(&stmt.rhs))
+    };
+    function.stmts.iter().map(of).sum()
+}
+
+/// The sparse operands of a product.
+fn sparse_factors<'e>(function: &Function, e: &'e Expr, found: &mut Vec<&'e Access>) {
+    match &e.kind {
+        ExprKind::Reduce { body: a, .. } | ExprKind::Unary(_, a) | ExprKind::Cast(a) => {
+            sparse_factors(function, a, found);
+        }
+        ExprKind::Binary(BinaryOp::Mul, a, b) => {
+            sparse_factors(function, a, found);
+            sparse_factors(function, b, found);
+        }
+        ExprKind::Access(access) if function.tensor(access.tensor).is_sparse() => {
+            found.push(access);
+        }
+        ExprKind::Access(_)
+        | ExprKind::Binary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Literal(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Select(..) => {}
+    }
+}
+
+/// How many values a variable has.
+#[expect(clippy::cast_precision_loss)]
+fn extent(function: &Function, bound: &Bound, var: VarId) -> f64 {
+    let range = &function.var(var).range;
+    if let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&range.lo, &range.hi) {
+        let (lo, hi) = (bound.eval(lo).unwrap_or(0), bound.eval(hi).unwrap_or(0));
+        return hi.saturating_sub(lo).max(0) as f64;
+    }
+    1.0
+}
+
+/// Iterations in which all factors are there, if each stores its part of all coordinates.
+#[expect(clippy::cast_precision_loss)]
+fn expected(
+    function: &Function,
+    bound: &Bound,
+    stored: &BTreeMap<TensorId, usize>,
+    (stmt, factors): (&Statement, &[&Access]),
+) -> f64 {
+    let all: f64 = stmt
+        .vars
+        .iter()
+        .map(|&v| extent(function, bound, v))
+        .product();
+    let part = |access: &&Access| {
+        let tensor = function.tensor(access.tensor);
+        let dims = tensor.dims.iter().map(|dim| bound.eval(dim).unwrap_or(0));
+        let places: f64 = dims.map(|n| n.max(1) as f64).product();
+        stored.get(&access.tensor).copied().unwrap_or(0) as f64 / places
+    };
+    all * factors.iter().map(part).product::<f64>()
+}
+
+/// Iterations over the largest sparse operand.
+#[expect(clippy::cast_precision_loss)]
+fn walked(
+    function: &Function,
+    bound: &Bound,
+    stored: &BTreeMap<TensorId, usize>,
+    stmt: &Statement,
+) -> f64 {
+    let mut largest: Option<(usize, &Access)> = None;
+    visit(&stmt.rhs, &mut |e| {
+        if let ExprKind::Access(access) = &e.kind
+            && function.tensor(access.tensor).is_sparse()
+        {
+            let count = stored.get(&access.tensor).copied().unwrap_or(0);
+            if largest.is_none_or(|(n, _)| n < count) {
+                largest = Some((count, access));
             }
         }
-        total += iterations * f64::from(ops);
-    }
-    total
+    });
+    let walked: Vec<VarId> = largest.map_or(Vec::new(), |(_, access)| {
+        access.subscripts.iter().filter_map(Expr::as_var).collect()
+    });
+    let others = stmt.vars.iter().filter(|var| !walked.contains(var));
+    let others: f64 = others.map(|&var| extent(function, bound, var)).product();
+    largest.map_or(1.0, |(count, _)| count as f64) * others
 }
 
 /// Operations of one evaluation, those of subscripts apart.
