@@ -38,8 +38,13 @@ impl Graph {
         let (walked, searched): (Vec<Access>, Vec<Access>) = accesses
             .into_iter()
             .partition(|access| is_concordant(self, access, &order));
+        let is_sorted = |access: &Access| {
+            let format = &self.tensor(access.tensor).format;
+            format.levels.iter().all(|level| level.ordered)
+        };
         order.len() == vars.len()
             && in_order
+            && searched.iter().all(is_sorted)
             && !self.tries_rows(piece, vars)
             && (searched.is_empty()
                 || (reduces(&piece.rhs).is_empty() && self.is_found_by(piece, &walked)))
@@ -85,14 +90,7 @@ impl Graph {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
             if let Some((loops, rows)) = self.by_rows(piece, vars) {
-                let ascending = self.ascending_rows(piece, rows);
-                let rhs = self.walked_in(&loops, (piece, Some(&ascending)), stmt)?;
-                let piece = Piece {
-                    rhs,
-                    ..piece.clone()
-                };
-                self.through_rows(&piece, (&loops, rows), stmt);
-                return Ok(());
+                return self.through_rows(piece, (&loops, rows), stmt);
             }
             if self.can_collect(piece, vars) {
                 return self.through_sorted(piece, stmt);

@@ -80,7 +80,7 @@ impl Graph {
         let stores = |other: &Access| {
             let format = &self.tensor(other.tensor).format;
             let mut levels = format.levels.iter().zip(&format.modes);
-            levels.any(|(level, &mode)| !level.is_full() && has(&other.subscripts[mode]))
+            levels.any(|(level, &mode)| level.is_walked() && has(&other.subscripts[mode]))
         };
         let storing = sparse_accesses(self, &piece.rhs);
         let storing = storing.iter().filter(|other| stores(other)).count();

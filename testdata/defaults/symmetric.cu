@@ -1,5 +1,6 @@
 /* Written by sparsec. */
 #define SPARSEC_IMPLEMENTATION
+#define SPARSEC_SCANS
 #include "symmetric.h"
 
 /* symmetric
@@ -9,93 +10,68 @@
  */
 static __global__ void __launch_bounds__(1, 16) symmetric_kernel1(int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
-    const double *SPARSEC_RESTRICT A_vals, int32_t *A_sorted1_crd, int32_t *A_sorted2_crd,
-    double *A_sorted_vals, int64_t *totals) {
-    int64_t pA_sorted1 = 0;
+    int32_t *A_sorted_rows2_pos) {
     for (int64_t j = 0; j < N; j++) {
         for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
             int64_t i = A2_crd[pA2];
-            A_sorted_vals[pA_sorted1] = A_vals[pA2];
-            A_sorted1_crd[pA_sorted1] = (int32_t)i;
-            A_sorted2_crd[pA_sorted1] = (int32_t)j;
-            pA_sorted1++;
+            A_sorted_rows2_pos[i + 1] += (int32_t)1;
         }
     }
-    totals[0] = pA_sorted1;
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel2(int64_t pA_sorted1,
-    int32_t *A_sorted1_pos) {
-    A_sorted1_pos[1] = (int32_t)pA_sorted1;
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel2(int64_t N,
+    const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos, int32_t *A_sorted_rows2_next) {
+    int64_t block = blockIdx.x;
+    int64_t k = block * 256 + threadIdx.x;
+    if (k < N) {
+        A_sorted_rows2_next[k] = (int32_t)A_sorted_rows2_pos[k];
+    }
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(const int32_t *SPARSEC_RESTRICT A_sorted1_pos,
-    int32_t *A_sorted1_crd, int32_t *A_sorted2_crd, double *A_sorted_vals) {
-    int64_t A_sorted_all = A_sorted1_pos[1];
-    {
-        int32_t *const sparsec_by[] = {A_sorted1_crd, A_sorted2_crd};
-        sparsec_sort_in_place(A_sorted_all, 2, sparsec_by, A_sorted_vals);
+static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, int32_t *A_sorted_rows2_crd, double *A_sorted_rows_vals,
+    int32_t *A_sorted_rows2_next) {
+    for (int64_t j = 0; j < N; j++) {
+        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
+            int64_t i = A2_crd[pA2];
+            int64_t pA_sorted_rows2 = A_sorted_rows2_next[i];
+            A_sorted_rows_vals[pA_sorted_rows2] = A_vals[pA2];
+            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j;
+            A_sorted_rows2_next[i] += (int32_t)1;
+        }
     }
 }
 
 static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int64_t C2_capacity,
     int64_t A2_count, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals, int32_t *C2_pos,
-    int32_t *C2_crd, double *C_vals, const int32_t *SPARSEC_RESTRICT A_sorted1_pos,
-    const int32_t *SPARSEC_RESTRICT A_sorted1_crd, const int32_t *SPARSEC_RESTRICT A_sorted2_crd,
-    const double *SPARSEC_RESTRICT A_sorted_vals, int64_t *needs) {
+    int32_t *C2_crd, double *C_vals, const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos,
+    const int32_t *SPARSEC_RESTRICT A_sorted_rows2_crd,
+    const double *SPARSEC_RESTRICT A_sorted_rows_vals, int64_t *needs) {
     needs[0] = 0;
     needs[1] = 0;
-    int64_t C_most = A2_count + A_sorted1_pos[1];
+    int64_t C_most = A2_count + A_sorted_rows2_pos[N];
     needs[0] = sparsec_max_int64(needs[0], C_most);
     int64_t pC2 = 0;
-    int64_t pA_sorted1 = A_sorted1_pos[0];
-    int64_t pA_sorted1_end = A_sorted1_pos[1];
     for (int64_t i = 0; i < N; i++) {
-        bool has_A_sorted = pA_sorted1 < pA_sorted1_end && A_sorted1_crd[pA_sorted1] == i;
-        int64_t pA_sorted1_last = pA_sorted1;
-        while (pA_sorted1_last < pA_sorted1_end && A_sorted1_crd[pA_sorted1_last] == i) {
-            pA_sorted1_last++;
-        }
-        if (has_A_sorted) {
-            int64_t pA2 = A2_pos[i];
-            int64_t pA2_end = A2_pos[i + 1];
-            int64_t pA_sorted2 = pA_sorted1;
-            int64_t pA_sorted2_end = pA_sorted1_last;
-            while (pA2 < pA2_end && pA_sorted2 < pA_sorted2_end) {
-                int64_t jA = A2_crd[pA2];
-                int64_t jA_sorted = A_sorted2_crd[pA_sorted2];
-                int64_t j = sparsec_min_int64(jA, jA_sorted);
-                if (jA == j && jA_sorted == j) {
-                    if (pC2 < C2_capacity) {
-                        C_vals[pC2] = A_vals[pA2] + A_sorted_vals[pA_sorted2];
-                    }
-                    if (pC2 < C2_capacity) {
-                        C2_crd[pC2] = (int32_t)j;
-                    }
-                    pC2++;
-                } else if (jA == j) {
-                    if (pC2 < C2_capacity) {
-                        C_vals[pC2] = A_vals[pA2];
-                    }
-                    if (pC2 < C2_capacity) {
-                        C2_crd[pC2] = (int32_t)j;
-                    }
-                    pC2++;
-                } else {
-                    if (pC2 < C2_capacity) {
-                        C_vals[pC2] = A_sorted_vals[pA_sorted2];
-                    }
-                    if (pC2 < C2_capacity) {
-                        C2_crd[pC2] = (int32_t)j;
-                    }
-                    pC2++;
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        int64_t pA_sorted_rows2 = A_sorted_rows2_pos[i];
+        int64_t pA_sorted_rows2_end = A_sorted_rows2_pos[i + 1];
+        while (pA2 < pA2_end && pA_sorted_rows2 < pA_sorted_rows2_end) {
+            int64_t jA = A2_crd[pA2];
+            int64_t jA_sorted_rows = A_sorted_rows2_crd[pA_sorted_rows2];
+            int64_t j = sparsec_min_int64(jA, jA_sorted_rows);
+            if (jA == j && jA_sorted_rows == j) {
+                if (pC2 < C2_capacity) {
+                    C_vals[pC2] = A_vals[pA2] + A_sorted_rows_vals[pA_sorted_rows2];
                 }
-                pA2 += jA == j;
-                pA_sorted2 += jA_sorted == j;
-            }
-            while (pA2 < pA2_end) {
-                int64_t j = A2_crd[pA2];
+                if (pC2 < C2_capacity) {
+                    C2_crd[pC2] = (int32_t)j;
+                }
+                pC2++;
+            } else if (jA == j) {
                 if (pC2 < C2_capacity) {
                     C_vals[pC2] = A_vals[pA2];
                 }
@@ -103,34 +79,41 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int
                     C2_crd[pC2] = (int32_t)j;
                 }
                 pC2++;
-                pA2++;
-            }
-            while (pA_sorted2 < pA_sorted2_end) {
-                int64_t j = A_sorted2_crd[pA_sorted2];
+            } else {
                 if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_sorted_vals[pA_sorted2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
-                pC2++;
-                pA_sorted2++;
-            }
-            C2_pos[i + 1] = (int32_t)pC2;
-        } else {
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_vals[pA2];
+                    C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
                 }
                 if (pC2 < C2_capacity) {
                     C2_crd[pC2] = (int32_t)j;
                 }
                 pC2++;
             }
-            C2_pos[i + 1] = (int32_t)pC2;
+            pA2 += jA == j;
+            pA_sorted_rows2 += jA_sorted_rows == j;
         }
-        pA_sorted1 = pA_sorted1_last;
+        while (pA2 < pA2_end) {
+            int64_t j = A2_crd[pA2];
+            if (pC2 < C2_capacity) {
+                C_vals[pC2] = A_vals[pA2];
+            }
+            if (pC2 < C2_capacity) {
+                C2_crd[pC2] = (int32_t)j;
+            }
+            pC2++;
+            pA2++;
+        }
+        while (pA_sorted_rows2 < pA_sorted_rows2_end) {
+            int64_t j = A_sorted_rows2_crd[pA_sorted_rows2];
+            if (pC2 < C2_capacity) {
+                C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
+            }
+            if (pC2 < C2_capacity) {
+                C2_crd[pC2] = (int32_t)j;
+            }
+            pC2++;
+            pA_sorted_rows2++;
+        }
+        C2_pos[i + 1] = (int32_t)pC2;
     }
     if (2147483647 < pC2) {
         needs[1] = 3;
@@ -145,27 +128,30 @@ static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, con
     double *C_vals = NULL;
     int64_t *totals = (int64_t *)memory->room(1, sizeof(int64_t));
     SPARSEC_TRY(memory->error);
-    int32_t *A_sorted1_pos = (int32_t *)memory->room(2, sizeof(int32_t));
+    int32_t *A_sorted_rows2_next = (int32_t *)memory->room(N, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
-    SPARSEC_TRY(sparsec_clear(A_sorted1_pos, 2, sizeof *A_sorted1_pos, stream));
-    int32_t *A_sorted1_crd = (int32_t *)memory->room(A2_count, sizeof(int32_t));
+    int32_t *A_sorted_rows2_pos = (int32_t *)memory->room(N + 1, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
-    int32_t *A_sorted2_crd = (int32_t *)memory->room(A2_count, sizeof(int32_t));
-    SPARSEC_TRY(memory->error);
-    double *A_sorted_vals = (double *)memory->room(A2_count, sizeof(double));
-    SPARSEC_TRY(memory->error);
+    SPARSEC_TRY(sparsec_clear(A_sorted_rows2_pos, N + 1, sizeof *A_sorted_rows2_pos, stream));
     SPARSEC_TRY(sparsec_launch(symmetric_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, N, A2_pos, A2_crd,
-        A_vals, A_sorted1_crd, A_sorted2_crd, A_sorted_vals, totals));
+        A_sorted_rows2_pos));
+    int64_t *sums = (int64_t *)memory->room(sparsec_floordiv(N + 2048, 2048), sizeof(int64_t));
+    SPARSEC_TRY(memory->error);
+    SPARSEC_TRY(sparsec_running_sums(A_sorted_rows2_pos + 1, N, sums, totals, stream));
     int64_t counted[1];
     SPARSEC_TRY(sparsec_fetch(counted, totals, 1, sizeof *counted, stream));
-    int64_t pA_sorted1 = counted[0];
-    if (2147483647 < pA_sorted1) return SPARSEC_INDEX_OVERFLOW;
-    SPARSEC_TRY(sparsec_launch(symmetric_kernel2, 1, 1, 1, dim3(1, 1, 1), stream, pA_sorted1,
-        A_sorted1_pos));
+    int64_t A_sorted_rows2_count = counted[0];
+    if (2147483647 < A_sorted_rows2_count) return SPARSEC_INDEX_OVERFLOW;
+    int32_t *A_sorted_rows2_crd = (int32_t *)memory->room(A_sorted_rows2_count, sizeof(int32_t));
+    SPARSEC_TRY(memory->error);
+    double *A_sorted_rows_vals = (double *)memory->room(A_sorted_rows2_count, sizeof(double));
+    SPARSEC_TRY(memory->error);
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel2, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, N, A_sorted_rows2_pos, A_sorted_rows2_next));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel3, 1, 1, 1, dim3(1, 1, 1), stream, N, A2_pos, A2_crd,
+        A_vals, A_sorted_rows2_crd, A_sorted_rows_vals, A_sorted_rows2_next));
     SPARSEC_TRY(memory->resize((void **)&C2_pos, N + 1, sizeof *C2_pos));
     SPARSEC_TRY(sparsec_clear(C2_pos, N + 1, sizeof *C2_pos, stream));
-    SPARSEC_TRY(sparsec_launch(symmetric_kernel3, 1, 1, 1, dim3(1, 1, 1), stream, A_sorted1_pos,
-        A_sorted1_crd, A_sorted2_crd, A_sorted_vals));
     int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
     SPARSEC_TRY(memory->error);
     int64_t C2_capacity = 1024;
@@ -173,8 +159,8 @@ static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, con
         SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_capacity, sizeof *C2_crd));
         SPARSEC_TRY(memory->resize((void **)&C_vals, C2_capacity, sizeof *C_vals));
         SPARSEC_TRY(sparsec_launch(symmetric_kernel4, 1, 1, 1, dim3(1, 1, 1), stream, N, C2_capacity,
-            A2_count, A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted1_pos, A_sorted1_crd,
-            A_sorted2_crd, A_sorted_vals, needs));
+            A2_count, A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted_rows2_pos,
+            A_sorted_rows2_crd, A_sorted_rows_vals, needs));
         int64_t needed[2];
         SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
         if (needed[1]) return (int)needed[1];

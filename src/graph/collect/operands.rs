@@ -187,7 +187,12 @@ impl Graph {
                 &copied,
             )?;
             let found = match modes.first() {
-                Some(&mode) if place(mode) > 0 => self.with_rows(temp, piece, &lhs, &copied)?,
+                // Inner loops find any row at once; and rows of a matrix are counted, not sorted.
+                Some(&mode)
+                    if place(mode) > 0 || self.has_rows_of(piece, &subscripts[mode], lhs.len()) =>
+                {
+                    self.with_rows(temp, piece, &lhs, &copied)?
+                }
                 Some(_) | None => temp,
             };
             let access = Access {
@@ -198,6 +203,16 @@ impl Graph {
             replace(&mut left.rhs, &near, &own);
             done.push(access);
         }
+    }
+
+    /// Whether the result has a place for each row of a sorted matrix.
+    fn has_rows_of(&self, piece: &Piece, row: &Expr, order: usize) -> bool {
+        let format = &self.tensor(piece.tensor).format;
+        let outer = format.levels.first().zip(format.modes.first());
+        order == 2
+            && outer.is_some_and(|(level, &mode)| {
+                level.is_full() && row.as_var() == Some(piece.lhs[mode])
+            })
     }
 
     /// The elements of a sorted operand by rows, of which inner loops find any at once: the result

@@ -103,6 +103,39 @@ impl Graph {
         piece: &Piece,
         (loops, rows): (&[VarId], usize),
         stmt: &Statement,
+    ) -> Result<(), Diagnostic> {
+        let mut piece = piece.clone();
+        piece.rhs = self.brought_into(loops, &piece, stmt, &|graph, access, _| {
+            is_concordant(graph, access, loops)
+        })?;
+        // What is noted is not walked beside others any more.
+        let mut producers = self.note_masks(&mut piece, (loops, rows), stmt);
+        let ascending = self.ascending_rows(&piece, rows);
+        piece.rhs = self.walked_in(loops, (&piece, Some(&ascending)), stmt)?;
+        producers.extend(self.note_masks(&mut piece, (loops, rows), stmt));
+        self.push_rows(&piece, (loops, rows), producers, stmt);
+        Ok(())
+    }
+
+    /// The nests that note the piece's masks.
+    fn note_masks(
+        &mut self,
+        piece: &mut Piece,
+        (loops, rows): (&[VarId], usize),
+        stmt: &Statement,
+    ) -> Vec<Nest> {
+        let masks = self.walked_again(piece, (loops, rows)).into_iter();
+        let noted = masks.filter_map(|mask| self.noted(&mask, loops, piece, stmt));
+        noted.collect()
+    }
+
+    /// The nests of a result whose rows are collected.
+    fn push_rows(
+        &mut self,
+        piece: &Piece,
+        (loops, rows): (&[VarId], usize),
+        producers: Vec<Nest>,
+        stmt: &Statement,
     ) {
         let result = self.tensor(piece.tensor).clone();
         let mode = result.format.modes[rows];
@@ -133,11 +166,6 @@ impl Graph {
             "the loops do not come to their elements in the order in which they are stored",
         ));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
-        let mut rhs = piece.rhs.clone();
-        let mut producers = Vec::new();
-        for operand in self.walked_again(piece, (loops, rows)) {
-            producers.extend(self.noted(&operand, (piece, var), &mut rhs, stmt));
-        }
         let mut all = loops[..rows].to_vec();
         all.push(var);
         let producer = Nest {
@@ -145,7 +173,7 @@ impl Graph {
             tensor: row,
             lhs: vec![var],
             op: None,
-            rhs,
+            rhs: piece.rhs.clone(),
             loops: serial(&loops[rows..]),
             producers,
             joined: 0,
@@ -185,9 +213,10 @@ impl Graph {
         };
         let is_mask = |access: &Access| {
             let tensor = self.tensor(access.tensor);
-            let (Some(level), Some(&mode)) =
-                (tensor.format.levels.last(), tensor.format.modes.last())
-            else {
+            let (Some((level, above)), Some(&mode)) = (
+                tensor.format.levels.split_last(),
+                tensor.format.modes.last(),
+            ) else {
                 return false;
             };
             let (own, outer): (Vec<_>, Vec<_>) = access
@@ -198,7 +227,7 @@ impl Graph {
             let neutral = op.neutral(body.ty.compute());
             own.len() == 1
                 && access.subscripts[mode].as_var() == Some(last)
-                && (level.is_walked() && level.unique)
+                && (level.is_walked() && level.unique && above.iter().all(|l| l.ordered))
                 && outer.iter().all(|s| s.as_var().is_some())
                 && !has(access, summed)
                 && is_concordant(self, access, loops)
@@ -210,15 +239,16 @@ impl Graph {
     }
 
     /// The elements of one row of an operand, noted where they are, so that the loops inside find any
-    /// at once; `rhs` reads them there.
+    /// at once; the piece reads them there.
     fn noted(
         &mut self,
         operand: &Access,
-        (piece, last): (&Piece, VarId),
-        rhs: &mut Expr,
+        loops: &[VarId],
+        piece: &mut Piece,
         stmt: &Statement,
     ) -> Option<Nest> {
-        let mut element = occurrence(rhs, operand)?;
+        let last = *loops.last()?;
+        let mut element = occurrence(&piece.rhs, operand)?;
         let tensor = self.tensor(operand.tensor).clone();
         let of_row = |subscript: &Expr| subscript.as_var() == Some(last);
         let mode = operand.subscripts.iter().position(of_row).unwrap_or(0);
@@ -237,7 +267,8 @@ impl Graph {
         let own = self.var(last).clone();
         let name = self.fresh_name(&own.name);
         let var = self.add_var(IndexVar { name, ..own });
-        replace(rhs, &element, &read(row, &[last], element.ty, &element));
+        let noted = read(row, &[last], element.ty, &element);
+        replace(&mut piece.rhs, &element, &noted);
         rename_expr(&mut element, &|v| if v == last { var } else { v });
         Some(Nest {
             stmt: piece.stmt,

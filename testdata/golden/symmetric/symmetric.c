@@ -13,107 +13,92 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int32_t *C2_pos = *C2_pos_out;
     int32_t *C2_crd = *C2_crd_out;
     double *C_vals = *C_vals_out;
-    int32_t *A_sorted1_pos = NULL;
-    int32_t *A_sorted1_crd = NULL;
-    int32_t *A_sorted2_crd = NULL;
-    double *A_sorted_vals = NULL;
+    int32_t *A_sorted_rows2_pos = NULL;
+    int32_t *A_sorted_rows2_crd = NULL;
+    double *A_sorted_rows_vals = NULL;
+    int32_t *A_sorted_rows2_next = NULL;
     int error;
-    A_sorted1_pos = sparsec_zeroed(2, sizeof *A_sorted1_pos);
-    SPARSEC_NEED(A_sorted1_pos);
-    int64_t A_sorted_most = A2_pos[N];
-    int64_t A_sorted1_capacity = A_sorted_most;
-    A_sorted1_crd = sparsec_resize(NULL, A_sorted1_capacity, sizeof *A_sorted1_crd);
-    SPARSEC_NEED(A_sorted1_crd);
-    A_sorted2_crd = sparsec_resize(NULL, A_sorted1_capacity, sizeof *A_sorted2_crd);
-    SPARSEC_NEED(A_sorted2_crd);
-    A_sorted_vals = sparsec_resize(NULL, A_sorted1_capacity, sizeof *A_sorted_vals);
-    SPARSEC_NEED(A_sorted_vals);
-    int64_t pA_sorted1 = 0;
-    for (int64_t j = 0; j < N; j++) {
-        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
-            int64_t i = A2_crd[pA2];
-            A_sorted_vals[pA_sorted1] = A_vals[pA2];
-            A_sorted1_crd[pA_sorted1] = (int32_t)i;
-            A_sorted2_crd[pA_sorted1] = (int32_t)j;
-            pA_sorted1++;
-        }
+    A_sorted_rows2_next = sparsec_resize(NULL, N, sizeof *A_sorted_rows2_next);
+    SPARSEC_NEED(A_sorted_rows2_next);
+    A_sorted_rows2_pos = sparsec_zeroed(N + 1, sizeof *A_sorted_rows2_pos);
+    SPARSEC_NEED(A_sorted_rows2_pos);
+    for (int64_t pA2 = A2_pos[0]; pA2 < A2_pos[N]; pA2++) {
+        int64_t i = A2_crd[pA2];
+        A_sorted_rows2_pos[i + 1] += (int32_t)1;
     }
-    if (pA_sorted1 > SPARSEC_INDEX_MAX) {
+    int64_t A_sorted_rows2_count = 0;
+    for (int64_t k = 0; k < N; k++) {
+        A_sorted_rows2_count += A_sorted_rows2_pos[k + 1];
+        A_sorted_rows2_pos[k + 1] = (int32_t)A_sorted_rows2_count;
+    }
+    if (A_sorted_rows2_count > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
         goto fail;
     }
-    A_sorted1_pos[1] = (int32_t)pA_sorted1;
-    int64_t A_sorted_all = A_sorted1_pos[1];
-    {
-        void *const sparsec_by[] = {A_sorted1_crd, A_sorted2_crd};
-        const bool sorted = sparsec_sort_elements(A_sorted_all, 2, sparsec_by, sizeof *A_sorted1_crd, A_sorted_vals, sizeof *A_sorted_vals);
-        SPARSEC_NEED(sorted);
+    int64_t A_sorted_rows2_capacity = A_sorted_rows2_count;
+    A_sorted_rows2_crd = sparsec_resize(NULL, A_sorted_rows2_capacity, sizeof *A_sorted_rows2_crd);
+    SPARSEC_NEED(A_sorted_rows2_crd);
+    A_sorted_rows_vals = sparsec_resize(NULL, A_sorted_rows2_capacity, sizeof *A_sorted_rows_vals);
+    SPARSEC_NEED(A_sorted_rows_vals);
+    for (int64_t k = 0; k < N; k++) {
+        A_sorted_rows2_next[k] = (int32_t)A_sorted_rows2_pos[k];
+    }
+    for (int64_t j = 0; j < N; j++) {
+        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
+            int64_t i = A2_crd[pA2];
+            int64_t pA_sorted_rows2 = A_sorted_rows2_next[i];
+            A_sorted_rows_vals[pA_sorted_rows2] = A_vals[pA2];
+            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j;
+            A_sorted_rows2_next[i] += (int32_t)1;
+        }
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
     memset(C2_pos, 0, (size_t)(N + 1) * sizeof *C2_pos);
-    int64_t C_most = A2_pos[N] + A_sorted1_pos[1];
+    int64_t C_most = A2_pos[N] + A_sorted_rows2_pos[N];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;
-    int64_t pA_sorted1_2 = A_sorted1_pos[0];
-    int64_t pA_sorted1_end = A_sorted1_pos[1];
     for (int64_t i = 0; i < N; i++) {
-        bool has_A_sorted = pA_sorted1_2 < pA_sorted1_end && A_sorted1_crd[pA_sorted1_2] == i;
-        int64_t pA_sorted1_last = pA_sorted1_2;
-        while (pA_sorted1_last < pA_sorted1_end && A_sorted1_crd[pA_sorted1_last] == i) {
-            pA_sorted1_last++;
-        }
-        if (has_A_sorted) {
-            int64_t pA2 = A2_pos[i];
-            int64_t pA2_end = A2_pos[i + 1];
-            int64_t pA_sorted2 = pA_sorted1_2;
-            int64_t pA_sorted2_end = pA_sorted1_last;
-            while (pA2 < pA2_end && pA_sorted2 < pA_sorted2_end) {
-                int64_t jA = A2_crd[pA2];
-                int64_t jA_sorted = A_sorted2_crd[pA_sorted2];
-                int64_t j = sparsec_min_int64(jA, jA_sorted);
-                if (jA == j && jA_sorted == j) {
-                    C_vals[pC2] = A_vals[pA2] + A_sorted_vals[pA_sorted2];
-                    C2_crd[pC2] = (int32_t)j;
-                    pC2++;
-                } else if (jA == j) {
-                    C_vals[pC2] = A_vals[pA2];
-                    C2_crd[pC2] = (int32_t)j;
-                    pC2++;
-                } else {
-                    C_vals[pC2] = A_sorted_vals[pA_sorted2];
-                    C2_crd[pC2] = (int32_t)j;
-                    pC2++;
-                }
-                pA2 += jA == j;
-                pA_sorted2 += jA_sorted == j;
-            }
-            while (pA2 < pA2_end) {
-                int64_t j = A2_crd[pA2];
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        int64_t pA_sorted_rows2 = A_sorted_rows2_pos[i];
+        int64_t pA_sorted_rows2_end = A_sorted_rows2_pos[i + 1];
+        while (pA2 < pA2_end && pA_sorted_rows2 < pA_sorted_rows2_end) {
+            int64_t jA = A2_crd[pA2];
+            int64_t jA_sorted_rows = A_sorted_rows2_crd[pA_sorted_rows2];
+            int64_t j = sparsec_min_int64(jA, jA_sorted_rows);
+            if (jA == j && jA_sorted_rows == j) {
+                C_vals[pC2] = A_vals[pA2] + A_sorted_rows_vals[pA_sorted_rows2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
+            } else if (jA == j) {
                 C_vals[pC2] = A_vals[pA2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
-                pA2++;
-            }
-            while (pA_sorted2 < pA_sorted2_end) {
-                int64_t j = A_sorted2_crd[pA_sorted2];
-                C_vals[pC2] = A_sorted_vals[pA_sorted2];
-                C2_crd[pC2] = (int32_t)j;
-                pC2++;
-                pA_sorted2++;
-            }
-            C2_pos[i + 1] = (int32_t)pC2;
-        } else {
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                int64_t j = A2_crd[pA2];
-                C_vals[pC2] = A_vals[pA2];
+            } else {
+                C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
                 C2_crd[pC2] = (int32_t)j;
                 pC2++;
             }
-            C2_pos[i + 1] = (int32_t)pC2;
+            pA2 += jA == j;
+            pA_sorted_rows2 += jA_sorted_rows == j;
         }
-        pA_sorted1_2 = pA_sorted1_last;
+        while (pA2 < pA2_end) {
+            int64_t j = A2_crd[pA2];
+            C_vals[pC2] = A_vals[pA2];
+            C2_crd[pC2] = (int32_t)j;
+            pC2++;
+            pA2++;
+        }
+        while (pA_sorted_rows2 < pA_sorted_rows2_end) {
+            int64_t j = A_sorted_rows2_crd[pA_sorted_rows2];
+            C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
+            C2_crd[pC2] = (int32_t)j;
+            pC2++;
+            pA_sorted_rows2++;
+        }
+        C2_pos[i + 1] = (int32_t)pC2;
     }
     if (pC2 > SPARSEC_INDEX_MAX) {
         error = SPARSEC_INDEX_OVERFLOW;
@@ -123,14 +108,14 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         SPARSEC_TRIM(C2_crd, pC2);
         SPARSEC_TRIM(C_vals, pC2);
     }
-    sparsec_release(A_sorted1_pos);
-    A_sorted1_pos = NULL;
-    sparsec_release(A_sorted1_crd);
-    A_sorted1_crd = NULL;
-    sparsec_release(A_sorted2_crd);
-    A_sorted2_crd = NULL;
-    sparsec_release(A_sorted_vals);
-    A_sorted_vals = NULL;
+    sparsec_release(A_sorted_rows2_next);
+    A_sorted_rows2_next = NULL;
+    sparsec_release(A_sorted_rows2_pos);
+    A_sorted_rows2_pos = NULL;
+    sparsec_release(A_sorted_rows2_crd);
+    A_sorted_rows2_crd = NULL;
+    sparsec_release(A_sorted_rows_vals);
+    A_sorted_rows_vals = NULL;
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
@@ -139,10 +124,10 @@ fail:
     sparsec_release(C2_pos);
     sparsec_release(C2_crd);
     sparsec_release(C_vals);
-    sparsec_release(A_sorted1_pos);
-    sparsec_release(A_sorted1_crd);
-    sparsec_release(A_sorted2_crd);
-    sparsec_release(A_sorted_vals);
+    sparsec_release(A_sorted_rows2_pos);
+    sparsec_release(A_sorted_rows2_crd);
+    sparsec_release(A_sorted_rows_vals);
+    sparsec_release(A_sorted_rows2_next);
     return error;
 }
 
