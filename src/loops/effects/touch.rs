@@ -5,6 +5,7 @@ use crate::loops::device::{Definitions, inlined};
 use crate::loops::ir::{
     ArrayId, BinaryOp, Device, Expr, ExprKind, GpuUnit, ScalarType, Stmt, VarId,
 };
+use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
 use crate::sums::Range;
 use std::collections::BTreeMap;
@@ -200,6 +201,17 @@ impl Walk<'_> {
             self.push(*array, None, true, false);
         } else if let Stmt::Search { array, .. } = stmt {
             self.push(*array, None, false, false);
+        } else {
+            // What is sorted or summed up is read and written anywhere.
+            let mut exchanged = Vec::new();
+            stmt.operands(&mut |operand| {
+                if let Operand::Array(array, ArrayUse::Exchange) = operand {
+                    exchanged.push(*array);
+                }
+            });
+            for array in exchanged {
+                self.push(array, None, true, false);
+            }
         }
         self.homes.declare(stmt, self.around.len());
         let entered = Around::of(stmt, self.known);
