@@ -16,6 +16,7 @@
 //! | which results get their elements row by row, in any order of rows? | [`spread`] |
 //! | what is counted before it is stored, and by whom? | [`phases`] |
 //! | what does a phase do that counts first? | [`counting`] |
+//! | which levels in no order are asked for their order? | [`unordered`] |
 //! | what can no loops be written for? | [`refusal`] |
 //!
 //! `schedule` makes a plan after each command and refuses the command if there is none; `lower`
@@ -37,6 +38,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod unordered;
 mod walk;
 mod whole;
 

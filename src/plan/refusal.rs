@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Space, Stmt, Tag};
-use crate::program::ir::{Tensor, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 use std::collections::BTreeSet;
 
@@ -49,23 +49,6 @@ impl Refusal {
                 .with_help(format!("leave out `mergeby({name}, gallop)`")));
         }
         Ok(())
-    }
-
-    /// A level in no order is walked alone, and as a whole.
-    pub fn unless_ordered(self, tensor: &Tensor, levels: &[usize]) -> Result<(), Diagnostic> {
-        let ordered = |&level: &usize| tensor.format.levels[level].ordered;
-        if levels.iter().all(ordered) {
-            return Ok(());
-        }
-        let name = &tensor.name;
-        let message = format!("the coordinates of `{name}` are needed in order");
-        let label = "they are merged, searched, or cut by coordinates here";
-        Err(self
-            .of(lower::UNORDERED, message, label)
-            .with_note(format!("`{name}` is stored in an `unordered` level"))
-            .with_help(format!(
-                "walk all of `{name}` in a loop of its own, or store it in order"
-            )))
     }
 
     /// A loop over the positions of an access must do nothing where it stores nothing.

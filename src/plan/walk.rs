@@ -7,9 +7,10 @@ use super::gaps::{endless, skipped, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
+use super::unordered;
 use super::whole::{adds_to_workspace, constant};
 use super::{
-    By, Case, Inside, Keeps, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace,
+    Case, Inside, Keeps, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace,
 };
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
@@ -125,12 +126,7 @@ impl<'w> Walker<'w> {
         root: Option<VarId>,
     ) -> Result<Inside, Diagnostic> {
         let found = locate(self.operands, self.results, &stmt, &mut around);
-        for found in &found {
-            match found.by {
-                By::Search(_) => self.unless_ordered(found.access, found.level)?,
-                By::Arithmetic | By::Probe(_) => {}
-            }
-        }
+        unordered::unless_searched(self.operands, self.refusal, &found)?;
         if let Some(root) = root
             && found.iter().any(|found| found.by.skips())
         {
@@ -162,23 +158,6 @@ impl<'w> Walker<'w> {
             opened,
             then,
         })
-    }
-
-    /// Whether all that a statement does where a coordinate is met adds to what was done where it was
-    /// met before.
-    fn only_adds(&self, stmt: &Stmt) -> bool {
-        let mut own = BTreeSet::new();
-        workspaces(stmt, &mut own);
-        stmt.assigns().iter().all(|assign| {
-            let tensor = assign.tensor;
-            assign.op.is_some() || own.contains(&tensor) || self.results.is_collected(tensor)
-        })
-    }
-
-    fn unless_ordered(&self, access: AccessId, level: usize) -> Result<(), Diagnostic> {
-        let tensor = self.operands.table.get(access).access.tensor;
-        let tensor = self.operands.tensor(tensor);
-        self.refusal.unless_ordered(tensor, &[level])
     }
 
     /// The levels of results whose coordinate is `root`, and all of what is collected once its
@@ -357,8 +336,7 @@ impl<'w> Walker<'w> {
                 self.refusal.unless_covered(self.operands, access, body)?;
                 let tensor = self.operands.table.get(access).access.tensor;
                 let tensor = self.operands.tensor(tensor);
-                let all: Vec<usize> = (0..tensor.format.order()).collect();
-                self.refusal.unless_ordered(tensor, &all)?;
+                unordered::unless_cut(tensor, self.refusal)?;
                 any |= tensor.is_sparse();
             }
         }
@@ -464,21 +442,9 @@ impl<'w> Walker<'w> {
         let leaps = self.operands.leaps(&lattice, &resolved);
         self.refusal
             .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
+        let of = (self.operands, self.results);
+        unordered::unless_merged(of, self.refusal, (var, root), (&lattice, &resolved))?;
         let ids = lattice.iterators;
-        let alone = match &lattice.shape {
-            Shape::Sparse(points) if var == root && ids.len() == 1 => match points.as_slice() {
-                [only] => Some(&only.stmt),
-                _ => None,
-            },
-            Shape::Nothing | Shape::Sparse(_) | Shape::Full { .. } | Shape::Wide { .. } => None,
-        };
-        for &id in &ids {
-            let tensor = self.operands.table.get(id).access.tensor;
-            let level = self.operands.tensor(tensor).format.levels[resolved(id)];
-            if !alone.is_some_and(|stmt| level.unique || self.only_adds(stmt)) {
-                self.unless_ordered(id, resolved(id))?;
-            }
-        }
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(
             lattice.shape,
@@ -543,24 +509,5 @@ impl<'w> Walker<'w> {
             cases.push(Case { present, inside });
         }
         Ok(cases)
-    }
-}
-
-/// The tensors that a statement computes for itself.
-fn workspaces(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => workspaces(body, found),
-        Stmt::Where {
-            consumer,
-            producer,
-            temp,
-            ..
-        } => {
-            found.insert(*temp);
-            workspaces(consumer, found);
-            workspaces(producer, found);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| workspaces(s, found)),
-        Stmt::Assign(_) => {}
     }
 }

@@ -1,0 +1,112 @@
+//! Levels in no order: they are walked alone and as a whole. Whoever asks for more is refused: without
+//! commands, statements that need the order read a copy (`graph/unordered.rs`).
+
+use super::refusal::Refusal;
+use super::results::Results;
+use super::{By, Found};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::codes::lower as codes;
+use crate::graph::Stmt;
+use crate::graph::access::AccessId;
+use crate::graph::lattice::{Lattice, Resolved, Shape};
+use crate::graph::simplify::Operands;
+use crate::program::ir::{Tensor, TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// Levels are searched only if they are in order.
+pub(super) fn unless_searched(
+    operands: Operands,
+    refusal: Refusal,
+    found: &[Found],
+) -> Result<(), Diagnostic> {
+    for found in found {
+        let tensor = operands.tensor(operands.table.get(found.access).access.tensor);
+        match found.by {
+            By::Search(_) if !tensor.format.levels[found.level].ordered => {
+                return Err(needed(tensor, refusal));
+            }
+            By::Search(_) | By::Arithmetic | By::Probe(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A loop over `var` that merges levels has them in order. One that walks one level alone, all of
+/// it, needs none; if coordinates stand in it several times, what it does must add up.
+pub(super) fn unless_merged(
+    (operands, results): (Operands, &Results),
+    refusal: Refusal,
+    (var, root): (VarId, VarId),
+    (lattice, resolved): (&Lattice, Resolved),
+) -> Result<(), Diagnostic> {
+    let ids = &lattice.iterators;
+    let alone = match &lattice.shape {
+        Shape::Sparse(points) if var == root && ids.len() == 1 => match points.as_slice() {
+            [only] => Some(&only.stmt),
+            _ => None,
+        },
+        Shape::Nothing | Shape::Sparse(_) | Shape::Full { .. } | Shape::Wide { .. } => None,
+    };
+    let stays = |id: &AccessId| {
+        let tensor = operands.tensor(operands.table.get(*id).access.tensor);
+        let level = tensor.format.levels[resolved(*id)];
+        level.ordered || alone.is_some_and(|stmt| level.unique || only_adds(results, stmt))
+    };
+    match ids.iter().find(|id| !stays(id)) {
+        None => Ok(()),
+        Some(&id) => {
+            let tensor = operands.table.get(id).access.tensor;
+            Err(needed(operands.tensor(tensor), refusal))
+        }
+    }
+}
+
+/// Coordinates of a tile of positions are cut out of levels that are in order.
+pub(super) fn unless_cut(tensor: &Tensor, refusal: Refusal) -> Result<(), Diagnostic> {
+    match tensor.format.levels.iter().all(|level| level.ordered) {
+        true => Ok(()),
+        false => Err(needed(tensor, refusal)),
+    }
+}
+
+fn needed(tensor: &Tensor, refusal: Refusal) -> Diagnostic {
+    let name = &tensor.name;
+    let message = format!("the coordinates of `{name}` are needed in order");
+    let label = "they are merged, searched, or cut by coordinates here";
+    refusal
+        .of(codes::UNORDERED, message, label)
+        .with_note(format!("`{name}` is stored in an `unordered` level"))
+        .with_help(format!(
+            "walk all of `{name}` in a loop of its own, or store it in order"
+        ))
+}
+
+/// Whether all that a statement does where a coordinate is met adds to what was done where it was
+/// met before.
+fn only_adds(results: &Results, stmt: &Stmt) -> bool {
+    let mut own = BTreeSet::new();
+    workspaces(stmt, &mut own);
+    stmt.assigns().iter().all(|assign| {
+        let tensor = assign.tensor;
+        assign.op.is_some() || own.contains(&tensor) || results.is_collected(tensor)
+    })
+}
+
+/// The tensors that a statement computes for itself.
+fn workspaces(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
+    match stmt {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => workspaces(body, found),
+        Stmt::Where {
+            consumer,
+            producer,
+            temp,
+            ..
+        } => {
+            found.insert(*temp);
+            workspaces(consumer, found);
+            workspaces(producer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| workspaces(s, found)),
+        Stmt::Assign(_) => {}
+    }
+}
