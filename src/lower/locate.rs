@@ -189,18 +189,6 @@ impl Lowerer<'_> {
         let cursor = self.cursor(scope, id);
         let tensor = entry.access.tensor;
         let level = self.tensor(tensor).format.levels[cursor.level];
-        if cursor.end.is_some() && !level.is_branchless() {
-            return Err(self
-                .error(
-                    crate::diagnostic::codes::lower::NONUNIQUE_CHILD,
-                    format!(
-                        "a level of `{}` below a non-unique one is not supported yet",
-                        self.tensor(tensor).name
-                    ),
-                    "read here",
-                )
-                .with_help("let `singleton` levels follow, as in `coo`"));
-        }
         let next = || b::add(cursor.pos.clone(), b::int(1));
         let end = cursor.end.clone().unwrap_or_else(next);
         let stored = self.level(tensor, cursor.level);

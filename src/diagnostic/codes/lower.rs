@@ -14,7 +14,7 @@ the result would have to be tried. Leave the loops in the order of the result's 
 which the operand is brought into this order, or store the result dense.";
     NONUNIQUE_CHILD = "E0505", "a level below a non-unique one",
 "Below a level with repeated coordinates (`compressed(nonunique)`) only `singleton`
-levels are supported yet:
+levels are supported yet: elements of one row would stand below several positions:
 
     format f { A: {compressed(nonunique), compressed} }
 

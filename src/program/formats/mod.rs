@@ -9,6 +9,7 @@ use super::ir::{Literal, ScalarType, TensorId};
 use super::library::Library;
 use super::spelling::suggest;
 use crate::diagnostic::codes::format as codes;
+use crate::diagnostic::codes::lower::NONUNIQUE_CHILD;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::format::TensorFormat;
 use crate::syntax::ast;
@@ -159,6 +160,7 @@ fn stored_as(
         format.modes = permuted(modes, &format, entry.span, draft.notation)?;
     }
     singleton_parents(&format, entry.span, draft.notation)?;
+    nonunique_children(&format, entry.span, draft.notation)?;
     format.index_bits = index_bits;
     for (bits, span) in [index, entry.index].into_iter().flatten() {
         format.index_bits = width(bits, span)?;
@@ -249,6 +251,34 @@ fn singleton_parents(format: &TensorFormat, span: Span, notation: ast::Notation)
             .with_help(notation.pick(
                 "use `{compressed(nonunique), singleton}`, or make this level compressed",
                 "write `uq` for both, or make this level compressed, `s`",
+            )),
+        ));
+    }
+    Ok(())
+}
+
+/// What is below a coordinate that is stored several times lies apart, unless each position has one
+/// child.
+fn nonunique_children(format: &TensorFormat, span: Span, notation: ast::Notation) -> Checked<()> {
+    let pairs = format.levels.windows(2).enumerate();
+    for (at, pair) in pairs {
+        if pair[0].unique || pair[1].is_branchless() {
+            continue;
+        }
+        return Err(Box::new(
+            Diagnostic::error(
+                NONUNIQUE_CHILD,
+                span,
+                format!(
+                    "level {} cannot be {}: its parent level is not unique",
+                    at + 1,
+                    pair[1].ty().word()
+                ),
+                "what belongs to one coordinate would lie apart: not supported yet",
+            )
+            .with_help(notation.pick(
+                "use `{compressed(nonunique), singleton}`, or make the level above unique",
+                "write `uq` for both, or make the level above unique, `s`",
             )),
         ));
     }
