@@ -26,6 +26,8 @@ pub(super) struct Around {
     pub progress: Vec<Progress>,
     /// Variables whose loops walk a level of an access, and what counts its positions.
     pub walked: BTreeMap<VarId, (AccessId, VarId)>,
+    /// Variables whose loops stay within a part of fused values: of a part of their coordinates.
+    pub parts: BTreeSet<VarId>,
     /// How many levels of appended results have their coordinates.
     pub opened: BTreeMap<TensorId, usize>,
     /// Coordinates of tiles of positions that are found already.

@@ -10,7 +10,7 @@ use crate::graph::Stmt;
 use crate::graph::access::AccessId;
 use crate::graph::lattice::{Lattice, Resolved, Shape};
 use crate::graph::simplify::Operands;
-use crate::program::ir::{Tensor, TensorId, VarId};
+use crate::program::ir::{Tensor, TensorId};
 use std::collections::BTreeSet;
 
 /// Levels are searched only if they are in order.
@@ -31,17 +31,17 @@ pub(super) fn unless_searched(
     Ok(())
 }
 
-/// A loop over `var` that merges levels has them in order. One that walks one level alone, all of
+/// A loop that merges levels has them in order. One that walks one level alone, the `whole` of
 /// it, needs none; if coordinates stand in it several times, what it does must add up.
 pub(super) fn unless_merged(
     (operands, results): (Operands, &Results),
     refusal: Refusal,
-    (var, root): (VarId, VarId),
+    whole: bool,
     (lattice, resolved): (&Lattice, Resolved),
 ) -> Result<(), Diagnostic> {
     let ids = &lattice.iterators;
     let alone = match &lattice.shape {
-        Shape::Sparse(points) if var == root && ids.len() == 1 => match points.as_slice() {
+        Shape::Sparse(points) if whole && ids.len() == 1 => match points.as_slice() {
             [only] => Some(&only.stmt),
             _ => None,
         },

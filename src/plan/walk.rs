@@ -319,6 +319,8 @@ impl<'w> Walker<'w> {
                 let first = graph.first_level(pos.parent, &pos.access);
                 inner.progress[id.0].level = first + skipped;
             }
+        } else {
+            inner.parts.extend(graph.provenance.roots(var));
         }
         Ok(inner)
     }
@@ -443,7 +445,8 @@ impl<'w> Walker<'w> {
         self.refusal
             .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
         let of = (self.operands, self.results);
-        unordered::unless_merged(of, self.refusal, (var, root), (&lattice, &resolved))?;
+        let whole = var == root && !around.parts.contains(&root);
+        unordered::unless_merged(of, self.refusal, whole, (&lattice, &resolved))?;
         let ids = lattice.iterators;
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(
