@@ -5,13 +5,14 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat};
 use crate::graph::build::search_remark;
-use crate::graph::equal::same_access;
+use crate::graph::equal::{same, same_access};
 use crate::graph::order::{is_concordant, sparse_accesses, vars_in};
-use crate::graph::terms::{index, replace};
+use crate::graph::terms::index;
 use crate::graph::{Graph, visit};
 use crate::program::ir::{
     Access, Expr, ExprKind, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
+use crate::program::visit::walk_mut;
 
 /// An operand that can be brought into another order, as a tensor of `dims`.
 pub(super) struct Sortable {
@@ -200,7 +201,12 @@ impl Graph {
                 subscripts,
             };
             let own = read_at(access.clone(), near.ty, &near);
-            replace(&mut left.rhs, &near, &own);
+            // In subscripts, too.
+            walk_mut(&mut left.rhs, &mut |node| {
+                if same(node, &near) {
+                    *node = own.clone();
+                }
+            });
             done.push(access);
         }
     }
