@@ -264,6 +264,7 @@ impl Level {
     pub const DENSE: Level = Level::new(LevelKind::Dense);
     pub const COMPRESSED: Level = Level::new(LevelKind::Compressed);
     pub const SINGLETON: Level = Level::new(LevelKind::Singleton);
+    pub const BITMAP: Level = Level::new(LevelKind::Bitmap);
 
     /// A level of unique coordinates in order.
     #[must_use]

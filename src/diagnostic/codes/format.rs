@@ -37,8 +37,8 @@ place for each coordinate, so it can be neither.";
 
 A scalar is a single value. Remove the entry.";
     NOT_SUPPORTED = "E0307", "a format that is not supported yet",
-"Levels that are hashed or a range, and levels that store an expression such as `i/4` or `j-i` (bcsr, dia, ell, sell), are part of the language but cannot be
-stored yet:
+"Levels that are hashed or a range, and levels that store an expression such as `i/4` or
+`j-i` (bcsr, dia, ell, sell), are part of the language but cannot be stored yet:
 
     format f { A: bcsr(2,2) }
 

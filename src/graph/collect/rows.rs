@@ -12,7 +12,6 @@ use crate::graph::order::{
 };
 use crate::graph::terms::{reads, rename_expr, replace, root_reduction};
 use crate::graph::{Graph, Loop, Nest};
-use crate::level::LevelKind;
 use crate::program::ir::{Access, Expr, IndexVar, Role, Statement, Tensor, VarId};
 
 /// Bytes of the largest workspace of a row, as far as sizes tell.
@@ -257,7 +256,7 @@ impl Graph {
             role: Role::Temporary,
             dims: vec![tensor.dims[mode].clone()],
             format: TensorFormat {
-                levels: vec![Level::new(LevelKind::Bitmap)],
+                levels: vec![Level::BITMAP],
                 modes: vec![0],
                 index_bits: tensor.format.index_bits,
             },
