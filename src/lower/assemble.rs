@@ -127,7 +127,7 @@ pub(super) fn index(var: ir::VarId) -> Expr {
 
 impl Lowerer<'_> {
     /// Counters and capacities of a sparse result.
-    pub(super) fn begin_assembly(&mut self, id: TensorId, lhs: &[VarId]) -> Lower<Assembly> {
+    pub(super) fn begin_assembly(&self, id: TensorId, lhs: &[VarId]) -> Lower<Assembly> {
         let tensor = self.tensor(id).clone();
         let format = &tensor.format;
         let mut groups: Vec<Group> = Vec::new();
@@ -180,7 +180,7 @@ impl Lowerer<'_> {
         }
         let bounded = self.tree.counted.is_none() && self.tree.most.contains_key(&id);
         if !self.graph.is_added(id) && self.tree.counted.is_none() && !bounded {
-            self.remarks.push(
+            self.remarks.say(
                 Diagnostic::performance(
                     performance::GROWS,
                     self.span,
@@ -253,7 +253,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn store_index(&self, array: ArrayId, at: Expr, value: Expr) -> ir::Stmt {
-        let elem = self.arrays[array.0 as usize].elem;
+        let elem = self.names.elem(array);
         ir::Stmt::Store {
             array,
             index: at,
@@ -342,11 +342,7 @@ impl Lowerer<'_> {
 
     /// The region of the loops that append to some results: what they count stands before them,
     /// what completes the results behind.
-    pub(super) fn appended(
-        &mut self,
-        assemblies: &[Assembly],
-        loops: Vec<ir::Stmt>,
-    ) -> Vec<ir::Stmt> {
+    pub(super) fn appended(&self, assemblies: &[Assembly], loops: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
         let (mut out, rooms) = self.rooms(assemblies);
         let mut body = Vec::new();
         for assembly in assemblies.iter().filter(|a| a.pass == Pass::Bounded) {
@@ -371,13 +367,13 @@ impl Lowerer<'_> {
         grown.then(|| self.store_index(group.pos, b::int(0), b::int(0)))
     }
 
-    pub(super) fn all_completed(&mut self, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
+    pub(super) fn all_completed(&self, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
         let all = assemblies.iter().rev();
         all.flat_map(|assembly| self.completed(assembly)).collect()
     }
 
     /// What completes a result behind the loops that append to it.
-    fn completed(&mut self, assembly: &Assembly) -> Vec<ir::Stmt> {
+    fn completed(&self, assembly: &Assembly) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         for group in &assembly.groups {
             // What was counted was checked then.

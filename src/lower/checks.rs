@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     /// Adds the checks of a statement: to `checks` if they read inputs only, else
     /// to `body`.
     pub(super) fn check_subscripts(
-        &mut self,
+        &self,
         stmt: usize,
         checks: &mut Vec<ir::Stmt>,
         body: &mut Vec<ir::Stmt>,
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn check(&mut self, stmt: usize, requirement: Requirement) -> Lower<Vec<ir::Stmt>> {
+    fn check(&self, stmt: usize, requirement: Requirement) -> Lower<Vec<ir::Stmt>> {
         let statement = &self.graph.function.stmts[stmt];
         let bad = requirement.bad;
         let mut needed = vars_in(&bad);
@@ -88,7 +88,8 @@ impl Lowerer<'_> {
         let joined = needed.iter().filter(|v| !statement.vars.contains(v));
         let vars: Vec<VarId> = joined.chain(own).copied().collect();
         let span = statement.span;
-        self.tensors.push(Tensor {
+        let mut tensors = self.tensors.to_vec();
+        tensors.push(Tensor {
             name: "out_of_range".to_string(),
             span,
             role: Role::Temporary,
@@ -97,9 +98,9 @@ impl Lowerer<'_> {
             format: TensorFormat::dense(0),
             fill: Literal::Bool(false),
         });
-        let temp = TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX));
+        let temp = TensorId(u32::try_from(tensors.len() - 1).unwrap_or(u32::MAX));
         let flag = self.fresh("out_of_range", ScalarType::Bool, true);
-        self.scalars.insert(temp, flag);
+        self.names.set_scalar(temp, flag);
         let order = choose(self.graph, temp_like(self.graph), &[], &bad, &vars);
         let nest = Nest {
             stmt,
@@ -112,20 +113,15 @@ impl Lowerer<'_> {
             joined: 0,
             span,
         };
-        let mut tensors = std::mem::take(&mut self.tensors);
         let tree =
             accumulate_flag(&nest).or_else(|| concretize_nest(self.graph, &nest, &mut tensors));
-        self.tensors = tensors;
         let mut out = vec![ir::Stmt::Let {
             var: flag,
             init: b::boolean(false),
         }];
         if let Some(tree) = tree {
-            self.checks = true;
-            let plan = plan::tree(self.graph, &self.tensors, &[&nest], &tree, span);
-            let lowered = plan.and_then(|plan| self.nest(Rc::new(plan)));
-            self.checks = false;
-            out.extend(lowered?);
+            let plan = plan::tree(self.graph, &tensors, &[&nest], &tree, span)?;
+            out.extend(self.checking(tensors).nest(Rc::new(plan))?);
         }
         out.push(ir::Stmt::FailIf {
             cond: b::var(flag, ScalarType::Bool),

@@ -28,7 +28,7 @@ pub(super) struct Walker {
 
 impl Lowerer<'_> {
     pub(super) fn walkers(
-        &mut self,
+        &self,
         ids: &[AccessId],
         root: &Root,
         window: &Window,
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
 
     /// The end of the run of positions with the coordinate at hand: `p + 1`, or found
     /// by walking on where coordinates repeat.
-    fn run_end(&mut self, w: &Walker, coordinate: &Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+    fn run_end(&self, w: &Walker, coordinate: &Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         let next = b::add(w.pos.clone(), b::int(1));
         if w.unique {
             return next;
@@ -108,7 +108,7 @@ impl Lowerer<'_> {
 
     /// A walk of one level in which coordinates repeat.
     pub(super) fn run_loop(
-        &mut self,
+        &self,
         id: AccessId,
         inside: &Inside,
         root: &Root,
@@ -121,7 +121,7 @@ impl Lowerer<'_> {
 
     /// The classical sequence of loops, one a point, with a case for each smaller point.
     pub(super) fn coiterate(
-        &mut self,
+        &self,
         cases: &[Case],
         root: &Root,
         window: &Window,
@@ -132,7 +132,7 @@ impl Lowerer<'_> {
     }
 
     fn coiterate_all(
-        &mut self,
+        &self,
         points: &[Point],
         root: &Root,
         window: &Window,
@@ -153,7 +153,7 @@ impl Lowerer<'_> {
     /// An intersection that leaps: where coordinates differ, each operand goes on to the
     /// largest of them in steps that double.
     pub(super) fn gallop(
-        &mut self,
+        &self,
         case: &Case,
         root: &Root,
         window: &Window,
@@ -219,7 +219,7 @@ impl Lowerer<'_> {
     }
 
     fn point_loop(
-        &mut self,
+        &self,
         active: &[&Walker],
         cases: &[&Point],
         points: &[Point],

@@ -30,12 +30,12 @@ pub(crate) struct Row {
 impl Lowerer<'_> {
     /// What brings the elements in order behind the loops that appended them. Those of one place
     /// stay as they are if nothing is accumulated.
-    pub(super) fn sorted(&mut self, assembly: &Assembly, op: Option<ReduceOp>) -> Vec<ir::Stmt> {
+    pub(super) fn sorted(&self, assembly: &Assembly, op: Option<ReduceOp>) -> Vec<ir::Stmt> {
         let Some(group) = assembly.groups.first().cloned() else {
             return Vec::new();
         };
         let coordinates = self.coordinate_arrays(assembly, &group);
-        let values = self.storage[&assembly.tensor].values;
+        let values = self.names.values(assembly.tensor);
         let name = self.tensor(assembly.tensor).name.clone();
         let (count, met) = self.fresh_index(&format!("{name}_all"), false);
         let mut out = vec![
@@ -61,7 +61,7 @@ impl Lowerer<'_> {
             b::eq(self.load_index(crd, last.clone()), here)
         });
         let same = b::all(same.collect::<Vec<_>>());
-        let ty = self.arrays[values.0 as usize].elem;
+        let ty = self.names.elem(values);
         let value = self.load(values, at.clone());
         let combined = b::combine(op, self.load(values, last.clone()), value.clone());
         let store = |array, index: Expr, value| ir::Stmt::Store {
@@ -92,13 +92,13 @@ impl Lowerer<'_> {
         });
         let others = Bounds::of(b::int(1), met);
         out.push(others.each(p, ir::LoopTag::default(), vec![merge]));
-        let width = self.arrays[group.pos.0 as usize].elem;
+        let width = self.names.elem(group.pos);
         out.push(store(group.pos, b::int(1), b::cast(width, kept)));
         out
     }
 
     /// `where(consumer, producer)` for a workspace that collects a row.
-    pub(super) fn row(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn row(&self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let Some((pos, row, mut out)) = self.begin_row(workspace) else {
             return Ok(Vec::new());
         };
@@ -144,16 +144,16 @@ impl Lowerer<'_> {
 
     /// The memory of a row: allocated once, with a part for each thread where threads collect rows.
     /// Gives its array of positions, too, which stands for none.
-    fn begin_row(&mut self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
+    fn begin_row(&self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
         let (temp, threaded) = (workspace.temp, workspace.threaded);
         let name = self.tensor(temp).name.clone();
         let pos = self.level(temp, 0).array(ArrayRole::Positions)?;
         let coordinates = self.level(temp, 0).array(ArrayRole::Coordinates)?;
-        let values = self.storage[&temp].values;
+        let values = self.names.values(temp);
         let places = super::workspace::Room {
             own: None,
             name: format!("{name}_places"),
-            elem: self.arrays[coordinates.0 as usize].elem,
+            elem: self.names.elem(coordinates),
             zeroed: true,
         };
         let [coordinates, values] = [coordinates, values].map(|array| self.own_room(array, false));
@@ -166,20 +166,21 @@ impl Lowerer<'_> {
         if self.tree.phase == Phase::Counting {
             out.retain(|stmt| stmt.declares_array() != Some(own[1]));
         }
-        self.stand_in(temp, (ArrayRole::Coordinates, own[0]), own[1]);
+        self.names
+            .stand_in(temp, (ArrayRole::Coordinates, own[0]), own[1]);
         let row = Row {
             count: self.fresh(&format!("{name}_count"), ir::ScalarType::I64, true),
             coordinates: own[0],
             values: own[1],
             places: own[2],
         };
-        self.rows.insert(temp, row);
+        self.names.set_row(temp, row);
         Some((pos, row, out))
     }
 
     /// Notes that a row has an element.
     pub(super) fn count_into(
-        &mut self,
+        &self,
         row: Row,
         assign: &Assign,
         scope: &Scope,
@@ -211,13 +212,13 @@ impl Lowerer<'_> {
 
     /// `row(coordinate) op= value`
     pub(super) fn collect_into(
-        &mut self,
+        &self,
         row: Row,
         (assign, value, mut out): (&Assign, Expr, Vec<ir::Stmt>),
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let values = row.values;
-        let ty = self.arrays[values.0 as usize].elem;
+        let ty = self.names.elem(values);
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
         let (place, found) = self.fresh_index(&format!("p{name}"), false);
@@ -242,7 +243,7 @@ impl Lowerer<'_> {
     }
 
     fn stored(&self, array: ArrayId, index: Expr, value: Expr) -> ir::Stmt {
-        let elem = self.arrays[array.0 as usize].elem;
+        let elem = self.names.elem(array);
         ir::Stmt::Store {
             array,
             index,

@@ -12,7 +12,7 @@ impl Lowerer<'_> {
     /// A copy of each array for each thread (on a GPU, each block or thread), which the loop
     /// writes instead.
     pub(super) fn copies(
-        &mut self,
+        &self,
         contest: &Contest,
         gpu: bool,
         scope: &mut Scope,
@@ -29,18 +29,13 @@ impl Lowerer<'_> {
                 // The number of units of the loop's launch, for all that comes after.
                 let (var, units) = self.fresh_index(&format!("{name}_units"), false);
                 let init = b::threads();
-                self.prelude.push(ir::Stmt::Let { var, init });
+                self.memory.first(ir::Stmt::Let { var, init });
                 units
             } else {
                 b::threads()
             };
             let total = b::mul(units.clone(), count.clone());
-            self.prelude.push(ir::Stmt::Alloc {
-                array: all,
-                count: total.clone(),
-                zeroed: false,
-            });
-            self.postlude.push(ir::Stmt::Free { array: all });
+            self.memory.allocated(all, total.clone(), false);
             out.push(ir::Stmt::Fill {
                 array: all,
                 start: b::int(0),
@@ -63,8 +58,8 @@ impl Lowerer<'_> {
     }
 
     /// `T[e] op= copies[t * count + e]` for each thread t.
-    fn add_up(&mut self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> ir::Stmt {
-        let values = self.storage[&tensor].values;
+    fn add_up(&self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> ir::Stmt {
+        let values = self.names.values(tensor);
         let (t, thread) = self.fresh_index("t", false);
         let (e, at) = self.fresh_index("e", false);
         let own = self.load(all, b::locate(thread, count.clone(), at.clone()));
@@ -82,14 +77,14 @@ impl Lowerer<'_> {
 
     /// As [`Lowerer::add_up`], a thread of a GPU for each element.
     fn add_up_together(
-        &mut self,
+        &self,
         tensor: TensorId,
         (all, units): (ArrayId, Expr),
         op: ReduceOp,
         count: Expr,
     ) -> ir::Stmt {
         const THREADS: i64 = 256;
-        let values = self.storage[&tensor].values;
+        let values = self.names.values(tensor);
         let ty = self.tensor(tensor).ty.compute();
         let (block, outer) = self.fresh_index("e0", false);
         let (thread, inner) = self.fresh_index("e1", false);

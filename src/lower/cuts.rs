@@ -33,7 +33,7 @@ pub(super) fn guarded(guards: Guards, body: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
 impl Lowerer<'_> {
     /// Finds the coordinates of the tiles that the loop over `var` runs over, or over a part of.
     pub(super) fn enter_cuts(
-        &mut self,
+        &self,
         var: VarId,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,

@@ -15,7 +15,7 @@ use crate::scalar::Literal;
 
 impl Lowerer<'_> {
     /// A statement whose accesses were located as far as they can be.
-    pub(super) fn stmt(&mut self, node: &Node, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn stmt(&self, node: &Node, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         match node {
             Node::Loop(l) => match (&l.over, scope.touched) {
                 (Over::Constant(tensor, value), _) => Ok(self.constant(*tensor, *value)),
@@ -49,7 +49,7 @@ impl Lowerer<'_> {
                     let tensor = self.tensor(temp).clone();
                     let ty = tensor.ty.compute();
                     let var = self.fresh(&tensor.name, ty, true);
-                    self.scalars.insert(temp, var);
+                    self.names.set_scalar(temp, var);
                     let mut out = vec![ir::Stmt::Let {
                         var,
                         init: self.literal(init.neutral(ty), ty),
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
     /// All elements of a dense tensor set to one value.
     fn constant(&self, tensor: TensorId, value: Literal) -> Vec<ir::Stmt> {
         let ty = self.tensor(tensor).ty.compute();
-        let fill = self.storage.get(&tensor).map(|arrays| ir::Stmt::Fill {
+        let fill = self.names.arrays(tensor).map(|arrays| ir::Stmt::Fill {
             array: arrays.values,
             start: b::int(0),
             count: self.element_count(tensor),
@@ -88,21 +88,21 @@ impl Lowerer<'_> {
         fill.into_iter().collect()
     }
 
-    fn assign(&mut self, assign: &Assign, write: &Write, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    fn assign(&self, assign: &Assign, write: &Write, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         if self.tree.phase == Phase::Counting {
             if self.is_noted_row(assign.tensor) {
                 let (_, passed) = self.result_index(assign, scope)?;
                 return Ok(self.note_presence(assign, &passed, scope));
             }
-            return match self.rows.get(&assign.tensor).copied() {
+            return match self.names.row(assign.tensor) {
                 Some(row) => self.count_into(row, assign, scope),
                 None => Ok(scope.touched.map(touch).into_iter().collect()),
             };
         }
         let value = self.expr(&assign.rhs, scope, &mut out)?;
-        if let Some(&var) = self.scalars.get(&assign.tensor) {
-            let ty = self.vars[var.0 as usize].ty;
+        if let Some(var) = self.names.scalar(assign.tensor) {
+            let ty = self.names.var(var).ty;
             let value = b::cast(ty, value);
             out.push(ir::Stmt::Assign {
                 var,
@@ -112,16 +112,16 @@ impl Lowerer<'_> {
             out.extend(scope.touched.map(touch));
             return Ok(out);
         }
-        if let Some(row) = self.rows.get(&assign.tensor).copied() {
+        if let Some(row) = self.names.row(assign.tensor) {
             return self.collect_into(row, (assign, value, out), scope);
         }
         let (index, passed) = self.result_index(assign, scope)?;
         if self.adds_to_workspace(assign) {
             out.extend(scope.touched.map(touch));
         }
-        let values = self.storage[&assign.tensor].values;
+        let values = self.names.values(assign.tensor);
         let array = scope.copies.get(&assign.tensor).copied().unwrap_or(values);
-        let elem = self.arrays[array.0 as usize].elem;
+        let elem = self.names.elem(array);
         let value = b::cast(elem.compute(), value);
         let store = (index, assign.op, value);
         out.extend(self.store((assign.tensor, array), store, write, scope)?);
@@ -130,11 +130,7 @@ impl Lowerer<'_> {
     }
 
     /// Where the left side stands among its tensor's values, and at the levels that note it.
-    fn result_index(
-        &mut self,
-        assign: &Assign,
-        scope: &Scope,
-    ) -> Lower<(Expr, Vec<(usize, Expr)>)> {
+    fn result_index(&self, assign: &Assign, scope: &Scope) -> Lower<(Expr, Vec<(usize, Expr)>)> {
         if let Some((source, levels)) = self.followed(assign.tensor) {
             // What is there was copied.
             let index = self.pattern_index((source, levels), assign, scope)?;
@@ -165,7 +161,7 @@ impl Lowerer<'_> {
     }
 
     /// An integer expression of a subscript or bound, whose accesses are located.
-    pub(super) fn value(&mut self, e: &program::Expr, scope: &Scope) -> Lower<Expr> {
+    pub(super) fn value(&self, e: &program::Expr, scope: &Scope) -> Lower<Expr> {
         let mut before = Vec::new();
         let value = self.expr(e, scope, &mut before)?;
         Ok(b::cast(ScalarType::I64, value))
@@ -173,7 +169,7 @@ impl Lowerer<'_> {
 
     /// An expression; statements it needs first are added to `before`.
     pub(super) fn expr(
-        &mut self,
+        &self,
         e: &program::Expr,
         scope: &Scope,
         before: &mut Vec<ir::Stmt>,
@@ -215,11 +211,11 @@ impl Lowerer<'_> {
         })
     }
 
-    fn read(&mut self, access: &Access, scope: &Scope, before: &mut Vec<ir::Stmt>) -> Lower<Expr> {
-        if let Some(&var) = self.scalars.get(&access.tensor) {
-            return Ok(b::var(var, self.vars[var.0 as usize].ty));
+    fn read(&self, access: &Access, scope: &Scope, before: &mut Vec<ir::Stmt>) -> Lower<Expr> {
+        if let Some(var) = self.names.scalar(access.tensor) {
+            return Ok(b::var(var, self.names.var(var).ty));
         }
-        let values = self.storage[&access.tensor].values;
+        let values = self.names.values(access.tensor);
         let Some(id) = self.tree.table.find(access) else {
             return Ok(self.load(values, b::int(0)));
         };
@@ -253,14 +249,14 @@ impl Lowerer<'_> {
     }
 
     fn sum_run(
-        &mut self,
+        &self,
         name: &str,
         values: ir::ArrayId,
         begin: Expr,
         end: Expr,
         before: &mut Vec<ir::Stmt>,
     ) -> Expr {
-        let ty = self.arrays[values.0 as usize].elem.compute();
+        let ty = self.names.elem(values).compute();
         let sum = self.fresh(&format!("{name}_val"), ty, true);
         before.push(ir::Stmt::Let {
             var: sum,

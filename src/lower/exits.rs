@@ -28,7 +28,7 @@ pub(super) struct List {
 impl Lowerer<'_> {
     /// Finds the most values of a bounded variable in the tile at hand.
     pub(super) fn enter_exit(
-        &mut self,
+        &self,
         exit: &Exit,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
     }
 
     /// How many values a bounded variable has at most, once the most of a tile are found.
-    fn named_end(&mut self, exit: &Exit, most: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+    fn named_end(&self, exit: &Exit, most: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         let end = match self.promised_end(exit) {
             Some(promised) => b::min(most, promised),
             None => most,
@@ -68,7 +68,7 @@ impl Lowerer<'_> {
     /// has values left; what it finds on its way ends the others. So a tile of short rows is gone
     /// through once.
     pub(super) fn shrinking_loop(
-        &mut self,
+        &self,
         (exit, live): (&Exit, &Live),
         body: &Inside,
         scope: &Scope,
@@ -105,7 +105,7 @@ impl Lowerer<'_> {
 
     /// `most = max(most, extent of root)` in loops over `over`.
     fn longest(
-        &mut self,
+        &self,
         root: VarId,
         most: ir::VarId,
         over: &[(VarId, Option<GpuUnit>)],
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
     }
 
     /// An empty list of iterations.
-    fn list(&mut self, live: &Live, root: VarId, most: ir::VarId, out: &mut Vec<ir::Stmt>) -> List {
+    fn list(&self, live: &Live, root: VarId, most: ir::VarId, out: &mut Vec<ir::Stmt>) -> List {
         let name = self.graph.var(live.of).name.clone();
         let array = self.array(&format!("{name}_live"), ScalarType::I32, Storage::Local);
         out.push(ir::Stmt::Declare {
@@ -176,12 +176,7 @@ impl Lowerer<'_> {
     }
 
     /// Lists the iteration `at` if it has values left behind the iteration around.
-    pub(super) fn list_again(
-        &mut self,
-        list: &List,
-        at: Expr,
-        known: Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn list_again(&self, list: &List, at: Expr, known: Scope) -> Lower<Vec<ir::Stmt>> {
         let mut known = known;
         self.locate_bounds(&mut known)?;
         let mut out = Vec::new();
@@ -215,7 +210,7 @@ impl List {
     /// The loop over what is listed, as whose iteration `v` the body is written: all, at first.
     pub(super) fn each(
         &self,
-        lowerer: &mut Lowerer,
+        lowerer: &Lowerer,
         all: Bounds,
         v: ir::VarId,
         mut body: Vec<ir::Stmt>,

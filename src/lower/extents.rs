@@ -10,12 +10,12 @@ use crate::program::ir::{Bound, VarId};
 
 impl Lowerer<'_> {
     /// The bounds of a variable of the program.
-    pub(super) fn range(&mut self, var: VarId, scope: &Scope) -> Lower<(Expr, Expr)> {
+    pub(super) fn range(&self, var: VarId, scope: &Scope) -> Lower<(Expr, Expr)> {
         let range = self.graph.var(var).range.clone();
         Ok((self.bound(&range.lo, scope)?, self.bound(&range.hi, scope)?))
     }
 
-    fn bound(&mut self, bound: &Bound, scope: &Scope) -> Lower<Expr> {
+    fn bound(&self, bound: &Bound, scope: &Scope) -> Lower<Expr> {
         match bound {
             Bound::Static(e) => Ok(self.size_expr(e)),
             Bound::Dynamic(e) => self.value(e, scope),
@@ -23,7 +23,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the loops outside determine what the bounds of a variable read.
-    pub(super) fn range_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
+    pub(super) fn range_is_known(&self, var: VarId, scope: &Scope) -> bool {
         self.graph.provenance.roots(var).into_iter().all(|root| {
             let range = self.graph.var(root).range.clone();
             [range.lo, range.hi].iter().all(|bound| match bound {
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
     /// Where the bounds of dynamic counted loops that run outside become known: what
     /// tells that they have ended (003's exit predicate), and their variables.
     pub(super) fn complete_pending(
-        &mut self,
+        &self,
         scope: &mut Scope,
         out: &mut Vec<crate::loops::ir::Stmt>,
     ) -> Lower<Vec<Expr>> {
@@ -71,7 +71,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the loops outside determine how many values a variable has.
-    pub(super) fn extent_is_known(&mut self, var: VarId, scope: &Scope) -> bool {
+    pub(super) fn extent_is_known(&self, var: VarId, scope: &Scope) -> bool {
         self.here(scope).extent(var).is_some()
     }
 
@@ -95,7 +95,7 @@ impl Lowerer<'_> {
     }
 
     /// The number of values of a variable, as far as its own relation says.
-    pub(super) fn own_extent(&mut self, var: VarId, scope: &Scope) -> Lower<Expr> {
+    pub(super) fn own_extent(&self, var: VarId, scope: &Scope) -> Lower<Expr> {
         match self.here(scope).extent(var) {
             Some(extent) => Ok(extent),
             None => Err(self.unknown_extent(var)),

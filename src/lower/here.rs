@@ -40,13 +40,13 @@ impl Quantity for Expr {
 
 /// A place in the loops.
 pub(super) struct Here<'a, 'g> {
-    lowerer: &'a mut Lowerer<'g>,
+    lowerer: &'a Lowerer<'g>,
     scope: &'a Scope,
 }
 
 impl<'g> Lowerer<'g> {
     /// What the relations say at this place.
-    pub(super) fn here<'a>(&'a mut self, scope: &'a Scope) -> Here<'a, 'g> {
+    pub(super) fn here<'a>(&'a self, scope: &'a Scope) -> Here<'a, 'g> {
         Here {
             lowerer: self,
             scope,

@@ -15,7 +15,7 @@ use crate::program::ir::VarId;
 
 impl Lowerer<'_> {
     /// Lowers a loop.
-    pub(super) fn forall(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn forall(&self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
         let mut out = Vec::new();
         let cut = self.enter_cuts(l.var, &mut scope, &mut out)?;
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    fn loop_of(&mut self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    fn loop_of(&self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (var, tag) = (l.var, &l.tag);
         if let (Over::Every { body, .. }, Some(exit)) = (&l.over, &l.exit)
             && let Some(live) = &exit.live
@@ -69,7 +69,7 @@ impl Lowerer<'_> {
     }
 
     /// Says for whose sake a loop over all of `root` tries every coordinate.
-    fn note_every_coordinate(&mut self, id: AccessId, root: VarId) {
+    fn note_every_coordinate(&self, id: AccessId, root: VarId) {
         let operand = &self.tensor(self.tree.table.get(id).access.tensor).name;
         let name = &self.graph.var(root).name;
         let remark = Diagnostic::performance(
@@ -81,19 +81,11 @@ impl Lowerer<'_> {
         .with_help(format!(
             "store `{operand}`, or a copy of it, with `{name}` in an outer level"
         ));
-        if !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
+        self.remarks.say(remark);
     }
 
     /// A loop over what sparse levels store, together.
-    fn merged(
-        &mut self,
-        l: &Loop,
-        merge: &Merge,
-        root: &Root,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
+    fn merged(&self, l: &Loop, merge: &Merge, root: &Root, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (var, tag) = (l.var, &l.tag);
         self.report(root.var, &merge.walk);
         let Some(window) = root.window.clone() else {
@@ -128,7 +120,7 @@ impl Lowerer<'_> {
 
     /// `for (v = lo; v < hi; v++)`, recovering what v completes.
     pub(super) fn range_loop(
-        &mut self,
+        &self,
         var: VarId,
         step: &Step,
         tag: &Tag,
@@ -148,7 +140,7 @@ impl Lowerer<'_> {
 
     /// What an iteration does, in which `var` is `value`.
     pub(super) fn iteration(
-        &mut self,
+        &self,
         (var, value): (VarId, Expr),
         step: &Step,
         body: &Inside,
@@ -186,7 +178,7 @@ impl Lowerer<'_> {
 
     /// Closes what a loop appends to, if it is one over a variable of the program.
     pub(super) fn close_step(
-        &mut self,
+        &self,
         step: &Step,
         scope: &Scope,
         out: Vec<ir::Stmt>,
@@ -199,7 +191,7 @@ impl Lowerer<'_> {
 
     /// `for (p = pos[..]; p < pos[.. + 1]; p++)`
     pub(super) fn position_loop(
-        &mut self,
+        &self,
         (id, name): (AccessId, &str),
         inside: &Inside,
         root: &Root,
@@ -228,7 +220,7 @@ impl Lowerer<'_> {
 
     /// The positions of a level within the window: searched, not scanned.
     pub(super) fn windowed(
-        &mut self,
+        &self,
         id: AccessId,
         root: &Root,
         window: &Window,

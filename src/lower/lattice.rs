@@ -26,7 +26,7 @@ pub struct ReportedPoint {
 
 impl Lowerer<'_> {
     /// Keeps a lattice for `show --stage lattice`.
-    pub(super) fn report(&mut self, var: VarId, walk: &Walk) {
+    pub(super) fn report(&self, var: VarId, walk: &Walk) {
         let name = |id: &AccessId| {
             let tensor = self.tree.table.get(*id).access.tensor;
             self.tensor(tensor).name.clone()
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
             ),
         };
         let variable = self.graph.var(var).name.clone();
-        self.reports.push(Report {
+        self.remarks.report(Report {
             variable,
             shape: shape.to_string(),
             points,

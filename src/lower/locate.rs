@@ -32,7 +32,7 @@ impl Lowerer<'_> {
     /// Lowers what is done where new coordinates became known, `root` among them: finds the levels
     /// that the plan says, opens those of appended results, then lowers the statement.
     pub(super) fn inside(
-        &mut self,
+        &self,
         inside: &Inside,
         mut scope: Scope,
         root: Option<VarId>,
@@ -41,7 +41,7 @@ impl Lowerer<'_> {
     }
 
     fn found(
-        &mut self,
+        &self,
         levels: &[Found],
         inside: &Inside,
         scope: &mut Scope,
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
 
     /// Moves the cursor to the position that arithmetic tells; whether there is an element, if it
     /// has to be asked.
-    fn compute(&mut self, id: AccessId, key: Expr, scope: &mut Scope) -> Option<Expr> {
+    fn compute(&self, id: AccessId, key: Expr, scope: &mut Scope) -> Option<Expr> {
         let level = scope.cursors[id.0].level;
         let stored = self.level(self.tree.table.get(id).access.tensor, level);
         let cursor = &mut scope.cursors[id.0];
@@ -115,7 +115,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether an element is there, as a variable that is asked more than once.
-    fn named_flag(&mut self, id: AccessId, found: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+    fn named_flag(&self, id: AccessId, found: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         if matches!(found.kind, ir::ExprKind::Var(_)) {
             return found;
         }
@@ -126,7 +126,7 @@ impl Lowerer<'_> {
     }
 
     /// Locates what data-dependent bounds read, as far as arithmetic does.
-    pub(super) fn locate_bounds(&mut self, scope: &mut Scope) -> Lower<()> {
+    pub(super) fn locate_bounds(&self, scope: &mut Scope) -> Lower<()> {
         for at in 0..self.tree.table.entries.len() {
             let id = AccessId(at);
             while self.tree.table.get(id).nested && self.next_is_known(id, scope) {
@@ -148,7 +148,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the access's next level has a coordinate that is known.
-    fn next_is_known(&mut self, id: AccessId, scope: &Scope) -> bool {
+    fn next_is_known(&self, id: AccessId, scope: &Scope) -> bool {
         let access = &self.tree.table.get(id).access;
         let format = &self.tensor(access.tensor).format;
         let level = self.cursor(scope, id).level;
@@ -160,7 +160,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether every variable and access of a subscript is resolved.
-    pub(super) fn is_known(&mut self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
+    pub(super) fn is_known(&self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
         let mut known = true;
         let mut vars = Vec::new();
         crate::graph::visit(e, &mut |node| match &node.kind {
@@ -217,12 +217,7 @@ impl Lowerer<'_> {
 
     /// Finds `key` in the next level by binary search; the cursor moves there.
     /// Returns the statements and the condition that it was found.
-    fn search(
-        &mut self,
-        id: AccessId,
-        key: Expr,
-        scope: &mut Scope,
-    ) -> Lower<(Vec<ir::Stmt>, Expr)> {
+    fn search(&self, id: AccessId, key: Expr, scope: &mut Scope) -> Lower<(Vec<ir::Stmt>, Expr)> {
         let tensor = self.tree.table.get(id).access.tensor;
         let level = self.cursor(scope, id).level;
         let segment = self.segment(id, scope)?;

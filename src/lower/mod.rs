@@ -21,6 +21,8 @@ mod here;
 pub mod iterate;
 pub mod lattice;
 pub mod locate;
+mod memory;
+mod names;
 mod nest;
 mod open;
 pub mod pattern;
@@ -31,6 +33,7 @@ mod present;
 mod promises;
 pub mod race;
 pub mod recover;
+mod remarks;
 mod room;
 mod scattered;
 pub mod signature;
@@ -45,13 +48,17 @@ pub mod workspace;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::Graph;
 use crate::graph::relation::Cut;
-use crate::level::{ArrayRole, InKernel};
+use crate::level::InKernel;
 use crate::loops::build as b;
-use crate::loops::ir::{self, Array, ArrayId, Expr, Kernel, ScalarType, Storage, Var};
+use crate::loops::interface::Interface;
+use crate::loops::ir::{self, ArrayId, Expr, Kernel, ScalarType, Storage};
 use crate::loops::trips::Bounds;
 use crate::plan::{self, Tree};
 use crate::program::ir::{Literal, ReduceOp, Role, SizeExpr, SizeId, Tensor, TensorId, VarId};
 use access::{AccessId, Cursor};
+use memory::Memory;
+use names::{Arrays, Names};
+use remarks::Remarks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -79,7 +86,8 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
             "in this function",
         )]);
     };
-    let mut lowerer = Lowerer::new(graph, plan.tensors);
+    let books = Books::default();
+    let lowerer = Lowerer::new(graph, plan.tensors, &books);
     let mut errors = Vec::new();
     let mut body = Vec::new();
     match lowerer.static_promises() {
@@ -109,15 +117,55 @@ pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
         return Err(errors);
     }
     lowerer.note_unfetched();
-    Ok(lowerer.finish(checks, body))
+    let shell = lowerer.shell();
+    Ok(finish(graph, books, shell, (checks, body)))
 }
 
-/// The arrays of a tensor.
-#[derive(Clone, Debug)]
-pub(crate) struct Arrays {
-    /// Those of each level, in the order of its type's roles.
-    levels: Vec<Vec<(ArrayRole, ArrayId)>>,
-    values: ArrayId,
+/// What lowering writes down on its way, from wherever it is. Each book is a file, and is only added
+/// to; all else that lowering knows is a value that it hands on.
+#[derive(Debug, Default)]
+struct Books {
+    names: Names,
+    memory: Memory,
+    remarks: Remarks,
+}
+
+/// What is around the loops of a kernel.
+struct Shell {
+    comment: Vec<String>,
+    interface: Interface,
+    /// What makes room for temporaries, and frees it.
+    allocated: Vec<ir::Stmt>,
+    freed: Vec<ir::Stmt>,
+}
+
+/// The kernel of all that was lowered.
+fn finish(
+    graph: &Graph,
+    books: Books,
+    shell: Shell,
+    (checks, loops): (Vec<ir::Stmt>, Vec<ir::Stmt>),
+) -> Lowered {
+    let (vars, arrays) = books.names.finish();
+    let (prelude, postlude) = books.memory.finish();
+    let parts = [shell.allocated, prelude, loops, postlude, shell.freed];
+    let kernel = crate::loops::simplify(Kernel {
+        name: graph.function.name.clone(),
+        comment: shell.comment,
+        interface: shell.interface,
+        vars,
+        arrays,
+        checks,
+        body: parts.into_iter().flatten().collect(),
+    });
+    let (said, lattices) = books.remarks.finish(&kernel);
+    let mut remarks = graph.remarks.clone();
+    remarks.extend(said);
+    Lowered {
+        kernel,
+        remarks,
+        lattices,
+    }
 }
 
 /// What is known at a place in the loops. Cheap to clone; branches get copies.
@@ -167,35 +215,16 @@ pub(crate) struct Scope {
 
 pub(crate) type Lower<T> = Result<T, Diagnostic>;
 
+/// A place from which to lower: a nest with what was decided of it, and the kernel's books.
 pub(crate) struct Lowerer<'g> {
     graph: &'g Graph,
+    names: &'g Names,
+    memory: &'g Memory,
+    remarks: &'g Remarks,
+    /// The variables of the function's sizes.
+    sizes: Rc<[ir::VarId]>,
     /// The graph's tensors with the scalar workspaces.
-    tensors: Vec<Tensor>,
-    vars: Vec<Var>,
-    arrays: Vec<Array>,
-    sizes: Vec<ir::VarId>,
-    /// Scalars that live in variables: parameters and temporaries.
-    scalars: BTreeMap<TensorId, ir::VarId>,
-    storage: BTreeMap<TensorId, Arrays>,
-    remarks: Vec<Diagnostic>,
-    /// Remarks on searches, said if one of these is left in the end.
-    searches: Vec<(Vec<ir::VarId>, Diagnostic)>,
-    /// The arrays of `starts` commands, with what is said if none is read in the end.
-    starts: Vec<(Vec<ArrayId>, Diagnostic)>,
-    reports: Vec<lattice::Report>,
-    /// What stands before and after all loops: the memory of workspaces.
-    prelude: Vec<ir::Stmt>,
-    postlude: Vec<ir::Stmt>,
-    /// Arrays of workspaces that some block declares.
-    declared: BTreeSet<ArrayId>,
-    /// Where the memory of workspaces is, for each thread or not.
-    rooms: BTreeMap<(TensorId, bool), Vec<ArrayId>>,
-    /// Workspaces that collect a row, as they are at hand.
-    rows: BTreeMap<TensorId, collect::Row>,
-    /// The `prefetch` commands that some loop obeys.
-    fetched: Vec<Span>,
-    /// Of a result with the coordinates of an operand: which operand, of how many levels.
-    follows: BTreeMap<TensorId, (TensorId, usize)>,
+    tensors: Rc<[Tensor]>,
     // Of the nest at hand:
     span: Span,
     /// Whether it checks data instead of computing.
@@ -207,56 +236,63 @@ pub(crate) struct Lowerer<'g> {
 }
 
 impl<'g> Lowerer<'g> {
-    fn new(graph: &'g Graph, tensors: Vec<Tensor>) -> Self {
-        let mut lowerer = Lowerer {
+    /// Before any nest: everything that the function names has its variables and arrays.
+    fn new(graph: &'g Graph, tensors: Vec<Tensor>, books: &'g Books) -> Self {
+        let sizes = graph.function.sizes.iter();
+        let sizes = sizes.map(|size| books.names.fresh(&size.name, ScalarType::I64, false));
+        let lowerer = Lowerer {
             graph,
-            tensors,
-            vars: Vec::new(),
-            arrays: Vec::new(),
-            sizes: Vec::new(),
-            scalars: BTreeMap::new(),
-            storage: BTreeMap::new(),
-            remarks: Vec::new(),
-            searches: Vec::new(),
-            starts: Vec::new(),
-            reports: Vec::new(),
+            names: &books.names,
+            memory: &books.memory,
+            remarks: &books.remarks,
+            sizes: sizes.collect(),
+            tensors: tensors.into(),
             span: graph.function.span,
             checks: false,
             tree: Rc::default(),
-            prelude: Vec::new(),
-            postlude: Vec::new(),
-            rooms: BTreeMap::new(),
-            declared: BTreeSet::new(),
-            rows: BTreeMap::new(),
             assemblies: Vec::new(),
-            fetched: Vec::new(),
-            follows: BTreeMap::new(),
         };
         lowerer.declare();
         lowerer
     }
 
-    /// Variables and arrays of everything the function names.
-    fn declare(&mut self) {
-        for size in &self.graph.function.sizes {
-            let var = self.fresh(&size.name, ScalarType::I64, false);
-            self.sizes.push(var);
-        }
-        for at in 0..self.tensors.len() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
-            let tensor = self.tensors[at].clone();
-            if self.graph.is_variable(id, &tensor) {
-                let mutable = tensor.role == Role::Temporary;
-                let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);
-                self.scalars.insert(id, var);
-                continue;
-            }
-            let arrays = self.declare_arrays(id, &tensor);
-            self.storage.insert(id, arrays);
+    /// The same for another tree, of which these results are appended.
+    fn of(&self, tree: Rc<Tree>, assemblies: Vec<assemble::Assembly>) -> Self {
+        Lowerer {
+            sizes: Rc::clone(&self.sizes),
+            tensors: Rc::clone(&self.tensors),
+            span: tree.nests.first().map_or(self.span, |nest| nest.span),
+            tree,
+            assemblies,
+            ..*self
         }
     }
 
-    fn declare_arrays(&mut self, id: TensorId, tensor: &Tensor) -> Arrays {
+    /// The same for a nest that checks data, with these tensors.
+    fn checking(&self, tensors: Vec<Tensor>) -> Self {
+        Lowerer {
+            tensors: tensors.into(),
+            checks: true,
+            ..self.of(Rc::clone(&self.tree), Vec::new())
+        }
+    }
+
+    /// Variables and arrays of all tensors.
+    fn declare(&self) {
+        for (at, tensor) in self.tensors.iter().enumerate() {
+            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            if self.graph.is_variable(id, tensor) {
+                let mutable = tensor.role == Role::Temporary;
+                let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);
+                self.names.set_scalar(id, var);
+                continue;
+            }
+            let arrays = self.declare_arrays(id, tensor);
+            self.names.set_arrays(id, arrays);
+        }
+    }
+
+    fn declare_arrays(&self, id: TensorId, tensor: &Tensor) -> Arrays {
         let storage = match tensor.role {
             Role::Input => Storage::Input,
             Role::Temporary => Storage::Local,
@@ -283,28 +319,18 @@ impl<'g> Lowerer<'g> {
         self.graph.assembly(id) == Some(crate::graph::Assembly::Once)
     }
 
-    fn fresh(&mut self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {
-        self.vars.push(Var {
-            name: name.to_string(),
-            ty,
-            mutable,
-        });
-        ir::VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
+    fn fresh(&self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {
+        self.names.fresh(name, ty, mutable)
     }
 
     /// A fresh variable of type `I64`.
-    fn fresh_index(&mut self, name: &str, mutable: bool) -> (ir::VarId, Expr) {
+    fn fresh_index(&self, name: &str, mutable: bool) -> (ir::VarId, Expr) {
         let id = self.fresh(name, ScalarType::I64, mutable);
         (id, b::var(id, ScalarType::I64))
     }
 
-    fn array(&mut self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
-        self.arrays.push(Array {
-            name: name.to_string(),
-            elem,
-            storage,
-        });
-        ArrayId(u32::try_from(self.arrays.len() - 1).unwrap_or(u32::MAX))
+    fn array(&self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
+        self.names.array(name, elem, storage)
     }
 
     fn tensor(&self, id: TensorId) -> &Tensor {
@@ -313,8 +339,7 @@ impl<'g> Lowerer<'g> {
 
     /// `array[index]` as an expression.
     fn load(&self, array: ArrayId, index: Expr) -> Expr {
-        let elem = self.arrays[array.0 as usize].elem;
-        b::load(array, elem, index)
+        self.names.load(array, index)
     }
 
     /// A position or coordinate, widened to `I64`.
@@ -336,10 +361,10 @@ impl<'g> Lowerer<'g> {
         match e {
             SizeExpr::Const(c) => b::int(*c),
             SizeExpr::Size(s) => self.size(*s),
-            SizeExpr::Param(p) => match self.scalars.get(p) {
-                Some(&var) => b::cast(ScalarType::I64, b::var(var, self.tensor(*p).ty.compute())),
+            SizeExpr::Param(p) => match self.names.scalar(*p) {
+                Some(var) => b::cast(ScalarType::I64, b::var(var, self.tensor(*p).ty.compute())),
                 // An in-out scalar: its content when the kernel is called.
-                None => match self.storage.get(p) {
+                None => match self.names.arrays(*p) {
                     Some(arrays) => self.load_index(arrays.values, b::int(0)),
                     None => b::int(0),
                 },
@@ -362,9 +387,10 @@ impl<'g> Lowerer<'g> {
 
     /// A level of a tensor: what its type says, with the arrays that it has here.
     fn level(&self, tensor: TensorId, level: usize) -> InKernel {
-        let own = self.storage.get(&tensor).and_then(|s| s.levels.get(level));
+        let own = self.names.arrays(tensor);
+        let own = own.and_then(|arrays| arrays.levels.into_iter().nth(level));
         let arrays = own.into_iter().flatten();
-        let arrays = arrays.map(|&(role, id)| (role, id, self.arrays[id.0 as usize].elem));
+        let arrays = arrays.map(|(role, id)| (role, id, self.names.elem(id)));
         let ty = self.tensor(tensor).format.levels[level].ty();
         InKernel::new(ty, arrays.collect(), self.extent(tensor, level))
     }
@@ -383,35 +409,13 @@ impl<'g> Lowerer<'g> {
         Diagnostic::error(code, self.span, message, label)
     }
 
-    fn finish(mut self, checks: Vec<ir::Stmt>, body: Vec<ir::Stmt>) -> Lowered {
-        let mut all = self.allocate_temporaries();
-        all.append(&mut self.prelude);
-        all.extend(body);
-        all.append(&mut self.postlude);
-        all.extend(self.free_temporaries());
-        let interface = self.interface();
-        let kernel = crate::loops::simplify(Kernel {
-            name: self.graph.function.name.clone(),
+    /// What is around all loops.
+    fn shell(&self) -> Shell {
+        Shell {
             comment: self.comment(),
-            interface,
-            vars: self.vars,
-            arrays: self.arrays,
-            checks,
-            body: all,
-        });
-        let mut remarks = self.graph.remarks.clone();
-        remarks.append(&mut self.remarks);
-        let (searches, arrays) = left(&kernel);
-        self.searches
-            .retain(|(vars, _)| vars.iter().any(|var| searches.contains(var)));
-        self.starts
-            .retain(|(starts, _)| starts.iter().all(|array| !arrays.contains(array)));
-        let said = self.searches.into_iter().map(|(_, remark)| remark);
-        remarks.extend(said.chain(self.starts.into_iter().map(|(_, remark)| remark)));
-        Lowered {
-            kernel,
-            remarks,
-            lattices: self.reports,
+            interface: self.interface(),
+            allocated: self.allocate_temporaries(),
+            freed: self.free_temporaries(),
         }
     }
 
@@ -422,16 +426,4 @@ impl<'g> Lowerer<'g> {
     fn cursor<'s>(&self, scope: &'s Scope, id: AccessId) -> &'s Cursor {
         &scope.cursors[id.0]
     }
-}
-
-/// The searches that are left in a kernel, by the variables they declare, and its arrays.
-fn left(kernel: &Kernel) -> (BTreeSet<ir::VarId>, BTreeSet<ArrayId>) {
-    let (mut searches, mut arrays) = (BTreeSet::new(), BTreeSet::new());
-    crate::loops::visit::stmts(&kernel.body, &mut |stmt| {
-        if let ir::Stmt::Search { var, .. } = stmt {
-            searches.insert(*var);
-        }
-        arrays.extend(crate::loops::visit::arrays(stmt));
-    });
-    (searches, arrays)
 }

@@ -10,13 +10,9 @@ use std::rc::Rc;
 
 impl Lowerer<'_> {
     /// Lowers the plan of a tree.
-    pub(super) fn nest(&mut self, tree: Rc<Tree>) -> Lower<Vec<ir::Stmt>> {
-        let Some(nest) = tree.nests.first() else {
-            return Ok(Vec::new());
-        };
-        self.span = nest.span;
-        self.tree = Rc::clone(&tree);
-        self.assemblies.clear();
+    pub(super) fn nest(&self, tree: Rc<Tree>) -> Lower<Vec<ir::Stmt>> {
+        let at = self.of(Rc::clone(&tree), Vec::new());
+        let mut assemblies = Vec::new();
         let mut out = Vec::new();
         let mut scope = Scope {
             cursors: vec![Cursor::root(); tree.table.entries.len()],
@@ -26,59 +22,59 @@ impl Lowerer<'_> {
             match made {
                 Made::Placed => {}
                 Made::Follows(source, levels) => {
-                    self.begin_pattern(nest, (*source, *levels), &mut out);
+                    at.begin_pattern(nest, (*source, *levels), &mut out);
                 }
                 Made::Appended | Made::Collected(_) | Made::Spread => {
-                    self.follows.remove(tensor);
-                    let mut assembly = self.begin_assembly(*tensor, &nest.lhs)?;
+                    self.names.follow(*tensor, None);
+                    let mut assembly = at.begin_assembly(*tensor, &nest.lhs)?;
                     assembly.collected = matches!(made, Made::Collected(_));
                     scope.results.push(assembly.start());
-                    self.assemblies.push(assembly);
+                    assemblies.push(assembly);
                 }
             }
         }
+        let at = at.of(Rc::clone(&tree), assemblies);
         let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
         if let (Some(counted), Some(body), true) = (&tree.counted, &tree.body, spread) {
-            return self.spread(counted, body, (out, scope));
+            return at.spread(counted, body, (out, scope));
         }
         if let (Some(counted), Some(body)) = (&tree.counted, &tree.body) {
-            return self.two_phases(counted, body, (out, scope));
+            return at.two_phases(counted, body, (out, scope));
         }
         let loops = match &tree.body {
             Some(body) => {
-                out.extend(self.find_starts(&mut scope)?);
-                self.inside(body, scope, None)?
+                out.extend(at.find_starts(&mut scope)?);
+                at.inside(body, scope, None)?
             }
             None => Vec::new(),
         };
-        out.extend(self.fills(&tree));
-        let assemblies = std::mem::take(&mut self.assemblies);
-        out.extend(match assemblies.as_slice() {
+        out.extend(at.fills());
+        out.extend(match at.assemblies.as_slice() {
             [] => loops,
-            made => self.appended(made, loops),
+            made => at.appended(made, loops),
         });
-        out.extend(self.sorted_results(&tree, &assemblies));
+        out.extend(at.sorted_results(&at.assemblies));
         Ok(out)
     }
 
     /// What holds its fill before the loops.
-    pub(super) fn fills(&self, tree: &Tree) -> Vec<ir::Stmt> {
+    pub(super) fn fills(&self) -> Vec<ir::Stmt> {
         let fill = |&tensor| {
             let ty = self.tensor(tensor).ty.compute();
             Some(ir::Stmt::Fill {
-                array: self.storage.get(&tensor)?.values,
+                array: self.names.arrays(tensor)?.values,
                 start: b::int(0),
                 count: self.element_count(tensor),
                 value: b::literal(self.tensor(tensor).fill, ty),
             })
         };
-        tree.filled.iter().filter_map(fill).collect()
+        self.tree.filled.iter().filter_map(fill).collect()
     }
 
     /// What brings collected results in order behind the loops.
-    pub(super) fn sorted_results(&mut self, tree: &Tree, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
+    pub(super) fn sorted_results(&self, assemblies: &[Assembly]) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
-        for (tensor, made) in &tree.made {
+        for (tensor, made) in &self.tree.made {
             let own = assemblies.iter().find(|a| a.tensor == *tensor);
             if let (Made::Collected(op), Some(assembly)) = (made, own) {
                 out.extend(self.sorted(assembly, *op));

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
     /// Lowers a statement where coordinates became known, writing the levels of results that store
     /// it.
     pub(super) fn open_result(
-        &mut self,
+        &self,
         (inside, node): (&Inside, &Node),
         scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
 
     /// Opens levels of results, each inside of those before.
     pub(super) fn open_from(
-        &mut self,
+        &self,
         levels: &[Opened],
         node: &Node,
         mut scope: Scope,
@@ -103,7 +103,7 @@ impl Lowerer<'_> {
 
     /// An outer coordinate: kept if something was appended below it.
     fn commit_if_any(
-        &mut self,
+        &self,
         assembly: &Assembly,
         group: &Group,
         next: &Group,
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
 
     /// The innermost coordinate, with its value or block of values.
     fn commit_element(
-        &mut self,
+        &self,
         assembly: &Assembly,
         group: &Group,
         inside: Opening<'_>,
@@ -170,7 +170,7 @@ impl Lowerer<'_> {
             ));
         }
         let counter = index(group.counter);
-        let values = self.storage[&assembly.tensor].values;
+        let values = self.names.values(assembly.tensor);
         let needed = b::add(counter.clone(), b::int(1));
         let mut out = Vec::new();
         match assembly.block_capacity {

@@ -23,7 +23,7 @@ impl Lowerer<'_> {
 
     /// Makes the arrays of a result that follows an access.
     pub(super) fn begin_pattern(
-        &mut self,
+        &self,
         nest: &Nest,
         (source, levels): (AccessId, usize),
         out: &mut Vec<ir::Stmt>,
@@ -33,11 +33,11 @@ impl Lowerer<'_> {
         let levels = &levels;
         // What follows a result that follows an operand follows that: its size is known
         // before anything runs.
-        let followed = match self.follows.get(&access.tensor) {
-            Some((operand, known)) if known >= levels => *operand,
+        let followed = match self.names.followed(access.tensor) {
+            Some((operand, known)) if known >= *levels => operand,
             Some(_) | None => access.tensor,
         };
-        self.follows.insert(tensor, (followed, *levels));
+        self.names.follow(tensor, Some((followed, *levels)));
         let format = self.tensor(tensor).format.clone();
         let once = self.is_once(tensor);
         let mut count = b::int(1);
@@ -64,7 +64,7 @@ impl Lowerer<'_> {
                 }
             }
         }
-        let values = self.storage[&tensor].values;
+        let values = self.names.values(tensor);
         if !once {
             out.push(ir::Stmt::Alloc {
                 array: values,
@@ -101,7 +101,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn copy_index(&mut self, to: ArrayId, from: ArrayId, count: &Expr, out: &mut Vec<ir::Stmt>) {
+    fn copy_index(&self, to: ArrayId, from: ArrayId, count: &Expr, out: &mut Vec<ir::Stmt>) {
         out.push(ir::Stmt::Alloc {
             array: to,
             count: count.clone(),
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
         });
         let (k, at) = self.fresh_index("k", false);
         let value = self.load(from, at.clone());
-        let elem = self.arrays[to.0 as usize].elem;
+        let elem = self.names.elem(to);
         let store = ir::Stmt::Store {
             array: to,
             index: at,
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
 
     /// Where the element at hand stands: where the operand's does.
     pub(super) fn pattern_index(
-        &mut self,
+        &self,
         (source, levels): (AccessId, usize),
         assign: &Assign,
         scope: &Scope,

@@ -83,13 +83,12 @@ impl Lowerer<'_> {
     /// The loops of a tree that count, the room, the loops that store. `out` is what stands before
     /// them.
     pub(super) fn two_phases(
-        &mut self,
+        &self,
         counted: &Counted,
         body: &Inside,
         (mut out, mut scope): (Vec<ir::Stmt>, Scope),
     ) -> Lower<Vec<ir::Stmt>> {
-        let tree = Rc::clone(&self.tree);
-        let mut counting = std::mem::take(&mut self.assemblies);
+        let mut counting = self.assemblies.clone();
         let mut filling = counting.clone();
         for assembly in &mut counting {
             assembly.pass = Pass::Counting;
@@ -97,25 +96,22 @@ impl Lowerer<'_> {
         for assembly in &mut filling {
             assembly.pass = Pass::Filling;
             for group in &mut assembly.groups {
-                let name = self.vars[group.counter.0 as usize].name.clone();
+                let name = self.names.var(group.counter).name;
                 if counted.shared.is_empty() {
                     let all = format!("{}_count", name.strip_prefix('p').unwrap_or(&name));
-                    self.vars[group.counter.0 as usize].name = all;
+                    self.names.rename(group.counter, all);
                 }
                 group.counter = self.fresh(&name, ScalarType::I64, true);
             }
         }
         out.extend(self.find_starts(&mut scope)?);
-        out.extend(self.fills(&tree));
+        out.extend(self.fills());
 
-        let counting_body = counted.tree.body.clone();
-        self.tree = Rc::new(counted.tree.clone());
-        self.assemblies = counting.clone();
-        let mut counts = match &counting_body {
-            Some(body) => self.inside(body, restarted(&scope, &counting), None)?,
+        let counter = self.of(Rc::new(counted.tree.clone()), counting.clone());
+        let mut counts = match &counted.tree.body {
+            Some(body) => counter.inside(body, restarted(&scope, &counting), None)?,
             None => Vec::new(),
         };
-        self.tree = Rc::clone(&tree);
 
         let (allocated, rooms) = self.rooms(&filling);
         out.extend(allocated);
@@ -147,19 +143,18 @@ impl Lowerer<'_> {
             // appended.
             region.extend(group.begins.is_none().then(|| zero(group.counter)));
         }
-        self.assemblies = filling.clone();
-        let mut stores = self.inside(body, restarted(&scope, &filling), None)?;
+        let filler = self.of(Rc::clone(&self.tree), filling.clone());
+        let mut stores = filler.inside(body, restarted(&scope, &filling), None)?;
         if !counted.shared.is_empty() {
             self.begin_shares(&counted.shared, &mut stores, &filling)?;
         }
         region.extend(stores);
-        self.assemblies.clear();
         region.extend(self.all_completed(&filling));
         out.push(ir::Stmt::Append {
             rooms,
             body: region,
         });
-        out.extend(self.sorted_results(&tree, &filling));
+        out.extend(self.sorted_results(&filling));
         Ok(out)
     }
 }
@@ -167,7 +162,7 @@ impl Lowerer<'_> {
 impl Lowerer<'_> {
     /// Lets each iteration count its own elements, and adds up what they counted.
     fn count_shares(
-        &mut self,
+        &self,
         vars: &[VarId],
         counts: &mut Vec<ir::Stmt>,
         (counting, filling): (&mut [Assembly], &mut [Assembly]),
@@ -193,7 +188,7 @@ impl Lowerer<'_> {
         for (assembly, own) in counting.iter_mut().zip(filling) {
             let groups = assembly.groups.iter_mut().zip(&mut own.groups);
             for (group, own) in groups {
-                let name = self.vars[group.counter.0 as usize].name.clone();
+                let name = self.names.var(group.counter).name;
                 let name = name.strip_prefix('p').unwrap_or(&name).to_string();
                 let is_row = match &end {
                     Some(end) => self.is_row(assembly.tensor, group, (vars[0], end)),
@@ -216,7 +211,7 @@ impl Lowerer<'_> {
                             count: b::add(b::max(count.clone(), b::int(0)), b::int(1)),
                             zeroed: true,
                         });
-                        self.postlude.push(ir::Stmt::Free { array });
+                        self.memory.freed(array);
                         array
                     }
                 };
@@ -281,7 +276,7 @@ impl Lowerer<'_> {
         let name = &self.graph.var(row).name;
         let is_number = |stmt: &ir::Stmt| {
             matches!(stmt, ir::Stmt::Let { var, init }
-                if init == number && self.vars[var.0 as usize].name == *name)
+                if init == number && self.names.var(*var).name == *name)
         };
         group.first == 1
             && format.levels[0].ty().growth() == Growth::Placed

@@ -44,7 +44,7 @@ impl Lowerer<'_> {
 
     /// Where the positions that `var` is a part of begin and end, level by level;
     /// declared once, at the outermost loop that needs them.
-    pub(super) fn prepare(&mut self, var: VarId, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn prepare(&self, var: VarId, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
         let Some(&Pos { pos, .. }) = self.graph.provenance.position_of(var) else {
             return Ok(Vec::new());
         };
@@ -77,7 +77,7 @@ impl Lowerer<'_> {
     }
 
     /// Declares a variable, unless the expression is short enough to stand for itself.
-    pub(super) fn named(&mut self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+    pub(super) fn named(&self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         if matches!(e.kind, ir::ExprKind::Literal(_) | ir::ExprKind::Var(_)) {
             return e;
         }
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
     }
 
     fn first_segment(
-        &mut self,
+        &self,
         id: AccessId,
         root: &Root,
         window: Window,
@@ -112,12 +112,7 @@ impl Lowerer<'_> {
 
     /// The coordinates whose positions `pos` counts: of a whole range, or of the tile that
     /// the loops outside have reached.
-    fn coordinates(
-        &mut self,
-        pos: VarId,
-        counted: &Counted,
-        scope: &Scope,
-    ) -> Lower<(Root, Window)> {
+    fn coordinates(&self, pos: VarId, counted: &Counted, scope: &Scope) -> Lower<(Root, Window)> {
         if let Some(parent) = self.part(pos)
             && let Top::Root(Root {
                 var,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 impl Lowerer<'_> {
     /// Puts the hints of a loop's tag into the bodies of what it has become. Where operands
     /// are absent a loop may read nothing of the tensor: one body with a hint is enough.
-    pub(super) fn prefetch(&mut self, tag: &Tag, loops: &mut [Stmt]) {
+    pub(super) fn prefetch(&self, tag: &Tag, loops: &mut [Stmt]) {
         for fetch in tag.fetches.iter().filter(|_| !in_lanes(tag)) {
             let mut found = false;
             for array in self.arrays_along(fetch.tensor) {
@@ -25,18 +25,18 @@ impl Lowerer<'_> {
                 }
             }
             if found {
-                self.fetched.push(fetch.span);
+                self.remarks.fetch(fetch.span);
             }
         }
     }
 
     /// Says which hints no loop could give.
-    pub(super) fn note_unfetched(&mut self) {
+    pub(super) fn note_unfetched(&self) {
         let graph = self.graph;
         let mut without: Vec<Fetch> = Vec::new();
         graph.visit_nests(&mut |nest| {
             let fetches = nest.loops.iter().flat_map(|l| &l.tag.fetches);
-            let lost = fetches.filter(|fetch| !self.fetched.contains(&fetch.span));
+            let lost = fetches.filter(|fetch| !self.remarks.is_fetched(fetch.span));
             without.extend(lost.cloned());
         });
         for fetch in without {
@@ -48,15 +48,13 @@ impl Lowerer<'_> {
                 "has no effect",
             )
             .with_help("name another loop");
-            if !self.remarks.contains(&remark) {
-                self.remarks.push(remark);
-            }
+            self.remarks.say(remark);
         }
     }
 
     /// The arrays with one element for each stored one, or for each coordinate.
     fn arrays_along(&self, tensor: TensorId) -> Vec<ArrayId> {
-        let Some(arrays) = self.storage.get(&tensor) else {
+        let Some(arrays) = self.names.arrays(tensor) else {
             return Vec::new();
         };
         let levels = arrays.levels.iter().flatten();

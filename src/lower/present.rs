@@ -65,7 +65,7 @@ impl Lowerer<'_> {
     }
 
     /// The levels of an appended result that note presence.
-    pub(super) fn noted(&mut self, id: TensorId, first_group: usize) -> Vec<Noted> {
+    pub(super) fn noted(&self, id: TensorId, first_group: usize) -> Vec<Noted> {
         let mut noted = Vec::new();
         for level in 0..self.tensor(id).format.order() {
             let Some(array) = self.presence(id, level) else {
@@ -114,7 +114,7 @@ impl Lowerer<'_> {
 
     /// Notes rows of results with a place for each element where their coordinates become known:
     /// not in the loops over the elements of each.
-    pub(super) fn note_rows(&mut self, stmt: &Stmt, scope: &mut Scope) -> Vec<ir::Stmt> {
+    pub(super) fn note_rows(&self, stmt: &Stmt, scope: &mut Scope) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         let mut assigns = Vec::new();
         writes(stmt, &mut assigns);

@@ -9,7 +9,7 @@ use crate::loops::ir::{self, BinaryOp};
 
 impl<'g> Lowerer<'g> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
-    pub(super) fn static_promises(&mut self) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn static_promises(&self) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         for bound in self.promised() {
             if self.graph.data_decides(bound.parent) {
@@ -21,11 +21,7 @@ impl<'g> Lowerer<'g> {
     }
 
     /// The promises about data-dependent ranges that have just become known.
-    pub(super) fn dynamic_promises(
-        &mut self,
-        scope: &mut Scope,
-        out: &mut Vec<ir::Stmt>,
-    ) -> Lower<()> {
+    pub(super) fn dynamic_promises(&self, scope: &mut Scope, out: &mut Vec<ir::Stmt>) -> Lower<()> {
         // A check of data comes before what a promise may read, and needs none.
         if self.checks {
             return Ok(());
@@ -57,7 +53,7 @@ impl<'g> Lowerer<'g> {
     }
 
     fn promise(
-        &mut self,
+        &self,
         Bound {
             parent,
             child,

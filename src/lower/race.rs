@@ -16,7 +16,7 @@ impl Lowerer<'_> {
     /// Prepares a loop for what its iterations compete for: statements before it go to `out`,
     /// those after it are returned.
     pub(super) fn enter_race(
-        &mut self,
+        &self,
         l: &Loop,
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
         self.note_unroll(l.var, &l.tag, "its iterations are shared out already");
         scope.units.push(l.var);
         let scalars = contest.reduced.iter();
-        let reduced = scalars.filter_map(|(op, t)| Some((*op, *self.scalars.get(t)?)));
+        let reduced = scalars.filter_map(|(op, t)| Some((*op, self.names.scalar(*t)?)));
         scope.reductions = reduced.collect();
         // One unit with a term is enough.
         if let Some(flag) = scope.touched.filter(|_| contest.adds) {
@@ -38,16 +38,13 @@ impl Lowerer<'_> {
     }
 
     /// Says when a loop is not unrolled although the schedule says so.
-    pub(super) fn note_unroll(&mut self, var: VarId, tag: &Tag, why: &str) {
+    pub(super) fn note_unroll(&self, var: VarId, tag: &Tag, why: &str) {
         if tag.unroll.is_none() {
             return;
         }
         let name = self.graph.var(var).name.clone();
         let message = format!("the loop over `{name}` is not unrolled");
-        if self.remarks.iter().any(|r| r.message == message) {
-            return;
-        }
-        self.remarks.push(
+        self.remarks.say_once(
             Diagnostic::performance(performance::SERIAL, self.span, message, why)
                 .with_help(format!("`split` {name} and unroll the inner part")),
         );
@@ -79,7 +76,7 @@ impl Lowerer<'_> {
 
     /// `array[index] op= value`, as the plan says.
     pub(super) fn store(
-        &mut self,
+        &self,
         (tensor, array): (TensorId, ArrayId),
         (index, op, value): (Expr, Option<ReduceOp>, Expr),
         write: &Write,
@@ -128,7 +125,7 @@ impl Lowerer<'_> {
 
     /// The expression under a name if it evaluates some parts only on a condition: gcc 12
     /// evaluates all of what stands in `#pragma omp atomic`, loads of absent elements too.
-    fn unconditional(&mut self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
+    fn unconditional(&self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         let mut conditional = false;
         visit::expr(&e, &mut |node| {
             conditional |= matches!(
@@ -148,12 +145,7 @@ impl Lowerer<'_> {
 
     /// Where the loops over `vars` share out tiles of positions and a row of them is at
     /// hand: whether the row lies wholly in the tile.
-    fn row_is_whole(
-        &mut self,
-        vars: &[VarId],
-        tensor: TensorId,
-        scope: &Scope,
-    ) -> Lower<Option<Expr>> {
+    fn row_is_whole(&self, vars: &[VarId], tensor: TensorId, scope: &Scope) -> Lower<Option<Expr>> {
         let graph = self.graph;
         let position = |var: &VarId| {
             let pos = graph.provenance.position_of(*var)?;

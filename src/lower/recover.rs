@@ -80,7 +80,7 @@ pub(super) struct Window {
 
 impl Lowerer<'_> {
     /// What the loop over `var` determines, given the loops outside.
-    pub(super) fn step(&mut self, var: VarId, scope: &Scope) -> Lower<Step> {
+    pub(super) fn step(&self, var: VarId, scope: &Scope) -> Lower<Step> {
         let clip = self.clip(var, scope)?;
         if self.graph.provenance.producer(var).is_none() {
             let (lo, hi) = self.range(var, scope)?;
@@ -153,7 +153,7 @@ impl Lowerer<'_> {
 
     /// The values over which the loop of `step` runs: a variable of the program has them in its
     /// step, others count from their origin.
-    pub(super) fn loop_bounds(&mut self, var: VarId, step: &Step, scope: &Scope) -> Lower<Bounds> {
+    pub(super) fn loop_bounds(&self, var: VarId, step: &Step, scope: &Scope) -> Lower<Bounds> {
         let bounds = step.bounds();
         if self.graph.provenance.producer(var).is_none() {
             return Ok(bounds);
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
     }
 
     /// The part of a variable's offsets that an enclosing window of fused values leaves.
-    fn clip(&mut self, var: VarId, scope: &Scope) -> Lower<Option<Bounds>> {
+    fn clip(&self, var: VarId, scope: &Scope) -> Lower<Option<Bounds>> {
         if let Some(clip) = scope.clips.get(&var) {
             return Ok(Some(clip.clone()));
         }
@@ -211,12 +211,12 @@ impl Lowerer<'_> {
     }
 
     /// The offset of a variable, if the loops outside determine it.
-    pub(super) fn offset(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+    pub(super) fn offset(&self, var: VarId, scope: &Scope) -> Option<Expr> {
         self.here(scope).offset(var)
     }
 
     /// The value of an index variable: what subscripts mean by it.
-    pub(super) fn coordinate(&mut self, var: VarId, scope: &Scope) -> Option<Expr> {
+    pub(super) fn coordinate(&self, var: VarId, scope: &Scope) -> Option<Expr> {
         // Workspaces have an element for each offset of a derived one.
         if self.graph.provenance.producer(var).is_some() {
             return self.offset(var, scope);
@@ -233,7 +233,7 @@ impl Lowerer<'_> {
     ///
     /// # Errors
     /// The loops around do not give it in this order of commands.
-    pub(super) fn known(&mut self, var: VarId, scope: &Scope) -> super::Lower<Expr> {
+    pub(super) fn known(&self, var: VarId, scope: &Scope) -> super::Lower<Expr> {
         match self.coordinate(var, scope) {
             Some(value) => Ok(value),
             None => {

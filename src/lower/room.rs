@@ -17,7 +17,7 @@ impl Lowerer<'_> {
             first: None,
         };
         for assembly in assemblies {
-            let values = self.storage[&assembly.tensor].values;
+            let values = self.names.values(assembly.tensor);
             for noted in &assembly.noted {
                 match noted.capacity {
                     None => out.push(ir::Stmt::Alloc {
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
     }
 
     /// Room for as much as operands let there be (see [`crate::plan::Most`]).
-    pub(super) fn bounded_room(&mut self, assembly: &Assembly) -> Vec<ir::Stmt> {
+    pub(super) fn bounded_room(&self, assembly: &Assembly) -> Vec<ir::Stmt> {
         let tree = std::rc::Rc::clone(&self.tree);
         let Some(most) = tree.most.get(&assembly.tensor) else {
             return Vec::new();
@@ -145,8 +145,8 @@ impl Lowerer<'_> {
     /// How many positions a level of an operand has.
     fn positions(&self, operand: TensorId, last: usize) -> Expr {
         // What stores what another one does has its size, which is known before anything runs.
-        let operand = match self.follows.get(&operand) {
-            Some((followed, known)) if *known > last => *followed,
+        let operand = match self.names.followed(operand) {
+            Some((followed, known)) if known > last => followed,
             Some(_) | None => operand,
         };
         (0..=last).fold(b::int(1), |above, level| {

@@ -19,7 +19,7 @@ impl Lowerer<'_> {
     /// A loop over single positions: shared out to threads, or not consecutive. The
     /// coordinates of outer levels are searched at each.
     pub(super) fn scattered_positions(
-        &mut self,
+        &self,
         var: VarId,
         pos: VarId,
         step: &Step,
@@ -55,7 +55,7 @@ impl Lowerer<'_> {
         .with_help(format!(
             "`split` {name} and share out the outer part: rows are found once a tile"
         ));
-        self.searches.push((rows, remark));
+        self.remarks.say_if_searched(rows, remark);
         let present = inner.cursors[counted.id.0].present.take();
         let then = self.until_ends(body, inner)?;
         stmts.extend(b::when(present.into_iter().collect(), then));
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
 
     /// The body where dynamic counted loops outside, whose ends the coordinates at hand tell, have
     /// not ended.
-    fn until_ends(&mut self, body: &Inside, mut scope: Scope) -> Lower<Vec<ir::Stmt>> {
+    fn until_ends(&self, body: &Inside, mut scope: Scope) -> Lower<Vec<ir::Stmt>> {
         let mut stmts = Vec::new();
         let guards = self.complete_pending(&mut scope, &mut stmts)?;
         let then = self.inside(body, scope, None)?;
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
     /// returns what is searched.
     /// `which` tells the names apart where several are resolved.
     pub(super) fn resolve(
-        &mut self,
+        &self,
         (counted, pos): (&Counted, VarId),
         segments: &[Bounds],
         (at, which): (Expr, &str),
@@ -151,7 +151,7 @@ impl Lowerer<'_> {
 
     /// A loop over fused values that does not fall apart into those of its variables.
     pub(super) fn scattered_fused(
-        &mut self,
+        &self,
         var: VarId,
         fused: VarId,
         step: &Step,
@@ -180,7 +180,7 @@ impl Lowerer<'_> {
     /// Declares the variables that were fused, and what they complete; what may
     /// overshoot is guarded.
     fn unfuse(
-        &mut self,
+        &self,
         fused: VarId,
         offset: Expr,
         scope: &mut Scope,

@@ -14,7 +14,7 @@ impl Lowerer<'_> {
         let sizes = function
             .sizes
             .iter()
-            .zip(&self.sizes)
+            .zip(self.sizes.iter())
             .map(|(size, &var)| SizeArg {
                 name: size.name.clone(),
                 var,
@@ -57,14 +57,14 @@ impl Lowerer<'_> {
 
     fn argument(&self, id: TensorId) -> Arg {
         let tensor = self.tensor(id);
-        if let (Role::Input, Some(&var)) = (tensor.role, self.scalars.get(&id)) {
+        if let (Role::Input, Some(var)) = (tensor.role, self.names.scalar(id)) {
             return Arg::Scalar {
                 name: tensor.name.clone(),
                 var,
                 ty: tensor.ty,
             };
         }
-        let arrays = &self.storage[&id];
+        let arrays = self.names.stored(id);
         let levels = tensor
             .format
             .levels
@@ -91,10 +91,10 @@ impl Lowerer<'_> {
             levels,
             values: arrays.values,
             like: self
-                .follows
-                .get(&id)
+                .names
+                .followed(id)
                 .filter(|_| self.is_once(id))
-                .map(|&(operand, levels)| (self.tensor(operand).name.clone(), levels)),
+                .map(|(operand, levels)| (self.tensor(operand).name.clone(), levels)),
             before: {
                 let mut renewed = self.graph.renewed.iter();
                 let own = renewed.find(|(_, before)| *before == id);
@@ -104,11 +104,11 @@ impl Lowerer<'_> {
     }
 
     /// Statements that make room for temporaries.
-    pub(super) fn allocate_temporaries(&mut self) -> Vec<ir::Stmt> {
+    pub(super) fn allocate_temporaries(&self) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         for id in self.temporaries() {
             let tensor = self.tensor(id).clone();
-            if let Some(&var) = self.scalars.get(&id) {
+            if let Some(var) = self.names.scalar(id) {
                 out.push(ir::Stmt::Let {
                     var,
                     init: b::literal(tensor.fill, tensor.ty.compute()),
@@ -116,7 +116,7 @@ impl Lowerer<'_> {
             } else if !tensor.is_appended() {
                 out.extend(self.allocate_presence(id));
                 out.push(ir::Stmt::Alloc {
-                    array: self.storage[&id].values,
+                    array: self.names.values(id),
                     count: self.element_count(id),
                     zeroed: !self.wholly_written_first(id),
                 });
@@ -138,7 +138,7 @@ impl Lowerer<'_> {
     pub(super) fn free_temporaries(&self) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         for id in self.temporaries() {
-            if let Some(arrays) = self.storage.get(&id) {
+            if let Some(arrays) = self.names.arrays(id) {
                 let indices = arrays.levels.iter().flatten().map(|(_, id)| *id);
                 for array in indices.chain([arrays.values]) {
                     out.push(ir::Stmt::Free { array });

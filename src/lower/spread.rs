@@ -22,13 +22,12 @@ pub(super) struct Rows {
 impl Lowerer<'_> {
     /// The loops that count rows, the room, the loops that store. `out` is what stands before them.
     pub(super) fn spread(
-        &mut self,
+        &self,
         counted: &Counted,
         body: &Inside,
         (mut out, mut scope): (Vec<ir::Stmt>, Scope),
     ) -> Lower<Vec<ir::Stmt>> {
-        let tree = Rc::clone(&self.tree);
-        let Some(mut filling) = std::mem::take(&mut self.assemblies).pop() else {
+        let Some(mut filling) = self.assemblies.last().cloned() else {
             return Ok(out);
         };
         let (pos, first) = (filling.groups[0].pos, filling.groups[0].first);
@@ -45,11 +44,9 @@ impl Lowerer<'_> {
             ..scope.clone()
         };
         let mut region = Vec::new();
-        if let Some(body) = counted.tree.body.clone() {
-            self.tree = Rc::new(counted.tree.clone());
-            self.assemblies = vec![counting.clone()];
-            region = self.inside(&body, restarted(&counting), None)?;
-            self.tree = Rc::clone(&tree);
+        if let Some(body) = &counted.tree.body {
+            let counter = self.of(Rc::new(counted.tree.clone()), vec![counting.clone()]);
+            region = counter.inside(body, restarted(&counting), None)?;
         }
 
         let name = format!("{}{}", self.tensor(filling.tensor).name, first + 1);
@@ -71,9 +68,8 @@ impl Lowerer<'_> {
         });
         let (allocated, rooms) = self.rooms(std::slice::from_ref(&filling));
         out.extend(allocated);
-        self.assemblies = vec![filling.clone()];
-        region.extend(self.inside(body, restarted(&filling), None)?);
-        self.assemblies.clear();
+        let filler = self.of(Rc::clone(&self.tree), vec![filling.clone()]);
+        region.extend(filler.inside(body, restarted(&filling), None)?);
         out.push(ir::Stmt::Append {
             rooms,
             body: region,
@@ -83,20 +79,15 @@ impl Lowerer<'_> {
 
     /// An array of where each row goes on: at first where it begins.
     fn next_of_rows(
-        &mut self,
+        &self,
         name: &str,
         pos: ArrayId,
         rows: &Expr,
         out: &mut Vec<ir::Stmt>,
     ) -> ArrayId {
-        let elem = self.arrays[pos.0 as usize].elem;
+        let elem = self.names.elem(pos);
         let next = self.array(&format!("{name}_next"), elem, ir::Storage::Local);
-        self.prelude.push(ir::Stmt::Alloc {
-            array: next,
-            count: rows.clone(),
-            zeroed: false,
-        });
-        self.postlude.push(ir::Stmt::Free { array: next });
+        self.memory.allocated(next, rows.clone(), false);
         let (k, at) = self.fresh_index("k", false);
         let begins = self.store_index(next, at.clone(), self.load_index(pos, at));
         let all = Bounds::of(b::int(0), rows.clone());
@@ -106,7 +97,7 @@ impl Lowerer<'_> {
 
     /// An element of a row, with its statement where it is stored.
     pub(super) fn spread_element(
-        &mut self,
+        &self,
         (at, assembly): (usize, &Assembly),
         rows: Rows,
         (row, coordinate): (Expr, Expr),
@@ -114,7 +105,7 @@ impl Lowerer<'_> {
         mut scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         let row = b::add(row, b::int(rows.first));
-        let elem = self.arrays[rows.array.0 as usize].elem;
+        let elem = self.names.elem(rows.array);
         let counted = ir::Stmt::Store {
             array: rows.array,
             index: row.clone(),
@@ -128,7 +119,7 @@ impl Lowerer<'_> {
             return Ok(out);
         }
         let group = &assembly.groups[0];
-        let name = self.vars[group.counter.0 as usize].name.clone();
+        let name = self.names.var(group.counter).name;
         let place = self.fresh(&name, ScalarType::I64, false);
         let here = b::var(place, ScalarType::I64);
         scope.results[at].pos = here.clone();

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 impl Lowerer<'_> {
     /// Every coordinate of the range, with the sparse operands walked along.
     pub(super) fn full_loop(
-        &mut self,
+        &self,
         cases: &[Case],
         rest: &Inside,
         root: &Root,
@@ -54,7 +54,7 @@ impl Lowerer<'_> {
     /// Declares for each operand whether it stands at the coordinate, and the end of
     /// its run where coordinates repeat.
     fn standing(
-        &mut self,
+        &self,
         walkers: &[Walker],
         coordinate: &Expr,
     ) -> (Vec<ir::Stmt>, Vec<Expr>, Vec<Option<Expr>>) {
@@ -120,7 +120,7 @@ impl Lowerer<'_> {
     /// One loop over the smallest current coordinate, in which every operand
     /// contributes its value where it stands and its fill otherwise.
     pub(super) fn wide_loop(
-        &mut self,
+        &self,
         ids: &[AccessId],
         (inside, required, full): (&Inside, &BTreeSet<AccessId>, bool),
         root: &Root,

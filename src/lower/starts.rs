@@ -25,7 +25,7 @@ pub(super) struct Tiles {
 
 impl Lowerer<'_> {
     /// Finds the rows of all tiles that the schedule wants found before the loops.
-    pub(super) fn find_starts(&mut self, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn find_starts(&self, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
         for starts in self.graph.starts.clone() {
             let Some(counted) = self.counted(starts.pos) else {
@@ -74,7 +74,7 @@ impl Lowerer<'_> {
                 let tag = self.starts_tag(starts.tile);
                 let tiles = Bounds::of(b::int(0), count.clone());
                 out.push(tiles.each(t, tag, vec![search, store]));
-                self.postlude.push(ir::Stmt::Free { array });
+                self.memory.freed(array);
                 found.starts.push((level, array));
             }
             let remark = Diagnostic::performance(
@@ -85,7 +85,7 @@ impl Lowerer<'_> {
             )
             .with_help("leave it out");
             let arrays = found.starts.iter().map(|(_, array)| *array).collect();
-            self.starts.push((arrays, remark));
+            self.remarks.say_if_unread(arrays, remark);
             scope.tiles.insert(starts.pos, found);
         }
         Ok(out)
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
 
     /// The first position of `level` in a tile.
     fn first_position(
-        &mut self,
+        &self,
         (starts, counted): (&Starts, &Counted),
         found: &Tiles,
         (tile, level): (&Expr, usize),
@@ -159,7 +159,7 @@ impl Lowerer<'_> {
     /// Between which positions of the level above `level` the part of the positions `pos` that
     /// the loops have reached is searched: those of its tile, if they were found before.
     pub(super) fn between(
-        &mut self,
+        &self,
         pos: VarId,
         level: usize,
         all: &Bounds,
@@ -173,7 +173,7 @@ impl Lowerer<'_> {
         let (Some((_, array)), Some(tile)) = (found, self.offset(tiles.tile, scope)) else {
             return (all.lo.clone(), all.hi.clone());
         };
-        let name = self.arrays[array.0 as usize].name.replace("_starts", "");
+        let name = self.names.array_name(*array).replace("_starts", "");
         let next = b::add(tile.clone(), b::int(1));
         let (lo, hi) = (self.load_index(*array, tile), self.load_index(*array, next));
         (
@@ -183,7 +183,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether `var` runs over a whole tile whose row was found before.
-    pub(super) fn is_whole_tile(&mut self, pos: VarId, var: VarId, scope: &Scope) -> bool {
+    pub(super) fn is_whole_tile(&self, pos: VarId, var: VarId, scope: &Scope) -> bool {
         scope
             .tiles
             .get(&pos)

@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     /// Lowers `within(var, body)`: the loops of `body` over the variables of the levels
     /// (or over the fused variables) stay within what `var` spans.
     pub(super) fn within(
-        &mut self,
+        &self,
         var: VarId,
         skipped: usize,
         body: &Node,
@@ -46,7 +46,7 @@ impl Lowerer<'_> {
 
     /// [`Self::within`], once the positions are prepared.
     fn walk(
-        &mut self,
+        &self,
         var: VarId,
         skipped: usize,
         body: &Node,
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
 
     /// Makes loops over the levels' variables walk the access, within the `window` of `var`.
     fn enter(
-        &mut self,
+        &self,
         (pos, var): (VarId, VarId),
         skipped: usize,
         window: Option<Bounds>,
@@ -170,7 +170,7 @@ impl Lowerer<'_> {
 
     /// The positions of the level above `level`, among `all`, below which `lo..hi` lie.
     fn parents(
-        &mut self,
+        &self,
         counted: &Counted,
         level: usize,
         (lo, hi): (Expr, Expr),
@@ -216,7 +216,7 @@ impl Lowerer<'_> {
 
     /// The loop over a variable whose level is walked because its positions are counted.
     pub(super) fn walked_loop(
-        &mut self,
+        &self,
         root: &Root,
         tag: &Tag,
         body: &Inside,

@@ -35,11 +35,7 @@ fn apart(scope: &Scope) -> Scope {
 
 impl Lowerer<'_> {
     /// Lowers `where(consumer, producer)` for an array.
-    pub(super) fn workspace(
-        &mut self,
-        workspace: &Workspace,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn workspace(&self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let Workspace { temp, threaded, .. } = *workspace;
         match workspace.keeps {
             Keeps::Row => return self.row(workspace, scope),
@@ -56,16 +52,14 @@ impl Lowerer<'_> {
         let constant = b::as_int(&count)
             .filter(|n| *n > 0 && n.saturating_mul(ty.size() as i64) <= MOST_ON_STACK)
             .and_then(|n| u64::try_from(n).ok());
-        let mut array = self.storage[&temp].values;
+        let mut array = self.names.values(temp);
         if constant.is_some() || threaded {
             // Declared where it is used, which may be in several places.
-            if self.declared.contains(&array) {
+            if self.memory.declare(array) {
                 array = self.array(&format!("{name}_vals"), ty, ir::Storage::Local);
+                self.memory.declare(array);
             }
-            self.declared.insert(array);
-            if let Some(arrays) = self.storage.get_mut(&temp) {
-                arrays.values = array;
-            }
+            self.names.set_values(temp, array);
         }
         if let Some(count) = constant {
             out.push(ir::Stmt::Declare { array, count });
@@ -96,12 +90,12 @@ impl Lowerer<'_> {
     }
 
     /// A workspace of one value is a variable of the loop body that uses it.
-    fn variable(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    fn variable(&self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let temp = workspace.temp;
         let name = self.tensor(temp).name.clone();
         let (ty, fill) = (self.tensor(temp).ty.compute(), self.tensor(temp).fill);
         let var = self.fresh(&name, ty, true);
-        self.scalars.insert(temp, var);
+        self.names.set_scalar(temp, var);
         let mut out = self.stmt(&workspace.producer, &apart(scope))?;
         let set = match out.pop() {
             Some(ir::Stmt::Assign {
@@ -131,9 +125,9 @@ impl Lowerer<'_> {
 
     /// A workspace with bytes that say which elements are there: set by its producer, asked by its
     /// consumer, then cleared where its producer had set them, so that it costs what it holds.
-    fn noted_row(&mut self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
+    fn noted_row(&self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (temp, threaded) = (workspace.temp, workspace.threaded);
-        let values = self.storage[&temp].values;
+        let values = self.names.values(temp);
         let bytes = self.level(temp, 0).array(ArrayRole::Presence);
         let Some(bytes) = bytes else {
             return Ok(Vec::new());
@@ -149,7 +143,8 @@ impl Lowerer<'_> {
         if self.tree.phase == Phase::Counting {
             out.retain(|stmt| stmt.declares_array() != Some(values));
         }
-        self.stand_in(temp, (ArrayRole::Presence, bytes), values);
+        self.names
+            .stand_in(temp, (ArrayRole::Presence, bytes), values);
         let producer = self.stmt(&workspace.producer, &apart(scope))?;
         let cleared = cleared(&producer, bytes, values);
         out.extend(producer);
@@ -161,12 +156,12 @@ impl Lowerer<'_> {
     /// The memory of a workspace with several arrays, allocated once however often it is used: with
     /// a part for each thread, or for itself.
     pub(super) fn rooms_of(
-        &mut self,
+        &self,
         (temp, threaded): (TensorId, bool),
         arrays: &[Room],
     ) -> Vec<ir::ArrayId> {
-        if let Some(rooms) = self.rooms.get(&(temp, threaded)) {
-            return rooms.clone();
+        if let Some(rooms) = self.memory.rooms((temp, threaded)) {
+            return rooms;
         }
         let mut count = self.element_count(temp);
         if threaded {
@@ -185,50 +180,26 @@ impl Lowerer<'_> {
                 (Some(own), false) => *own,
                 (None, false) => self.array(name, *elem, ir::Storage::Local),
             };
-            self.prelude.push(ir::Stmt::Alloc {
-                array: room,
-                count: count.clone(),
-                zeroed: *zeroed,
-            });
-            self.postlude.push(ir::Stmt::Free { array: room });
+            self.memory.allocated(room, count.clone(), *zeroed);
             rooms.push(room);
         }
-        self.rooms.insert((temp, threaded), rooms.clone());
+        self.memory.set_rooms((temp, threaded), rooms.clone());
         rooms
-    }
-
-    /// Lets these arrays be the tensor's from here on: those of its only level, and its values.
-    pub(super) fn stand_in(
-        &mut self,
-        temp: TensorId,
-        (role, array): (ArrayRole, ir::ArrayId),
-        values: ir::ArrayId,
-    ) {
-        let Some(storage) = self.storage.get_mut(&temp) else {
-            return;
-        };
-        storage.values = values;
-        for (own, of_level) in &mut storage.levels[0] {
-            if *own == role {
-                *of_level = array;
-            }
-        }
     }
 
     /// The memory of an array that is called as it is.
     pub(super) fn own_room(&self, array: ir::ArrayId, zeroed: bool) -> Room {
-        let ir::Array { name, elem, .. } = self.arrays[array.0 as usize].clone();
         Room {
             own: Some(array),
-            name,
-            elem,
+            name: self.names.array_name(array),
+            elem: self.names.elem(array),
             zeroed,
         }
     }
 
     /// The parts of a thread.
     pub(super) fn parts(
-        &mut self,
+        &self,
         temp: TensorId,
         rooms: &[ir::ArrayId],
         out: &mut Vec<ir::Stmt>,
@@ -236,9 +207,9 @@ impl Lowerer<'_> {
         let extent = self.element_count(temp);
         let mut parts = Vec::new();
         for &of in rooms {
-            let ir::Array { name, elem, .. } = self.arrays[of.0 as usize].clone();
+            let name = self.names.array_name(of);
             let name = name.trim_end_matches("_all");
-            let array = self.array(name, elem, ir::Storage::Local);
+            let array = self.array(name, self.names.elem(of), ir::Storage::Local);
             out.push(ir::Stmt::Slice {
                 array,
                 of,
