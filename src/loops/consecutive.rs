@@ -91,12 +91,17 @@ impl Merge {
             Run::Threads {
                 schedule: OmpSchedule::Default | OmpSchedule::Static(None),
                 reductions,
+                ..
             } => !tag.races_ignored && self.apart(inner, *var, body, reductions),
             // A number of rows says nothing of elements.
             Run::Threads { .. } | Run::Lanes { .. } | Run::Unit { .. } => false,
         };
         let bounds = Bounds::of(at(from, *outer, lo), at(from, *outer, hi));
-        shared.then(|| bounds.each(*var, tag.clone(), body.clone()))
+        let mut tag = tag.clone();
+        if let Run::Threads { shares, .. } = &mut tag.run {
+            *shares = None;
+        }
+        shared.then(|| bounds.each(*var, tag, body.clone()))
     }
 
     /// Whether `e` is where the positions below position `var` begin, some levels down.

@@ -367,9 +367,11 @@ pub enum Run {
     /// One after the other.
     #[default]
     Serial,
-    /// Threads of a CPU.
+    /// Threads of a CPU. Of a loop over rows with `shares`, an operand's positions of rows, each
+    /// thread gets neighbouring ones with equally many elements and rows.
     Threads {
         schedule: OmpSchedule,
+        shares: Option<ArrayId>,
         reductions: Reductions,
     },
     /// Lanes of a vector: so many at a time, as values of a vector type (see

@@ -50,7 +50,9 @@ impl Lowerer<'_> {
         match (&l.over, &step.top) {
             // `stmt` has made one fill of it.
             (Over::Constant(..), _) => Ok(Vec::new()),
-            (Over::Every { body, .. }, _) => self.range_loop(var, &step, tag, body, scope),
+            (Over::Every { body, .. }, _) => {
+                self.range_loop(var, &step, self.shared_tag(l, scope), body, scope)
+            }
             (Over::Positions { body, .. }, Top::Position { pos, .. }) => {
                 self.scattered_positions(var, *pos, &step, tag, body, scope)
             }
@@ -123,7 +125,7 @@ impl Lowerer<'_> {
         &self,
         var: VarId,
         step: &Step,
-        tag: &Tag,
+        tag: ir::LoopTag,
         body: &Inside,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
@@ -133,7 +135,7 @@ impl Lowerer<'_> {
         let bounds = self.loop_bounds(var, step, scope)?;
         let out = match scope.live.get(&var) {
             Some(list) => list.each(self, bounds, v, stmts),
-            None => vec![bounds.each(v, self.loop_tag(tag, scope), stmts)],
+            None => vec![bounds.each(v, tag, stmts)],
         };
         Ok(self.close_step(step, scope, out))
     }

@@ -6,6 +6,7 @@ use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::graph::{Race, Tag, Unit};
+use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, Jam, LoopTag, Run};
 use crate::loops::visit;
@@ -57,6 +58,7 @@ impl Lowerer<'_> {
             None => Run::Serial,
             Some(Unit::CpuThread(schedule)) => Run::Threads {
                 schedule,
+                shares: None,
                 reductions,
             },
             Some(Unit::CpuVector) => Run::Lanes {
@@ -72,6 +74,20 @@ impl Lowerer<'_> {
             jam: Jam::Free,
             races_ignored: (tag.parallel.as_ref()).is_some_and(|p| p.race == Race::IgnoreRaces),
         }
+    }
+
+    /// The same of a loop over the rows of which threads get equal shares, if the plan says so.
+    pub(super) fn shared_tag(&self, l: &Loop, scope: &Scope) -> LoopTag {
+        let mut own = self.loop_tag(&l.tag, scope);
+        if let Run::Threads {
+            shares, reductions, ..
+        } = &mut own.run
+            && let (Some((id, level)), true) = (l.shares, reductions.is_empty())
+        {
+            let tensor = self.tree.table.get(id).access.tensor;
+            *shares = self.level(tensor, level).array(ArrayRole::Positions);
+        }
+        own
     }
 
     /// `array[index] op= value`, as the plan says.

@@ -145,6 +145,7 @@ impl Lowerer<'_> {
         let run = if threads {
             Run::Threads {
                 schedule: OmpSchedule::Default,
+                shares: None,
                 reductions: Vec::new(),
             }
         } else {

@@ -258,7 +258,7 @@ impl Lowerer<'_> {
                     window: None,
                 }),
             };
-            return self.range_loop(root.var, &step, tag, body, scope);
+            return self.range_loop(root.var, &step, self.loop_tag(tag, scope), body, scope);
         }
         let unique = self.tensor(tensor).format.levels[level].unique;
         let out = if unique {

@@ -12,6 +12,7 @@
 //! | which elements does a statement set? | [`coverage`] |
 //! | which loops try coordinates that nothing may be stored at? | [`gaps`] |
 //! | where does a loop end whose end data decide? | [`exits`] |
+//! | what do threads get equally much of? | [`shares`] |
 //! | how much is stored at most? | [`most`] |
 //! | which results get their elements row by row, in any order of rows? | [`spread`] |
 //! | what is counted before it is stored, and by whom? | [`phases`] |
@@ -34,6 +35,7 @@ mod most;
 mod phases;
 mod refusal;
 mod results;
+mod shares;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -348,6 +350,8 @@ pub struct Loop {
     pub tried: Option<AccessId>,
     /// What ends it, if data decide that further inside.
     pub exit: Option<Exit>,
+    /// Of a loop over rows that threads share: the level of which each gets equally many elements.
+    pub shares: Option<(AccessId, usize)>,
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
     /// was something to add.
     pub adds: bool,

@@ -286,6 +286,11 @@ impl Teller<'_> {
             let access = self.access(id);
             line.notes.push(format!("all are tried for {access}"));
         }
+        if let Some((id, level)) = l.shares {
+            let level = self.level(id, level);
+            line.notes
+                .push(format!("threads get equal shares of rows and of {level}"));
+        }
         if let Some(exit) = &l.exit {
             let over: Vec<VarId> = exit.over.iter().map(|(v, _)| *v).collect();
             let (root, over) = (var_text(self.graph, exit.root), self.vars(&over));

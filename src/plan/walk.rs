@@ -76,6 +76,7 @@ pub(super) fn tree(
     let (coverage, filled) = fills((operands, &results), nests, body.as_ref(), walker.filled);
     if let Some(body) = &mut body {
         super::exits::find(graph, body);
+        super::shares::find(operands, body);
     }
     let gaps = walker.gaps;
     let nest = nests.first().map_or(span, |nest| nest.span);
@@ -219,6 +220,7 @@ impl<'w> Walker<'w> {
                     contest,
                     tried,
                     exit: None,
+                    shares: None,
                     adds,
                 })))
             }

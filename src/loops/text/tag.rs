@@ -8,7 +8,14 @@ impl Writer<'_> {
     pub(super) fn tag(&self, tag: &LoopTag) -> String {
         let mut text = match &tag.run {
             Run::Serial => String::new(),
-            Run::Threads { schedule, .. } => threads(*schedule),
+            Run::Threads {
+                schedule, shares, ..
+            } => {
+                let shares = shares.map_or(String::new(), |array| {
+                    format!(" shares({})", self.array(array))
+                });
+                threads(*schedule) + &shares
+            }
             Run::Lanes { count: None, .. } => " vector".to_string(),
             Run::Lanes { count: Some(n), .. } => format!(" vector({n})"),
             Run::Unit { unit, .. } => {
@@ -92,8 +99,15 @@ impl Reader {
         let reductions = Vec::new();
         if self.word("parallel") {
             let schedule = self.omp_schedule()?;
+            let mut shares = None;
+            if self.word("shares") {
+                self.expect_mark("(")?;
+                shares = Some(self.array()?);
+                self.expect_mark(")")?;
+            }
             return Ok(Run::Threads {
                 schedule,
+                shares,
                 reductions,
             });
         }

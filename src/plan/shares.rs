@@ -1,0 +1,108 @@
+//! Equal shares of a loop over rows: `CPUThread(static)` alone gives each thread equally many rows, of
+//! which the first may hold most elements. Where each iteration walks a row of an operand, threads get
+//! neighbouring rows with equally many elements and rows in them: empty ones are set, too.
+
+use super::{Inside, Loop, Node, Over, Then, Walk};
+use crate::graph::access::AccessId;
+use crate::graph::simplify::Operands;
+use crate::level::ArrayRole;
+use crate::program::ir::{Role, VarId};
+use crate::units::{OmpSchedule, Unit};
+
+/// Finds by what the shared loops of a plan are cut into equal shares.
+pub(super) fn find(of: Operands, inside: &mut Inside) {
+    match &mut inside.then {
+        Then::One(node) => find_in(of, node),
+        Then::Apart(parts) => parts.iter_mut().for_each(|part| find(of, part)),
+    }
+}
+
+fn find_in(of: Operands, node: &mut Node) {
+    match node {
+        Node::Loop(l) => {
+            l.shares = shares(of, l);
+            for body in l.over.bodies_mut() {
+                find(of, body);
+            }
+        }
+        Node::Within { body, .. } => find_in(of, body),
+        Node::Workspace(workspace) => {
+            find_in(of, &mut workspace.producer);
+            find_in(of, &mut workspace.consumer);
+        }
+        Node::Sequence(nodes) => nodes.iter_mut().for_each(|node| find_in(of, node)),
+        Node::Assign(..) => {}
+    }
+}
+
+/// The level whose elements are shared out, if the loop is one over the rows above it.
+fn shares(of: Operands, l: &Loop) -> Option<(AccessId, usize)> {
+    let unit = l.tag.parallel.as_ref().map(|parallel| parallel.unit);
+    let reduced = l.contest.as_ref().is_some_and(|c| !c.reduced.is_empty());
+    if unit != Some(Unit::CpuThread(OmpSchedule::Static(None))) || reduced {
+        return None;
+    }
+    match &l.over {
+        Over::Every { root, body } if *root == Some(l.var) => walked(of, body, l.var),
+        Over::Constant(..)
+        | Over::Every { .. }
+        | Over::Positions { .. }
+        | Over::Fused(_)
+        | Over::Stored { .. }
+        | Over::Merge(_) => None,
+    }
+}
+
+/// The first level that is walked below each value of `row`. What stands in a test need not be.
+fn walked(of: Operands, inside: &Inside, row: VarId) -> Option<(AccessId, usize)> {
+    if inside.found.iter().any(|found| found.by.skips()) {
+        return None;
+    }
+    match &inside.then {
+        Then::One(node) => walked_in(of, node, row),
+        Then::Apart(parts) => parts.iter().find_map(|part| walked(of, part, row)),
+    }
+}
+
+fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)> {
+    match node {
+        Node::Loop(l) => {
+            let levels = match &l.over {
+                Over::Stored { access, level, .. } => vec![(*access, *level)],
+                Over::Merge(merge) => match merge.walk {
+                    Walk::Nothing => Vec::new(),
+                    Walk::One(..)
+                    | Walk::Leap(_)
+                    | Walk::Cases(_)
+                    | Walk::Full { .. }
+                    | Walk::Wide { .. } => merge.levels.clone(),
+                },
+                Over::Constant(..) | Over::Every { .. } | Over::Fused(_) => Vec::new(),
+                // Its coordinates are searched, whatever row they are of.
+                Over::Positions { .. } => return None,
+            };
+            let mut below = levels.into_iter();
+            let own = below.find(|&level| is_below(of, level, row));
+            let mut bodies = l.over.bodies().into_iter();
+            own.or_else(|| bodies.find_map(|body| walked(of, body, row)))
+        }
+        Node::Within { body, .. } => walked_in(of, body, row),
+        Node::Workspace(workspace) => walked_in(of, &workspace.producer, row)
+            .or_else(|| walked_in(of, &workspace.consumer, row)),
+        Node::Sequence(nodes) => nodes.iter().find_map(|node| walked_in(of, node, row)),
+        Node::Assign(..) => None,
+    }
+}
+
+/// Whether the positions of a level begin and end where those of an input's row do: they are known to
+/// rise.
+fn is_below(of: Operands, (id, level): (AccessId, usize), row: VarId) -> bool {
+    let access = &of.table.get(id).access;
+    let tensor = of.tensor(access.tensor);
+    let format = &tensor.format;
+    tensor.role == Role::Input
+        && level == 1
+        && format.levels[0].is_full()
+        && format.levels[1].has(ArrayRole::Positions)
+        && access.subscripts[format.modes[0]].as_var() == Some(row)
+}
