@@ -6,7 +6,7 @@
 //! lattice (Kjolstad et al. 2017) learns which operands must be present.
 
 use super::exact::{Exact, exact};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, UnaryOp};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, Shared, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 
 /// The literal, if the expression is one, rounded as its type is.
@@ -49,9 +49,11 @@ pub fn fold(
                     let (a, b) = (recur(a), recur(b));
                     match (as_literal(&a), as_literal(&b)) {
                         (Some(x), Some(y)) if x.same_value(y) => a,
-                        (Some(_) | None, Some(_) | None) => {
-                            with(ExprKind::Select(Box::new(c), Box::new(a), Box::new(b)))
-                        }
+                        (Some(_) | None, Some(_) | None) => with(ExprKind::Select(
+                            Shared::new(c),
+                            Shared::new(a),
+                            Shared::new(b),
+                        )),
                     }
                 }
             }
@@ -61,13 +63,13 @@ pub fn fold(
             let a = recur(a);
             match as_literal(&a).and_then(|l| cast_literal(l, a.ty, e.ty)) {
                 Some(l) => with(ExprKind::Literal(l)),
-                None => with(ExprKind::Cast(Box::new(a))),
+                None => with(ExprKind::Cast(Shared::new(a))),
             }
         }
         ExprKind::Reduce { op, vars, body } => with(ExprKind::Reduce {
             op: *op,
             vars: vars.clone(),
-            body: Box::new(recur(body)),
+            body: Shared::new(recur(body)),
         }),
     }
 }
@@ -113,7 +115,7 @@ fn unary(e: &Expr, op: UnaryOp, a: Expr) -> Expr {
         (UnaryOp::Neg, Some(Literal::Float(x))) => literal(e, Literal::Float(-x)),
         (UnaryOp::Not, Some(l)) => literal(e, Literal::Bool(l.is_zero())),
         (UnaryOp::Neg | UnaryOp::Not, _) => Expr {
-            kind: ExprKind::Unary(op, Box::new(a)),
+            kind: ExprKind::Unary(op, Shared::new(a)),
             ty: e.ty,
             span: e.span,
         },
@@ -184,7 +186,7 @@ fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr, reads: &dyn Fn(&Access) -> E
         | BinaryOp::Ge
         | BinaryOp::And
         | BinaryOp::Or => Expr {
-            kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+            kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
             ty: e.ty,
             span: e.span,
         },

@@ -2,7 +2,7 @@
 
 use super::visit;
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, Func, ReduceOp, TensorId, UnaryOp, VarId,
+    Access, BinaryOp, Expr, ExprKind, Func, ReduceOp, Shared, TensorId, UnaryOp, VarId,
 };
 use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
@@ -181,7 +181,7 @@ pub(super) fn push_factors(term: &Expr) -> Option<Expr> {
             kind: ExprKind::Reduce {
                 op: ReduceOp::Add,
                 vars,
-                body: Box::new(wrap(*body)),
+                body: Shared::new(wrap(body.take())),
             },
             ty: sum.ty,
             span: sum.span,
@@ -219,7 +219,7 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     Expr {
         ty: a.ty,
         span: a.span.to(b.span),
-        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
     }
 }
 
@@ -227,7 +227,7 @@ pub(super) fn negate(e: Expr) -> Expr {
     Expr {
         ty: e.ty,
         span: e.span,
-        kind: ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
+        kind: ExprKind::Unary(UnaryOp::Neg, Shared::new(e)),
     }
 }
 

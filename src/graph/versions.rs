@@ -13,8 +13,8 @@ use super::terms::{binary, converted_sum, index, rename_expr, renew, replace};
 use crate::diagnostic::Span;
 use crate::operators::Func;
 use crate::program::ir::{
-    Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, Role, SizeExpr,
-    Statement, Tensor, TensorId, VarId,
+    Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, Role, Shared,
+    SizeExpr, Statement, Tensor, TensorId, VarId,
 };
 use crate::scalar::ScalarType;
 use std::collections::BTreeMap;
@@ -306,7 +306,7 @@ fn chosen(test: Option<Expr>, new: Expr, old: Expr) -> Expr {
         Some(test) => Expr {
             ty: new.ty,
             span: new.span,
-            kind: ExprKind::Select(Box::new(test), Box::new(new), Box::new(old)),
+            kind: ExprKind::Select(Shared::new(test), Shared::new(new), Shared::new(old)),
         },
     }
 }
@@ -317,7 +317,7 @@ fn combined(op: ReduceOp, a: Expr, b: Expr) -> Expr {
     let b = match b.ty == ty {
         true => b,
         false => Expr {
-            kind: ExprKind::Cast(Box::new(b)),
+            kind: ExprKind::Cast(Shared::new(b)),
             ty,
             span,
         },

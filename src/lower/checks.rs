@@ -15,7 +15,8 @@ use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
 use crate::plan;
 use crate::program::ir::{
-    Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+    Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, Shared, SizeExpr, Tensor, TensorId,
+    VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use std::rc::Rc;
@@ -287,7 +288,7 @@ fn zero(near: &Expr) -> Expr {
 fn compare(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     let near = a.clone();
     node(
-        ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
         ScalarType::Bool,
         &near,
     )

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{DraftStmt, UNTYPED, Write};
-use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp, VarId};
+use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, UnaryOp, VarId};
 use super::nested::{bound_twice, free, in_another, lifted, whole};
 use super::visit::{walk, walk_mut};
 use crate::diagnostic::codes::program as codes;
@@ -91,7 +91,7 @@ fn reduce(op: ReduceOp, vars: Vec<VarId>, body: Expr) -> Expr {
         kind: ExprKind::Reduce {
             op,
             vars,
-            body: Box::new(body),
+            body: Shared::new(body),
         },
     }
 }
@@ -295,7 +295,7 @@ pub(super) fn shape(expr: &Expr) -> Shape<'_> {
 
 pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
     Expr {
-        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
         ty: UNTYPED,
         span,
     }
@@ -303,7 +303,7 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
 
 pub(super) fn negation(operand: Expr, span: Span) -> Expr {
     Expr {
-        kind: ExprKind::Unary(UnaryOp::Neg, Box::new(operand)),
+        kind: ExprKind::Unary(UnaryOp::Neg, Shared::new(operand)),
         ty: UNTYPED,
         span,
     }

@@ -10,6 +10,8 @@ use crate::diagnostic::Span;
 use crate::format::TensorFormat;
 pub use crate::operators::{Func, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -333,18 +335,50 @@ pub enum ExprKind {
     Index(VarId),
     /// A size or extent (type `I64`).
     Size(SizeExpr),
-    Unary(UnaryOp, Box<Expr>),
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Unary(UnaryOp, Shared),
+    Binary(BinaryOp, Shared, Shared),
     /// condition (Bool), then, else
-    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    Select(Shared, Shared, Shared),
     Call(Func, Vec<Expr>),
     /// Converts to the node's type, as C does.
-    Cast(Box<Expr>),
+    Cast(Shared),
     Reduce {
         op: ReduceOp,
         vars: Vec<VarId>,
-        body: Box<Expr>,
+        body: Shared,
     },
+}
+
+/// An expression inside another. Copies of a tree share what is below: graphs are copied by every command,
+/// and statements by every case of a merge. What is changed becomes a copy of its own.
+#[derive(Clone, Debug)]
+pub struct Shared(Rc<Expr>);
+
+impl Shared {
+    #[must_use]
+    pub fn new(e: Expr) -> Self {
+        Shared(Rc::new(e))
+    }
+
+    /// The expression itself.
+    #[must_use]
+    pub fn take(self) -> Expr {
+        Rc::unwrap_or_clone(self.0)
+    }
+}
+
+impl Deref for Shared {
+    type Target = Expr;
+
+    fn deref(&self) -> &Expr {
+        &self.0
+    }
+}
+
+impl DerefMut for Shared {
+    fn deref_mut(&mut self) -> &mut Expr {
+        Rc::make_mut(&mut self.0)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -21,7 +21,8 @@ use crate::graph::relation::Inspect;
 use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest, Parallel, Relation, Tag, print};
 use crate::program::ir::{
-    BinaryOp, Bound, Expr, ExprKind, Func, IndexVar, ReduceOp, Role, Tensor, TensorId, VarId,
+    BinaryOp, Bound, Expr, ExprKind, Func, IndexVar, ReduceOp, Role, Shared, Tensor, TensorId,
+    VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::Ident;
@@ -238,8 +239,8 @@ fn inspector(
     };
     let mut count = node(ExprKind::Binary(
         BinaryOp::Sub,
-        Box::new(end(&var.range.hi)),
-        Box::new(end(&var.range.lo)),
+        Shared::new(end(&var.range.hi)),
+        Shared::new(end(&var.range.lo)),
     ));
     // Loops of its own, so that the schedule of the statement leaves them alone.
     let mut needed = range_vars(graph, parent);
@@ -279,7 +280,7 @@ fn inspector(
         node(ExprKind::Reduce {
             op: ReduceOp::Max,
             vars: vars.clone(),
-            body: Box::new(count),
+            body: Shared::new(count),
         })
     };
     let zero = node(ExprKind::Literal(Literal::ZERO));

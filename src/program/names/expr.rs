@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::program::draft::{Binding, zero};
 use crate::program::functions::{self, Builtin, Logic};
 use crate::program::ir::{
-    BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, TensorId, UnaryOp,
+    BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, Shared, TensorId, UnaryOp,
 };
 use crate::program::spelling::suggest;
 use crate::syntax::ast;
@@ -76,16 +76,16 @@ impl Resolver<'_, '_> {
                 {
                     return node(ExprKind::Literal(Literal::Int(-value)), span);
                 }
-                node(ExprKind::Unary(*op, Box::new(operand)), span)
+                node(ExprKind::Unary(*op, Shared::new(operand)), span)
             }
             ast::ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a), self.expr(b));
-                node(ExprKind::Binary(*op, Box::new(a), Box::new(b)), span)
+                node(ExprKind::Binary(*op, Shared::new(a), Shared::new(b)), span)
             }
             ast::ExprKind::Select(c, a, b) => {
                 let (c, a, b) = (self.expr(c), self.expr(a), self.expr(b));
                 node(
-                    ExprKind::Select(Box::new(c), Box::new(a), Box::new(b)),
+                    ExprKind::Select(Shared::new(c), Shared::new(a), Shared::new(b)),
                     span,
                 )
             }
@@ -135,7 +135,7 @@ impl Resolver<'_, '_> {
         self.indices = indices;
         self.scope = here;
         Expr {
-            kind: ExprKind::Cast(Box::new(operand)),
+            kind: ExprKind::Cast(Shared::new(operand)),
             ty,
             span,
         }
@@ -190,7 +190,7 @@ impl Resolver<'_, '_> {
             };
             let operand = self.expr(arg);
             return Expr {
-                kind: ExprKind::Cast(Box::new(operand)),
+                kind: ExprKind::Cast(Shared::new(operand)),
                 ty,
                 span,
             };
@@ -253,7 +253,7 @@ impl Resolver<'_, '_> {
                 // Of a plain element a product is meant, in the element's own type.
                 let base = args[0].clone();
                 let times = |product, _| {
-                    let factors = (Box::new(product), Box::new(base.clone()));
+                    let factors = (Shared::new(product), Shared::new(base.clone()));
                     node(ExprKind::Binary(BinaryOp::Mul, factors.0, factors.1), span)
                 };
                 (1..exponent).fold(base.clone(), times)
@@ -266,18 +266,21 @@ impl Resolver<'_, '_> {
             }
             Builtin::Not => {
                 let operand = args.pop().unwrap_or_else(|| zero(span));
-                node(ExprKind::Unary(UnaryOp::Not, Box::new(operand)), span)
+                node(ExprKind::Unary(UnaryOp::Not, Shared::new(operand)), span)
             }
             Builtin::Logic(logic) => {
                 let b = args.pop().unwrap_or_else(|| zero(span));
                 let a = args.pop().unwrap_or_else(|| zero(span));
-                let not = |e| node(ExprKind::Unary(UnaryOp::Not, Box::new(e)), span);
+                let not = |e| node(ExprKind::Unary(UnaryOp::Not, Shared::new(e)), span);
                 let (op, a, b) = match logic {
                     Logic::And => (BinaryOp::And, a, b),
                     Logic::Or => (BinaryOp::Or, a, b),
                     Logic::Xor => (BinaryOp::Ne, not(a), not(b)),
                 };
-                truth(node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span))
+                truth(node(
+                    ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
+                    span,
+                ))
             }
             Builtin::Sum => {
                 let body = args.pop().unwrap_or_else(|| zero(span));
@@ -287,13 +290,16 @@ impl Resolver<'_, '_> {
                     return zero(span);
                 };
                 let (op, vars) = (ReduceOp::Add, vec![var]);
-                let body = Box::new(body);
+                let body = Shared::new(body);
                 node(ExprKind::Reduce { op, vars, body }, span)
             }
             Builtin::Compare(op) => {
                 let b = args.pop().unwrap_or_else(|| zero(span));
                 let a = args.pop().unwrap_or_else(|| zero(span));
-                truth(node(ExprKind::Binary(op, Box::new(a), Box::new(b)), span))
+                truth(node(
+                    ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
+                    span,
+                ))
             }
         }
     }
@@ -315,8 +321,8 @@ impl Resolver<'_, '_> {
 /// What TACO makes of a condition: a number, of the type that it meets.
 fn truth(holds: Expr) -> Expr {
     let span = holds.span;
-    let [one, zero] = [1, 0].map(|n| Box::new(node(ExprKind::Literal(Literal::Int(n)), span)));
-    node(ExprKind::Select(Box::new(holds), one, zero), span)
+    let [one, zero] = [1, 0].map(|n| Shared::new(node(ExprKind::Literal(Literal::Int(n)), span)));
+    node(ExprKind::Select(Shared::new(holds), one, zero), span)
 }
 
 /// `sum` of something else than a variable and a term.

@@ -4,7 +4,9 @@ use super::{Ty, argument_type, convert_literal, infer, join};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::draft::Draft;
-use crate::program::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, UnaryOp};
+use crate::program::ir::{
+    BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, Shared, UnaryOp,
+};
 use crate::program::text::symbol;
 
 /// Builds typed expressions; the errors of all of them are collected.
@@ -88,21 +90,21 @@ impl Typer<'_, '_> {
                 ExprKind::Access(access)
             }
             ExprKind::Unary(UnaryOp::Neg, operand) => {
-                ExprKind::Unary(UnaryOp::Neg, Box::new(self.build(operand, ty)))
+                ExprKind::Unary(UnaryOp::Neg, Shared::new(self.build(operand, ty)))
             }
             ExprKind::Unary(UnaryOp::Not, operand) => ExprKind::Unary(
                 UnaryOp::Not,
-                Box::new(self.build(operand, ScalarType::Bool)),
+                Shared::new(self.build(operand, ScalarType::Bool)),
             ),
             ExprKind::Binary(op, a, b) => {
                 let operands = self.operand_type(*op, a, b, ty, expr.span);
                 let (a, b) = (self.build(a, operands), self.build(b, operands));
-                ExprKind::Binary(*op, Box::new(a), Box::new(b))
+                ExprKind::Binary(*op, Shared::new(a), Shared::new(b))
             }
             ExprKind::Select(c, a, b) => {
                 let c = self.build(c, ScalarType::Bool);
                 let (a, b) = (self.build(a, ty), self.build(b, ty));
-                ExprKind::Select(Box::new(c), Box::new(a), Box::new(b))
+                ExprKind::Select(Shared::new(c), Shared::new(a), Shared::new(b))
             }
             ExprKind::Call(function, args) => self.call(*function, args, ty, expr.span),
             ExprKind::Cast(operand) => {
@@ -134,7 +136,7 @@ impl Typer<'_, '_> {
             ExprKind::Reduce { op, vars, body } => ExprKind::Reduce {
                 op: *op,
                 vars: vars.clone(),
-                body: Box::new(self.build(body, ty)),
+                body: Shared::new(self.build(body, ty)),
             },
         }
     }
@@ -237,7 +239,7 @@ impl Typer<'_, '_> {
                 ScalarType::F64
             };
             let kind = self.call(function, args, real, span);
-            return ExprKind::Cast(Box::new(Expr {
+            return ExprKind::Cast(Shared::new(Expr {
                 kind,
                 ty: real,
                 span,
@@ -288,14 +290,14 @@ impl Typer<'_, '_> {
         };
         if let ExprKind::Unary(UnaryOp::Neg, operand) = &expr.kind {
             let operand = self.whole_part(operand);
-            return node(ExprKind::Unary(UnaryOp::Neg, Box::new(operand)));
+            return node(ExprKind::Unary(UnaryOp::Neg, Shared::new(operand)));
         }
         if let ExprKind::Binary(op, a, b) = &expr.kind
             && is_whole
             && is_arithmetic(*op)
         {
             let (a, b) = (self.whole_part(a), self.whole_part(b));
-            return node(ExprKind::Binary(*op, Box::new(a), Box::new(b)));
+            return node(ExprKind::Binary(*op, Shared::new(a), Shared::new(b)));
         }
         self.build(expr, ScalarType::I64)
     }
@@ -345,7 +347,7 @@ pub(super) fn convert(expr: Expr, want: ScalarType) -> Expr {
         };
     }
     Expr {
-        kind: ExprKind::Cast(Box::new(expr)),
+        kind: ExprKind::Cast(Shared::new(expr)),
         ty: want,
         span,
     }

@@ -2,7 +2,7 @@
 
 use super::super::matching::{assign, ast_operands, matches, operands};
 use crate::graph::{Graph, equal};
-use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, VarId};
+use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, VarId};
 use crate::syntax::ast;
 
 /// What is looked for.
@@ -134,6 +134,6 @@ pub(super) fn chain(op: BinaryOp, operands: Vec<Expr>) -> Option<Expr> {
     operands.into_iter().reduce(|a, b| Expr {
         ty: a.ty,
         span: a.span.to(b.span),
-        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
     })
 }

@@ -7,7 +7,7 @@ use crate::graph::producers::around;
 use crate::graph::provenance::Provenance;
 use crate::graph::terms::reads;
 use crate::graph::{Graph, Loop, Nest};
-use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, Shared, TensorId, VarId};
 use crate::scalar::ScalarType;
 
 /// A workspace that only the new one reads stays outside it where fewer loops determine
@@ -116,7 +116,7 @@ pub(super) fn rewrite(
             kind: ExprKind::Reduce {
                 op: *op,
                 vars: moved.to_vec(),
-                body: Box::new(found.e.clone()),
+                body: Shared::new(found.e.clone()),
             },
             ..found.e.clone()
         },
@@ -137,7 +137,7 @@ pub(super) fn rewrite(
                     kind: ExprKind::Reduce {
                         op: *op,
                         vars,
-                        body: Box::new(body),
+                        body: Shared::new(body),
                     },
                     ty: whole.ty,
                     span: whole.span,

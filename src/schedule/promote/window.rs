@@ -10,7 +10,7 @@
 use super::steps::Steps;
 use crate::diagnostic::Span;
 use crate::graph::{Graph, equal};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, VarId};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Shared, SizeExpr, VarId};
 use crate::scalar::{Literal, ScalarType};
 
 /// One subscript of the accesses: `corner + offset + constant`.
@@ -253,7 +253,7 @@ fn scaled(e: Expr, by: i64) -> Expr {
         return e;
     }
     let span = e.span;
-    let kind = ExprKind::Binary(BinaryOp::Mul, Box::new(e), Box::new(number(by, span)));
+    let kind = ExprKind::Binary(BinaryOp::Mul, Shared::new(e), Shared::new(number(by, span)));
     typed(kind, ScalarType::I64, span)
 }
 
@@ -267,7 +267,7 @@ fn plus(sum: Option<Expr>, e: Expr, by: i64) -> Expr {
         Some(positive) if by < 0 => (BinaryOp::Sub, positive),
         Some(_) | None => (BinaryOp::Add, by),
     };
-    let kind = ExprKind::Binary(op, Box::new(sum), Box::new(scaled(e, by)));
+    let kind = ExprKind::Binary(op, Shared::new(sum), Shared::new(scaled(e, by)));
     typed(kind, ScalarType::I64, span)
 }
 
@@ -277,14 +277,14 @@ pub(super) fn guarded(value: Expr, subscripts: &[(Expr, SizeExpr, bool)]) -> Exp
     let both = |x: Option<Expr>, y: Expr| match x {
         None => y,
         Some(x) => typed(
-            ExprKind::Binary(BinaryOp::And, Box::new(x), Box::new(y)),
+            ExprKind::Binary(BinaryOp::And, Shared::new(x), Shared::new(y)),
             ScalarType::Bool,
             span,
         ),
     };
     let compared = |op, e: &Expr, with: Expr| {
         typed(
-            ExprKind::Binary(op, Box::new(e.clone()), Box::new(with)),
+            ExprKind::Binary(op, Shared::new(e.clone()), Shared::new(with)),
             ScalarType::Bool,
             span,
         )
@@ -303,7 +303,7 @@ pub(super) fn guarded(value: Expr, subscripts: &[(Expr, SizeExpr, bool)]) -> Exp
     let ty = value.ty;
     let zero = typed(ExprKind::Literal(Literal::ZERO), ty, span);
     typed(
-        ExprKind::Select(Box::new(cond), Box::new(value), Box::new(zero)),
+        ExprKind::Select(Shared::new(cond), Shared::new(value), Shared::new(zero)),
         ty,
         span,
     )
