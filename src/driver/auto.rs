@@ -3,7 +3,8 @@
 use super::bind::Bound;
 mod choice;
 
-use super::compile::build;
+use super::choice::Chosen;
+use super::compile::{Built, lowered, placed};
 use crate::data;
 use crate::diagnostic::codes::{
     lower as lower_codes, performance as codes, schedule as schedule_codes,
@@ -18,27 +19,32 @@ use crate::units::Unit;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+/// What a schedule was found by: the stages that have accepted it made this.
+pub(super) enum Ready {
+    Nothing,
+    /// Its only kernel, before the passes of the target.
+    Lowered(Box<Built>),
+    /// All of `choose`.
+    Chosen(Box<Chosen>),
+}
+
 /// The commands of a schedule for `target`, several under `choose` where a size that is not known
-/// decides which is best. Notes the statements that stay serial.
+/// decides which is best, and what is there of them already. Notes the statements that stay serial.
 pub(super) fn schedule(
     function: &Function,
     asked: (Target, &Statistics),
     sources: &mut Sources,
     remarks: &mut Vec<Diagnostic>,
-) -> Vec<ast::Command> {
-    let found = found(function, asked, sources);
-    let Some(last) = found.last() else {
-        return Vec::new();
+) -> (Vec<ast::Command>, Ready) {
+    let (found, carried) = searched(function, asked, sources);
+    let Some(last) = found.into_iter().last() else {
+        return (Vec::new(), Ready::Nothing);
     };
-    remarks.extend(last.remarks.iter().cloned());
-    let commands = last.commands.clone();
-    match found.as_slice() {
-        [_] => commands,
-        [..] => {
-            let text = choice::text(&found);
-            let file = sources.add("<automatic schedule>", &text);
-            syntax::parse_schedule(file, &text).unwrap_or(commands)
-        }
+    remarks.extend(last.remarks);
+    match (carried, last.lowered) {
+        (Some((commands, chosen)), _) => (commands, Ready::Chosen(Box::new(chosen))),
+        (None, Some(built)) => (last.commands, Ready::Lowered(Box::new(built))),
+        (None, None) => (last.commands, Ready::Nothing),
     }
 }
 
@@ -74,6 +80,8 @@ pub struct Found {
     pub statements: Vec<Considered>,
     commands: Vec<ast::Command>,
     remarks: Vec<Diagnostic>,
+    /// The kernel before the passes of the target, if all stages were asked.
+    lowered: Option<Built>,
 }
 
 impl Found {
@@ -89,17 +97,30 @@ impl Found {
 /// if they differ and a kernel can carry them.
 pub fn found(
     function: &Function,
-    (target, statistics): (Target, &Statistics),
+    asked: (Target, &Statistics),
     sources: &mut Sources,
 ) -> Vec<Found> {
+    searched(function, asked, sources).0
+}
+
+/// The same; several with the commands and the kernel that carry them.
+fn searched(
+    function: &Function,
+    (target, statistics): (Target, &Statistics),
+    sources: &mut Sources,
+) -> (Vec<Found>, Option<(Vec<ast::Command>, Chosen)>) {
     // What cannot be built is refused by whoever asks for this schedule.
     let Ok(graph) = Graph::build(&Rc::new(function.clone())) else {
-        return Vec::new();
+        return (Vec::new(), None);
     };
     let ranges = choice::assumed(&graph, (target, statistics));
-    let several = ranges.len() > 1;
+    let several = ranges.len() > 1 && !choice::appends(&graph);
+    if !several {
+        let found = one(&graph, (target, statistics), (None, false), sources);
+        return (vec![found], None);
+    }
     let mut found: Vec<Found> = (ranges.into_iter())
-        .map(|(range, assumed)| one(&graph, (target, &assumed), (range, several), sources))
+        .map(|(range, assumed)| one(&graph, (target, &assumed), (range, true), sources))
         .collect();
     // What two ranges share, the smaller bound covers.
     found.dedup_by(|next, kept| {
@@ -109,15 +130,14 @@ pub fn found(
         }
         same
     });
-    let kept =
-        !several || (found.len() > 1 && choice::is_carried(function, target, &found, sources));
-    if !kept {
-        found.clear();
+    let carried = match found.len() {
+        0 | 1 => None,
+        _ => choice::carried(function, target, &found, sources),
+    };
+    if carried.is_none() {
+        found = vec![one(&graph, (target, statistics), (None, false), sources)];
     }
-    if found.is_empty() {
-        found.push(one(&graph, (target, statistics), (None, false), sources));
-    }
-    found
+    (found, carried)
 }
 
 /// `by_graph`: the graph alone accepts scripts, and whoever asks builds what is found.
@@ -129,9 +149,16 @@ fn one(
 ) -> Found {
     let settings = settings(target);
     let function = &graph.function;
-    let mut stages = |commands: &[ast::Command]| match by_graph {
-        true => Ok(()),
-        false => build(function, commands, &settings).map(drop),
+    // The last that is accepted is what is found.
+    let mut accepted = None;
+    let mut stages = |commands: &[ast::Command]| {
+        if by_graph {
+            return Ok(());
+        }
+        let built = lowered(function, commands, &settings)?;
+        placed(function, built.kernel.clone(), target)?;
+        accepted = Some(built);
+        Ok(())
     };
     let mut search = Search::new(graph, (target, statistics), sources, &mut stages);
     let reached = search.run(graph);
@@ -156,6 +183,7 @@ fn one(
         commands: search.commands(&[]),
         statements: search.considered(graph),
         remarks,
+        lowered: accepted,
     }
 }
 
@@ -234,8 +262,9 @@ struct Search<'s> {
     settings: Settings,
     /// Whether all stages accept these commands.
     stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
+    sources: &'s mut Sources,
     /// What each statement has left to try.
-    scripts: Vec<VecDeque<Offer>>,
+    scripts: Vec<VecDeque<auto::Script>>,
     /// Those that were refused, with the place of their statement, and why.
     tried: Vec<(usize, auto::Script, Diagnostic)>,
     chosen: BTreeMap<usize, Offer>,
@@ -245,7 +274,7 @@ impl<'s> Search<'s> {
     fn new(
         graph: &Graph,
         (target, statistics): (Target, &Statistics),
-        sources: &mut Sources,
+        sources: &'s mut Sources,
         stages: &'s mut dyn FnMut(&[ast::Command]) -> Diagnosed<()>,
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
@@ -254,17 +283,12 @@ impl<'s> Search<'s> {
             } else {
                 auto::for_cpus(graph, nest, statistics).scripts
             };
-            let parse = |written: auto::Script| {
-                let text = written.commands.join("\n");
-                let file = sources.add("<automatic schedule>", &text);
-                let commands = syntax::parse_schedule(file, &text).ok()?;
-                Some(Offer { written, commands })
-            };
-            scripts.into_iter().filter_map(parse).collect()
+            scripts.into()
         });
         Search {
             settings: settings(target),
             stages,
+            sources,
             scripts: scripts.collect(),
             tried: Vec::new(),
             chosen: BTreeMap::new(),
@@ -275,11 +299,17 @@ impl<'s> Search<'s> {
     fn run(&mut self, graph: &Graph) -> Graph {
         let mut reached = graph.clone();
         loop {
-            let offered = self.offers(&reached);
+            let first = self.chosen.is_empty();
+            let (offered, with_all) = self.offers(&reached);
             if offered.is_empty() {
                 return reached;
             }
             self.accept(&offered);
+            // Statements that had their scripts before may stand behind those that got them now.
+            if first && self.chosen.len() == offered.len() {
+                reached = with_all;
+                continue;
+            }
             let commands = self.commands(&[]);
             match schedule::apply(graph.clone(), &commands, &self.settings) {
                 Ok(next) => reached = next,
@@ -295,15 +325,22 @@ impl<'s> Search<'s> {
         self.chosen.contains_key(&at) || reached.nests.get(at).is_none_or(is_shared)
     }
 
-    /// The first script that the graph takes, of each statement that has none.
-    fn offers(&mut self, reached: &Graph) -> Vec<Script> {
+    /// The first script that the graph takes, of each statement that has none, and the graph with
+    /// all of these.
+    fn offers(&mut self, reached: &Graph) -> (Vec<Script>, Graph) {
         let mut reached = reached.clone();
         let mut offered = Vec::new();
         for at in 0..self.scripts.len() {
             if self.has(&reached, at) {
                 continue;
             }
-            while let Some(offer) = self.scripts[at].pop_front() {
+            while let Some(written) = self.scripts[at].pop_front() {
+                let text = written.commands.join("\n");
+                let file = self.sources.add("<automatic schedule>", &text);
+                let Ok(commands) = syntax::parse_schedule(file, &text) else {
+                    continue;
+                };
+                let offer = Offer { written, commands };
                 match schedule::apply(reached.clone(), &offer.commands, &self.settings) {
                     Ok(next) => {
                         reached = next;
@@ -314,7 +351,7 @@ impl<'s> Search<'s> {
                 }
             }
         }
-        offered
+        (offered, reached)
     }
 
     /// Chooses those of `offered` that all stages accept, by halves.
@@ -343,7 +380,7 @@ impl<'s> Search<'s> {
             let taken = self.chosen.get(&at);
             let taken = taken.map(|offer| (offer.written.clone(), Verdict::Taken));
             let left = self.scripts[at].iter();
-            let left = left.map(|offer| (offer.written.clone(), Verdict::NotAsked));
+            let left = left.map(|script| (script.clone(), Verdict::NotAsked));
             Considered {
                 statement: graph.statement(nest).text.clone(),
                 scripts: refused.chain(taken).chain(left).collect(),

@@ -116,7 +116,8 @@ pub(super) struct Chosen {
     pub constants: BTreeMap<String, i64>,
 }
 
-/// Builds all alternatives and makes one kernel of them.
+/// Builds all alternatives and makes one kernel of them. `lowered`: what is there already of the only
+/// one.
 ///
 /// # Errors
 /// Those of each alternative; conditions that cannot be asked; kernels that differ to callers.
@@ -124,8 +125,9 @@ pub(super) fn build_all(
     function: &Function,
     alternatives: &[Alternative],
     setting: &Setting,
-    sources: &Sources,
+    (lowered, sources): (Option<Built>, &Sources),
 ) -> Diagnosed<Chosen> {
+    let mut lowered = lowered;
     let mut all = Vec::new();
     let mut known = BTreeMap::new();
     let mut errors = Vec::new();
@@ -135,7 +137,11 @@ pub(super) fn build_all(
     };
     let alternatives: Vec<&Alternative> = alternatives.iter().filter(runs).collect();
     for alternative in &alternatives {
-        match one(function, alternative, setting, &mut known) {
+        let built = match lowered.take() {
+            Some(built) => Ok((built, None)),
+            None => one(function, alternative, setting, &mut known),
+        };
+        match built {
             Ok(built) => all.push(built),
             Err(mut found) => errors.append(&mut found),
         }

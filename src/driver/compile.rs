@@ -1,5 +1,6 @@
 //! From texts to kernels: the pipeline, stage by stage.
 
+use super::auto::Ready;
 use super::choice;
 use super::schedules::{Schedules, declared_names, named};
 use super::{Failure, argument, variants};
@@ -136,9 +137,9 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             None => None,
         };
         varied |= variants.is_some();
-        let chosen = match (variants, own) {
-            (Some(commands), _) => commands,
-            (None, Some(commands)) => commands.to_vec(),
+        let (chosen, ready) = match (variants, own) {
+            (Some(commands), _) => (commands, Ready::Nothing),
+            (None, Some(commands)) => (commands.to_vec(), Ready::Nothing),
             (None, None) => super::auto::schedule(function, asked, sources, &mut remarks),
         };
         is_automatic |= own.is_none() && !chosen.is_empty();
@@ -177,7 +178,17 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
             first_commands: request.first_commands,
             program: (&files, &options),
         };
-        match choice::build_all(function, &alternatives, &setting, sources) {
+        let built = match ready {
+            Ready::Chosen(chosen) if request.first_commands.is_none() => Ok(*chosen),
+            Ready::Lowered(built) if request.first_commands.is_none() => {
+                let ready = (Some(*built), &*sources);
+                choice::build_all(function, &alternatives, &setting, ready)
+            }
+            Ready::Nothing | Ready::Chosen(_) | Ready::Lowered(_) => {
+                choice::build_all(function, &alternatives, &setting, (None, sources))
+            }
+        };
+        match built {
             Ok(mut built) => {
                 remarks.append(&mut built.remarks);
                 kernels.push(built.kernel);

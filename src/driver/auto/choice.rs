@@ -2,12 +2,13 @@
 
 use super::{Found, Target};
 use crate::diagnostic::Sources;
-use crate::driver::choice::{Setting, alternatives, build_all};
+use crate::driver::choice::{Chosen, Setting, alternatives, build_all};
 use crate::graph::Graph;
+use crate::plan::{self, Made};
 use crate::program;
 use crate::program::ir::{Function, Role, SizeExpr};
 use crate::schedule::auto::{self, Asked, Question, Range, Statistics};
-use crate::syntax;
+use crate::syntax::{self, ast};
 
 /// Alternatives of one function.
 const MOST: usize = 3;
@@ -97,8 +98,20 @@ fn words(function: &Function, question: Question) -> String {
         .unwrap_or_else(|| function.size(size).name.clone())
 }
 
+/// Whether a result grows: such kernels are not chosen from.
+pub(super) fn appends(graph: &Graph) -> bool {
+    let grows = |made: &Made| match made {
+        Made::Appended | Made::Collected(_) | Made::Spread => true,
+        Made::Placed | Made::Follows(..) => false,
+    };
+    let plan = plan::plan(graph, graph.function.span).ok().flatten();
+    let made = plan.iter().flat_map(|plan| &plan.trees);
+    made.flat_map(|tree| &tree.made)
+        .any(|(_, made)| grows(made))
+}
+
 /// The schedules under `choose`.
-pub(super) fn text(found: &[Found]) -> String {
+fn text(found: &[Found]) -> String {
     let mut text = "choose {\n".to_string();
     for one in found {
         let head = match &one.condition {
@@ -111,24 +124,23 @@ pub(super) fn text(found: &[Found]) -> String {
     text + "}\n"
 }
 
-/// Whether one kernel can carry them all.
-pub(super) fn is_carried(
+/// The commands that choose, and the kernel that carries all of them, if one can.
+pub(super) fn carried(
     function: &Function,
     target: Target,
     found: &[Found],
     sources: &mut Sources,
-) -> bool {
+) -> Option<(Vec<ast::Command>, Chosen)> {
     let text = text(found);
     let file = sources.add("<automatic schedule>", &text);
-    let Ok(commands) = syntax::parse_schedule(file, &text) else {
-        return false;
-    };
+    let commands = syntax::parse_schedule(file, &text).ok()?;
     let setting = Setting {
         defines: &[],
         target,
         first_commands: None,
         program: (&[], &program::Options::default()),
     };
-    alternatives(&commands, |_| None)
-        .is_ok_and(|all| build_all(function, &all, &setting, sources).is_ok())
+    let all = alternatives(&commands, |_| None).ok()?;
+    let chosen = build_all(function, &all, &setting, (None, sources)).ok()?;
+    Some((commands, chosen))
 }

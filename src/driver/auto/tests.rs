@@ -29,7 +29,7 @@ fn search(
         if refused(commands) {
             return Err(Vec::new());
         }
-        build(function, commands, &settings(target)).map(drop)
+        crate::driver::compile::build(function, commands, &settings(target)).map(drop)
     };
     let mut search = Search::new(
         &graph,
