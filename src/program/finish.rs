@@ -10,6 +10,7 @@ use super::types::Typer;
 use super::{einsum, fill, fixed, formats, inout, ranges, types, unused};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic};
+use std::collections::BTreeMap;
 
 /// Turns a draft with resolved names into a function.
 pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, Vec<Diagnostic>)> {
@@ -47,6 +48,11 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         return Err(draft.errors);
     }
     let entries: Vec<_> = storage.iter().map(|storage| storage.entry).collect();
+    let mut typical = BTreeMap::new();
+    for (at, storage) in storage.iter().enumerate() {
+        let id = super::ir::TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+        typical.extend(storage.typical.map(|said| (id, said)));
+    }
     let tensors = draft.tensors.iter().zip(&roles).zip(storage);
     let tensors = tensors.map(|((tensor, role), storage)| {
         let dims = tensor.dims.iter().flatten();
@@ -65,6 +71,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         name: draft.name.clone(),
         span: draft.span,
         tensors: tensors.collect(),
+        typical,
         sizes: draft.sizes.clone(),
         synonyms: draft.synonyms.clone(),
         fixed_dims: Vec::new(),

@@ -10,6 +10,8 @@ use crate::diagnostic::Span;
 use crate::format::TensorFormat;
 pub use crate::operators::{Func, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
+use crate::syntax::ast::Typical;
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
@@ -62,6 +64,8 @@ pub struct Function {
     /// value.
     pub fixed_dims: Vec<(TensorId, usize, SizeId)>,
     pub tensors: Vec<Tensor>,
+    /// How much some of them store as a rule, as their formats say.
+    pub typical: BTreeMap<TensorId, Typical>,
     /// The declared parameters in order (an in-out one that is also declared stands here too).
     pub params: Vec<TensorId>,
     /// The returned tensors in order.

@@ -8,6 +8,7 @@ use super::ir::{
 };
 use super::text::symbol;
 use crate::format::TensorFormat;
+use crate::syntax::ast::Typical;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,8 +35,10 @@ impl fmt::Display for Function {
             let means = self.size_text(&synonym.means);
             writeln!(f, "  size {} is {means}", synonym.name)?;
         }
-        for tensor in &self.tensors {
-            writeln!(f, "  {}", self.tensor_text(tensor))?;
+        for (at, tensor) in self.tensors.iter().enumerate() {
+            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let typical = self.typical.get(&id).copied();
+            writeln!(f, "  {}", self.tensor_text(tensor, typical))?;
         }
         for stmt in &self.stmts {
             let op = match stmt.op {
@@ -79,7 +82,7 @@ impl Function {
         names.join(", ")
     }
 
-    fn tensor_text(&self, tensor: &Tensor) -> String {
+    fn tensor_text(&self, tensor: &Tensor, typical: Option<Typical>) -> String {
         let role = match tensor.role {
             Role::Input => "input",
             Role::Result => "result",
@@ -96,6 +99,11 @@ impl Function {
         }
         if !tensor.fill.is_zero() {
             text.push_str(&format!(" fill {}", tensor.fill));
+        }
+        match typical {
+            Some(Typical::Density(share)) => text.push_str(&format!(" density {share}")),
+            Some(Typical::RowLength(length)) => text.push_str(&format!(" row_length {length}")),
+            None => {}
         }
         text
     }

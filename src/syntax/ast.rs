@@ -246,9 +246,20 @@ pub struct FormatEntry {
     pub order: Option<Vec<(u64, Span)>>,
     /// `fill inf`, `fill -1.5`: the value of absent elements.
     pub fill: Option<(FillValue, Span)>,
+    /// `density 0.001`, `row_length 8`
+    pub typical: Option<(Typical, Span)>,
     /// `index 64`
     pub index: Option<(u64, Span)>,
     pub span: Span,
+}
+
+/// How much a tensor stores as a rule: meaning does not depend on it, schedules that are found do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Typical {
+    /// The share of its elements, above 0 and up to 1.
+    Density(f64),
+    /// Elements of the innermost sparse level below each stored coordinate above it.
+    RowLength(f64),
 }
 
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 use super::ast::{
     FillValue, FormatBody, FormatDecl, FormatEntry, FormatSpec, FormatUse, LevelDecl, LevelType,
+    Typical,
 };
 use super::build::{Build, Builder};
 use super::parse::Rule;
@@ -116,6 +117,7 @@ impl Builder {
         let mut spec = None;
         let mut order = None;
         let mut fill = None;
+        let mut typical = None;
         let mut index = None;
         for part in pair.into_inner() {
             match part.as_rule() {
@@ -138,6 +140,14 @@ impl Builder {
                         }
                     }
                 }
+                Rule::density_option => {
+                    typical = self.typical(part)?.map(|(x, at)| (Typical::Density(x), at));
+                }
+                Rule::row_length_option => {
+                    typical = self
+                        .typical(part)?
+                        .map(|(x, at)| (Typical::RowLength(x), at));
+                }
                 Rule::index_width => index = Some(self.index_width(part)?),
                 _ => {}
             }
@@ -150,9 +160,27 @@ impl Builder {
             spec,
             order,
             fill,
+            typical,
             index,
             span: all,
         })
+    }
+
+    /// The number of `density 0.001`, and where it stands.
+    fn typical(&mut self, pair: Pair<Rule>) -> Build<Option<(f64, Span)>> {
+        let mut found = None;
+        for part in pair.into_inner() {
+            if part.as_rule() == Rule::number {
+                let at = self.span(&part);
+                #[allow(clippy::cast_precision_loss, reason = "typical numbers are small")]
+                let value = match super::expr::number(part.as_str(), at)? {
+                    super::ast::Number::Int(n) => n as f64,
+                    super::ast::Number::Float(x) => x,
+                };
+                found = Some((value, at));
+            }
+        }
+        Ok(found)
     }
 
     fn format_spec(&mut self, pair: Pair<Rule>) -> Build<FormatSpec> {

@@ -360,7 +360,7 @@ mod tests {
             format coo = (i,j) -> (i: compressed(nonunique), j: singleton) index 64\n\
             format bcsr4 = (i,j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)\n\
             format csf = each level compressed, in order\n\
-            format f { A: csr fill -inf, B: {dense, compressed} order (1,0)\n C: bcsr(2,2) index 64 }\n";
+            format f { A: csr fill -inf, B: {dense, compressed} order (1,0)\n C: bcsr(2,2) index 64, D: csr density 1e-3, density: csr row_length 8 row_length: csr }\n";
         assert_eq!(items(text).len(), 5);
     }
 

@@ -276,6 +276,7 @@ impl Translator<'_> {
             spec: FormatSpec::Levels(levels),
             order: modes,
             fill: None,
+            typical: None,
             index: None,
             span,
         });

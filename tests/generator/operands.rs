@@ -141,10 +141,19 @@ impl Maker {
             Vec::new()
         };
         let fill = self.fill(ty);
+        let sparse = levels.iter().any(|level| *level != "dense");
+        let all = [
+            "density 0.001",
+            "density 0.5",
+            "row_length 3",
+            "row_length 40",
+        ];
+        let typical = (sparse && self.chance(8)).then(|| self.pick(&all));
         Some(Format {
             levels,
             modes,
             fill,
+            typical,
             wide: self.chance(10),
         })
     }

@@ -70,6 +70,8 @@ pub struct Format {
     /// Mode order, where it is not the identity.
     pub modes: Vec<usize>,
     pub fill: Option<String>,
+    /// What it says is stored as a rule, which may be wrong.
+    pub typical: Option<&'static str>,
     pub wide: bool,
 }
 
@@ -174,6 +176,9 @@ impl fmt::Display for Format {
         }
         if let Some(fill) = &self.fill {
             write!(f, " fill {fill}")?;
+        }
+        if let Some(typical) = self.typical {
+            write!(f, " {typical}")?;
         }
         Ok(())
     }

@@ -126,6 +126,7 @@ fn smaller(program: &Program) -> Vec<Program> {
             if let Some(format) = &mut p.params[at].format {
                 format.wide = false;
                 format.fill = None;
+                format.typical = None;
             }
         });
         push(&|p| {

@@ -25,6 +25,7 @@ impl Program {
         let own = self.params.iter_mut().filter_map(|p| p.format.as_mut());
         for format in own.chain(self.formats.iter_mut().map(|(_, format)| format)) {
             format.fill = None;
+            format.typical = None;
             format.wide = false;
         }
         // A tensor that bounds a range is nowhere mentioned else.

@@ -3,6 +3,7 @@
 
 mod fill_value;
 mod spelled;
+mod typical;
 
 use super::draft::Draft;
 use super::ir::{Literal, ScalarType, TensorId};
@@ -18,6 +19,8 @@ use crate::syntax::ast;
 pub(super) struct Storage {
     pub(super) format: TensorFormat,
     pub(super) fill: Literal,
+    /// How much it stores as a rule, if that is said.
+    pub(super) typical: Option<ast::Typical>,
     /// The entry that says so.
     pub(super) entry: Option<Span>,
 }
@@ -36,6 +39,7 @@ pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
                 ..TensorFormat::dense(order)
             },
             fill: Literal::ZERO,
+            typical: None,
             entry: None,
         };
         if let Some(entry) = entry_for(draft, library, id) {
@@ -170,9 +174,14 @@ fn stored_as(
         Some((value, span)) => fill_value::fill(value, ty, name, span)?,
         None => Literal::ZERO,
     };
+    let typical = match entry.typical {
+        Some((said, span)) => Some(typical::typical(said, &format, name, span)?),
+        None => None,
+    };
     Ok(Storage {
         format,
         fill,
+        typical,
         entry: Some(entry.span),
     })
 }

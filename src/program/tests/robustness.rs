@@ -9,7 +9,7 @@ use crate::program::{Options, resolve};
 use crate::syntax::ast::{
     Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FillValue, FormatEntry,
     FormatSpec, FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Stmt,
-    UnaryOp,
+    Typical, UnaryOp,
 };
 
 const SPAN: Span = Span {
@@ -214,15 +214,23 @@ fn any_format() -> impl Strategy<Value = Item> {
         (FillValue::Int(i128::from(u64::MAX)), SPAN),
         (FillValue::Int(-i128::from(u64::MAX)), SPAN),
     ]));
-    let entry =
-        (any_ident(), spec, order, fill).prop_map(|(tensor, spec, order, fill)| FormatEntry {
+    let typical = prop::option::of(prop::sample::select(vec![
+        (Typical::Density(0.001), SPAN),
+        (Typical::Density(f64::NAN), SPAN),
+        (Typical::RowLength(-1.0), SPAN),
+        (Typical::RowLength(8.0), SPAN),
+    ]));
+    let entry = (any_ident(), spec, order, fill, typical).prop_map(
+        |(tensor, spec, order, fill, typical)| FormatEntry {
             tensor,
             spec,
             order,
             fill,
+            typical,
             index: None,
             span: SPAN,
-        });
+        },
+    );
     prop::collection::vec(entry, 0..3).prop_map(|entries| {
         Item::FormatUse(FormatUse {
             def: ident("f"),

@@ -7,7 +7,7 @@ use crate::level::Level;
 use crate::program::ir::{Access, Expr, VarId};
 
 /// Extents of dimensions of sparse tensors.
-const SPARSE_EXTENT: f64 = 10_000.0;
+pub(super) const SPARSE_EXTENT: f64 = 10_000.0;
 /// Extents of dimensions that dense tensors alone have.
 const DENSE_EXTENT: f64 = 64.0;
 /// Elements stored below a stored element, by level.
