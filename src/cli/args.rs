@@ -204,6 +204,10 @@ pub struct ProgramArgs {
     /// Format declarations from a file.
     #[arg(long, value_name = "FILE")]
     pub formats: Option<PathBuf>,
+    /// The numbers of a machine that schedules are found by, where a program has none
+    /// (`sparsec auto --print-device` writes such a file).
+    #[arg(long, value_name = "FILE.json")]
+    pub device: Option<PathBuf>,
     /// Sets a `let` or `param` of the schedule.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub defines: Vec<String>,
@@ -365,6 +369,9 @@ pub struct AutoArgs {
     pub operands: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
+    /// Print the numbers that schedules are found by, as a file for --device, and no schedule.
+    #[arg(long)]
+    pub print_device: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use super::Reporter;
 use super::args::AutoArgs;
+use super::device;
 use super::request::{only_function, operands, request};
 use crate::driver::auto::{Considered, Found, Verdict, found, statistics};
 use crate::driver::bind;
@@ -18,6 +19,11 @@ pub(super) fn auto(args: &AutoArgs) -> u8 {
 
 /// The script that can be pasted, with the reasons as comments.
 fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
+    if args.print_device {
+        let profile = device::profile(args.program.device.as_deref(), &mut reporter.sources)?;
+        let text = serde_json::to_string_pretty(&*profile).unwrap_or_default();
+        return Ok(text + "\n");
+    }
     let (files, bindings) = operands(&args.operands, &mut reporter.sources)?;
     let mut request = request(&files, &args.program, &mut reporter.sources)?;
     // What the program says itself is not asked for here.
@@ -27,7 +33,7 @@ fn text(args: &AutoArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     if !bindings.is_empty() {
         let (function, _) = only_function(&compiled, &mut reporter.sources)?;
         let bound = bind::bind(function, &bindings, &mut reporter.sources)?;
-        request.statistics = statistics(function, &bound);
+        request.statistics = statistics(function, &bound, &request.statistics.profile);
     }
     let several = compiled.program.functions.len() > 1;
     let mut out = String::new();
@@ -136,6 +142,7 @@ mod tests {
                     continue;
                 };
                 let args = AutoArgs {
+                    print_device: false,
                     operands: vec![path.to_string()],
                     program: ProgramArgs {
                         target,

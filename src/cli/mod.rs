@@ -5,6 +5,7 @@ mod auto;
 mod bench;
 mod cache;
 mod compile;
+mod device;
 mod fmt;
 mod inspect;
 mod progress;

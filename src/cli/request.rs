@@ -1,6 +1,7 @@
 //! What the options of the command line ask the compiler for.
 
 use super::args::{Cli, ProgramArgs};
+use super::device;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::bind::{self, Bound};
@@ -95,7 +96,11 @@ pub fn request(
         def: program.def.clone(),
         target: program.target,
         first_commands: None,
-        statistics: Statistics::default(),
+        device: program.device.clone(),
+        statistics: Statistics {
+            profile: device::profile(program.device.as_deref(), sources)?,
+            ..Statistics::default()
+        },
     })
 }
 
@@ -114,13 +119,13 @@ pub(super) fn statistics(
     let asking = |function: &Function| auto::asks(function, request.target);
     let function = match functions.as_deref() {
         Ok([function]) if asking(function) => function,
-        Ok(_) | Err(_) => return Ok(Statistics::default()),
+        Ok(_) | Err(_) => return Ok(request.statistics.clone()),
     };
     let bound = match known.take() {
         Some(bound) => bound,
         None => bind::bind(function, bindings, sources)?,
     };
-    let statistics = auto::statistics(function, &bound);
+    let statistics = auto::statistics(function, &bound, &request.statistics.profile);
     *known = Some(bound);
     Ok(statistics)
 }

@@ -78,7 +78,7 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     // One kernel runs on all data sets: only one of them says what it is for.
     let mut request = request;
     if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
-        request.statistics = auto::statistics(function, only);
+        request.statistics = auto::statistics(function, only, &request.statistics.profile);
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let threads = args.threads.or(u32::try_from(cores).ok()).unwrap_or(1);

@@ -12,12 +12,13 @@ use crate::diagnostic::codes::{
 use crate::diagnostic::{Diagnosed, Diagnostic, Sources};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::{Function, SizeId, TensorId};
-use crate::schedule::auto::{self, Statistics};
+use crate::schedule::auto::{self, Profile, Statistics};
 use crate::schedule::{self, Settings, Target};
 use crate::syntax::{self, ast};
 use crate::units::Unit;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a schedule was found by: the stages that have accepted it made this.
 pub(super) enum Ready {
@@ -197,7 +198,7 @@ pub fn asks(function: &Function, target: Target) -> bool {
 /// What `bound` says to whoever seeks a schedule: sizes, and how much each level of the operands
 /// that `function` stores sparse has.
 #[must_use]
-pub fn statistics(function: &Function, bound: &Bound) -> Statistics {
+pub fn statistics(function: &Function, bound: &Bound, profile: &Arc<Profile>) -> Statistics {
     let named = |(id, &value): (&SizeId, &i64)| (function.size(*id).name.clone(), value);
     let sparse = |(id, _): &(&TensorId, _)| function.tensor(**id).is_sparse();
     let tensors = bound.tensors.iter().filter(sparse);
@@ -211,6 +212,7 @@ pub fn statistics(function: &Function, bound: &Bound) -> Statistics {
     Statistics {
         sizes: bound.sizes.iter().map(named).collect(),
         stored: stored.collect(),
+        profile: Arc::clone(profile),
     }
 }
 
@@ -279,7 +281,7 @@ impl<'s> Search<'s> {
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
             let scripts: Vec<auto::Script> = if target.properties().has_blocks {
-                auto::for_gpus(graph, nest)
+                auto::for_gpus(graph, nest, &statistics.profile)
             } else {
                 auto::for_cpus(graph, nest, statistics).scripts
             };

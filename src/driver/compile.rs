@@ -36,6 +36,8 @@ pub struct Request {
     pub target: Target,
     /// How many commands of the schedule apply; all of them if `None`.
     pub first_commands: Option<usize>,
+    /// The file whose numbers `statistics` has, if they are of a file.
+    pub device: Option<PathBuf>,
     /// For the schedule of a program that has none.
     pub statistics: Statistics,
 }
@@ -55,6 +57,7 @@ impl Request {
             def: None,
             target: Target::C,
             first_commands: None,
+            device: None,
             statistics: Statistics::default(),
         }
     }
@@ -114,7 +117,7 @@ pub struct Compiled {
 /// # Errors
 /// The diagnostics of the first stage that refuses.
 pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Failure> {
-    let mut inputs = Vec::new();
+    let mut inputs: Vec<PathBuf> = request.device.iter().cloned().collect();
     let (files, options) = program_of(request, sources, &mut inputs)?;
     let mut resolved = program::resolve(&files, &options)?;
     let mut remarks = resolved.remarks;

@@ -111,4 +111,13 @@ run, or no schedule was measured within `--budget`.";
     BROKEN_CANDIDATE = "E0726", "a schedule whose kernel crashes",
 "`sparsec tune` runs each schedule in a process of its own. One crashed and was discarded. That is a
 bug in sparsec: please report it with the schedule that the note shows.";
+    DEVICE_FILE = "E0727", "a device file that cannot be used",
+"    sparsec spmm.tc --device mine.json
+
+The file gives numbers that schedules are found by, under their names, in groups; what it leaves
+out is as it is without it:
+
+    { \"cpu\": { \"row_bytes\": 512 }, \"gpu\": { \"group\": 16 } }
+
+`sparsec auto --print-device` writes one with all of them. Numbers are more than 0.";
 }

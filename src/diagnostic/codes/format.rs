@@ -77,6 +77,10 @@ program, and that is no error.)";
 "    format rows = (i,j) -> (i: dense, i: compressed)
 
 Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`.";
+    ARGUMENTS = "E0314", "arguments for a format that takes none",
+"    format f { A: csr(2,2) }
+
+Remove the arguments.";
     TYPICAL = "E0315", "a typical number of elements that no tensor stores",
 "    format f { A: csr density 0 }
     format f { A: csr row_length 8 }
@@ -84,8 +88,4 @@ Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`.";
 `density` is the share of elements that are stored, more than 0 and at most 1; `row_length` how
 many a row stores on average. Both are for sparse tensors, and say nothing but which schedule is
 found where none is written.";
-    ARGUMENTS = "E0314", "arguments for a format that takes none",
-"    format f { A: csr(2,2) }
-
-Remove the arguments.";
 }

@@ -24,7 +24,11 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         rule: rule.into(),
         commands,
     };
-    let writer = &Writer { graph, nest };
+    let writer = &Writer {
+        graph,
+        nest,
+        profile: &statistics.profile,
+    };
     let best = nests::best(writer, statistics);
     let tiled = (best.as_ref()).and_then(|best| tiles::tiled(writer, best, statistics));
     let cut = |more: &[Option<String>]| {
@@ -72,7 +76,9 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     own.push(script(THREADS, vec![threads]));
     match serial {
         // Few machines have as many threads.
-        Some((gain, serial)) if gain >= MANY_THREADS => all.extend(serial.into_iter().chain(own)),
+        Some((gain, serial)) if gain >= writer.profile.cpu.threads_gain => {
+            all.extend(serial.into_iter().chain(own))
+        }
         Some((_, serial)) => all.extend(own.into_iter().chain(serial)),
         None => all.extend(own),
     }
@@ -83,9 +89,6 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
     }
 }
-
-/// What one nest in threads is taken to gain over a plan without them.
-const MANY_THREADS: f64 = 8.0;
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
 

@@ -6,13 +6,6 @@ use crate::graph::Graph;
 use crate::level::Level;
 use crate::program::ir::{Access, Expr, VarId};
 
-/// Extents of dimensions of sparse tensors.
-pub(super) const SPARSE_EXTENT: f64 = 10_000.0;
-/// Extents of dimensions that dense tensors alone have.
-const DENSE_EXTENT: f64 = 64.0;
-/// Elements stored below a stored element, by level.
-const CHILDREN: [f64; 3] = [1_000.0, 16.0, 8.0];
-
 /// A set of loops, by their places in the nest.
 pub(super) type Loops = u32;
 
@@ -83,8 +76,8 @@ pub(super) fn extents(
     let extent = |var: &VarId| match statistics.extent(graph, *var) {
         #[allow(clippy::cast_precision_loss, reason = "an estimate")]
         Some(extent) => extent.max(0) as f64,
-        None if of_sparse(var) => SPARSE_EXTENT,
-        None => DENSE_EXTENT,
+        None if of_sparse(var) => statistics.profile.estimate.sparse_extent,
+        None => statistics.profile.estimate.dense_extent,
     };
     vars.iter().map(extent).collect()
 }
@@ -100,13 +93,19 @@ pub(super) fn levels(
     let last = format.levels.iter().rposition(|level| !level.is_full());
     let count = last.map_or(0, |last| last + 1);
     let walked = format.levels.iter().zip(&format.modes).take(count);
+    let estimate = &statistics.profile.estimate;
+    let typical = |depth: usize| match depth {
+        0 => estimate.outer_children,
+        1 => estimate.row_children,
+        _ => estimate.inner_children,
+    };
     let stored = |(depth, (level, &mode)): (usize, (&Level, &usize))| {
         let var = access.subscripts.get(mode).and_then(Expr::as_var)?;
         let known = statistics.children(graph, access.tensor, depth);
         let children = match (level.is_full(), level.is_branchless()) {
             (true, _) => None,
             (false, true) => Some(1.0),
-            (false, false) => Some(known.unwrap_or(CHILDREN[depth.min(CHILDREN.len() - 1)])),
+            (false, false) => Some(known.unwrap_or_else(|| typical(depth))),
         };
         Some(Stored {
             at: vars.iter().position(|&v| v == var)?,

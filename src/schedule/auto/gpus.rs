@@ -6,26 +6,24 @@
 //! positions; everything else gives each thread elements of the result of its own, or of a
 //! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
 
-use super::{Script, Writer};
+use super::{Profile, Script, Writer};
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
 use crate::program::ir::{Access, ExprKind, VarId};
 use std::borrow::Cow;
 
-/// Columns of a result that the threads of a block take side by side.
-const COLUMNS: i64 = 64;
-
-/// Threads that reduce the sum of one stored element.
-const GROUP: i64 = 8;
-
 /// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
 #[must_use]
-pub fn for_gpus(graph: &Graph, nest: &Nest) -> Vec<Script> {
+pub fn for_gpus(graph: &Graph, nest: &Nest, profile: &Profile) -> Vec<Script> {
     if nest.loops.is_empty() {
         return Vec::new();
     }
-    let writer = Writer { graph, nest };
+    let writer = Writer {
+        graph,
+        nest,
+        profile,
+    };
     let mut all = Vec::new();
     let mut by = |rule: &'static str, write: &dyn Fn(&mut Vec<Vec<String>>)| {
         let mut own = Vec::new();
@@ -125,11 +123,14 @@ impl Writer<'_> {
         {
             let (k0, k1) = (self.fresh("k0"), self.fresh("k1"));
             let mut script = base.clone();
-            script.push(format!("split({p}, {block}, {own}, {})", 256 / GROUP));
+            let threads = self.profile.gpu.block_threads;
+            let group = self.profile.gpu.group;
+            let groups = (threads / group).max(1);
+            script.push(format!("split({p}, {block}, {own}, {groups})"));
             script.push(format!("starts({block}, before)"));
-            script.push(format!("split({}, {k0}, {k1}, {GROUP})", self.name(k)));
+            script.push(format!("split({}, {k0}, {k1}, {group})", self.name(k)));
             script.push(format!("reorder({block}, {own}, {k1}, {k0})"));
-            let group = format!("GPUGroup({GROUP})");
+            let group = format!("GPUGroup({group})");
             script.extend(self.units(&[
                 (&block, "GPUBlock", "NoRaces"),
                 (&own, "GPUWarp", "NoRaces"),
@@ -137,7 +138,8 @@ impl Writer<'_> {
             ]));
             all.push(script);
         }
-        base.push(format!("split({p}, {block}, {own}, 256)"));
+        let threads = self.profile.gpu.block_threads;
+        base.push(format!("split({p}, {block}, {own}, {threads})"));
         base.extend(self.units(&[
             (&block, "GPUBlock", "NoRaces"),
             (&own, "GPUThread", "NoRaces"),
@@ -170,7 +172,7 @@ impl Writer<'_> {
         self.tiles(first, "Temporary", all);
     }
 
-    /// 4096 iterations for each block, whose threads take them in turns.
+    /// Many iterations for each block, whose threads take them in turns.
     fn summed(&self, mut script: Vec<String>, name: &str) -> Vec<String> {
         let (block, part, turn, thread) = (
             self.fresh("block"),
@@ -178,9 +180,13 @@ impl Writer<'_> {
             self.fresh("turn"),
             self.fresh("thread"),
         );
+        let (iterations, threads) = (
+            self.profile.gpu.block_iterations,
+            self.profile.gpu.block_threads,
+        );
         script.extend([
-            format!("split({name}, {block}, {part}, 4096)"),
-            format!("split({part}, {turn}, {thread}, 256)"),
+            format!("split({name}, {block}, {part}, {iterations})"),
+            format!("split({part}, {turn}, {thread}, {threads})"),
             format!("reorder({block}, {thread}, {turn})"),
         ]);
         script.extend(self.units(&[
@@ -190,10 +196,11 @@ impl Writer<'_> {
         script
     }
 
-    /// A block for each tile of 256 iterations, a thread for each.
+    /// A block for each tile of iterations, a thread for each.
     fn tiles(&self, var: VarId, race: &str, all: &mut Vec<Vec<String>>) {
         let (block, thread) = (self.fresh("block"), self.fresh("thread"));
-        let mut script = vec![format!("split({}, {block}, {thread}, 256)", self.name(var))];
+        let (name, threads) = (self.name(var), self.profile.gpu.block_threads);
+        let mut script = vec![format!("split({name}, {block}, {thread}, {threads})")];
         script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
         all.push(script);
     }
@@ -248,7 +255,7 @@ impl Writer<'_> {
             .map(|&v| self.name(v));
         // No more threads than columns; a block takes several rows where those are few.
         let columns = self.columns_of_tile(column);
-        let rows = COLUMNS / columns;
+        let rows = self.profile.gpu.columns / columns;
         let (mut script, rows_first, row_units) = if rows > 1 && !self.is_sparse(first) {
             let (block, row) = (self.fresh("block"), self.fresh("row"));
             let split = format!("split({}, {block}, {row}, {rows})", self.name(first));
@@ -277,8 +284,11 @@ impl Writer<'_> {
     /// Threads side by side for the columns of a result: as many as there are, if that is known
     /// and few, in powers of two.
     fn columns_of_tile(&self, column: VarId) -> i64 {
-        let most = self.graph.most_extent(column).unwrap_or(COLUMNS);
-        let mut columns = COLUMNS;
+        let most = self
+            .graph
+            .most_extent(column)
+            .unwrap_or(self.profile.gpu.columns);
+        let mut columns = self.profile.gpu.columns;
         while columns / 2 >= most.max(1) && columns > 4 {
             columns /= 2;
         }
@@ -304,7 +314,8 @@ impl Writer<'_> {
                 at = fused;
             }
             let (block, thread) = (self.fresh("block"), self.fresh("thread"));
-            script.push(format!("split({at}, {block}, {thread}, 256)"));
+            let threads = self.profile.gpu.block_threads;
+            script.push(format!("split({at}, {block}, {thread}, {threads})"));
             script.extend(self.units(&[
                 (&block, "GPUBlock", "NoRaces"),
                 (&thread, "GPUThread", "NoRaces"),
@@ -324,9 +335,13 @@ impl Writer<'_> {
             // A coiterated loop is shared out in tiles.
             let (tile, own) = (self.fresh("tile"), self.fresh("own"));
             let (block, thread) = (self.fresh("block"), self.fresh("thread"));
+            let (iterations, threads) = (
+                self.profile.gpu.merged_iterations,
+                self.profile.gpu.merged_threads,
+            );
             let mut script = vec![
-                format!("split({}, {tile}, {own}, 32)", self.name(first)),
-                format!("split({tile}, {block}, {thread}, 128)"),
+                format!("split({}, {tile}, {own}, {iterations})", self.name(first)),
+                format!("split({tile}, {block}, {thread}, {threads})"),
             ];
             script.extend(self.units(&[(&block, "GPUBlock", race), (&thread, "GPUThread", race)]));
             all.push(script);

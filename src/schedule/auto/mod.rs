@@ -10,12 +10,14 @@ mod gpus;
 mod nests;
 mod plan;
 mod product;
+mod profile;
 mod shapes;
 mod statistics;
 mod tiles;
 
 pub use self::cpus::for_cpus;
 pub use self::gpus::for_gpus;
+pub use self::profile::Profile;
 pub use self::statistics::Statistics;
 
 use crate::graph::order::is_sparse_driven;
@@ -98,7 +100,11 @@ pub fn asks(graph: &Graph) -> bool {
 /// elements, so that results do not depend on the number of threads.
 #[must_use]
 pub fn threads(graph: &Graph, nest: &Nest) -> Option<String> {
-    let writer = Writer { graph, nest };
+    let writer = Writer {
+        graph,
+        nest,
+        profile: &Profile::default(),
+    };
     let outermost = nest.loops.first()?.var;
     Some(in_threads(&writer.name(outermost)))
 }
@@ -114,6 +120,7 @@ fn in_vectors(name: &String) -> String {
 struct Writer<'g> {
     graph: &'g Graph,
     nest: &'g Nest,
+    profile: &'g Profile,
 }
 
 impl Writer<'_> {

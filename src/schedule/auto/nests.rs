@@ -12,6 +12,7 @@
 use super::estimate::{Around, Factor, Loops};
 use super::factors::{Product, loops};
 use super::plan::{ABOUT, Best, Lanes, Of, Plan, Split};
+use super::profile::Estimate;
 use super::{Statistics, Writer};
 use crate::graph::{Graph, Nest};
 use std::collections::BTreeMap;
@@ -19,18 +20,6 @@ use std::rc::Rc;
 
 /// Parts that are planned before no more orders are tried.
 const MOST_TASKS: usize = 3_000;
-/// What a step of a loop costs, and at the innermost one each tensor: the next element, one far
-/// from the last, or one that stays in a register.
-const STEP: f64 = 0.2;
-const NEXT: f64 = 1.0;
-const FAR: f64 = 4.0;
-const KEPT: f64 = 0.2;
-/// What it costs to set an element of a workspace that stays in the nearest cache, and of others.
-const CLEAR: f64 = 0.5;
-const CLEAR_FAR: f64 = 4.0;
-const NEAR_ELEMENTS: f64 = 4_096.0;
-/// Elements of a workspace, more than which would hardly pay.
-const MOST_ELEMENTS: f64 = 8.0e6;
 
 /// The loops of a nest's product, some sums taken before others if that costs less than one nest.
 pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
@@ -38,6 +27,7 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
     let written: Vec<usize> = (0..product.vars.len()).collect();
     let all: Vec<usize> = (0..product.factors.len()).collect();
     let mut search = Search {
+        profile: &writer.profile.estimate,
         extents: &product.extents,
         left: product.result.vars,
         factors: product.factors.clone(),
@@ -68,6 +58,7 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
         plan,
         order,
         gain,
+        least_gain: writer.profile.estimate.gain,
     })
 }
 
@@ -87,6 +78,7 @@ pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
 }
 
 struct Search<'p> {
+    profile: &'p Estimate,
     extents: &'p [f64],
     /// The loops of the left side.
     left: Loops,
@@ -156,7 +148,7 @@ impl Search<'_> {
         for &at in order {
             let (inside, steps) = reached.inside(at, self.extents, &factors);
             reached = inside;
-            cost += STEP * steps;
+            cost += self.profile.step * steps;
         }
         (reached, cost)
     }
@@ -167,9 +159,9 @@ impl Search<'_> {
         let innermost = order.last().map_or(0, |at| 1 << at);
         let touched = factors.iter().map(|&f| &self.factors[f]).chain([result]);
         let price = |tensor: &Factor| match (tensor.vars & innermost, tensor.along & innermost) {
-            (0, _) => KEPT,
-            (_, 0) => FAR,
-            (_, _) => NEXT,
+            (0, _) => self.profile.kept,
+            (_, 0) => self.profile.far,
+            (_, _) => self.profile.next,
         };
         cost + inside.runs * touched.map(price).sum::<f64>()
     }
@@ -251,12 +243,12 @@ impl Search<'_> {
             .collect();
         let elements: f64 = over.iter().map(|&at| self.extents[at]).product();
         let (inside, cost) = self.walk(factors, outer, open);
-        let clear = match elements <= NEAR_ELEMENTS {
-            true => CLEAR,
-            false => CLEAR_FAR,
+        let clear = match elements <= self.profile.near_elements {
+            true => self.profile.clear,
+            false => self.profile.clear_far,
         };
         let cost = cost + inside.runs * elements * clear;
-        if elements > MOST_ELEMENTS || cost >= most {
+        if elements > self.profile.most_elements || cost >= most {
             return None;
         }
         let held = workspace(&over);

@@ -6,10 +6,6 @@ use super::factors::Product;
 use super::{Statistics, Writer};
 use std::rc::Rc;
 
-/// How many times dearer one nest must be than a plan.
-const GAIN: f64 = 1.5;
-/// Iterations of an innermost loop that no order of loops makes faster.
-const FEW: f64 = 16.0;
 /// Costs that differ by less are the same.
 pub(super) const ABOUT: f64 = 1.01;
 /// The cheapest way to run the loops of a nest's product.
@@ -19,6 +15,8 @@ pub(super) struct Best {
     pub(super) order: Vec<usize>,
     /// How many times dearer one nest in the program's order is, by estimate.
     pub(super) gain: f64,
+    /// How many times dearer it must be.
+    pub(super) least_gain: f64,
 }
 
 impl Best {
@@ -30,7 +28,7 @@ impl Best {
         let long = self
             .order
             .last()
-            .is_some_and(|&at| product.extents[at] > FEW);
+            .is_some_and(|&at| product.extents[at] > writer.profile.estimate.few);
         let counts = !self.plan.splits.is_empty() || (dense && long);
         (self.pays() && counts)
             .then(|| product.planned(writer, &self.plan, &self.order, (self.gain, statistics)))
@@ -38,7 +36,7 @@ impl Best {
 
     /// Whether the estimate is trusted to say that the plan costs less.
     pub(super) fn pays(&self) -> bool {
-        self.gain.is_finite() && self.gain >= GAIN
+        self.gain.is_finite() && self.gain >= self.least_gain
     }
 }
 

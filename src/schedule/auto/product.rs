@@ -7,12 +7,6 @@ use crate::graph::order::vars_in;
 use crate::graph::print::expr_text;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 
-/// Threads of a block along each dimension, and products of a sum for each tile.
-const THREADS: i64 = 16;
-
-/// Rows and columns of a thread.
-const OWN: i64 = 4;
-
 impl Writer<'_> {
     /// `C(m,n) = A(m,k) * B(n,k)`, in any order of modes, once or for each of a batch.
     pub(super) fn product(&self, all: &mut Vec<Vec<String>>) {
@@ -27,7 +21,11 @@ impl Writer<'_> {
         let own = [fresh("r"), fresh("row"), fresh("c"), fresh("column")];
         let staged = [fresh("r2"), fresh("row2"), fresh("c2"), fresh("column2")];
         let ([r, row, c, column], [r2, row2, c2, column2]) = (&own, &staged);
-        let tile = THREADS * OWN;
+        let (threads, own_rows) = (
+            self.profile.gpu.product_threads,
+            self.profile.gpu.product_rows,
+        );
+        let tile = threads * own_rows;
         let outer: Vec<String> = found.batch.map(name).into_iter().collect();
         let order = |inner: &[&String]| {
             let names = outer.iter().chain(inner.iter().copied());
@@ -37,9 +35,9 @@ impl Writer<'_> {
         let mut script = vec![
             format!("split({}, {m0}, {m1}, {tile})", name(m)),
             format!("split({}, {n0}, {n1}, {tile})", name(n)),
-            format!("split({}, {k0}, {k1}, {THREADS})", name(k)),
-            format!("split({m1}, {r}, {row}, {THREADS})"),
-            format!("split({n1}, {c}, {column}, {THREADS})"),
+            format!("split({}, {k0}, {k1}, {threads})", name(k)),
+            format!("split({m1}, {r}, {row}, {threads})"),
+            format!("split({n1}, {c}, {column}, {threads})"),
             format!(
                 "reorder({})",
                 order(&[&m0, &n0, row, column, r, c, &k0, &k1])
@@ -54,9 +52,9 @@ impl Writer<'_> {
             let tensor = &self.graph.tensor(factor.tensor).name;
             script.push(format!("promote({tensor}, shared, {k0})"));
         }
-        script.push(format!("unroll({k1}, {THREADS})"));
-        script.push(format!("unroll({r2}, {OWN})"));
-        script.push(format!("unroll({c2}, {OWN})"));
+        script.push(format!("unroll({k1}, {threads})"));
+        script.push(format!("unroll({r2}, {own_rows})"));
+        script.push(format!("unroll({c2}, {own_rows})"));
         let batch: Vec<_> = outer
             .iter()
             .map(|b| (b.as_str(), "GPUBlockZ", "NoRaces"))
@@ -124,7 +122,7 @@ impl Writer<'_> {
         // What a tile would be mostly empty for is better shared out otherwise.
         let large = [m, n].into_iter().all(|v| {
             let most = self.graph.most_extent(v);
-            most.is_none_or(|most| most > THREADS)
+            most.is_none_or(|most| most > self.profile.gpu.product_threads)
         });
         (summed && apart && narrow && large).then_some(Matrices {
             batch,

@@ -6,30 +6,9 @@
 use super::estimate::Loops;
 use super::factors::loops;
 use super::plan::{Best, Split};
+use super::profile::Cpu;
 use super::{Asked, Question, Range, Statistics, Writer};
 use crate::program::ir::{ExprKind, SizeExpr};
-
-/// Bytes of a tile of one row: four vectors of 64, as many as hide how long a product takes.
-const ROW: i64 = 256;
-/// The longest row whose rest is unrolled, too.
-const SHORT_ROW: i64 = 8;
-/// Bytes of each row of a tile of several, two vectors, and how many there are.
-const COLUMNS: i64 = 128;
-const ROWS: i64 = 6;
-/// Bytes of the lanes of a sum.
-const LANES: i64 = 128;
-/// Elements of a row from which on lanes that load them one by one pay (SpMV: 1.1 to 3 of the plain
-/// loop, .8 to 1.1 below).
-const LONG_ROW: i64 = 20;
-/// Products of a sum from which on what is left over hardly matters.
-const LONG_SUM: i64 = 64;
-/// Fewer elements are not worth a tile.
-pub(super) const FEWEST: i64 = 4;
-/// Tiles that pass over a copy of what they read side by side, so that the copy pays; and how
-/// many of its columns' tiles threads need to share.
-const PASSES: i64 = 8;
-/// Bytes of a copy of columns that stays near a processor.
-const MOST_PACKED: i64 = 1 << 21;
 
 /// Loops by their places in the nest.
 #[derive(Clone, Copy)]
@@ -60,17 +39,29 @@ pub(super) fn asked(writer: &Writer, best: &Best, statistics: &Statistics) -> Op
     let (at, ranges) = match tiles.shape()? {
         Shape::Row(at) => (
             at,
-            vec![Range::From(elements(writer, ROW)), Range::From(SHORT_ROW)],
+            vec![
+                Range::From(elements(writer, writer.profile.cpu.row_bytes)),
+                Range::From(writer.profile.cpu.short_row),
+            ],
         ),
         // Short sums of vectors cost little in any way.
         Shape::Lanes(_) if best.product.vars.len() == 1 => return None,
-        Shape::Lanes(at) => (at, vec![Range::Multiple(lanes_of(writer), LONG_SUM)]),
+        Shape::Lanes(at) => (
+            at,
+            vec![Range::Multiple(
+                lanes_of(writer),
+                writer.profile.cpu.long_sum,
+            )],
+        ),
         Shape::Stored(at) => return tiles.asked_of_rows(at),
         Shape::Block(_, at) => {
-            let columns = elements(writer, COLUMNS);
+            let columns = elements(writer, writer.profile.cpu.block_bytes);
             (
                 at,
-                vec![Range::From(PASSES * columns), Range::From(columns)],
+                vec![
+                    Range::From(writer.profile.cpu.passes * columns),
+                    Range::From(columns),
+                ],
             )
         }
     };
@@ -173,7 +164,7 @@ impl<'b, 'g> Tiles<'b, 'g> {
             let packed = rows.is_some_and(|rows| self.packed(rows, at).is_some());
             let once = self
                 .extent(at)
-                .is_some_and(|extent| extent <= elements(self.writer, ROW));
+                .is_some_and(|extent| extent <= elements(self.writer, self.cpu().row_bytes));
             if !once && self.merges(sums) {
                 return None;
             }
@@ -225,7 +216,7 @@ impl<'b, 'g> Tiles<'b, 'g> {
             .statistics
             .children(self.writer.graph, access.tensor, depth);
         #[allow(clippy::cast_precision_loss, reason = "a bound of a few elements")]
-        stored.map(|elements| elements >= LONG_ROW as f64)
+        stored.map(|elements| elements >= self.cpu().long_row as f64)
     }
 
     /// The question of how long a matrix' rows are.
@@ -239,7 +230,7 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let is_open = by_rows && depth == 1 && format.levels[0].is_full();
         (is_open && self.has_long_rows(at).is_none()).then(|| Asked {
             question: Question::MeanRow(access.tensor),
-            ranges: vec![Range::From(LONG_ROW)],
+            ranges: vec![Range::From(self.cpu().long_row)],
         })
     }
 
@@ -269,23 +260,31 @@ impl<'b, 'g> Tiles<'b, 'g> {
             .collect();
         let mut rows = self.among(self.result() & !(1 << column)).into_iter().rev();
         let reused = |row: &usize| read.iter().all(|factor| factor.vars >> row & 1 == 0);
-        let long = |at: usize| self.extent(at).is_none_or(|extent| extent >= FEWEST);
+        let long = |at: usize| {
+            self.extent(at)
+                .is_none_or(|extent| extent >= self.cpu().least_tile)
+        };
         let fits = dense && self.splits.is_empty() && long(column);
         rows.find(|row| fits && reused(row) && long(*row))
     }
 
+    fn cpu(&self) -> &Cpu {
+        &self.writer.profile.cpu
+    }
+
     /// How long tiles of the result's row are.
     pub(super) fn row_length(&self, at: usize) -> Option<i64> {
-        self.length(at, elements(self.writer, ROW))
+        self.length(at, elements(self.writer, self.cpu().row_bytes))
     }
 
     /// How many rows a tile has.
     pub(super) fn row_count(&self, at: usize) -> i64 {
-        let whole = |extent: i64| [ROWS, 8, 5, 4].into_iter().find(|n| extent % n == 0);
+        let most = self.cpu().block_rows;
+        let whole = |extent: i64| [most, 8, 5, 4].into_iter().find(|n| extent % n == 0);
         match self.extent(at) {
-            Some(extent) if extent <= ROWS => extent,
-            Some(extent) => whole(extent).unwrap_or(ROWS),
-            None => ROWS,
+            Some(extent) if extent <= most => extent,
+            Some(extent) => whole(extent).unwrap_or(most),
+            None => most,
         }
     }
 
@@ -299,13 +298,13 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let halves = [longest, longest / 2, longest / 4];
         let whole = halves
             .into_iter()
-            .find(|&n| n >= SHORT_ROW && extent % n == 0);
-        (longest >= FEWEST).then(|| whole.unwrap_or(longest))
+            .find(|&n| n >= self.cpu().short_row && extent % n == 0);
+        (longest >= self.cpu().least_tile).then(|| whole.unwrap_or(longest))
     }
 
     /// Two vectors of columns; one where nothing is left over then, or two would be half empty.
     pub(super) fn columns(&self, at: usize) -> Option<i64> {
-        let two = elements(self.writer, COLUMNS);
+        let two = elements(self.writer, self.cpu().block_bytes);
         let one = two / 2;
         match self.extent(at) {
             None => Some(two),
@@ -320,8 +319,14 @@ impl<'b, 'g> Tiles<'b, 'g> {
 
     /// The factor whose columns are copied for all rows: it has nothing of the result but them.
     pub(super) fn packed(&self, row: usize, column: usize) -> Option<usize> {
-        let few = |extent: Option<i64>, tile: i64| extent.is_some_and(|e| e < PASSES * tile);
-        if few(self.extent(row), ROWS) || few(self.extent(column), elements(self.writer, COLUMNS)) {
+        let few =
+            |extent: Option<i64>, tile: i64| extent.is_some_and(|e| e < self.cpu().passes * tile);
+        if few(self.extent(row), self.cpu().block_rows)
+            || few(
+                self.extent(column),
+                elements(self.writer, self.cpu().block_bytes),
+            )
+        {
             return None;
         }
         let product = &self.best.product;
@@ -343,7 +348,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let (vars, own) = (product.factors[only].vars, 1 << column);
         let sums = self.among(vars & !own).into_iter();
         let rows: Option<i64> = sums.map(|at| self.extent(at)).product();
-        let near = rows.is_none_or(|rows| rows.saturating_mul(COLUMNS) <= MOST_PACKED);
+        let near = rows.is_none_or(|rows| {
+            rows.saturating_mul(self.cpu().block_bytes) <= self.cpu().near_bytes
+        });
         (more.is_none() && plain && near && vars & self.result() == own).then_some(only)
     }
 }
@@ -357,15 +364,15 @@ pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
         return Some(most);
     };
     let halves = std::iter::successors(Some(most), |lanes| Some(lanes / 2));
-    let mut halves = halves.take_while(|&lanes| lanes >= FEWEST);
+    let mut halves = halves.take_while(|&lanes| lanes >= writer.profile.cpu.least_tile);
     // Adding up the lanes costs as much as a few products.
     let whole = halves.find(|&n| extent % n == 0 && (n == most || extent >= 2 * n));
-    whole.or_else(|| (extent >= LONG_SUM).then_some(most))
+    whole.or_else(|| (extent >= writer.profile.cpu.long_sum).then_some(most))
 }
 
 /// How many lanes a sum has, at most.
 fn lanes_of(writer: &Writer) -> i64 {
-    elements(writer, LANES)
+    elements(writer, writer.profile.cpu.lane_bytes)
 }
 
 /// How many elements of the result's type these bytes hold.

@@ -1,18 +1,20 @@
-//! What is known of the data that a kernel will meet.
+//! What is known of the data that a kernel will meet, and of the machine.
 
-use super::estimate::SPARSE_EXTENT;
+use super::Profile;
 use crate::graph::Graph;
 use crate::program::ir::{SizeExpr, SizeId, TensorId, VarId};
 use crate::syntax::ast::Typical;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Sizes and stored elements, by the names that a function gives them; empty where nothing is
 /// known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     pub sizes: BTreeMap<String, i64>,
     /// The positions of each level, outermost first.
     pub stored: BTreeMap<String, Vec<u64>>,
+    pub profile: Arc<Profile>,
 }
 
 impl Statistics {
@@ -78,6 +80,8 @@ impl Statistics {
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     fn dimension(&self, graph: &Graph, dim: &SizeExpr) -> f64 {
         let known = dim.eval(&|size| self.size(graph, size), &|_| None);
-        known.map_or(SPARSE_EXTENT, |extent| extent.max(1) as f64)
+        known.map_or(self.profile.estimate.sparse_extent, |extent| {
+            extent.max(1) as f64
+        })
     }
 }

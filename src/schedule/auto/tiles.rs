@@ -7,9 +7,6 @@ use super::plan::{Best, Of};
 use super::shapes::{Shape, Tiles, lanes};
 use super::{Statistics, Writer, in_vectors};
 
-/// Iterations that threads share out evenly.
-const MANY: i64 = 8;
-
 /// A nest cut into tiles.
 pub(super) struct Tiled {
     pub rule: &'static str,
@@ -132,7 +129,9 @@ impl Tiles<'_, '_> {
             let at = places.clone().find(|&at| self.name(at) == *name)?;
             self.extent(at)
         };
-        let many = |name: &&String| iterations(name).is_none_or(|count| count >= MANY);
+        let many = |name: &&String| {
+            iterations(name).is_none_or(|count| count >= self.writer.profile.cpu.shared_iterations)
+        };
         let longest = || around.iter().rev().max_by_key(|name| iterations(name));
         around.iter().find(many).or_else(longest).cloned()
     }

@@ -1,0 +1,214 @@
+//! The numbers that rules for schedules go by: those of a machine, and those of what is estimated.
+//! They come from measurements on other machines (`BENCHMARKS.md`), never from the one at hand, so
+//! that the same program gets the same schedule everywhere; `--device FILE` gives others.
+
+use serde::{Deserialize, Serialize};
+
+/// All numbers of the rules, as a file of them has them. What a file leaves out is as it is without.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Profile {
+    pub cpu: Cpu,
+    pub gpu: Gpu,
+    pub estimate: Estimate,
+}
+
+/// Tiles and lanes of a CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cpu {
+    /// Bytes of a tile of one row of the result: four vectors of 64, as many as hide how long a
+    /// product takes.
+    pub row_bytes: i64,
+    /// Elements of the longest row whose rest is unrolled, too.
+    pub short_row: i64,
+    /// Bytes of each row of a tile of several, two vectors, and how many there are.
+    pub block_bytes: i64,
+    pub block_rows: i64,
+    /// Bytes of the lanes of a sum.
+    pub lane_bytes: i64,
+    /// Elements that a row stores from which on lanes that load them one by one pay (SpMV: 1.1 to 3
+    /// of the plain loop, .8 to 1.1 below).
+    pub long_row: i64,
+    /// Products of a sum from which on what lanes leave over hardly matters.
+    pub long_sum: i64,
+    /// Fewer elements are not worth a tile.
+    pub least_tile: i64,
+    /// Tiles that pass over a copy of what they read side by side, so that the copy pays; and how
+    /// many of its columns' tiles threads need to share.
+    pub passes: i64,
+    /// Bytes of a copy of columns that stays near a processor.
+    pub near_bytes: i64,
+    /// Iterations that threads share out evenly.
+    pub shared_iterations: i64,
+    /// What one nest in threads is taken to gain over a plan without them.
+    pub threads_gain: f64,
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Cpu {
+            row_bytes: 256,
+            short_row: 8,
+            block_bytes: 128,
+            block_rows: 6,
+            lane_bytes: 128,
+            long_row: 20,
+            long_sum: 64,
+            least_tile: 4,
+            passes: 8,
+            near_bytes: 1 << 21,
+            shared_iterations: 8,
+            threads_gain: 8.0,
+        }
+    }
+}
+
+/// Blocks and groups of a GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gpu {
+    /// Threads of a block where each has an iteration of its own.
+    pub block_threads: i64,
+    /// Iterations of a block whose threads take them in turns, in sums of everything.
+    pub block_iterations: i64,
+    /// Columns of a result that the threads of a block take side by side.
+    pub columns: i64,
+    /// Threads that reduce the sum of one stored element.
+    pub group: i64,
+    /// Of a dense product: threads of a block along each dimension, which is how many products of a
+    /// sum a tile has, too; rows and columns of each thread.
+    pub product_threads: i64,
+    pub product_rows: i64,
+    /// Iterations of a thread, and threads of a block, where a loop that merges operands is cut.
+    pub merged_iterations: i64,
+    pub merged_threads: i64,
+}
+
+impl Default for Gpu {
+    fn default() -> Self {
+        Gpu {
+            block_threads: 256,
+            block_iterations: 4096,
+            columns: 64,
+            group: 8,
+            product_threads: 16,
+            product_rows: 4,
+            merged_iterations: 32,
+            merged_threads: 128,
+        }
+    }
+}
+
+/// How often loops run where nobody knows, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Estimate {
+    /// Dimensions of sparse tensors, and those that dense tensors alone have.
+    pub sparse_extent: f64,
+    pub dense_extent: f64,
+    /// Elements below a stored one: of the outermost level, of the second, and further in.
+    pub outer_children: f64,
+    pub row_children: f64,
+    pub inner_children: f64,
+    /// What a step of a loop costs, and at the innermost one each tensor: the next element, one far
+    /// from the last, or one that stays in a register.
+    pub step: f64,
+    pub next: f64,
+    pub far: f64,
+    pub kept: f64,
+    /// What it costs to set an element of a workspace that stays in the nearest cache, and of
+    /// others; how many such a cache holds.
+    pub clear: f64,
+    pub clear_far: f64,
+    pub near_elements: f64,
+    /// Elements of a workspace, more than which would hardly pay.
+    pub most_elements: f64,
+    /// How many times dearer one nest must be than a plan.
+    pub gain: f64,
+    /// Iterations of an innermost loop that no order of loops makes faster.
+    pub few: f64,
+}
+
+impl Default for Estimate {
+    fn default() -> Self {
+        Estimate {
+            sparse_extent: 10_000.0,
+            dense_extent: 64.0,
+            outer_children: 1_000.0,
+            row_children: 16.0,
+            inner_children: 8.0,
+            step: 0.2,
+            next: 1.0,
+            far: 4.0,
+            kept: 0.2,
+            clear: 0.5,
+            clear_far: 4.0,
+            near_elements: 4_096.0,
+            most_elements: 8.0e6,
+            gain: 1.5,
+            few: 16.0,
+        }
+    }
+}
+
+impl Profile {
+    /// The profile that a file's text gives.
+    ///
+    /// # Errors
+    /// What is wrong with it, and the line, counted from 1, if there is one: a syntax that is not
+    /// JSON's, a name that is not known, a number that is not positive, or so large that no tile or cost is.
+    pub fn parse(text: &str) -> Result<Profile, (String, Option<usize>)> {
+        let profile: Profile = serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            let words = message.split(" at line ").next().unwrap_or(&message);
+            (words.to_string(), Some(error.line()))
+        })?;
+        let all = serde_json::to_value(&profile).unwrap_or_default();
+        let groups = all.as_object().into_iter().flatten();
+        for (group, numbers) in groups {
+            for (name, number) in numbers.as_object().into_iter().flatten() {
+                let most = match name.as_str() {
+                    "near_bytes" => 1e12,
+                    _ if number.is_i64() => 1e6,
+                    _ => 1e12,
+                };
+                let sane = number.as_f64().is_some_and(|n| n > 0.0 && n <= most);
+                if !sane {
+                    let why = format!(
+                        "`{group}.{name}` is {number}: it is expected to be more than 0, and at most {most:e}"
+                    );
+                    return Err((why, None));
+                }
+            }
+        }
+        Ok(profile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Profile;
+
+    #[test]
+    fn what_a_file_leaves_out_is_as_it_is() {
+        let own = Profile::parse(r#"{"cpu": {"row_bytes": 512}}"#).unwrap();
+        assert_eq!(own.cpu.row_bytes, 512);
+        assert_eq!(own.cpu.block_rows, Profile::default().cpu.block_rows);
+        let text = serde_json::to_string(&Profile::default()).unwrap();
+        assert_eq!(Profile::parse(&text).unwrap(), Profile::default());
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused() {
+        let why = |text: &str| Profile::parse(text).unwrap_err();
+        assert_eq!(why("{\n\"cpu\": {\"rows\": 3}}").1, Some(2));
+        assert!(
+            why(r#"{"cpu": {"row_bytes": 0}}"#)
+                .0
+                .contains("cpu.row_bytes")
+        );
+        assert!(why(r#"{"gpu": {"group": -8}}"#).0.contains("gpu.group"));
+        assert!(why("[1]").1.is_some());
+    }
+}
