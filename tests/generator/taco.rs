@@ -237,9 +237,12 @@ impl Stmt {
     fn has_all_of(&self, variable: &str) -> bool {
         let mut accesses = Vec::new();
         self.right.accesses(&mut accesses);
-        let mut subscripts = accesses.iter().flat_map(|(_, s)| s);
+        let subscripts = || accesses.iter().flat_map(|(_, s)| s);
+        // `x(6 - i)` ends where x begins, however far `x(i)` goes.
+        let falls = subscripts().any(|s| s.contains(&format!("- {variable}")));
         !self.mentions(variable)
-            || (subscripts.any(|s| s == variable)
+            || (!falls
+                && subscripts().any(|s| s == variable)
                 && self.ranges.iter().all(|(name, _)| name != variable))
     }
 }
