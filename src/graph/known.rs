@@ -8,7 +8,7 @@
 
 use super::Graph;
 use super::order::{range_vars, vars_in};
-use super::relation::{Cut, Pos, Quantity, Relation, Values};
+use super::relation::{Cut, Partition, Pos, Quantity, Relation, Values};
 use crate::program::ir::{Access, Bound, Expr, SizeExpr, VarId};
 
 /// The variables that a number depends on, each once.
@@ -92,6 +92,10 @@ impl<'g> Values<'g> for Needs<'g> {
             first: needed.clone(),
             count: needed,
         })
+    }
+
+    fn begin(&mut self, _: &Partition, part: Needed) -> Option<Needed> {
+        Some(part)
     }
 
     fn size(&mut self, _: &SizeExpr) -> Option<Needed> {
@@ -211,6 +215,10 @@ impl<'g> Values<'g> for Known<'_, 'g> {
             first: Constant(None),
             count: Constant(None),
         })
+    }
+
+    fn begin(&mut self, _: &Partition, _: Constant) -> Option<Constant> {
+        Some(Constant(None))
     }
 
     fn size(&mut self, e: &SizeExpr) -> Option<Constant> {

@@ -3,7 +3,7 @@
 
 use super::{Lowerer, Scope};
 use crate::graph::Graph;
-use crate::graph::relation::{Cut, Quantity, Values};
+use crate::graph::relation::{Cut, Partition, Quantity, Values};
 use crate::loops::build as b;
 use crate::loops::ir::{BinaryOp, Expr};
 use crate::program::ir::{SizeExpr, VarId};
@@ -107,6 +107,11 @@ impl<'g> Values<'g> for Here<'_, 'g> {
             return Some(extent);
         }
         self.scope.most.get(&bounded).cloned()
+    }
+
+    fn begin(&mut self, partition: &Partition, part: Expr) -> Option<Expr> {
+        let begins = *self.scope.begins.get(&partition.part)?;
+        Some(self.lowerer.load_index(begins, part))
     }
 
     fn size(&mut self, e: &SizeExpr) -> Option<Expr> {

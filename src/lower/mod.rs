@@ -25,6 +25,7 @@ mod memory;
 mod names;
 mod nest;
 mod open;
+mod partition;
 pub mod pattern;
 mod phases;
 pub mod positions;
@@ -199,6 +200,8 @@ pub(crate) struct Scope {
     copies: BTreeMap<TensorId, ArrayId>,
     /// For each variable that counts positions, where the rows of its tiles were found.
     tiles: BTreeMap<VarId, starts::Tiles>,
+    /// Where the parts of partitions begin, by the variables of these.
+    begins: BTreeMap<VarId, ArrayId>,
     /// Where the coordinates of tiles of positions begin, and how many they span.
     cuts: BTreeMap<VarId, Cut<Expr>>,
     /// The most values that bounded variables have in the tile at hand.

@@ -24,9 +24,10 @@ pub(super) struct Tiles {
 }
 
 impl Lowerer<'_> {
-    /// Finds the rows of all tiles that the schedule wants found before the loops.
+    /// Finds what is found before the loops: where parts begin, and the rows of all tiles that the
+    /// schedule wants found there.
     pub(super) fn find_starts(&self, scope: &mut Scope) -> Lower<Vec<ir::Stmt>> {
-        let mut out = Vec::new();
+        let mut out = self.find_parts(scope)?;
         for starts in self.graph.starts.clone() {
             let Some(counted) = self.counted(starts.pos) else {
                 continue;

@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::pattern;
-use crate::graph::relation::Fuse;
+use crate::graph::relation::{Fuse, Partition};
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::VarId;
 
@@ -44,6 +44,16 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
             )
             .with_help("fuse the coordinates first, then take their positions with `pos`"));
         }
+    }
+    if Partition::ties(&graph.provenance, outer, inner) {
+        let (b, ib) = (&graph.var(outer).name, &graph.var(inner).name);
+        return Err(Diagnostic::error(
+            codes::PARTITION,
+            arguments.span,
+            format!("how far `{ib}` runs depends on `{b}`"),
+            "could not be taken apart again",
+        )
+        .with_help("leave the two loops apart: parts store equally much already"));
     }
     let (mut graph, inner) = synthesized::bounded(graph, inner, &[outer], arguments)?;
     let mut places: Vec<usize> = Vec::new();

@@ -18,6 +18,7 @@ pub mod legal;
 pub mod matching;
 pub mod mergeby;
 pub mod parallelize;
+pub mod partition;
 pub mod pos;
 pub mod precompute;
 pub mod prefetch;
@@ -127,6 +128,7 @@ fn call(
         "reorder" | "order" => reorder::apply(graph, &arguments),
         "fuse" => fuse::apply(graph, &arguments),
         "shift" => shift::apply(graph, &arguments),
+        "partition" => partition::apply(graph, &arguments),
         "skew" => skew::apply(graph, &arguments),
         "split" => split::apply(graph, &arguments),
         "divide" => divide::apply(graph, &arguments),

@@ -362,7 +362,17 @@ impl Maker {
                 ("inspect", format!("inspect({var}, u{n})"))
             }
             0..=17 => ("split", format!("split({i}, a{n}, b{n}, {factor})")),
-            18..=23 => ("divide", format!("divide({i}, a{n}, b{n}, {factor})")),
+            18..=20 => ("divide", format!("divide({i}, a{n}, b{n}, {factor})")),
+            21..=23 => {
+                // Rows are outermost, as a rule.
+                let row = match loops.first() {
+                    Some(first) if self.chance(70) => first.clone(),
+                    Some(_) | None => i,
+                };
+                let by = self.pick(&["nnz", "nnz", "nnz", "rows"]);
+                let parts = format!("partition({row}, a{n}, b{n}, {factor}, {by})");
+                ("partition", parts)
+            }
             24..=37 => {
                 let (i, j) = neighbours(self);
                 ("fuse", format!("fuse({i}, {j}, f{n})"))

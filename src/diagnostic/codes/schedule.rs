@@ -6,12 +6,12 @@ codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
 "A schedule holds a command that does not exist. The commands are: split, divide,
 fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, the declarations let
+join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, partition, the declarations let
 and param, size, which fixes one of the program's, and choose, which asks the data.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
 "The command is part of the language but not built yet. Supported today: split,
 divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby, prefetch, starts, shift, skew and assemble, with let,
+join, promote, inspect, mergeby, prefetch, starts, shift, skew, partition (by rows and nnz) and assemble, with let,
 param, size and choose.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
@@ -168,4 +168,12 @@ runs if no condition holds:
 
 Callers must see no difference: results are assembled in one way, and not appended. An alternative that fixes a size
 runs for this size only, so the last one fixes none that another leaves open.";
+    PARTITION = "E0428", "parts that no operand decides",
+"`partition(i, b, ib, P, nnz)` cuts the rows of an operand into P parts that store equally much. It takes a
+variable of the program over which an operand has a dense level with a compressed one below, as csr has it:
+
+    format f { A: csr }
+    schedule f { partition(i, b, ib, 8, nnz)  parallelize(b, CPUThread, NoRaces) }
+
+`partition(i, b, ib, P, rows)` makes parts of equally many rows of anything.";
 }

@@ -12,6 +12,7 @@ mod coord;
 mod divide;
 mod fuse;
 mod inspect;
+mod partition;
 mod pos;
 mod precompute;
 mod shift;
@@ -27,6 +28,7 @@ pub use coord::Coord;
 pub use divide::Divide;
 pub use fuse::Fuse;
 pub use inspect::Inspect;
+pub use partition::Partition;
 pub use pos::Pos;
 pub use precompute::Precompute;
 pub use shift::Shift;
@@ -276,6 +278,11 @@ pub trait RelationType {
         None
     }
 
+    /// Parts that data decide.
+    fn partition(&self) -> Option<&Partition> {
+        None
+    }
+
     /// The coordinates of which positions its child runs over.
     fn coordinates(&self) -> Option<Coord> {
         None
@@ -310,6 +317,7 @@ pub enum Relation {
     Precompute(Precompute),
     Shift(Shift),
     Skew(Skew),
+    Partition(Partition),
 }
 
 /// The list of relations: asks the one at hand.
@@ -326,6 +334,7 @@ macro_rules! ask {
             Relation::Precompute($r) => $answer,
             Relation::Shift($r) => $answer,
             Relation::Skew($r) => $answer,
+            Relation::Partition($r) => $answer,
         }
     };
 }
@@ -445,6 +454,11 @@ impl Relation {
     #[must_use]
     pub fn skews(&self) -> Option<VarId> {
         ask!(self, r => r.skews())
+    }
+
+    #[must_use]
+    pub fn partition(&self) -> Option<&Partition> {
+        ask!(self, r => r.partition())
     }
 
     #[must_use]

@@ -1,12 +1,13 @@
 //! What relations say, against all values: every graph of up to three commands on a variable of
 //! few values is run as the loops it stands for.
 
-use super::{Bound, BoundKind, Cut, Divide, Fuse, Precompute, Shift, Skew, Split};
+use super::{Bound, BoundKind, Cut, Divide, Fuse, Partition, Precompute, Shift, Skew, Split};
 mod known;
 
 use super::{Quantity, Relation, Sizes, Top, Values};
 use crate::graph::Graph;
-use crate::program::ir::{self, SizeExpr, VarId};
+use crate::graph::known::Known;
+use crate::program::ir::{self, SizeExpr, TensorId, VarId};
 use crate::{diagnostic::Sources, program, syntax};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -76,6 +77,12 @@ impl<'g> Values<'g> for Numbers<'_, 'g> {
         None
     }
 
+    /// The last parts are the longest.
+    fn begin(&mut self, partition: &Partition, part: i64) -> Option<i64> {
+        let all = self.extent(partition.parent)?;
+        Some(all * part * part / (partition.parts * partition.parts))
+    }
+
     fn size(&mut self, e: &SizeExpr) -> Option<i64> {
         e.as_int()
     }
@@ -137,6 +144,17 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
             (Relation::Divide(divide), vec![outer, inner])
         });
         add(at, 1, &|graph| {
+            let (part, inner) = (derived(graph, parent), derived(graph, parent));
+            let partition = Partition {
+                parent,
+                part,
+                inner,
+                parts: 3,
+                of: TensorId(0),
+            };
+            (Relation::Partition(partition), vec![part, inner])
+        });
+        add(at, 1, &|graph| {
             let child = derived(graph, parent);
             let copy = Precompute { parent, child };
             (Relation::Precompute(copy), vec![child])
@@ -150,14 +168,17 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
             };
             (Relation::Shift(shift), vec![child])
         });
-        // Promises that hold.
-        let (lo, hi) = Sizes(graph).bounds(parent).unwrap();
-        let (lo, hi) = (lo.as_int().unwrap(), hi.as_int().unwrap());
-        for (kind, value) in [
-            (BoundKind::MaxExact, hi),
-            (BoundKind::MaxConstraint, hi + 1),
-            (BoundKind::Multiple, (hi - lo).max(1)),
-        ] {
+        // Promises that hold: nothing is said of what data decide.
+        let ends = Sizes(graph).bounds(parent);
+        let ends = ends.and_then(|(lo, hi)| Some((lo.as_int()?, hi.as_int()?)));
+        let promises = ends.map_or(Vec::new(), |(lo, hi)| {
+            vec![
+                (BoundKind::MaxExact, hi),
+                (BoundKind::MaxConstraint, hi + 1),
+                (BoundKind::Multiple, (hi - lo).max(1)),
+            ]
+        });
+        for (kind, value) in promises {
             add(at, 1, &|graph| {
                 let child = derived(graph, parent);
                 let bound = Bound {
@@ -170,7 +191,9 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
                 (Relation::Bound(bound), vec![child])
             });
         }
-        if let Some(&inner) = loops.get(at + 1) {
+        let next = loops.get(at + 1).copied();
+        let next = next.filter(|&next| !Partition::ties(&graph.provenance, parent, next));
+        if let Some(inner) = next {
             add(at, 2, &|graph| {
                 let fused = derived(graph, parent);
                 let fuse = Fuse {
@@ -311,6 +334,15 @@ fn permutations(of: &[VarId]) -> Vec<Vec<VarId>> {
     all
 }
 
+/// Whether the number of values of each loop is known where it begins.
+fn is_known(graph: &Graph, order: &[VarId]) -> bool {
+    let mut places = 0..order.len();
+    places.all(|at| {
+        let mut known = Known::after(graph, &order[..at]);
+        known.extent(order[at]).is_some() && known.climb(order[at]).is_some()
+    })
+}
+
 /// Loops in whatever order visit each pair of values once, and nothing else.
 fn check(graph: &Graph, orders: &[Vec<VarId>], roots: [VarId; 2], (m, n): (i64, i64)) {
     let mut all: Vec<[i64; 2]> = Vec::new();
@@ -356,6 +388,12 @@ fn graphs(depth: usize, (m, n): (i64, i64), mut f: impl FnMut(&Graph, &[Vec<VarI
                 3 => vec![loops.clone(), loops.iter().rev().copied().collect()],
                 _ => vec![loops.clone()],
             };
+            let relations = &graph.provenance.relations;
+            let decided = relations.iter().any(|r| r.partition().is_some());
+            let all = orders.into_iter();
+            let orders: Vec<Vec<VarId>> = all
+                .filter(|order| !decided || is_known(graph, order))
+                .collect();
             f(graph, &orders, [i, j]);
         }
     }
@@ -363,9 +401,14 @@ fn graphs(depth: usize, (m, n): (i64, i64), mut f: impl FnMut(&Graph, &[Vec<VarI
 
 #[test]
 fn loops_over_derived_variables_visit_each_value_once() {
+    let mut partitioned = 0;
     for (depth, sizes) in [(3, (1, 4)), (3, (3, 0)), (3, (0, 2)), (4, (2, 3))] {
         graphs(depth, sizes, |graph, orders, roots| {
             check(graph, orders, roots, sizes);
+            let relations = &graph.provenance.relations;
+            let decided = relations.iter().any(|r| r.partition().is_some());
+            partitioned += if decided { orders.len() } else { 0 };
         });
     }
+    assert!(partitioned > 10_000, "{partitioned} orders with partitions");
 }

@@ -1,6 +1,6 @@
 //! What relations compute with: numbers of values, offsets, what is known of them.
 
-use super::{Climb, Top};
+use super::{Climb, Partition, Top};
 use crate::graph::Graph;
 use crate::program::ir::{SizeExpr, VarId};
 
@@ -65,6 +65,8 @@ pub trait Values<'g> {
     fn position(&mut self, pos: VarId) -> Option<Self::Quantity>;
     /// The tile of positions over whose coordinates `coord` runs.
     fn cut(&mut self, coord: VarId) -> Option<Cut<Self::Quantity>>;
+    /// The offset of the parent at which a part begins, of the number that the part has.
+    fn begin(&mut self, partition: &Partition, part: Self::Quantity) -> Option<Self::Quantity>;
     /// A number that sizes decide, or that is computed before the loops.
     fn size(&mut self, e: &SizeExpr) -> Option<Self::Quantity>;
 
@@ -206,6 +208,10 @@ impl<'g> Values<'g> for Sizes<'g> {
     }
 
     fn cut(&mut self, _: VarId) -> Option<Cut<SizeExpr>> {
+        None
+    }
+
+    fn begin(&mut self, _: &Partition, _: SizeExpr) -> Option<SizeExpr> {
         None
     }
 

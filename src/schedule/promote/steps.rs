@@ -1,7 +1,7 @@
 //! The offset of a variable as a sum of the loops that it was taken apart into.
 
 use crate::graph::Graph;
-use crate::graph::relation::{Cut, Quantity, Values};
+use crate::graph::relation::{Cut, Partition, Quantity, Values};
 use crate::program::ir::{SizeExpr, VarId};
 
 /// A sum of multiples of loop variables, in the order of the parts, and a constant.
@@ -107,6 +107,10 @@ impl<'g> Values<'g> for Loops<'_, 'g> {
     }
 
     fn cut(&mut self, _: VarId) -> Option<Cut<Option<Steps>>> {
+        None
+    }
+
+    fn begin(&mut self, _: &Partition, _: Option<Steps>) -> Option<Option<Steps>> {
         None
     }
 
