@@ -46,7 +46,8 @@ impl Bounds {
             var,
             lo,
             hi,
-            most,
+            // A range may end before it begins.
+            most: most.map(|most| most.max(0)),
             step,
             tag,
             body,
