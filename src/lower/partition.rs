@@ -37,11 +37,14 @@ impl Lowerer<'_> {
         let name = &self.graph.var(partition.part).name;
         let begins = self.array(&format!("{name}_begins"), ScalarType::I64, Storage::Local);
         let parts = b::int(partition.parts);
-        // An empty range may lie outside of all rows.
+        // A range that is no operand's may be empty, and lie outside of all rows.
+        let tensor = self.tensor(partition.of);
+        let rows_dim = &tensor.dims[tensor.format.modes[0]];
+        let inside = self.graph.covers(partition.parent, rows_dim);
         out.push(ir::Stmt::Alloc {
             array: begins,
             count: b::add(parts.clone(), b::int(1)),
-            zeroed: true,
+            zeroed: !inside,
         });
         self.memory.freed(begins);
         let (t, part) = self.fresh_index(name, false);
@@ -52,13 +55,12 @@ impl Lowerer<'_> {
         let stored = format!("{}_stored", self.tensor(partition.of).name);
         let all = self.named(&stored, all, &mut then);
         let before = b::binary(BinaryOp::FloorDiv, b::mul(part.clone(), all), parts.clone());
-        let store = |index, value| ir::Stmt::Store {
-            array: begins,
-            index,
-            op: None,
-            value,
-            atomic: false,
-        };
+        // Rows behind the last that stores something belong to the last part.
+        let begin = b::select(
+            b::lt(part.clone(), parts.clone()),
+            b::sub(found, lo.clone()),
+            b::sub(hi.clone(), lo.clone()),
+        );
         let each = vec![
             ir::Stmt::Search {
                 var: row,
@@ -68,16 +70,25 @@ impl Lowerer<'_> {
                 key: b::add(first, before),
                 gallop: false,
             },
-            store(part, b::sub(found, lo.clone())),
+            ir::Stmt::Store {
+                array: begins,
+                index: part,
+                op: None,
+                value: begin,
+                atomic: false,
+            },
         ];
-        then.push(Bounds::of(b::int(0), parts.clone()).each(t, LoopTag::default(), each));
-        // Rows behind the last that stores something belong to the last part.
-        then.push(store(parts, b::sub(hi.clone(), lo.clone())));
-        out.push(ir::Stmt::If {
-            cond: b::lt(lo, hi),
-            then,
-            otherwise: Vec::new(),
-        });
+        let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
+        then.push(all.each(t, LoopTag::default(), each));
+        if inside {
+            out.append(&mut then);
+        } else {
+            out.push(ir::Stmt::If {
+                cond: b::lt(lo, hi),
+                then,
+                otherwise: Vec::new(),
+            });
+        }
         scope.begins.insert(partition.part, begins);
         Ok(())
     }

@@ -84,8 +84,8 @@ pub const ALL: &[Scheduled] = &[
                "spmm_row_gpu"]),
     scheduled!("spmv", "spmv",
         c: ["spmv_cpu" "spmv_ahead_cpu" "spmv_lanes_cpu" "spmv_vector_cpu" "spmv_positions_cpu"
-            "spmv_balanced_cpu"],
-        cuda: ["spmv_gpu" "spmv_positions_gpu" "spmv_thread_gpu" "spmv_warp_gpu"]),
+            "spmv_balanced_cpu" "spmv_parts_cpu"],
+        cuda: ["spmv_gpu" "spmv_positions_gpu" "spmv_thread_gpu" "spmv_warp_gpu" "spmv_parts_gpu"]),
     scheduled!("spmv", "spmv_csr", c: ["spmv_csr_cpu"], cuda: ["spmv_csr_gpu"]),
     scheduled!("spmv", "spmv_ell", c: ["spmv_ell_cpu"], cuda: ["spmv_ell_gpu"]),
     scheduled!("tbmm", "tbmm", c: [], cuda: ["tbmm_gpu"]),
