@@ -6,7 +6,8 @@ use super::ast::{
 };
 use super::build::{Build, Builder};
 use super::parse::Rule;
-use crate::diagnostic::Span;
+use crate::diagnostic::codes::format::DECLARED_TWICE;
+use crate::diagnostic::{Diagnostic, Span};
 use pest::iterators::Pair;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "pest's generated enum")]
@@ -119,7 +120,15 @@ impl Builder {
         let mut fill = None;
         let mut typical = None;
         let mut index = None;
+        let mut said: Vec<(&str, Span)> = Vec::new();
         for part in pair.into_inner() {
+            if let Some(word) = option(part.as_rule()) {
+                let at = self.span(&part);
+                if let Some((_, before)) = said.iter().find(|(other, _)| *other == word) {
+                    return Err(said_twice(word, at, *before));
+                }
+                said.push((word, at));
+            }
             match part.as_rule() {
                 Rule::name => tensor = Some(self.ident(&part)),
                 Rule::format_spec => spec = Some(self.format_spec(part)?),
@@ -206,6 +215,29 @@ impl Builder {
             args,
         })
     }
+}
+
+/// What an option of an entry says, in words; `None` for other parts of it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "pest's generated enum")]
+fn option(rule: Rule) -> Option<&'static str> {
+    match rule {
+        Rule::order_option => Some("the order"),
+        Rule::fill_option => Some("the fill value"),
+        Rule::index_width => Some("the width of coordinates"),
+        Rule::density_option | Rule::row_length_option => Some("what is typical"),
+        _ => None,
+    }
+}
+
+fn said_twice(what: &str, at: Span, before: Span) -> Diagnostic {
+    Diagnostic::error(
+        DECLARED_TWICE,
+        at,
+        format!("{what} is given twice"),
+        "the second time",
+    )
+    .with_label(before, "the first time")
+    .with_help("keep one of them")
 }
 
 fn fill_value(text: &str, span: Span) -> Build<FillValue> {
