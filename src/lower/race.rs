@@ -67,9 +67,14 @@ impl Lowerer<'_> {
             },
             Some(Unit::Gpu(unit)) => Run::Unit { unit, reductions },
         };
+        // Whoever shares iterations takes them as they are: full tiles of them are nobody's.
+        let unroll = match run {
+            Run::Serial | Run::Lanes { .. } => tag.unroll,
+            Run::Threads { .. } | Run::Unit { .. } => None,
+        };
         LoopTag {
             run,
-            unroll: tag.unroll,
+            unroll,
             reversed: false,
             jam: Jam::Free,
             races_ignored: (tag.parallel.as_ref()).is_some_and(|p| p.race == Race::IgnoreRaces),
