@@ -145,7 +145,7 @@ pub fn scheduled(sources: &mut Sources, shared: &str, given: &str) -> Diagnosed<
                     target = Target::Cuda;
                 }
             }
-            Item::FormatDecl(_) | Item::FormatUse(_) => {}
+            Item::FormatDecl(_) | Item::FormatUse(_) | Item::Operator(_) => {}
         }
     }
     let mut functions = resolved.program.functions.into_iter();

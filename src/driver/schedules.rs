@@ -120,7 +120,10 @@ fn of_files(files: &[ast::File]) -> Vec<&ast::Schedule> {
         .flat_map(|file| &file.items)
         .filter_map(|item| match item {
             ast::Item::Schedule(schedule) => Some(schedule),
-            ast::Item::Def(_) | ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) => None,
+            ast::Item::Def(_)
+            | ast::Item::FormatDecl(_)
+            | ast::Item::FormatUse(_)
+            | ast::Item::Operator(_) => None,
         })
         .collect()
 }
@@ -266,7 +269,10 @@ fn check_headers(all: &[&ast::Schedule], files: &[ast::File]) -> Result<(), Fail
         let Some(def) = &schedule.def else { continue };
         let exists = files.iter().flat_map(|f| &f.items).any(|item| match item {
             ast::Item::Def(d) => d.name.name == def.name,
-            ast::Item::FormatDecl(_) | ast::Item::FormatUse(_) | ast::Item::Schedule(_) => false,
+            ast::Item::FormatDecl(_)
+            | ast::Item::FormatUse(_)
+            | ast::Item::Operator(_)
+            | ast::Item::Schedule(_) => false,
         });
         if !exists {
             errors.push(

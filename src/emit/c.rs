@@ -51,6 +51,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
         "#define SPARSEC_IMPLEMENTATION\n#include \"{}.h\"",
         unit.name
     );
+    out.push_str(&super::operators::definitions(unit, Target::C));
     for kernel in &unit.kernels {
         out.push('\n');
         out.push_str(&comment(kernel));

@@ -89,6 +89,7 @@ pub fn kernel_text(unit: &Unit) -> String {
         },
         unit.name
     );
+    out.push_str(&super::operators::definitions(unit, Target::Cuda));
     for kernel in &unit.kernels {
         out.push('\n');
         out.push_str(&comment(kernel));

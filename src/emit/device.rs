@@ -1,6 +1,7 @@
 //! The text of kernels: what runs on the device.
 
 use super::kernel::{Dialect, Printer, used_names, wrap_call};
+use super::operators;
 use super::types::c_type;
 use crate::loops::device::ir::{ReduceScope, Scope};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, VarId};
@@ -91,9 +92,9 @@ fn written(body: &[Stmt]) -> BTreeSet<ArrayId> {
 }
 
 /// The runtime's name of a reduction's operator.
-fn operator(op: ReduceOp, ty: ScalarType) -> &'static str {
+fn operator(op: ReduceOp, ty: ScalarType) -> String {
     let logical = ty == ScalarType::Bool;
-    match op {
+    let value = match op {
         ReduceOp::Add | ReduceOp::Max if logical => "sparsec_or()",
         ReduceOp::Mul | ReduceOp::Min if logical => "sparsec_and()",
         ReduceOp::Add => "sparsec_add()",
@@ -102,7 +103,9 @@ fn operator(op: ReduceOp, ty: ScalarType) -> &'static str {
         ReduceOp::Max => "sparsec_max()",
         ReduceOp::And => "sparsec_and()",
         ReduceOp::Or => "sparsec_or()",
-    }
+        ReduceOp::Own(own) => return format!("{}()", operators::functor(own)),
+    };
+    value.to_string()
 }
 
 impl Printer<'_> {

@@ -1,9 +1,9 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
 use super::kernel::{Dialect, Printer};
-use super::literal;
 use super::types::{c_type, helper_suffix, is_lane, lane_type};
 use super::unsigned::{is_unit_number, leaves_unsigned};
+use super::{literal, operators};
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
 };
@@ -319,6 +319,10 @@ impl Printer<'_> {
 
     fn call(&self, func: Func, args: &[Expr], ty: ScalarType) -> (String, u8) {
         let list: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        if let Func::Own(own) = func {
+            let name = operators::function(own, ty);
+            return (format!("{name}({})", list.join(", ")), PRIMARY);
+        }
         let of = args.first().map_or(ty, |a| a.ty);
         if func == Func::Mod && ty.is_integer() && list.len() == 2 {
             return (
@@ -408,6 +412,7 @@ fn complex_name(func: Func) -> &'static str {
         Func::Max => "max",
         Func::Fma => "fma",
         Func::Heaviside => "heaviside",
+        Func::Own(own) => own.name(),
     }
 }
 

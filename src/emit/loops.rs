@@ -1,6 +1,7 @@
 //! The text of loops: how they are run, by threads, in lanes, unrolled.
 
 use super::kernel::{Dialect, Printer};
+use super::operators;
 use super::types::lane_type;
 use crate::loops::build as b;
 use crate::loops::ir::{
@@ -219,9 +220,9 @@ pub(super) fn atomic_pragma(elem: ScalarType, op: Option<ReduceOp>) -> &'static 
 }
 
 /// OpenMP's name of a reduction.
-fn reduction(op: ReduceOp, ty: ScalarType) -> &'static str {
+fn reduction(op: ReduceOp, ty: ScalarType) -> String {
     let logical = ty == ScalarType::Bool;
-    match op {
+    let sign = match op {
         ReduceOp::Add if logical => "||",
         ReduceOp::Mul | ReduceOp::Min if logical => "&&",
         ReduceOp::Max if logical => "||",
@@ -231,5 +232,7 @@ fn reduction(op: ReduceOp, ty: ScalarType) -> &'static str {
         ReduceOp::Max => "max",
         ReduceOp::And => "&&",
         ReduceOp::Or => "||",
-    }
+        ReduceOp::Own(own) => return operators::function(own, ty),
+    };
+    sign.to_string()
 }

@@ -16,6 +16,7 @@ mod loops;
 pub mod makefile;
 mod memory;
 pub mod names;
+mod operators;
 mod phases;
 mod shares;
 pub mod smoke;

@@ -2,6 +2,7 @@
 
 use super::kernel::{Dialect, Part, Printer};
 use super::loops::atomic_pragma;
+use super::operators;
 use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
 use crate::loops::ir::{
@@ -335,6 +336,12 @@ impl Printer<'_> {
             }
             Some(ReduceOp::And) => format!("{target} = {target} && ({text});"),
             Some(ReduceOp::Or) => format!("{target} = {target} || ({text});"),
+            Some(ReduceOp::Own(own)) => {
+                format!(
+                    "{target} = {}({target}, {text});",
+                    operators::function(own, ty)
+                )
+            }
         }
     }
 

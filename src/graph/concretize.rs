@@ -429,6 +429,7 @@ impl<'a> Concretizer<'a> {
             ReduceOp::Max => "most",
             ReduceOp::And => "all",
             ReduceOp::Or => "any",
+            ReduceOp::Own(own) => own.name(),
         };
         self.tensors.push(Tensor {
             name: name.to_string(),

@@ -255,6 +255,21 @@ fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
     {
         return literal(e, value);
     }
+    if let (Func::Own(own), [a, b]) = (func, args.as_slice()) {
+        let is = |e: &Expr, value: Literal| as_literal(e).is_some_and(|l| l.same_value(value));
+        if own.identity.is_some() {
+            let neutral = own.neutral(e.ty);
+            if is(a, neutral) {
+                return b.clone();
+            }
+            if is(b, neutral) {
+                return a.clone();
+            }
+        }
+        if let Some(absorbing) = own.absorbing(e.ty).filter(|v| is(a, *v) || is(b, *v)) {
+            return literal(e, absorbing);
+        }
+    }
     if let [a, b] = args.as_slice() {
         let bound = if func == Func::Min {
             Some(f64::INFINITY)
@@ -301,52 +316,10 @@ fn evaluate(func: Func, args: &[f64], ty: ScalarType) -> Option<Literal> {
         return None;
     }
     let value = match (func, args) {
-        (Func::Abs, [x]) => x.abs(),
-        (Func::Sqrt, [x]) => x.sqrt(),
-        (Func::Cbrt, [x]) => x.cbrt(),
-        (Func::Exp, [x]) => x.exp(),
-        (Func::Expm1, [x]) => x.exp_m1(),
-        (Func::Log, [x]) => x.ln(),
-        (Func::Log1p, [x]) => x.ln_1p(),
-        (Func::Log10, [x]) => x.log10(),
-        (Func::Sin, [x]) => x.sin(),
-        (Func::Cos, [x]) => x.cos(),
-        (Func::Tan, [x]) => x.tan(),
-        (Func::Asin, [x]) => x.asin(),
-        (Func::Acos, [x]) => x.acos(),
-        (Func::Atan, [x]) => x.atan(),
-        (Func::Atan2, [x, y]) => x.atan2(*y),
-        (Func::Sinh, [x]) => x.sinh(),
-        (Func::Cosh, [x]) => x.cosh(),
-        (Func::Tanh, [x]) => x.tanh(),
-        (Func::Asinh, [x]) => x.asinh(),
-        (Func::Acosh, [x]) => x.acosh(),
-        (Func::Atanh, [x]) => x.atanh(),
-        (Func::Sigmoid, [x]) => 1.0 / (1.0 + (-x).exp()),
-        (Func::Pow, [x, y]) => x.powf(*y),
-        (Func::Floor, [x]) => x.floor(),
-        (Func::Ceil, [x]) => x.ceil(),
-        (Func::Round, [x]) => x.round(),
-        (Func::Mod, [x, y]) if *x == 0.0 || ty.is_float() => {
-            if *x == 0.0 {
-                0.0
-            } else {
-                x % y
-            }
-        }
-        (Func::Min, [x, y]) => x.min(*y),
-        (Func::Max, [x, y]) => x.max(*y),
-        (Func::Fma, [x, y, z]) => x.mul_add(*y, *z),
-        (Func::Heaviside, [x, y]) => {
-            if *x < 0.0 {
-                0.0
-            } else if *x == 0.0 {
-                *y
-            } else {
-                1.0
-            }
-        }
-        _ => return None,
+        (Func::Mod, [x, _]) if *x == 0.0 => 0.0,
+        (Func::Mod, _) if !ty.is_float() => return None,
+        (Func::Own(own), [x, y]) => own.body.at(*x, *y, ty.is_integer()),
+        (_, _) => func.at(args)?,
     };
     if value.fract() == 0.0 && value.abs() <= 127.0 {
         Some(Literal::Int(value as i64))

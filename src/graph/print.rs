@@ -85,19 +85,6 @@ pub fn expr_text(graph: &Graph, e: &Expr) -> String {
     printer.expr(e, 0)
 }
 
-/// `+`, `*`, `min`, ...
-#[must_use]
-pub fn reduce_text(op: ReduceOp) -> &'static str {
-    match op {
-        ReduceOp::Add => "+",
-        ReduceOp::Mul => "*",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
-        ReduceOp::And => "&&",
-        ReduceOp::Or => "||",
-    }
-}
-
 /// An assignment of a graph's tree.
 #[must_use]
 pub fn assign_text(graph: &Graph, tensors: &[Tensor], assign: &super::Assign) -> String {
@@ -151,7 +138,7 @@ impl Printer<'_> {
                 } else {
                     format!("{}({})", self.tensor(assign.tensor), vars.join(","))
                 };
-                let op = assign.op.map_or("", reduce_text);
+                let op = assign.op.map_or("", ReduceOp::sign);
                 format!("{target} {op}= {}", self.expr(&assign.rhs, 0))
             }
         }
@@ -201,7 +188,7 @@ impl Printer<'_> {
                 let vars: Vec<&str> = vars.iter().map(|&v| self.var(v)).collect();
                 format!(
                     "reduce({}, {}, {})",
-                    reduce_text(*op),
+                    op.sign(),
                     vars.join(","),
                     self.expr(body, 0)
                 )

@@ -334,5 +334,6 @@ fn combined(op: ReduceOp, a: Expr, b: Expr) -> Expr {
         ReduceOp::Or => binary(BinaryOp::Or, a, b),
         ReduceOp::Min => call(Func::Min, a, b),
         ReduceOp::Max => call(Func::Max, a, b),
+        ReduceOp::Own(own) => call(Func::Own(own), a, b),
     }
 }

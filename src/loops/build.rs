@@ -254,6 +254,10 @@ pub fn combine(op: ReduceOp, a: Expr, b: Expr) -> Expr {
         ReduceOp::Max => BinaryOp::Max,
         ReduceOp::And => BinaryOp::And,
         ReduceOp::Or => BinaryOp::Or,
+        ReduceOp::Own(own) => {
+            let ty = a.ty;
+            return call(Func::Own(own), vec![a, b], ty);
+        }
     };
     binary(op, a, b)
 }
@@ -327,6 +331,22 @@ pub fn call(func: Func, args: Vec<Expr>, ty: ScalarType) -> Expr {
     Expr {
         kind: ExprKind::Call(func, args),
         ty,
+    }
+}
+
+/// A function of the language; its `min` and `max` are operators of the IR.
+#[must_use]
+pub fn function(func: Func, args: Vec<Expr>, ty: ScalarType) -> Expr {
+    let op = if func == Func::Min {
+        BinaryOp::Min
+    } else if func == Func::Max {
+        BinaryOp::Max
+    } else {
+        return call(func, args, ty);
+    };
+    match <[Expr; 2]>::try_from(args) {
+        Ok([a, b]) => raw_binary(op, a, b),
+        Err(args) => call(func, args, ty),
     }
 }
 

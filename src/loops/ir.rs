@@ -9,6 +9,7 @@
 
 pub use super::device::ir::Device;
 pub use super::interface::Interface;
+use crate::operators;
 pub use crate::operators::{Func, ReduceOp, is_atomic};
 pub use crate::scalar::{Literal, ScalarType};
 pub use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
@@ -157,6 +158,26 @@ pub enum BinaryOp {
     /// Short-circuit, on `Bool`.
     And,
     Or,
+}
+
+impl From<operators::BinaryOp> for BinaryOp {
+    fn from(op: operators::BinaryOp) -> Self {
+        match op {
+            operators::BinaryOp::Add => BinaryOp::Add,
+            operators::BinaryOp::Sub => BinaryOp::Sub,
+            operators::BinaryOp::Mul => BinaryOp::Mul,
+            operators::BinaryOp::Div => BinaryOp::Div,
+            operators::BinaryOp::Rem => BinaryOp::Rem,
+            operators::BinaryOp::Eq => BinaryOp::Eq,
+            operators::BinaryOp::Ne => BinaryOp::Ne,
+            operators::BinaryOp::Lt => BinaryOp::Lt,
+            operators::BinaryOp::Le => BinaryOp::Le,
+            operators::BinaryOp::Gt => BinaryOp::Gt,
+            operators::BinaryOp::Ge => BinaryOp::Ge,
+            operators::BinaryOp::And => BinaryOp::And,
+            operators::BinaryOp::Or => BinaryOp::Or,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

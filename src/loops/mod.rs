@@ -14,6 +14,7 @@ pub mod jammed;
 pub mod lanes;
 pub mod linear;
 pub mod operands;
+pub mod own;
 pub mod passes;
 pub mod reversed;
 mod rooms;

@@ -9,7 +9,7 @@ use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
 use crate::plan::{Node, Over, Phase, Write};
 use crate::program::ir::{
-    self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, TensorId, UnaryOp,
+    self as program, Access, BinaryOp, ExprKind, ReduceOp, TensorId, UnaryOp,
 };
 use crate::scalar::Literal;
 
@@ -190,7 +190,7 @@ impl Lowerer<'_> {
             ExprKind::Binary(op, x, y) => {
                 let x = self.expr(x, scope, before)?;
                 let y = self.expr(y, scope, before)?;
-                wrapped(*op, &x, &y).unwrap_or_else(|| b::binary(binary_op(*op), x, y))
+                wrapped(*op, &x, &y).unwrap_or_else(|| b::binary(ir::BinaryOp::from(*op), x, y))
             }
             ExprKind::Select(c, x, y) => {
                 let c = self.expr(c, scope, before)?;
@@ -203,7 +203,7 @@ impl Lowerer<'_> {
                 for arg in args {
                     lowered.push(self.expr(arg, scope, before)?);
                 }
-                call(*func, lowered, e.ty.compute())
+                b::function(*func, lowered, e.ty.compute())
             }
             ExprKind::Cast(a) => b::cast(e.ty.compute(), self.expr(a, scope, before)?),
             // Concretizing has made every reduction a loop.
@@ -282,24 +282,6 @@ fn touch(flag: ir::VarId) -> ir::Stmt {
     }
 }
 
-fn call(func: Func, mut args: Vec<Expr>, ty: ScalarType) -> Expr {
-    let op = if func == Func::Min {
-        Some(ir::BinaryOp::Min)
-    } else if func == Func::Max {
-        Some(ir::BinaryOp::Max)
-    } else {
-        None
-    };
-    match (op, args.len()) {
-        (Some(op), 2) => {
-            let second = args.remove(1);
-            let first = args.remove(0);
-            b::raw_binary(op, first, second)
-        }
-        _ => b::call(func, args, ty),
-    }
-}
-
 /// The constant that an operation on signed constants wraps to where it overflows: C leaves that
 /// open, and its compilers warn of it.
 fn wrapped(op: BinaryOp, x: &Expr, y: &Expr) -> Option<Expr> {
@@ -323,22 +305,4 @@ fn wrapped(op: BinaryOp, x: &Expr, y: &Expr) -> Option<Expr> {
         | BinaryOp::Or => return None,
     };
     overflows.then(|| b::int(value))
-}
-
-fn binary_op(op: BinaryOp) -> ir::BinaryOp {
-    match op {
-        BinaryOp::Add => ir::BinaryOp::Add,
-        BinaryOp::Sub => ir::BinaryOp::Sub,
-        BinaryOp::Mul => ir::BinaryOp::Mul,
-        BinaryOp::Div => ir::BinaryOp::Div,
-        BinaryOp::Rem => ir::BinaryOp::Rem,
-        BinaryOp::Eq => ir::BinaryOp::Eq,
-        BinaryOp::Ne => ir::BinaryOp::Ne,
-        BinaryOp::Lt => ir::BinaryOp::Lt,
-        BinaryOp::Le => ir::BinaryOp::Le,
-        BinaryOp::Gt => ir::BinaryOp::Gt,
-        BinaryOp::Ge => ir::BinaryOp::Ge,
-        BinaryOp::And => ir::BinaryOp::And,
-        BinaryOp::Or => ir::BinaryOp::Or,
-    }
 }

@@ -5,7 +5,7 @@ use super::{
     Then, Tree, Walk, Workspace, Write, counting,
 };
 use crate::graph::access::AccessId;
-use crate::graph::print::{access_text, assign_text, reduce_text, stmt_text, tag_text, var_text};
+use crate::graph::print::{access_text, assign_text, stmt_text, tag_text, var_text};
 use crate::graph::{Graph, Parallel, Race};
 use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
@@ -253,7 +253,7 @@ impl Teller<'_> {
     fn workspace(&self, workspace: &Workspace) -> Vec<Line> {
         let name = self.tensor(workspace.temp);
         let kind = match (workspace.init, workspace.threaded) {
-            (Some(op), _) => format!("a scalar for {}", reduce_text(op)),
+            (Some(op), _) => format!("a scalar for {}", op.sign()),
             (None, false) => "an array".to_string(),
             (None, true) => "an array of each thread".to_string(),
         };
@@ -310,13 +310,13 @@ impl Teller<'_> {
         let mut notes = Vec::new();
         for (op, tensor) in &contest.reduced {
             let name = self.tensor(*tensor);
-            notes.push(format!("{name} is reduced by {}", reduce_text(*op)));
+            notes.push(format!("{name} is reduced by {}", op.sign()));
         }
         for (tensor, op) in &contest.copies {
             let name = self.tensor(*tensor);
             notes.push(format!(
                 "each unit has a copy of {name}, added up by {} behind the loop",
-                reduce_text(*op)
+                op.sign()
             ));
         }
         if !contest.arrays.is_empty() && contest.copies.is_empty() {

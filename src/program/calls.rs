@@ -200,7 +200,7 @@ impl<'a> Inliner<'_, 'a> {
             .tensors
             .contains_key(callee.name.as_str());
         let plain = assign.subscripts.is_empty()
-            && assign.op == ast::AssignOp::Set
+            && matches!(assign.op, ast::AssignOp::Set)
             && assign.ranges.is_empty();
         let def = self.draft.library.defs.get(callee.name.as_str())?;
         (plain && !is_tensor).then(|| CallSite {

@@ -116,6 +116,7 @@ fn combine(op: ReduceOp, a: Literal, b: Literal) -> Option<Literal> {
         ReduceOp::Max => number(x.max(y)),
         ReduceOp::And => truth(!a.is_zero() && !b.is_zero()),
         ReduceOp::Or => truth(!a.is_zero() || !b.is_zero()),
+        ReduceOp::Own(own) => number(own.body.at(x, y, false)),
     }
 }
 
@@ -153,6 +154,8 @@ fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
                 ReduceOp::Add => value.is_zero(),
                 ReduceOp::Mul => value.is_zero() || value.as_f64() == 1.0,
                 ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => false,
+                // Of one value or several, or of none.
+                ReduceOp::Own(own) => own.neutral(body.ty).same_value(value),
             };
             (idempotent || neutral).then_some(value)
         }
@@ -185,29 +188,23 @@ fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Litera
         | BinaryOp::And
         | BinaryOp::Or => {}
     }
-    let (a, b) = (a?, b?);
-    let (x, y) = (a.as_f64(), b.as_f64());
-    match op {
-        BinaryOp::Add => number(x + y),
-        BinaryOp::Sub => number(x - y),
-        BinaryOp::Mul => number(x * y),
-        BinaryOp::Div => number(x / y),
-        BinaryOp::Rem => number(x % y),
-        BinaryOp::Eq => truth(x == y),
-        BinaryOp::Ne => truth(x != y),
-        BinaryOp::Lt => truth(x < y),
-        BinaryOp::Le => truth(x <= y),
-        BinaryOp::Gt => truth(x > y),
-        BinaryOp::Ge => truth(x >= y),
-        BinaryOp::And => truth(!a.is_zero() && !b.is_zero()),
-        BinaryOp::Or => truth(!a.is_zero() || !b.is_zero()),
+    let value = op.at(a?.as_f64(), b?.as_f64());
+    if op.is_truth() {
+        return truth(value != 0.0);
     }
+    number(value)
 }
 
 fn call(function: Func, args: &[Option<Literal>]) -> Option<Literal> {
     let x = args.first().copied().flatten().map(Literal::as_f64);
     let y = args.get(1).copied().flatten().map(Literal::as_f64);
     let either = |value: f64| x == Some(value) || y == Some(value);
+    if let Func::Own(own) = function
+        && let Some(absorbing) = own.annihilator
+        && either(absorbing.as_f64())
+    {
+        return Some(absorbing);
+    }
     // One operand can decide alone.
     if function == Func::Min && either(f64::NEG_INFINITY) {
         return number(f64::NEG_INFINITY);
@@ -222,42 +219,6 @@ fn call(function: Func, args: &[Option<Literal>]) -> Option<Literal> {
         let product = binary(BinaryOp::Mul, args.first().copied()?, args.get(1).copied()?);
         return binary(BinaryOp::Add, product, args.get(2).copied()?);
     }
-    let x = x?;
-    number(match function {
-        Func::Abs => x.abs(),
-        Func::Sqrt => x.sqrt(),
-        Func::Cbrt => x.cbrt(),
-        Func::Exp => x.exp(),
-        Func::Expm1 => x.exp_m1(),
-        Func::Log => x.ln(),
-        Func::Log1p => x.ln_1p(),
-        Func::Log10 => x.log10(),
-        Func::Sin => x.sin(),
-        Func::Cos => x.cos(),
-        Func::Tan => x.tan(),
-        Func::Asin => x.asin(),
-        Func::Acos => x.acos(),
-        Func::Atan => x.atan(),
-        Func::Atan2 => x.atan2(y?),
-        Func::Sinh => x.sinh(),
-        Func::Cosh => x.cosh(),
-        Func::Tanh => x.tanh(),
-        Func::Asinh => x.asinh(),
-        Func::Acosh => x.acosh(),
-        Func::Atanh => x.atanh(),
-        Func::Sigmoid => 1.0 / (1.0 + (-x).exp()),
-        Func::Pow => x.powf(y?),
-        Func::Floor => x.floor(),
-        Func::Ceil => x.ceil(),
-        Func::Round => x.round(),
-        Func::Mod => x % y?,
-        Func::Min => x.min(y?),
-        Func::Max => x.max(y?),
-        Func::Fma => return None,
-        Func::Heaviside => match x.partial_cmp(&0.0)? {
-            std::cmp::Ordering::Less => 0.0,
-            std::cmp::Ordering::Equal => y?,
-            std::cmp::Ordering::Greater => 1.0,
-        },
-    })
+    let args: Option<Vec<f64>> = args.iter().map(|arg| arg.map(Literal::as_f64)).collect();
+    function.at(&args?).and_then(number)
 }

@@ -137,11 +137,12 @@ fn reductions(draft: &mut Draft) {
         let Some(ty) = tensor.ty else { continue };
         let logical = matches!(op, ReduceOp::And | ReduceOp::Or);
         let sums = matches!(op, ReduceOp::Add | ReduceOp::Mul);
+        let ordered = matches!(op, ReduceOp::Min | ReduceOp::Max);
         let help = if logical && ty != ScalarType::Bool {
             "`&&=` and `||=` need bool elements: compare first, as in `x(i) != 0`"
         } else if sums && ty == ScalarType::Bool {
             NO_BOOL_SUMS
-        } else if !logical && !sums && ty.is_complex() {
+        } else if ordered && ty.is_complex() {
             "complex numbers have no order: reduce `abs(...)` instead"
         } else {
             continue;

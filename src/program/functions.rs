@@ -117,6 +117,9 @@ impl Func {
     /// The language's name.
     #[must_use]
     pub fn name(self) -> &'static str {
+        if let Func::Own(own) = self {
+            return own.name();
+        }
         TABLE
             .iter()
             .find(|(_, entry)| matches!(entry, Builtin::Func(known, _) if *known == self))

@@ -6,12 +6,13 @@
 //! `absent * e`, `absent / e` and `absent % e` are absent with fill 0 whatever
 //! `e` is, also where `e` is infinite or not a number.
 
+use super::visit::walk;
 use crate::diagnostic::Span;
 use crate::format::TensorFormat;
-pub use crate::operators::{Func, ReduceOp};
+pub use crate::operators::{Func, Own, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::Typical;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
@@ -103,6 +104,29 @@ impl Function {
     #[must_use]
     pub fn size(&self, id: SizeId) -> &Size {
         &self.sizes[id.index()]
+    }
+
+    /// The operators of one's own that it uses, by their texts.
+    #[must_use]
+    pub fn operators(&self) -> BTreeSet<Own> {
+        let mut found = BTreeSet::new();
+        let mut reduces = |op: ReduceOp| {
+            if let ReduceOp::Own(own) = op {
+                found.insert(own);
+            }
+        };
+        for stmt in &self.stmts {
+            stmt.op.into_iter().for_each(&mut reduces);
+            walk(&stmt.rhs, &mut |e| {
+                if let ExprKind::Reduce { op, .. } = &e.kind {
+                    reduces(*op);
+                }
+                if let ExprKind::Call(Func::Own(own), _) = &e.kind {
+                    reduces(ReduceOp::Own(*own));
+                }
+            });
+        }
+        found
     }
 
     /// The tensor of this name.

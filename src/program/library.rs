@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use super::spelling::suggest;
+use super::{claims, functions, operators};
 use crate::diagnostic::codes::{format as format_codes, program as codes};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::operators::Own;
 use crate::scalar::ScalarType;
 use crate::syntax::ast;
 
@@ -16,6 +18,8 @@ pub(super) struct Library<'a> {
     pub(super) defs: IndexMap<&'a str, &'a ast::Def>,
     pub(super) formats: IndexMap<&'a str, &'a ast::FormatDecl>,
     pub(super) uses: Vec<&'a ast::FormatUse>,
+    /// Operators of one's own.
+    pub(super) operators: IndexMap<&'a str, (Own, &'a ast::OperatorDecl)>,
 }
 
 impl<'a> Library<'a> {
@@ -25,6 +29,7 @@ impl<'a> Library<'a> {
             defs: IndexMap::new(),
             formats: IndexMap::new(),
             uses: Vec::new(),
+            operators: IndexMap::new(),
         };
         let mut schedules = Vec::new();
         for item in files.iter().flat_map(|file| &file.items) {
@@ -53,6 +58,7 @@ impl<'a> Library<'a> {
                     }
                 }
                 ast::Item::FormatUse(used) => library.uses.push(used),
+                ast::Item::Operator(decl) => library.operator(decl, errors),
                 ast::Item::Schedule(schedule) => schedules.extend(&schedule.def),
             }
         }
@@ -71,6 +77,32 @@ impl<'a> Library<'a> {
             check_def(def, errors);
         }
         library
+    }
+
+    /// Takes an operator that has a name of its own, and a meaning.
+    fn operator(&mut self, decl: &'a ast::OperatorDecl, errors: &mut Vec<Diagnostic>) {
+        let name = decl.name.name.as_str();
+        if let Some((_, first)) = self.operators.get(name) {
+            return errors.push(twice("operator", &first.name, &decl.name));
+        }
+        if functions::names().any(|known| known == name) || functions::builtin(name).is_some() {
+            return errors.push(
+                Diagnostic::error(
+                    codes::DUPLICATE_NAME,
+                    decl.name.span,
+                    format!("`{name}` is a function of the language"),
+                    "declared again here",
+                )
+                .with_help("give the operator another name"),
+            );
+        }
+        match operators::define(self, decl) {
+            Ok(own) => {
+                errors.extend(claims::check_anywhere(own, decl));
+                self.operators.insert(name, (own, decl));
+            }
+            Err(error) => errors.push(error),
+        }
     }
 
     /// "... but there is no such function".

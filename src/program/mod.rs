@@ -9,6 +9,7 @@
 
 mod arguments;
 mod calls;
+mod claims;
 mod draft;
 mod einsum;
 mod fill;
@@ -21,6 +22,7 @@ pub mod ir;
 mod library;
 mod names;
 mod nested;
+mod operators;
 mod print;
 mod ranges;
 pub mod spelling;
@@ -33,6 +35,7 @@ pub(crate) mod visit;
 
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Severity, Span};
+use crate::operators::Own;
 use crate::syntax::ast;
 use draft::Draft;
 use library::Library;
@@ -54,6 +57,15 @@ pub struct Resolved {
     pub program: ir::Program,
     /// Warnings and notes.
     pub remarks: Vec<Diagnostic>,
+}
+
+/// The operator that a declaration by itself gives, as [`crate::operators::Definition::text`] has it.
+#[must_use]
+pub fn operator(text: &str) -> Option<Own> {
+    let file = crate::syntax::parse(FileId(0), text).ok()?;
+    let mut errors = Vec::new();
+    let library = Library::collect(std::slice::from_ref(&file), &mut errors);
+    library.operators.values().map(|(own, _)| *own).next()
 }
 
 /// Resolves the functions of `files`: the `.tc` file first, then format files, which

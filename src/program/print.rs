@@ -35,21 +35,16 @@ impl fmt::Display for Function {
             let means = self.size_text(&synonym.means);
             writeln!(f, "  size {} is {means}", synonym.name)?;
         }
+        for own in self.operators() {
+            writeln!(f, "  {}", own.text)?;
+        }
         for (at, tensor) in self.tensors.iter().enumerate() {
             let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
             let typical = self.typical.get(&id).copied();
             writeln!(f, "  {}", self.tensor_text(tensor, typical))?;
         }
         for stmt in &self.stmts {
-            let op = match stmt.op {
-                None => "=",
-                Some(ReduceOp::Add) => "+=",
-                Some(ReduceOp::Mul) => "*=",
-                Some(ReduceOp::Min) => "min=",
-                Some(ReduceOp::Max) => "max=",
-                Some(ReduceOp::And) => "&&=",
-                Some(ReduceOp::Or) => "||=",
-            };
+            let op = format!("{}=", stmt.op.map_or("", ReduceOp::sign));
             let mut left = self.tensor(stmt.tensor).name.clone();
             if !stmt.lhs.is_empty() {
                 left.push_str(&format!("({})", self.names(&stmt.lhs)));
@@ -167,6 +162,7 @@ impl Function {
                     ReduceOp::Max => "maximum",
                     ReduceOp::And => "all",
                     ReduceOp::Or => "any",
+                    ReduceOp::Own(own) => own.name(),
                 };
                 let body = self.expr_text(body, 0);
                 (format!("{name}[{}]({body})", self.names(vars)), 9)

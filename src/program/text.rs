@@ -1,9 +1,8 @@
 //! A statement as text, for the comments of emitted code: what the user wrote, with
 //! uniform spaces.
 
-use crate::operators::ReduceOp;
 use crate::syntax::ast::{
-    Assign, AssignOp, BinaryOp, Expr, ExprKind, Number, RangeClause, UnaryOp,
+    Assign, AssignOp, BinaryOp, Expr, ExprKind, Number, RangeClause, Reduction, UnaryOp,
 };
 
 /// `y(i) +=! A(i, j) * x(j) where ...`, without the label.
@@ -12,10 +11,15 @@ pub(super) fn assign(assign: &Assign) -> String {
     if !assign.subscripts.is_empty() {
         text.push_str(&list(&assign.subscripts));
     }
-    text.push_str(match assign.op {
-        AssignOp::Set => " = ",
-        AssignOp::Reduce { op, init: false } => operator(op).0,
-        AssignOp::Reduce { op, init: true } => operator(op).1,
+    text.push_str(&match &assign.op {
+        AssignOp::Set => " = ".to_string(),
+        AssignOp::Reduce { op, init } => {
+            let sign = match op {
+                Reduction::Builtin(op) => op.sign(),
+                Reduction::Named(name) => &name.name,
+            };
+            format!(" {sign}={} ", if *init { "!" } else { "" })
+        }
     });
     text.push_str(&expr(&assign.rhs, 0));
     if !assign.ranges.is_empty() {
@@ -24,17 +28,6 @@ pub(super) fn assign(assign: &Assign) -> String {
         text.push_str(&ranges.join(", "));
     }
     text
-}
-
-fn operator(op: ReduceOp) -> (&'static str, &'static str) {
-    match op {
-        ReduceOp::Add => (" += ", " +=! "),
-        ReduceOp::Mul => (" *= ", " *=! "),
-        ReduceOp::Min => (" min= ", " min=! "),
-        ReduceOp::Max => (" max= ", " max=! "),
-        ReduceOp::And => (" &&= ", " &&=! "),
-        ReduceOp::Or => (" ||= ", " ||=! "),
-    }
 }
 
 fn range(clause: &RangeClause) -> String {

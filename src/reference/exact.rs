@@ -6,11 +6,12 @@
 
 use super::functions::{call, cast};
 use super::node::{Kind, Node};
+use super::own::number;
 use super::rounding::{Bounded, binary};
 use super::value::{unary, wrap};
 use crate::data::values::Number;
 use crate::program::ir::{BinaryOp, Func, VarId};
-use crate::scalar::ScalarType;
+use crate::scalar::{Literal, ScalarType};
 
 /// A value, if it is known, and whether it is exact.
 #[derive(Clone, Copy, Debug)]
@@ -221,6 +222,18 @@ fn two(op: BinaryOp, a: Value, b: Value, (of, ty): (ScalarType, ScalarType), coa
 }
 
 fn function(func: Func, args: &[Value], ty: ScalarType) -> Value {
+    if let (Func::Own(own), [a, b]) = (func, args) {
+        let is = |v: &Value, claimed: Option<Literal>| {
+            let claimed = claimed.map(|value| number(value, ty));
+            v.is_exactly(|n| claimed.is_some_and(|c| c.complex() == n.complex()))
+        };
+        if is(a, own.annihilator) || is(b, own.identity) {
+            return *a;
+        }
+        if is(b, own.annihilator) || is(a, own.identity) {
+            return *b;
+        }
+    }
     if let [a, b] = args {
         let top = |n: Number| n.real() == f64::INFINITY;
         let bottom = |n: Number| n.real() == f64::NEG_INFINITY;

@@ -15,6 +15,9 @@ const COMPLEX_LIBRARY: f64 = 16.0;
 
 /// `func(args)`, of type `ty`.
 pub(super) fn call(func: Func, args: &[Bounded], ty: ScalarType) -> Bounded {
+    if let (Func::Own(own), [a, b]) = (func, args) {
+        return super::own::value(own, *a, *b, ty);
+    }
     let numbers: Vec<Number> = args.iter().map(|a| a.number).collect();
     let number = plain_call(func, &numbers, ty);
     let certain = args.iter().all(|a| a.error == 0.0);
@@ -55,7 +58,8 @@ pub(super) fn call(func: Func, args: &[Bounded], ty: ScalarType) -> Bounded {
         | Func::Round
         | Func::Mod
         | Func::Fma
-        | Func::Heaviside => moved(func, args, number, ty) + own(func, &numbers, number, ty),
+        | Func::Heaviside
+        | Func::Own(_) => moved(func, args, number, ty) + own(func, &numbers, number, ty),
     };
     settle(Bounded { number, error }, ty)
 }
@@ -114,7 +118,8 @@ fn own(func: Func, args: &[Number], result: Number, ty: ScalarType) -> f64 {
             | Func::Min
             | Func::Max
             | Func::Fma
-            | Func::Heaviside => size,
+            | Func::Heaviside
+            | Func::Own(_) => size,
         };
         (COMPLEX_LIBRARY, if base.is_finite() { base } else { size })
     } else if func == Func::Acosh {
@@ -194,6 +199,7 @@ fn moved(func: Func, args: &[Bounded], result: Number, ty: ScalarType) -> f64 {
         | Func::Mod
         | Func::Min
         | Func::Max
+        | Func::Own(_)
         | Func::Fma => 2.0 * farthest,
     }
 }

@@ -21,6 +21,7 @@ mod functions;
 mod leaves;
 mod load;
 mod node;
+mod own;
 mod partial;
 mod rounding;
 mod table;

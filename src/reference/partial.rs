@@ -1,11 +1,12 @@
 //! What a reduction has gathered so far, whatever the order a kernel gathers it in.
 
 use super::functions::call;
+use super::own::{self, number};
 use super::rounding::{Bounded, binary, epsilon, largest, least_normal, settle};
 use super::value::convert;
 use crate::data::values::Number;
 use crate::program::ir::{BinaryOp, Func, ReduceOp};
-use crate::scalar::ScalarType;
+use crate::scalar::{Literal, ScalarType};
 
 /// What a reduction over nothing gives: the identity of its operator.
 pub(super) fn neutral(op: ReduceOp, ty: ScalarType) -> Number {
@@ -29,6 +30,7 @@ pub(super) fn neutral(op: ReduceOp, ty: ScalarType) -> Number {
             ReduceOp::Max if bools => Number::Int(0),
             ReduceOp::Min => largest,
             ReduceOp::Max => smallest,
+            ReduceOp::Own(own) => number(own.identity.unwrap_or(Literal::ZERO), ty),
         },
         ty,
     )
@@ -51,6 +53,7 @@ pub(super) fn combine(
         ReduceOp::Mul | ReduceOp::And => BinaryOp::And,
         ReduceOp::Min => return call(Func::Min, &[a, b], ty),
         ReduceOp::Max => return call(Func::Max, &[a, b], ty),
+        ReduceOp::Own(own) => return own::value(own, a, b, ty),
     };
     binary(op, a, b, ty, rounded, coarse)
 }
@@ -99,6 +102,9 @@ impl Partial {
                 self.below *= size;
             }
         }
+        if matches!(op, ReduceOp::Own(_)) && term.size().is_finite() {
+            self.above = self.above.max(term.size()).max(self.value.size());
+        }
         self.value = combine(op, self.value, term, ty, 0.0, 0.0);
     }
 
@@ -138,6 +144,20 @@ impl Partial {
                 self.value
             }
             ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => self.value,
+            // Nothing was rounded: whatever the order, one of the terms comes out.
+            ReduceOp::Own(_) if self.value.error == 0.0 => self.value,
+            ReduceOp::Own(_) => {
+                // Another order rounds other values on the way, of the same sizes.
+                let rounding = coarse * self.terms * self.above.max(self.value.size());
+                let error = 4.0 * self.value.error + rounding;
+                settle(
+                    Bounded {
+                        error,
+                        ..self.value
+                    },
+                    ty,
+                )
+            }
         }
     }
 }

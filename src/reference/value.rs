@@ -1,5 +1,6 @@
 //! Arithmetic on numbers of every type, as C does it (floats in double precision).
 
+use super::rounding::Bounded;
 use crate::data::values::Number;
 use crate::program::ir::{BinaryOp, Func, UnaryOp};
 use crate::scalar::ScalarType;
@@ -203,6 +204,10 @@ pub(super) fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number 
     if func == Func::Max {
         return larger(a, b);
     }
+    if let Func::Own(own) = func {
+        let [a, b] = [a, b].map(Bounded::read);
+        return super::own::value(own, a, b, ty).number;
+    }
     if func == Func::Abs {
         return match a {
             Number::Int(i) => wrap(Number::Int(i.abs()), ty),
@@ -247,6 +252,7 @@ pub(super) fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number 
         Func::Mod => x % y,
         Func::Min => x.min(y),
         Func::Max => x.max(y),
+        Func::Own(own) => own.body.at(x, y, false),
         Func::Fma => x.mul_add(y, z),
         Func::Heaviside => {
             if x < 0.0 {
@@ -297,6 +303,7 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
         | Func::Mod
         | Func::Min
         | Func::Max
+        | Func::Own(_)
         | Func::Heaviside => Complex::new(f64::NAN, 0.0),
     }
 }

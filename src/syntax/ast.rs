@@ -5,6 +5,7 @@
 
 use crate::diagnostic::Span;
 use crate::operators::ReduceOp;
+pub use crate::operators::{BinaryOp, UnaryOp};
 
 /// A name and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,29 @@ pub enum Item {
     Def(Def),
     FormatDecl(FormatDecl),
     FormatUse(FormatUse),
+    Operator(OperatorDecl),
     Schedule(Schedule),
+}
+
+/// `op NAME(x, y) = expr identity v annihilator v commutes`
+#[derive(Clone, Debug)]
+pub struct OperatorDecl {
+    pub name: Ident,
+    pub operands: [Ident; 2],
+    pub body: Expr,
+    pub claims: Vec<(Claim, Span)>,
+    pub span: Span,
+}
+
+/// What is said of an operator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Claim {
+    /// `x op v` and `v op x` are x.
+    Identity(FillValue),
+    /// `x op v` and `v op x` are v.
+    Annihilator(FillValue),
+    /// `x op y` is `y op x`.
+    Commutes,
 }
 
 /// What a function is written in.
@@ -97,12 +120,20 @@ pub struct Assign {
     pub span: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssignOp {
     /// `=`
     Set,
     /// `+=` and, with `init`, `+=!`
-    Reduce { op: ReduceOp, init: bool },
+    Reduce { op: Reduction, init: bool },
+}
+
+/// What an assignment reduces by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    Builtin(ReduceOp),
+    /// By an operator of this name: `y(i) minplus= x(i)`.
+    Named(Ident),
 }
 
 /// `v in lo:hi`, half-open: lo <= v < hi.
@@ -168,29 +199,6 @@ pub enum Number {
 pub enum FillValue {
     Int(i128),
     Float(f64),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum UnaryOp {
-    Neg,
-    Not,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    And,
-    Or,
 }
 
 /// `format csr = (i,j) -> (i: dense, j: compressed) index 64`

@@ -2,7 +2,7 @@
 
 use super::ast::{
     Arg, Arm, Assign, AssignOp, Branch, Call, Command, Def, Dim, File, Ident, Item, Notation,
-    Param, RangeClause, Schedule, Stmt,
+    Param, RangeClause, Reduction, Schedule, Stmt,
 };
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
@@ -71,6 +71,7 @@ impl Builder {
                 Rule::format_decl => items.push(Item::FormatDecl(self.format_decl(item)?)),
                 Rule::format_use => items.push(Item::FormatUse(self.format_use(item)?)),
                 Rule::schedule => items.push(Item::Schedule(self.schedule(item)?)),
+                Rule::op_decl => items.push(Item::Operator(self.operator(item)?)),
                 _ => {}
             }
         }
@@ -179,7 +180,7 @@ impl Builder {
                         subscripts.push(self.expr(e)?);
                     }
                 }
-                Rule::assign_op => op = Some(assign_op(part.as_str())),
+                Rule::assign_op => op = Some(self.assign_op(&part)),
                 Rule::expr => rhs = Some(self.expr(part)?),
                 Rule::where_clause => {
                     for range in part.into_inner() {
@@ -203,6 +204,31 @@ impl Builder {
             ranges,
             span: all,
         })
+    }
+
+    fn assign_op(&self, pair: &Pair<Rule>) -> AssignOp {
+        let text = pair.as_str();
+        let (text, init) = match text.strip_suffix('!') {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
+        let op = match text.trim_end_matches('=') {
+            "" => return AssignOp::Set,
+            "+" => Reduction::Builtin(ReduceOp::Add),
+            "*" => Reduction::Builtin(ReduceOp::Mul),
+            "min" => Reduction::Builtin(ReduceOp::Min),
+            "max" => Reduction::Builtin(ReduceOp::Max),
+            "&&" => Reduction::Builtin(ReduceOp::And),
+            "||" => Reduction::Builtin(ReduceOp::Or),
+            name => {
+                let at = pair.as_span().start();
+                Reduction::Named(Ident {
+                    name: name.to_string(),
+                    span: span(self.file, self.start, at, at + name.len()),
+                })
+            }
+        };
+        AssignOp::Reduce { op, init }
     }
 
     fn range(&mut self, pair: Pair<Rule>) -> Build<RangeClause> {
@@ -379,21 +405,4 @@ impl Builder {
         }
         Ok(Arg::Vars(vars, all))
     }
-}
-
-fn assign_op(text: &str) -> AssignOp {
-    let (text, init) = match text.strip_suffix('!') {
-        Some(text) => (text, true),
-        None => (text, false),
-    };
-    let op = match text {
-        "+=" => ReduceOp::Add,
-        "*=" => ReduceOp::Mul,
-        "min=" => ReduceOp::Min,
-        "max=" => ReduceOp::Max,
-        "&&=" => ReduceOp::And,
-        "||=" => ReduceOp::Or,
-        _ => return AssignOp::Set,
-    };
-    AssignOp::Reduce { op, init }
 }

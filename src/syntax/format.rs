@@ -35,7 +35,7 @@ pub fn is_schedule(text: &str) -> bool {
     let first = lines.map(str::trim_start).find(|line| !line.is_empty());
     first.is_some_and(|line| {
         let end = line.find(|c: char| !c.is_alphanumeric() && c != '_');
-        !["def", "format", "schedule"].contains(&&line[..end.unwrap_or(line.len())])
+        !["def", "format", "op", "schedule"].contains(&&line[..end.unwrap_or(line.len())])
     })
 }
 
@@ -129,7 +129,10 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
             .filter(|s| !word(first) || s.starts_with("min") || s.starts_with("max"));
         let length = match symbol {
             Some(symbol) => symbol.len(),
-            None if word(first) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
+            None if word(first) => {
+                let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
+                end + own_operator(out.last().map(|t: &Token| t.text), &rest[end..])
+            }
             None => first.len_utf8(),
         };
         let (text, next) = rest.split_at(length);
@@ -138,11 +141,26 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     }
 }
 
+/// How much of what follows a name makes a reduction of it: `=` or `=!`, if something to reduce into
+/// stands before the name.
+fn own_operator(before: Option<&str>, after: &str) -> usize {
+    let declares = ["let", "size", "in", "where"];
+    let reduces = before.is_some_and(|before| {
+        let named = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        before == ")" || (named && !declares.contains(&before))
+    });
+    match after.strip_prefix('=') {
+        Some(rest) if reduces && !rest.starts_with('=') => 1 + usize::from(rest.starts_with('!')),
+        Some(_) | None => 0,
+    }
+}
+
 fn join(tokens: &[Token]) -> String {
     let mut out = String::new();
     let mut before = "";
     for (at, token) in tokens.iter().enumerate() {
-        let assigns = |t: &str| SPACED.contains(&t) || t == "=";
+        let own = |t: &str| t.len() > 1 && t.trim_end_matches('!').ends_with('=');
+        let assigns = |t: &str| SPACED.contains(&t) || t == "=" || (own(t) && !DOUBLE.contains(&t));
         let space = if at == 0 || before == "(" || matches!(token.text, "," | ")") {
             false
         } else if assigns(token.text) || assigns(before) {

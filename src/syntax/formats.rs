@@ -240,7 +240,7 @@ fn said_twice(what: &str, at: Span, before: Span) -> Diagnostic {
     .with_help("keep one of them")
 }
 
-fn fill_value(text: &str, span: Span) -> Build<FillValue> {
+pub(super) fn fill_value(text: &str, span: Span) -> Build<FillValue> {
     let (negative, rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),

@@ -5,6 +5,7 @@ pub mod build;
 pub mod expr;
 pub mod format;
 mod formats;
+mod operator;
 pub mod parse;
 pub mod taco;
 pub mod tokens;

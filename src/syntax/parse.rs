@@ -1,6 +1,6 @@
 //! The entry points of the parser, and its errors.
 //!
-//! A file is cut into its items first (a `def`, `format` or `schedule` at the start of
+//! A file is cut into its items first (a `def`, `format`, `op` or `schedule` at the start of
 //! a line outside braces), and each is parsed on its own: an error in one does not
 //! hide those in the others.
 
@@ -135,7 +135,7 @@ pub(super) fn cut(text: &str) -> Vec<(usize, &str)> {
     for (at, c) in code_chars(text) {
         if line_start && !c.is_whitespace() {
             line_start = false;
-            let begins = ["def", "format", "schedule"].iter().any(|keyword| {
+            let begins = ["def", "format", "op", "schedule"].iter().any(|keyword| {
                 text[at..].strip_prefix(keyword).is_some_and(|rest| {
                     !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
                 })
@@ -274,6 +274,11 @@ fn describe(rule: Rule) -> &'static str {
         Rule::def | Rule::kw_def => "`def`",
         Rule::format_decl | Rule::format_use | Rule::kw_format => "`format`",
         Rule::schedule | Rule::kw_schedule => "`schedule`",
+        Rule::op_decl | Rule::kw_op => "`op`",
+        Rule::claim | Rule::kw_identity | Rule::kw_annihilator | Rule::kw_commutes => {
+            "`identity`, `annihilator` or `commutes`"
+        }
+        Rule::fill_value => "a value",
         Rule::name | Rule::label => "a name",
         Rule::expr
         | Rule::binary

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use self::tensors::Tensors;
 use super::ast::{
     Arg, Assign, AssignOp, Command, Def, Dim, Expr, ExprKind, File, FormatEntry, FormatSpec,
-    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Schedule, Stmt,
+    FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Reduction, Schedule,
+    Stmt,
 };
 use super::build::Builder;
 use super::parse::{Rule, parse_rule, parse_schedule};
@@ -404,7 +405,7 @@ fn assemble(
                 && matches!(
                     s.op,
                     AssignOp::Reduce {
-                        op: ReduceOp::And | ReduceOp::Or,
+                        op: Reduction::Builtin(ReduceOp::And | ReduceOp::Or),
                         ..
                     }
                 )

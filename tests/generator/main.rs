@@ -24,6 +24,7 @@ mod maker;
 mod names;
 mod numpy;
 mod operands;
+mod operators;
 mod program;
 mod scheduler;
 mod shrink;

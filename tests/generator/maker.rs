@@ -186,8 +186,9 @@ impl Maker {
             // The maximum of no numbers is infinite; see [`Maker::format`] for why that is not
             // read.
             let may_be_infinite = self.float() || self.mixed || self.theme.is_some();
-            let unread =
-                may_be_infinite && matches!(stmt.op, "max=!" | "min=!") || (scatters && !set);
+            let unread = may_be_infinite
+                && matches!(stmt.op, "max=!" | "min=!" | "most=!" | "least=!")
+                || (scatters && !set);
             if !unread {
                 self.computed.push((name, stmt.left.clone()));
             }
@@ -258,6 +259,7 @@ impl Maker {
         }
         let mut ranges = Vec::new();
         let often = if is_update(op) { 40 } else { 12 };
+        let op = self.with_operators(op, &mut right);
         let may_scatter = self.alone && !self.taco && !left.is_empty() && op != "=";
         let at = (may_scatter && self.chance(often)).then(|| self.scattered(&mut left));
         if is_update(op) || (at.is_some() && self.chance(30)) {

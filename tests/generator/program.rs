@@ -229,7 +229,8 @@ impl File {
         // A function that is called twice would give its labels twice.
         let labels = self.functions.len() == 1;
         let text = |f: &Program| f.text(target, labels);
-        self.functions.iter().map(text).collect()
+        let functions: String = self.functions.iter().map(text).collect();
+        self.operators(&functions) + &functions
     }
 }
 

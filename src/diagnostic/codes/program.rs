@@ -19,7 +19,8 @@ Declare it: `def f(double alpha, double(N) x)`.";
     y(i) = expp(x(i))                  # did you mean `exp`?
 
 Functions are abs sqrt exp log log1p expm1 sin cos tan tanh sigmoid pow floor ceil
-round min max fma and C's float spellings (`fmaxf`); a type's name converts.";
+round min max fma and C's float spellings (`fmaxf`), and operators that the file declares
+(`op NAME(x, y) = ...`); a type's name converts.";
     DUPLICATE_NAME = "E0203", "a name that is given twice",
 "Two things that must differ have one name: functions of a file, parameters or
 results of a function, a scalar parameter and a size, or ranges of one variable:
@@ -254,4 +255,27 @@ too, if that makes one sum of products:
     -e 's(i)=sum(j,A(i,j))' -e 'y=square(s(i))'          # write it in two
 
 Nor can j stand on the left, or in a sum around it.";
+    OPERATOR_CLAIM = "E0234", "an operator that is not what it claims",
+"An operator of one's own is associative, and is what else it claims. That is tried on random values
+of the type that it is used on:
+
+    op mean(x, y) = (x + y) / 2                                # is not associative
+    op norm(x, y) = sqrt(x*x + y*y) identity 0 commutes        # norm(-2, 0) is 2, not -2
+    op minplus(x, y) = min(x, y) identity inf annihilator -inf commutes        # fine
+
+Reductions combine values in any order and start from the identity, so a wrong claim would be
+wrong numbers. Take the claim out, or correct the operator.";
+    OPERATOR_USE = "E0235", "an operator that cannot be used here",
+"A reduction needs an operator that `commutes` and has an `identity`:
+
+    op left(x, y) = x
+    def f(double(M,N) A) -> (y) { y(i) left=! A(i,j) }        # which j is first?
+
+Nor does each operator have a meaning in each type: comparisons, `min` and `max` have none among
+complex numbers, `exp` and its like only among floats, arithmetic none among `bool`.";
+    OPERATOR_BODY = "E0236", "an operator that is made of something else than its operands",
+"    op scaled(x, y) = alpha * x * y                            # alpha is no operand
+
+Its body has the operands, numbers, operators and functions, those that are declared above it among
+them. Whatever else is needed goes into the statement: `y(i) times=! alpha * A(i,j)`.";
 }

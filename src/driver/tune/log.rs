@@ -48,6 +48,20 @@ pub struct Logged<'f, R> {
     asked: Cell<f64>,
 }
 
+/// Two tunings of the same would write into each other's lines. A process that is being started has all
+/// that is open here for a moment, a log that was just closed, too.
+fn lock(file: &File) -> rustix::io::Result<()> {
+    const TRIES: u32 = 20;
+    let lock = || rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    for _ in 1..TRIES {
+        if lock().is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    lock()
+}
+
 /// Opens a log to read and go on with it; one of another tuning is begun anew. What is cut short
 /// at its end is measured again.
 ///
@@ -60,9 +74,7 @@ pub fn open(path: &Path, of: &str) -> std::io::Result<(File, Vec<String>)> {
         .create(true)
         .truncate(false)
         .open(path)?;
-    // Two tunings of the same would write into each other's lines.
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| std::io::Error::other("another tuning writes it"))?;
+    lock(&file).map_err(|_| std::io::Error::other("another tuning writes it"))?;
     let header = Header {
         schema: SCHEMA.to_string(),
         of: of.to_string(),

@@ -32,7 +32,7 @@ impl Writer<'_> {
             }
             Device::Scan(scan) => {
                 let (array, sums) = (self.array(scan.array), self.array(scan.sums));
-                let op = words::word(&words::REDUCTIONS, &scan.op);
+                let op = words::sign(scan.op);
                 let total = |(totals, at)| format!(" to {}[{at}]", self.array(totals));
                 let total = scan.total.map_or(String::new(), total);
                 let count = self.expr(&scan.count);
@@ -56,7 +56,7 @@ impl Writer<'_> {
                         stride,
                     } => format!("{count} by {stride} in {}", self.array(*scratch)),
                 };
-                let op = words::word(&words::REDUCTIONS, op);
+                let op = words::sign(*op);
                 format!("reduce({op} {}) over {scope}", self.var(*var))
             }
             Device::SegmentStore {

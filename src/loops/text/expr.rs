@@ -76,7 +76,12 @@ impl Writer<'_> {
             ExprKind::Binary(op, x, y) => self.binary(*op, x, y),
             ExprKind::Call(func, args) => {
                 let args: Vec<&Expr> = args.iter().collect();
-                (format!("{}({})", function_name(*func), list(&args)), ATOM)
+                let name = if let Func::Own(own) = func {
+                    words::own_word(*own)
+                } else {
+                    function_name(*func).to_string()
+                };
+                (format!("{name}({})", list(&args)), ATOM)
             }
             ExprKind::Cast(a) => (format!("{}({})", e.ty, self.expr(a)), ATOM),
             ExprKind::Select(c, x, y) => (format!("select({})", list(&[c, x, y])), ATOM),
@@ -248,7 +253,10 @@ impl Reader {
             }
             args.push(self.expr()?);
         }
-        let kind = if let Some(ty) = words::scalar_type(name) {
+        let kind = if let Some(own) = self.operators.get(name).copied() {
+            let [x, y] = self.arguments(name, args)?;
+            ExprKind::Call(Func::Own(own), vec![x, y])
+        } else if let Some(ty) = words::scalar_type(name) {
             let [of] = self.arguments(name, args)?;
             let kind = ExprKind::Cast(Box::new(of));
             return Ok(Expr { kind, ty });

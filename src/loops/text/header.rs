@@ -6,6 +6,9 @@ use crate::format::{Level, TensorFormat};
 use crate::level::LevelKind;
 use crate::loops::interface::{Arg, CountArg, LevelArrays, Requirement, SizeArg, TensorArg};
 use crate::loops::ir::{Array, ArrayId, Expr, Literal, ScalarType, Var, VarId};
+use crate::loops::own;
+use crate::operators::Own;
+use std::collections::BTreeSet;
 
 impl Writer<'_> {
     pub(super) fn header(&mut self) {
@@ -13,6 +16,13 @@ impl Writer<'_> {
         let plain = name.starts_with(|c: char| !c.is_ascii_digit());
         let name = if plain { name } else { &quote(name) };
         self.line(0, &format!("kernel {name}"));
+        let used: BTreeSet<Own> = own::uses(self.kernel)
+            .into_iter()
+            .map(|(own, _)| own)
+            .collect();
+        for own in used {
+            self.line(1, &format!("operator {}", quote(&own.text)));
+        }
         for text in lines(self.declarations()) {
             self.line(1, &text);
         }
@@ -182,6 +192,12 @@ impl Reader {
         while self.indent().is_some_and(|indent| indent > 0) {
             let word = self.name()?;
             match word.as_str() {
+                "operator" => {
+                    let text = self.text()?;
+                    let own = crate::program::operator(&text)
+                        .ok_or_else(|| self.wrong("no operator is declared so"))?;
+                    self.operators.insert(words::own_word(own), own);
+                }
                 "var" => self.vars()?,
                 "array" => self.arrays()?,
                 "size" => {

@@ -30,6 +30,7 @@ mod tag;
 mod words;
 
 use super::ir::{ArrayId, Interface, Kernel, VarId};
+use crate::operators::Own;
 use lex::{Line, Token};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -96,6 +97,7 @@ pub fn read(text: &str) -> Result<Kernel, Malformed> {
         token: 0,
         vars: BTreeMap::new(),
         arrays: BTreeMap::new(),
+        operators: BTreeMap::new(),
         kernel: Kernel {
             name: String::new(),
             comment: Vec::new(),
@@ -181,6 +183,8 @@ struct Reader {
     token: usize,
     vars: BTreeMap<String, VarId>,
     arrays: BTreeMap<String, ArrayId>,
+    /// Those that the program declares, by their words here.
+    operators: BTreeMap<String, Own>,
     kernel: Kernel,
 }
 

@@ -5,6 +5,7 @@ use super::{Read, Reader, Writer, words};
 use crate::loops::ir::{ArrayId, ReduceOp, Stmt};
 use crate::loops::trips::Trips;
 use crate::loops::visit;
+use crate::operators::Own;
 
 impl Writer<'_> {
     pub(super) fn stmts(&mut self, body: &[Stmt], depth: usize) {
@@ -136,7 +137,7 @@ impl Writer<'_> {
                 op,
                 total,
             } => {
-                let (array, op) = (self.array(*array), words::word(&words::REDUCTIONS, op));
+                let (array, op) = (self.array(*array), words::sign(*op));
                 let total = total.map_or(String::new(), |total| format!(" to {}", self.var(total)));
                 format!("scan {array}[{}] by {op}{total}", e(count))
             }
@@ -154,7 +155,7 @@ impl Writer<'_> {
 
 /// `=`, or with an operator: `+=`, `min=`.
 pub(super) fn equals(op: Option<ReduceOp>) -> String {
-    let op = op.map_or("", |op| words::word(&words::REDUCTIONS, &op));
+    let op = op.map_or(String::new(), words::sign);
     format!("{op}=")
 }
 
@@ -428,6 +429,10 @@ impl Reader {
                 return Ok(Some(op));
             }
         }
+        if let Some(own) = self.own_operator() {
+            self.expect_mark("=")?;
+            return Ok(Some(ReduceOp::Own(own)));
+        }
         Err(self.expected("`=`"))
     }
 
@@ -438,6 +443,17 @@ impl Reader {
                 return Ok(op);
             }
         }
-        Err(self.expected("an operator that reduces"))
+        let own = self.own_operator().map(ReduceOp::Own);
+        own.ok_or_else(|| self.expected("an operator that reduces"))
+    }
+
+    /// An operator of the header, if one comes next.
+    fn own_operator(&mut self) -> Option<Own> {
+        let Some(Token::Word(word)) = self.peek() else {
+            return None;
+        };
+        let found = self.operators.get(word).copied();
+        self.token += usize::from(found.is_some());
+        found
     }
 }

@@ -42,7 +42,7 @@ impl Writer<'_> {
             Jam::Threads => " no_jam(threads)",
         };
         for (op, var) in tag.reductions() {
-            let op = words::word(&words::REDUCTIONS, op);
+            let op = words::sign(*op);
             text += &format!(" reduce({op} {})", self.var(*var));
         }
         text

@@ -4,6 +4,7 @@ use crate::loops::interface::Direction;
 use crate::loops::ir::{
     Axis, BinaryOp, ErrorCode, GpuLevel, Place, ReduceOp, ScalarType, Storage, Strategy,
 };
+use crate::operators::Own;
 
 /// The word of a value.
 pub(super) fn word<T: PartialEq>(table: &[(T, &'static str)], value: &T) -> &'static str {
@@ -128,6 +129,24 @@ pub(super) fn assigning(op: ReduceOp) -> &'static str {
         ReduceOp::Mul => "*=",
         ReduceOp::And => "&&=",
         ReduceOp::Or => "||=",
-        ReduceOp::Min | ReduceOp::Max => "",
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::Own(_) => "",
     }
+}
+
+/// How an operator that reduces is written.
+pub(super) fn sign(op: ReduceOp) -> String {
+    match op {
+        ReduceOp::Own(own) => own_word(own),
+        ReduceOp::Add
+        | ReduceOp::Mul
+        | ReduceOp::Min
+        | ReduceOp::Max
+        | ReduceOp::And
+        | ReduceOp::Or => op.sign().to_string(),
+    }
+}
+
+/// The word of an operator that the program declares, which may be called as anything else is.
+pub(super) fn own_word(own: Own) -> String {
+    format!("op.{}", own.name())
 }

@@ -198,6 +198,10 @@ impl Resolver<'_, '_> {
         if let Some(function) = functions::builtin(name) {
             return self.call(function, name, args, span);
         }
+        if let Some((own, _)) = self.draft.library.operators.get(name) {
+            let function = Builtin::Func(Func::Own(*own), 2);
+            return self.call(function, name, args, span);
+        }
         let error = if self.draft.library.defs.contains_key(name) {
             Diagnostic::error(
                 codes::MISPLACED_CALL,
@@ -210,7 +214,9 @@ impl Resolver<'_, '_> {
             ))
         } else {
             let scope = &self.draft.scopes[self.scope];
+            let operators = self.draft.library.operators.keys().copied();
             let known = scope.tensors.keys().copied().chain(functions::names());
+            let known = known.chain(operators);
             Diagnostic::error(
                 codes::UNKNOWN_FUNCTION,
                 callee.span,

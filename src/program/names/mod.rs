@@ -10,7 +10,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::calls::Item;
 use super::draft::{Binding, Clause, Draft, DraftStmt, UNTYPED, Write};
-use super::ir::{Access, Expr, ExprKind, TensorId, VarId};
+use super::ir::{Access, Expr, ExprKind, ReduceOp, TensorId, VarId};
 use super::spelling::suggest;
 use super::text;
 use crate::diagnostic::codes::program as codes;
@@ -32,9 +32,7 @@ pub(super) fn resolve(draft: &mut Draft, item: &Item) {
                 }
                 return;
             };
-            if let (Some(neutral), ast::AssignOp::Reduce { op, .. }) =
-                (scattered.neutral, assign.op)
-            {
+            if let Some((neutral, op)) = scattered.neutral {
                 let mut stmt =
                     Resolver::new(draft, *scope).assign(&neutral, text::assign(&neutral));
                 if draft.errors.len() > errors {
@@ -154,10 +152,10 @@ impl<'d, 'a> Resolver<'d, 'a> {
                 self.wrong_subscripts(tensor, assign.subscripts.len(), assign.tensor.span);
             }
         }
-        let write = match assign.op {
+        let write = match &assign.op {
             ast::AssignOp::Set => Write::Define,
-            ast::AssignOp::Reduce { op, init: false } => Write::Accumulate(op),
-            ast::AssignOp::Reduce { op, init: true } => Write::Initialise(op),
+            ast::AssignOp::Reduce { op, init: false } => Write::Accumulate(self.reduction(op)),
+            ast::AssignOp::Reduce { op, init: true } => Write::Initialise(self.reduction(op)),
         };
         DraftStmt {
             label: self.label(assign),
@@ -170,6 +168,46 @@ impl<'d, 'a> Resolver<'d, 'a> {
             span: assign.span,
             text,
         }
+    }
+
+    /// What an assignment reduces by. An operator of one's own has to have what reductions start from, and
+    /// may not care which operand is which.
+    fn reduction(&mut self, reduction: &ast::Reduction) -> ReduceOp {
+        let name = match reduction {
+            ast::Reduction::Builtin(op) => return *op,
+            ast::Reduction::Named(name) => name,
+        };
+        let operators = &self.draft.library.operators;
+        let error = match operators.get(name.name.as_str()) {
+            Some((own, _)) if own.commutes && own.identity.is_some() => return ReduceOp::Own(*own),
+            Some((own, decl)) => {
+                let lacks = match (own.identity.is_some(), own.commutes) {
+                    (false, _) => "has no `identity` to start from",
+                    (true, _) => "does not say that it `commutes`",
+                };
+                Diagnostic::error(
+                    codes::OPERATOR_USE,
+                    name.span,
+                    format!("nothing can be reduced by `{}`", name.name),
+                    "values are combined in any order here",
+                )
+                .with_label(decl.name.span, format!("this operator {lacks}"))
+                .with_help("say both of the operator, as in `identity 0 commutes`")
+            }
+            None => {
+                let known = operators.keys().copied().chain(["min", "max"]);
+                let otherwise = "declare it, as in `op NAME(x, y) = x + y identity 0 commutes`";
+                Diagnostic::error(
+                    codes::UNKNOWN_FUNCTION,
+                    name.span,
+                    format!("there is no operator `{}`", name.name),
+                    "not known here",
+                )
+                .with_help(suggest(&name.name, known, otherwise))
+            }
+        };
+        self.draft.errors.push(error);
+        ReduceOp::Add
     }
 
     /// The label. Inlined statements go by position, since a function may be called

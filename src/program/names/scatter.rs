@@ -7,12 +7,13 @@
 use super::{Resolver, names_of};
 use crate::operators::ReduceOp;
 use crate::program::text;
+use crate::scalar::Literal;
 use crate::syntax::ast;
 
 /// A statement whose left side data decide.
 pub(super) struct Scattered {
     /// Sets all that terms may go to, before any of them comes (`+=!`).
-    pub neutral: Option<ast::Assign>,
+    pub neutral: Option<(ast::Assign, ReduceOp)>,
     /// Adds the terms.
     pub terms: ast::Assign,
     /// `terms` as it would have been written.
@@ -28,15 +29,20 @@ impl Resolver<'_, '_> {
     /// known to go, or as a range of the new variable says, `h(bin(i)) +=! m(i) where at_bin in
     /// 0:16`.
     pub(super) fn scattered(mut self, assign: &ast::Assign) -> Option<Scattered> {
-        let ast::AssignOp::Reduce { op, init } = assign.op else {
+        let ast::AssignOp::Reduce { op, init } = &assign.op else {
             return None;
         };
+        let init = *init;
         let told = init && self.told_by_sum(assign);
         if !told && !assign.subscripts.iter().any(|s| self.reads(s)) {
             return None;
         }
         let mut terms = assign.clone();
-        terms.op = ast::AssignOp::Reduce { op, init: false };
+        let op = op.clone();
+        terms.op = ast::AssignOp::Reduce {
+            op: op.clone(),
+            init: false,
+        };
         let mut written = terms.clone();
         let mut taken = used_names(assign);
         if !init {
@@ -69,7 +75,11 @@ impl Resolver<'_, '_> {
         written.ranges.retain(|clause| !given(&clause.var.name));
         Some(Scattered {
             text: text::assign(&written),
-            neutral: init.then(|| self.neutral(op, &terms, &written.ranges, extents)),
+            neutral: init.then(|| {
+                let op = self.reduction(&op);
+                let neutral = self.neutral(op, &terms, &written.ranges, extents);
+                (neutral, op)
+            }),
             terms,
         })
     }
@@ -107,12 +117,20 @@ impl Resolver<'_, '_> {
             span: terms.span,
         };
         let whole = |n| node(ast::ExprKind::Number(ast::Number::Int(n)));
-        let infinity = node(ast::ExprKind::Number(ast::Number::Float(f64::INFINITY)));
+        let float = |x| node(ast::ExprKind::Number(ast::Number::Float(x)));
+        let minus = |e| node(ast::ExprKind::Unary(ast::UnaryOp::Neg, Box::new(e)));
         let rhs = match op {
             ReduceOp::Add | ReduceOp::Or => whole(0),
             ReduceOp::Mul | ReduceOp::And => whole(1),
-            ReduceOp::Min => infinity,
-            ReduceOp::Max => node(ast::ExprKind::Unary(ast::UnaryOp::Neg, Box::new(infinity))),
+            ReduceOp::Min => float(f64::INFINITY),
+            ReduceOp::Max => minus(float(f64::INFINITY)),
+            ReduceOp::Own(own) => match own.identity {
+                Some(Literal::Int(n)) if n < 0 => minus(whole(n.unsigned_abs())),
+                Some(Literal::Int(n)) => whole(n.unsigned_abs()),
+                Some(Literal::Float(x)) if x < 0.0 => minus(float(-x)),
+                Some(Literal::Float(x)) => float(x),
+                Some(Literal::Bool(_)) | None => whole(0),
+            },
         };
         ast::Assign {
             label: terms.label.as_ref().map(|label| ast::Ident {

@@ -8,8 +8,8 @@ use crate::operators::ReduceOp;
 use crate::program::{Options, resolve};
 use crate::syntax::ast::{
     Assign, AssignOp, BinaryOp, Call, Def, Dim, Expr, ExprKind, File, FillValue, FormatEntry,
-    FormatSpec, FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Stmt,
-    Typical, UnaryOp,
+    FormatSpec, FormatUse, Ident, Item, LevelType, Notation, Number, Param, RangeClause, Reduction,
+    Stmt, Typical, UnaryOp,
 };
 
 const SPAN: Span = Span {
@@ -91,15 +91,15 @@ fn any_stmt() -> impl Strategy<Value = Stmt> {
         AssignOp::Set,
         AssignOp::Set,
         AssignOp::Reduce {
-            op: ReduceOp::Add,
+            op: Reduction::Builtin(ReduceOp::Add),
             init: false,
         },
         AssignOp::Reduce {
-            op: ReduceOp::Max,
+            op: Reduction::Builtin(ReduceOp::Max),
             init: true,
         },
         AssignOp::Reduce {
-            op: ReduceOp::Or,
+            op: Reduction::Builtin(ReduceOp::Or),
             init: true,
         },
     ]);

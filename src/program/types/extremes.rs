@@ -27,6 +27,11 @@ impl Typer<'_, '_> {
         if let (Some(floats), Some(ends)) = (floats, want.ends()) {
             return bounded(self.build(expr, floats), op, ends, want);
         }
+        self.in_left_side(expr, want)
+    }
+
+    /// The right side of a reduction whose values are converted before they are combined.
+    pub(super) fn in_left_side(&mut self, expr: &Expr, want: ScalarType) -> Expr {
         if matches!(expr.kind, ExprKind::Reduce { .. }) {
             return Expr {
                 kind: self.kind(expr, want),

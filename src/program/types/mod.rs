@@ -143,17 +143,22 @@ pub(super) fn infer(expr: &Expr, tensors: &impl Fn(TensorId) -> Option<ScalarTyp
         ExprKind::Cast(_) => Ty::Strong(expr.ty),
         ExprKind::Reduce { op, body, .. } => match op {
             ReduceOp::Add | ReduceOp::Mul => of(body).arithmetic(),
-            ReduceOp::Min | ReduceOp::Max => of(body),
+            ReduceOp::Min | ReduceOp::Max | ReduceOp::Own(_) => of(body),
             ReduceOp::And | ReduceOp::Or => Ty::Strong(ScalarType::Bool),
         },
     }
+}
+
+/// Whether a function's arguments and value stay in this type.
+pub(super) fn keeps(function: Func, ty: ScalarType) -> bool {
+    argument_type(function, Ty::Strong(ty)) == Ty::Strong(ty)
 }
 
 /// The type that a function's arguments are converted to.
 fn argument_type(function: Func, joined: Ty) -> Ty {
     match function {
         Func::Abs | Func::Floor | Func::Ceil | Func::Round | Func::Mod => joined.arithmetic(),
-        Func::Min | Func::Max => joined,
+        Func::Min | Func::Max | Func::Own(_) => joined,
         Func::Sqrt
         | Func::Cbrt
         | Func::Exp

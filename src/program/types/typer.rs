@@ -3,6 +3,8 @@
 use super::{Ty, argument_type, convert_literal, infer, join};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::operators::Own;
+use crate::program::claims::check;
 use crate::program::draft::Draft;
 use crate::program::ir::{
     BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, Shared, UnaryOp,
@@ -52,6 +54,10 @@ impl Typer<'_, '_> {
         }
         match reduction {
             Some(op @ (ReduceOp::Min | ReduceOp::Max)) => self.extreme(expr, op, want),
+            Some(ReduceOp::Own(own)) => {
+                self.claims(own, want, expr.span);
+                self.in_left_side(expr, want)
+            }
             Some(ReduceOp::Add | ReduceOp::Mul | ReduceOp::And | ReduceOp::Or) | None => {
                 self.build(expr, want)
             }
@@ -195,6 +201,11 @@ impl Typer<'_, '_> {
         }
     }
 
+    /// Whether an operator has a meaning on numbers of type `ty`, and is what it claims there.
+    fn claims(&mut self, own: Own, ty: ScalarType, span: Span) {
+        self.errors.extend(check(self.draft, own, ty, span));
+    }
+
     fn not_for_complex(&mut self, what: &str, span: Span) {
         self.errors.push(
             Diagnostic::error(
@@ -244,6 +255,9 @@ impl Typer<'_, '_> {
                 ty: real,
                 span,
             }));
+        }
+        if let Func::Own(own) = function {
+            self.claims(own, arg_ty, span);
         }
         if real_only && arg_ty.is_complex() {
             self.not_for_complex(function.name(), span);

@@ -1,0 +1,185 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "likely.h"
+
+/* op either(x, y) = x + y - x * y identity 0 annihilator 1 commutes */
+static inline double sparsec_op_either_double(double x, double y) {
+    return x + y - x * y;
+}
+#ifdef _OPENMP
+#pragma omp declare reduction(sparsec_op_either_double:double : omp_out = sparsec_op_either_double(omp_out, omp_in)) \
+    initializer(omp_priv = 0.0)
+#endif
+
+/* likely
+ *   q(i) either=! A(i, j) * p(j)
+ *   s either=! q(i)
+ *   A: {dense, compressed}
+ *   parallelize(S0.i, CPUThread, NoRaces)
+ *   parallelize(S1.i, CPUThread, Temporary)
+ */
+int likely_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT p_vals, double *SPARSEC_RESTRICT q_vals,
+    double *SPARSEC_RESTRICT s_vals) {
+    (void)N;
+#ifdef _OPENMP
+    #pragma omp parallel for
+#endif
+    for (int64_t i = 0; i < M; i++) {
+        double either = 0.0;
+        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+            int64_t j = A2_crd[pA2];
+            either = sparsec_op_either_double(either, A_vals[pA2] * p_vals[j]);
+        }
+        q_vals[i] = either;
+    }
+    double either = 0.0;
+#ifdef _OPENMP
+    #pragma omp parallel for reduction(sparsec_op_either_double:either)
+#endif
+    for (int64_t i = 0; i < M; i++) {
+        either = sparsec_op_either_double(either, q_vals[i]);
+    }
+    s_vals[0] = either;
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec likely_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec likely_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, likely_A_levels, NULL};
+static const sparsec_level_spec likely_p_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec likely_p_spec = {"p", SPARSEC_FLOAT64, 1, 32, likely_p_levels, NULL};
+static const sparsec_level_spec likely_q_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec likely_q_spec = {"q", SPARSEC_FLOAT64, 1, 32, likely_q_levels, NULL};
+static const sparsec_spec likely_s_spec = {"s", SPARSEC_FLOAT64, 0, 32, NULL, NULL};
+
+int likely(const sparsec_tensor *A, const sparsec_tensor *p, sparsec_tensor *q, sparsec_tensor *s) {
+    int error;
+    error = sparsec_check(A, &likely_A_spec);
+    if (error) return error;
+    error = sparsec_check(p, &likely_p_spec);
+    if (error) return error;
+    if (!q) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "q: no tensor given");
+    if (!s) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "s: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_same_size("N", "p", p->dims[0], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, p, q, s};
+    error = sparsec_apart(q, "q", tensors, 4);
+    if (error) return error;
+    error = sparsec_apart(s, "s", tensors, 4);
+    if (error) return error;
+    int64_t q_dims[] = {M};
+    error = sparsec_shape_dense(q, &likely_q_spec, q_dims);
+    if (error) return error;
+    error = sparsec_shape_dense(s, &likely_s_spec, NULL);
+    if (error) return error;
+    error = likely_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (const double *)p->vals, (double *)q->vals, (double *)s->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_likely(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor p = {0};
+    const int64_t p_dims[] = {n};
+    sparsec_tensor q = {0};
+    sparsec_tensor s = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &likely_A_spec, A_dims, 1);
+    error |= smoke_fill(&p, &likely_p_spec, p_dims, 2);
+    if (!error) error = likely(&A, &p, &q, &s);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = likely(&A, &p, &q, &s);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("likely", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&p);
+    sparsec_free_tensor(&q);
+    sparsec_free_tensor(&s);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_likely(n, rounds);
+    return failed;
+}
+#endif
