@@ -254,7 +254,15 @@ fn awkward_names_of_programs() {
 #[cfg(unix)]
 fn awkward_programs_compile_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let program = "def bags(uint8(B,L) I, uint32(B) J, uint64(B) K, double(N) x, double(256) t, double(N,B) A) -> (y, z, u, v) {
+    let program = "op keep(x, y) = x
+op under(x, y) = x < y || x < 0 ? x : y
+op both(x, y) = (x && y) || (x && y) identity 1 annihilator 0 commutes
+def kept(uint64(N) a, bool(N) b) -> (y, z, all) {
+  y(i) = under(a(i), keep(a(i), 3))
+  z(i) = keep(1, a(i))
+  all both=! b(i)
+}
+def bags(uint8(B,L) I, uint32(B) J, uint64(B) K, double(N) x, double(256) t, double(N,B) A) -> (y, z, u, v) {
   y(b) +=! x(I(b,l))
   z(b) = x(J(b)) + x(K(b))
   u(b) = t(I(b,l)) where l in 0:1

@@ -117,8 +117,9 @@ pub struct Compiled {
 /// # Errors
 /// The diagnostics of the first stage that refuses.
 pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Failure> {
-    let mut inputs: Vec<PathBuf> = request.device.iter().cloned().collect();
+    let mut inputs = Vec::new();
     let (files, options) = program_of(request, sources, &mut inputs)?;
+    inputs.extend(request.device.iter().cloned());
     let mut resolved = program::resolve(&files, &options)?;
     let mut remarks = resolved.remarks;
     let schedules = Schedules::choose(request, &files, sources, &mut inputs, &resolved.program)?;

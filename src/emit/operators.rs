@@ -91,8 +91,14 @@ fn combining(own: Own, ty: ScalarType, target: Target) -> String {
             "static SPARSEC_DEVICE inline"
         }
     };
-    let value = printer.expr(&own::value(own, ty, &b::var(x, ty), &b::var(y, ty)));
-    format!("{of} {c} {name}({c} x, {c} y) {{\n    return {value};\n}}\n")
+    let value = own::value(own, ty, &b::var(x, ty), &b::var(y, ty));
+    let unused: String = [(x, "x"), (y, "y")]
+        .into_iter()
+        .filter(|(var, _)| !value.reads(*var))
+        .map(|(_, name)| format!("    (void){name};\n"))
+        .collect();
+    let value = printer.expr(&value);
+    format!("{of} {c} {name}({c} x, {c} y) {{\n{unused}    return {value};\n}}\n")
 }
 
 /// As a reduction of OpenMP.

@@ -3,7 +3,20 @@
 use super::equal::same_access;
 use super::relation::Pos;
 use super::{Graph, Stmt, visit};
-use crate::program::ir::{self, Access, Bound, ExprKind, Tensor};
+use crate::level::ArrayRole;
+use crate::program::ir::{self, Access, Bound, ExprKind, Role, Tensor, VarId};
+
+/// Whether an operand of the caller's has a row for each value of `row`: its positions are known to rise from
+/// row to row.
+#[must_use]
+pub fn has_rows(tensor: &Tensor, access: &Access, row: VarId) -> bool {
+    let levels = &tensor.format.levels;
+    matches!(tensor.role, Role::Input | Role::InOut)
+        && levels.len() > 1
+        && levels[0].is_full()
+        && levels[1].has(ArrayRole::Positions)
+        && access.subscripts[tensor.format.modes[0]].as_var() == Some(row)
+}
 
 /// An access of the nest at hand: an index into its [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,8 @@
 //! neighbouring rows with equally many elements and rows in them: empty ones are set, too.
 
 use super::{Inside, Loop, Node, Over, Then, Walk};
-use crate::graph::access::AccessId;
+use crate::graph::access::{AccessId, has_rows};
 use crate::graph::simplify::Operands;
-use crate::level::ArrayRole;
 use crate::program::ir::{Role, VarId};
 use crate::units::{OmpSchedule, Unit};
 
@@ -82,7 +81,12 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
                 Over::Positions { .. } => return None,
             };
             let mut below = levels.into_iter();
-            let own = below.find(|&level| is_below(of, level, row));
+            let own = below.find(|&(id, level)| {
+                let access = &of.table.get(id).access;
+                let tensor = of.tensor(access.tensor);
+                // The positions of what is updated may be made anew.
+                level == 1 && tensor.role == Role::Input && has_rows(tensor, access, row)
+            });
             let mut bodies = l.over.bodies().into_iter();
             own.or_else(|| bodies.find_map(|body| walked(of, body, row)))
         }
@@ -92,17 +96,4 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
         Node::Sequence(nodes) => nodes.iter().find_map(|node| walked_in(of, node, row)),
         Node::Assign(..) => None,
     }
-}
-
-/// Whether the positions of a level begin and end where those of an input's row do: they are known to
-/// rise.
-fn is_below(of: Operands, (id, level): (AccessId, usize), row: VarId) -> bool {
-    let access = &of.table.get(id).access;
-    let tensor = of.tensor(access.tensor);
-    let format = &tensor.format;
-    tensor.role == Role::Input
-        && level == 1
-        && format.levels[0].is_full()
-        && format.levels[1].has(ArrayRole::Positions)
-        && access.subscripts[format.modes[0]].as_var() == Some(row)
 }

@@ -12,11 +12,11 @@
 use super::arguments::{Arguments, new_var, replace_loops};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::access::has_rows;
 use crate::graph::order::sparse_accesses;
 use crate::graph::relation::{Divide, Partition};
 use crate::graph::{Graph, Relation};
-use crate::level::ArrayRole;
-use crate::program::ir::{Access, Role, TensorId, VarId};
+use crate::program::ir::{Access, TensorId, VarId};
 use crate::syntax::ast::ExprKind;
 
 const USAGE: &str = "partition(i, b, ib, 8, nnz)";
@@ -102,14 +102,8 @@ fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<TensorId,
         );
     }
     let is_row = |access: &Access| {
-        let tensor = graph.tensor(access.tensor);
-        let format = &tensor.format;
-        matches!(tensor.role, Role::Input | Role::InOut)
+        has_rows(graph.tensor(access.tensor), access, row)
             && !graph.collected.contains(&access.tensor)
-            && format.levels.len() > 1
-            && format.levels[0].is_full()
-            && format.levels[1].has(ArrayRole::Positions)
-            && access.subscripts[format.modes[0]].as_var() == Some(row)
     };
     let mut found = None;
     graph.visit_nests(&mut |nest| {
