@@ -323,6 +323,12 @@ impl Printer<'_> {
             let name = operators::function(own, ty);
             return (format!("{name}({})", list.join(", ")), PRIMARY);
         }
+        let half = [(Func::ToHalf, "half"), (Func::ToBfloat16, "bfloat16")];
+        if let Some((_, half)) = half.iter().find(|(known, _)| *known == func) {
+            let list = list.join(", ");
+            let text = format!("sparsec_{half}_to_float(sparsec_float_to_{half}({list}))");
+            return (text, PRIMARY);
+        }
         let of = args.first().map_or(ty, |a| a.ty);
         if func == Func::Mod && ty.is_integer() && list.len() == 2 {
             return (
@@ -412,6 +418,8 @@ fn complex_name(func: Func) -> &'static str {
         Func::Max => "max",
         Func::Fma => "fma",
         Func::Heaviside => "heaviside",
+        Func::ToHalf => "to_half",
+        Func::ToBfloat16 => "to_bfloat16",
         Func::Own(own) => own.name(),
     }
 }

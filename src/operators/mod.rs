@@ -153,6 +153,9 @@ pub enum Func {
     Fma,
     /// 0 below zero, the second argument at zero, 1 above.
     Heaviside,
+    /// A float rounded to half width, as a `float`: what a cast to it means inside an expression.
+    ToHalf,
+    ToBfloat16,
     /// An operator that the program declares, of two arguments.
     Own(Own),
 }
@@ -205,6 +208,8 @@ impl Func {
             Func::Floor => x.floor(),
             Func::Ceil => x.ceil(),
             Func::Round => x.round(),
+            Func::ToHalf => half::f16::from_f64(x).to_f64(),
+            Func::ToBfloat16 => half::bf16::from_f64(x).to_f64(),
             Func::Atan2
             | Func::Pow
             | Func::Mod

@@ -113,12 +113,18 @@ pub(super) fn names<'n>() -> impl Iterator<Item = &'n str> {
     functions.chain(types)
 }
 
+/// What casts to half width are called where expressions are printed.
+const ROUNDING: [(&str, Func); 2] = [("to_half", Func::ToHalf), ("to_bfloat16", Func::ToBfloat16)];
+
 impl Func {
     /// The language's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         if let Func::Own(own) = self {
             return own.name();
+        }
+        if let Some((name, _)) = ROUNDING.iter().find(|(_, func)| *func == self) {
+            return name;
         }
         TABLE
             .iter()
@@ -129,6 +135,9 @@ impl Func {
     /// The function of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
+        if let Some((_, func)) = ROUNDING.iter().find(|(known, _)| *known == name) {
+            return Some(*func);
+        }
         match builtin(name)? {
             Builtin::Func(func, _) => Some(func),
             Builtin::Power(_)

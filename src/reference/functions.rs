@@ -25,6 +25,7 @@ pub(super) fn call(func: Func, args: &[Bounded], ty: ScalarType) -> Bounded {
         Func::Min | Func::Max => args.iter().fold(0.0, |e: f64, a| e.max(a.error)),
         Func::Abs if !complex(&numbers) => args.iter().fold(0.0, |e: f64, a| e.max(a.error)),
         Func::Floor | Func::Ceil | Func::Round | Func::Mod | Func::Heaviside if certain => 0.0,
+        Func::ToHalf | Func::ToBfloat16 if certain => 0.0,
         Func::Sin | Func::Cos if !complex(&numbers) => {
             let moved = args.iter().fold(0.0, |e: f64, a| e.max(a.error)).min(2.0);
             moved + own(func, &numbers, number, ty)
@@ -59,6 +60,8 @@ pub(super) fn call(func: Func, args: &[Bounded], ty: ScalarType) -> Bounded {
         | Func::Mod
         | Func::Fma
         | Func::Heaviside
+        | Func::ToHalf
+        | Func::ToBfloat16
         | Func::Own(_) => moved(func, args, number, ty) + own(func, &numbers, number, ty),
     };
     settle(Bounded { number, error }, ty)
@@ -79,6 +82,12 @@ fn own(func: Func, args: &[Number], result: Number, ty: ScalarType) -> f64 {
         return 0.0;
     }
     let arg = |at: usize| args.get(at).copied().unwrap_or(Number::Int(0));
+    if func == Func::ToHalf {
+        return unit(size, ScalarType::F16);
+    }
+    if func == Func::ToBfloat16 {
+        return unit(size, ScalarType::BF16);
+    }
     if func == Func::Fma {
         // Rounded once, or twice where a kernel has no such instruction.
         return unit(arg(0).abs() * arg(1).abs() + arg(2).abs(), ty);
@@ -119,6 +128,8 @@ fn own(func: Func, args: &[Number], result: Number, ty: ScalarType) -> f64 {
             | Func::Max
             | Func::Fma
             | Func::Heaviside
+            | Func::ToHalf
+            | Func::ToBfloat16
             | Func::Own(_) => size,
         };
         (COMPLEX_LIBRARY, if base.is_finite() { base } else { size })
@@ -199,6 +210,8 @@ fn moved(func: Func, args: &[Bounded], result: Number, ty: ScalarType) -> f64 {
         | Func::Mod
         | Func::Min
         | Func::Max
+        | Func::ToHalf
+        | Func::ToBfloat16
         | Func::Own(_)
         | Func::Fma => 2.0 * farthest,
     }

@@ -249,6 +249,8 @@ pub(super) fn plain_call(func: Func, args: &[Number], ty: ScalarType) -> Number 
         Func::Floor => x.floor(),
         Func::Ceil => x.ceil(),
         Func::Round => x.round(),
+        Func::ToHalf => f16::from_f64(x).to_f64(),
+        Func::ToBfloat16 => bf16::from_f64(x).to_f64(),
         Func::Mod => x % y,
         Func::Min => x.min(y),
         Func::Max => x.max(y),
@@ -303,6 +305,8 @@ fn complex_call(func: Func, x: Complex<f64>, y: Complex<f64>, z: Complex<f64>) -
         | Func::Mod
         | Func::Min
         | Func::Max
+        | Func::ToHalf
+        | Func::ToBfloat16
         | Func::Own(_)
         | Func::Heaviside => Complex::new(f64::NAN, 0.0),
     }

@@ -159,6 +159,7 @@ fn argument_type(function: Func, joined: Ty) -> Ty {
     match function {
         Func::Abs | Func::Floor | Func::Ceil | Func::Round | Func::Mod => joined.arithmetic(),
         Func::Min | Func::Max | Func::Own(_) => joined,
+        Func::ToHalf | Func::ToBfloat16 => Ty::Strong(ScalarType::F32),
         Func::Sqrt
         | Func::Cbrt
         | Func::Exp

@@ -114,30 +114,28 @@ impl Typer<'_, '_> {
             }
             ExprKind::Call(function, args) => self.call(*function, args, ty, expr.span),
             ExprKind::Cast(operand) => {
-                if expr.ty.compute() != expr.ty {
-                    self.errors.push(
-                        Diagnostic::error(
-                            codes::OPERAND_TYPE,
-                            expr.span,
-                            format!(
-                                "rounding to {} inside an expression is not supported yet",
-                                expr.ty
-                            ),
-                            "half-width floats are computed as float",
-                        )
-                        .with_help(format!(
-                            "store the value in a temporary: `t = {}(...)`",
-                            expr.ty
-                        )),
-                    );
-                }
                 let inner = match self.infer(operand) {
                     Ty::Unknown => ty,
                     Ty::WeakInt => ScalarType::I64,
                     Ty::WeakFloat => ScalarType::F64,
                     Ty::Strong(inner) => inner.compute(),
                 };
-                convert(self.build(operand, inner), ty).kind
+                let value = self.build(operand, inner);
+                let element = matches!(operand.kind, ExprKind::Access(_));
+                let rounded = element && self.infer(operand) == Ty::Strong(expr.ty);
+                match rounding(expr.ty).filter(|_| !rounded) {
+                    Some(round) => {
+                        let single = ScalarType::F32;
+                        let args = vec![convert(value, single)];
+                        let rounded = Expr {
+                            kind: ExprKind::Call(round, args),
+                            ty: single,
+                            span: expr.span,
+                        };
+                        convert(rounded, ty).kind
+                    }
+                    None => convert(value, ty).kind,
+                }
             }
             ExprKind::Reduce { op, vars, body } => ExprKind::Reduce {
                 op: *op,
@@ -240,6 +238,8 @@ impl Typer<'_, '_> {
                 | Func::Max
                 | Func::Fma
                 | Func::Heaviside
+                | Func::ToHalf
+                | Func::ToBfloat16
         );
         let weak = !matches!(joined, Ty::Strong(_));
         if weak && arg_ty.is_complex() && (real_only || function == Func::Abs) {
@@ -330,6 +330,14 @@ fn is_arithmetic(op: BinaryOp) -> bool {
         op,
         BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem
     )
+}
+
+/// The function that a cast to a type of half width is: values of it are computed as `float`.
+fn rounding(ty: ScalarType) -> Option<Func> {
+    if ty == ScalarType::F16 {
+        return Some(Func::ToHalf);
+    }
+    (ty == ScalarType::BF16).then_some(Func::ToBfloat16)
 }
 
 /// Whether the expression is a reduction, or a sum with one in it.
