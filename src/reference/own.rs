@@ -15,18 +15,17 @@ pub(super) fn value(own: Own, left: Bounded, right: Bounded, ty: ScalarType) -> 
 
 /// A number of the declaration: an infinity is the end of integers.
 pub(super) fn number(value: crate::scalar::Literal, ty: ScalarType) -> Number {
-    let bits = 8 * u32::try_from(ty.size()).unwrap_or(8);
     let x = value.as_f64();
-    let end = match (ty.is_unsigned(), x > 0.0) {
+    if !ty.is_integer() || x.is_finite() {
+        return convert(literal(value), ty);
+    }
+    let bits = 8 * u32::try_from(ty.size()).unwrap_or(8);
+    Number::Int(match (ty.is_unsigned(), x > 0.0) {
         (true, true) => (1i128 << bits) - 1,
         (true, false) => 0,
         (false, true) => (1i128 << (bits - 1)) - 1,
         (false, false) => -(1i128 << (bits - 1)),
-    };
-    if ty.is_integer() && x.is_infinite() {
-        return Number::Int(end);
-    }
-    convert(literal(value), ty)
+    })
 }
 
 fn term(of: &Term, operands: (Bounded, Bounded), ty: ScalarType) -> Bounded {
