@@ -1,8 +1,8 @@
 //! The tree of `forall`, `where` and assignments as a diagram.
 
 use super::{Diagram, Kind};
-use crate::graph::concretize::{Tree, concretize};
 use crate::graph::print::{assign_text, tag_text};
+use crate::graph::tree::{Tree, concretize};
 use crate::graph::{Graph, Stmt};
 
 /// The trees of a graph, one beside the other.

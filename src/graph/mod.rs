@@ -29,6 +29,7 @@ pub mod relation;
 pub mod simplify;
 mod temporaries;
 pub mod terms;
+pub mod tree;
 mod unordered;
 mod versions;
 pub mod within;

@@ -1,7 +1,7 @@
 //! Graphs as text, in the notation of paper 001's listings:
 //! `suchthat(forall(i0, forall(i1, ...)), split(i, i0, i1, 32))`.
 
-use super::concretize::concretize;
+use super::tree::concretize;
 use super::{Graph, Stmt, Tag};
 use crate::program::ir::{
     Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Statement, Tensor, TensorId, UnaryOp,

@@ -46,8 +46,8 @@ mod whole;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
-use crate::graph::concretize::{concretize, groups};
 use crate::graph::simplify::Operands;
+use crate::graph::tree::{concretize, groups};
 use crate::graph::{Assign, Graph, Nest, Stmt, Tag};
 use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
 use crate::scalar::Literal;

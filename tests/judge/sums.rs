@@ -112,6 +112,42 @@ fn every_reduction_over_nothing() {
     }
 }
 
+/// Operators of a program's own, by hand.
+#[test]
+fn operators_of_one_s_own() {
+    let either = "op either(x, y) = x + y - x * y identity 0 annihilator 1 commutes\n";
+    let least = "op least(x, y) = x < y ? x : y identity inf commutes\n";
+    let odd = "op odd(x, y) = x != y identity 0 commutes\n";
+    let a = dense(&[2, 3], &[0.5, 0.5, 0.5, 0.25, 0.0, 1.0]);
+    let empty = dense(&[2, 0], &[]);
+    for (declared, op, want, nothing) in [
+        (either, "either=!", [0.875, 1.0], 0.0),
+        (least, "least=!", [0.5, 0.0], f64::INFINITY),
+    ] {
+        let program = format!("{declared}def f(double(M,N) A) -> (y) {{ y(i) {op} A(i,j) }}");
+        assert_eq!(judged(&program, &[("A", a.clone())]), want, "{op}");
+        assert_eq!(
+            judged(&program, &[("A", empty.clone())]),
+            [nothing; 2],
+            "{op}"
+        );
+    }
+    let program = format!("{odd}def f(double(M,N) A) -> (y) {{ y(i) odd=! A(i,j) > 0.3 }}");
+    assert_eq!(judged(&program, &[("A", a.clone())]), [1.0, 1.0]);
+    // As a function, at values and into what is there.
+    let program = format!(
+        "{least}def f(double(M,N) A, double(M) y) -> (y) {{ y(i) least= least(2 * A(i,j), 0.75) }}"
+    );
+    let y = dense(&[2], &[0.6, -1.0]);
+    assert_eq!(judged(&program, &[("A", a), ("y", y)]), [0.6, -1.0]);
+    // What a reduction of whole numbers starts from.
+    let program = format!("{least}def f(int8(N) x) -> (y) {{ y least=! x(i) }}");
+    assert_eq!(
+        judged(&program, &[("x", typed(ScalarType::I8, &[]))]),
+        [127.0]
+    );
+}
+
 #[test]
 fn whole_numbers_reduce_over_nothing_to_their_ends() {
     for (ty, kind, least, most) in [
