@@ -124,6 +124,26 @@ impl fmt::Debug for Own {
 }
 
 impl Term {
+    /// How many terms it has, itself among them.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
+        let mut count = 0;
+        self.visit(&mut |_| count += 1);
+        count
+    }
+
+    /// How often it has the left operand, and the right one.
+    #[must_use]
+    pub fn operands(&self) -> (usize, usize) {
+        let (mut left, mut right) = (0, 0);
+        self.visit(&mut |term| {
+            left += usize::from(matches!(term, Term::Left));
+            right += usize::from(matches!(term, Term::Right));
+        });
+        (left, right)
+    }
+
     /// Calls `f` on each of its terms.
     pub fn visit<'t>(&'t self, f: &mut impl FnMut(&'t Term)) {
         f(self);

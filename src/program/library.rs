@@ -75,6 +75,9 @@ impl<'a> Library<'a> {
         }
         for def in library.defs.values() {
             check_def(def, errors);
+            if let Some((_, decl)) = library.operators.get(def.name.name.as_str()) {
+                errors.push(twice("operator", &def.name, &decl.name));
+            }
         }
         library
     }

@@ -38,17 +38,7 @@ pub(super) fn define(library: &Library, decl: &ast::OperatorDecl) -> Result<Own,
         right: right.name.as_str(),
     };
     let body = maker.term(&decl.body)?.number();
-    let mut count = 0;
-    body.visit(&mut |_| count += 1);
-    if count > MOST_TERMS {
-        return Err(Diagnostic::error(
-            codes::TOO_DEEP,
-            decl.body.span,
-            format!("the operator has {count} terms, with those that it uses written out"),
-            "too many",
-        )
-        .with_help(format!("{MOST_TERMS} are the most")));
-    }
+    small(body.len(), decl.body.span)?;
     let value = |pick: fn(ast::Claim) -> Option<ast::FillValue>| {
         let said = decl.claims.iter().find_map(|(claim, _)| pick(*claim));
         said.map(literal)
@@ -69,6 +59,22 @@ pub(super) fn define(library: &Library, decl: &ast::OperatorDecl) -> Result<Own,
         annihilator,
         commutes: decl.claims.iter().any(|(c, _)| *c == ast::Claim::Commutes),
     }))
+}
+
+/// Terms must be few enough: what an operator uses twice, and that again, doubles each time.
+fn small(terms: usize, span: Span) -> Result<(), Diagnostic> {
+    if terms <= MOST_TERMS {
+        return Ok(());
+    }
+    let error = Diagnostic::error(
+        codes::TOO_DEEP,
+        span,
+        format!(
+            "more than {MOST_TERMS} operations of the operator, with those that it uses written out"
+        ),
+        "too many",
+    );
+    Err(error.with_help("write it with fewer operators"))
 }
 
 /// A number of a claim.
@@ -200,8 +206,13 @@ impl Maker<'_, '_> {
         let two = |terms: Vec<Term>| <[Term; 2]>::try_from(terms).ok();
         if let Some((own, _)) = self.library.operators.get(name) {
             count(2, 2)?;
-            let written = two(terms).map(|[a, b]| own.body.with(&a, &b));
-            return written.ok_or_else(|| self.foreign("this", span));
+            let Some([a, b]) = two(terms) else {
+                return Err(self.foreign("this", span));
+            };
+            let (lefts, rights) = own.body.operands();
+            let body = own.body.len() - lefts - rights;
+            small(body + lefts * a.len() + rights * b.len(), span)?;
+            return Ok(own.body.with(&a, &b));
         }
         let Some(function) = functions::builtin(name) else {
             let known = functions::names().chain(self.library.operators.keys().copied());
