@@ -137,7 +137,9 @@ impl Partial {
             ReduceOp::Mul => {
                 let overflows = self.above > largest(ty);
                 let vanishes = self.below < least_normal(ty);
-                let only_grows = self.below == 1.0 && !self.value.number.is_zero();
+                // A zero makes no number of what has overflowed before it.
+                let size = self.value.size();
+                let only_grows = self.below == 1.0 && size != 0.0 && !size.is_nan();
                 if (overflows && !only_grows) || (vanishes && self.above > 1.0) {
                     return open;
                 }

@@ -101,6 +101,18 @@ fn what_cancels_may_differ_by_what_was_rounded() {
     assert!(!allowed("double", e, third, 0.5, 2.001));
 }
 
+/// A product that overflows before it meets a zero is no number, and zero in another order.
+#[test]
+fn a_product_that_overflows_beside_a_zero_is_open() {
+    let program = "def f(float(N) x) -> (y) { y *=! x(i) }";
+    for x in [[1e30, 1e30, 0.0], [0.0, 1e30, 1e30]] {
+        let open = outcome(program, &[("x", dense(&[3], &x))]).tolerance[0];
+        assert!(open.is_infinite(), "{x:?}: {open}");
+    }
+    let grows = outcome(program, &[("x", dense(&[3], &[1e30, 1e30, 2.0]))]).tolerance[0];
+    assert_eq!(grows, 0.0);
+}
+
 #[test]
 fn a_sum_may_be_added_to_what_is_there() {
     // y = z, then y += x(i) a thousand times: each step rounds at the size of z.
