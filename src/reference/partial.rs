@@ -67,6 +67,8 @@ pub(super) struct Partial {
     /// Of a product: the magnitudes below 1.
     below: f64,
     pub terms: f64,
+    /// Whether all terms were finite.
+    finite: bool,
 }
 
 impl Partial {
@@ -76,12 +78,14 @@ impl Partial {
             above: 0.0,
             below: 1.0,
             terms: 0.0,
+            finite: true,
         }
     }
 
     /// Takes one more term, in which `sums` terms were summed.
     pub fn add(&mut self, op: ReduceOp, term: Bounded, ty: ScalarType, sums: f64) {
         self.terms += 1.0 + sums;
+        self.finite &= term.size().is_finite();
         let rounds = epsilon(ty) > 0.0;
         if rounds && op == ReduceOp::Add {
             let number =
@@ -146,6 +150,8 @@ impl Partial {
                 self.value
             }
             ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or => self.value,
+            // What has overflowed on the way may be no number in one order, and infinite in another.
+            ReduceOp::Own(_) if self.overflows() => open,
             // Nothing was rounded: whatever the order, one of the terms comes out.
             ReduceOp::Own(_) if self.value.error == 0.0 => self.value,
             ReduceOp::Own(_) => {
@@ -161,5 +167,11 @@ impl Partial {
                 )
             }
         }
+    }
+
+    /// Whether a reduction by an operator of one's own became infinite, or no number, on its way.
+    fn overflows(&self) -> bool {
+        let size = self.value.size();
+        self.terms > 0.0 && (size.is_nan() || (self.finite && size.is_infinite()))
     }
 }

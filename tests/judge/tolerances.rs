@@ -114,6 +114,23 @@ fn a_product_that_overflows_beside_a_zero_is_open() {
 }
 
 #[test]
+fn an_operator_that_overflows_is_open() {
+    let either = "op either(x, y) = x + y - x * y identity 0 commutes\n";
+    let least = "op least(x, y) = x < y ? x : y identity inf commutes\n";
+    let tolerance = |declared: &str, op: &str, x: &[f64]| {
+        let program = format!("{declared}def f(float(N) x) -> (y) {{ y {op} x(i) }}");
+        let x = dense(&[x.len() as u64], x);
+        outcome(&program, &[("x", x)]).tolerance[0]
+    };
+    assert!(tolerance(either, "either=!", &[-1e30, 1e30, 3.0]).is_infinite());
+    assert!((1e-7..1e-5).contains(&tolerance(either, "either=!", &[0.5, 0.25])));
+    let infinite = f64::INFINITY;
+    for x in [&[][..], &[infinite, infinite], &[infinite, 2.0]] {
+        assert_eq!(tolerance(least, "least=!", x), 0.0, "{x:?}");
+    }
+}
+
+#[test]
 fn a_sum_may_be_added_to_what_is_there() {
     // y = z, then y += x(i) a thousand times: each step rounds at the size of z.
     let x = dense(&[1000], &[0.3; 1000]);
