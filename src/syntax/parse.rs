@@ -213,6 +213,8 @@ fn syntax_error(
         Some("the dimensions stand behind the type: `double(M,N) A`")
     } else if missing(Rule::arrow) {
         Some("say what is returned: `def f(double(N) x) -> (y) { ... }`")
+    } else if missing(Rule::between) || missing(Rule::equals) {
+        Some("an operator has two operands and says what it makes of them: `op NAME(x, y) = x + y`")
     } else if missing(Rule::begin_returns) {
         Some("what is returned stands in parentheses: `-> (y)`")
     } else {
@@ -276,7 +278,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::schedule | Rule::kw_schedule => "`schedule`",
         Rule::op_decl | Rule::kw_op => "`op`",
         Rule::claim | Rule::kw_identity | Rule::kw_annihilator | Rule::kw_commutes => {
-            "`identity`, `annihilator` or `commutes`"
+            "a claim such as `identity 0`"
         }
         Rule::fill_value => "a value",
         Rule::name | Rule::label => "a name",
@@ -304,6 +306,8 @@ fn describe(rule: Rule) -> &'static str {
         Rule::end_params | Rule::end_returns => "`)`",
         Rule::begin_body => "`{`",
         Rule::arrow => "`->`",
+        Rule::between => "`,`",
+        Rule::equals => "`=`",
         Rule::level_type | Rule::level_list => "a level type",
         Rule::level_decl => "a level such as `i: dense`",
         Rule::format_spec => "a format",
@@ -357,6 +361,38 @@ mod tests {
         assert_eq!(def.stmts.len(), 5);
         assert!(matches!(def.stmts[1], Stmt::Call(_)));
         assert!(matches!(def.stmts[3], Stmt::Call(_)));
+    }
+
+    #[test]
+    fn operators_parse() {
+        let text = "op op(identity, op) = identity * op commutes annihilator -0.5 identity 1e-3\n\
+             op least(x, y) = x < y ? x : y\n  identity inf  # of two\n  commutes\n\
+             def f(double(N) x) -> (y, op) { y op=! op(x(i), 2)  op least= x(i)\n op=x(0) }\n";
+        let items = items(text);
+        assert_eq!(items.len(), 3);
+        let (Item::Operator(first), Item::Def(def)) = (&items[0], &items[2]) else {
+            panic!()
+        };
+        assert_eq!(first.claims.len(), 3);
+        assert_eq!(def.stmts.len(), 3);
+        let said = [
+            "op f(x) = x",
+            "op f(x, y) x",
+            "op f(x, y) = x neutral 0",
+            "op f(x, y = x",
+        ];
+        let said = said.map(|text| {
+            let error = parse(FileId(0), text).unwrap_err().remove(0);
+            format!("{}; {}", error.message, error.help.unwrap_or_default())
+        });
+        insta::assert_debug_snapshot!(said, @r#"
+        [
+            "expected `,`, found `)`; an operator has two operands and says what it makes of them: `op NAME(x, y) = x + y`",
+            "expected `=`, found `x`; an operator has two operands and says what it makes of them: `op NAME(x, y) = x + y`",
+            "expected the end, `def`, `format`, `op`, `schedule` or a claim such as `identity 0`, found `neutral`; `sparsec explain E0101` describes the grammar's errors",
+            "expected `)`, found `=`; a parenthesis is still open here",
+        ]
+        "#);
     }
 
     #[test]

@@ -48,6 +48,8 @@ fn kind(rule: Rule) -> String {
         Rule::begin_params
         | Rule::end_params
         | Rule::arrow
+        | Rule::between
+        | Rule::equals
         | Rule::begin_returns
         | Rule::end_returns
         | Rule::begin_body => "sign".to_string(),
