@@ -219,8 +219,9 @@ impl Printer<'_> {
             ),
             BinaryOp::Min if ty == ScalarType::Bool => infix("&&", AND),
             BinaryOp::Max if ty == ScalarType::Bool => self.either(a, b),
-            BinaryOp::Min if ty.is_integer() => helper("min"),
-            BinaryOp::Max if ty.is_integer() => helper("max"),
+            // A GPU has an instruction for those of floats.
+            BinaryOp::Min if ty.is_integer() || self.dialect == Dialect::C => helper("min"),
+            BinaryOp::Max if ty.is_integer() || self.dialect == Dialect::C => helper("max"),
             BinaryOp::Min => math("fmin"),
             BinaryOp::Max => math("fmax"),
             BinaryOp::Eq => comparison("==", EQUALITY),

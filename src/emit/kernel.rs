@@ -4,6 +4,7 @@ use super::memory;
 use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
+use crate::loops::extremes;
 use crate::loops::interface::{Arg, Direction, LevelArrays};
 use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
 use crate::loops::lanes::Lanes;
@@ -29,6 +30,8 @@ pub(super) struct Printer<'k> {
     pub(super) rooms: Vec<Room>,
     /// Those that are made where it is known how much will be appended.
     pub(super) made_once: BTreeSet<VarId>,
+    /// Scalars that are numbers whatever comes (`loops::extremes`).
+    pub(super) numbers: BTreeSet<VarId>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -72,6 +75,7 @@ impl<'k> Printer<'k> {
             watch: None,
             rooms: Vec::new(),
             made_once: BTreeSet::new(),
+            numbers: BTreeSet::new(),
             fallible: false,
         }
     }
@@ -125,6 +129,7 @@ impl<'k> Printer<'k> {
         }
         self.fallible = false;
         self.part = part;
+        self.numbers = extremes::numbers(self.kernel);
         visit::stmts(body, &mut |s| {
             self.fallible |= matches!(
                 s,

@@ -324,8 +324,14 @@ impl Printer<'_> {
                 let call = if ty == ScalarType::Bool {
                     let symbol = if min { "&&" } else { "||" };
                     return format!("{target} = {target} {symbol} ({text});");
-                } else if ty.is_integer() {
-                    let name = if min { "min" } else { "max" };
+                } else if ty.is_integer() || self.dialect == Dialect::C {
+                    let is_number = var.is_some_and(|var| self.numbers.contains(&var));
+                    let name = match (min, is_number) {
+                        (true, true) => "lowered",
+                        (false, true) => "raised",
+                        (true, false) => "min",
+                        (false, false) => "max",
+                    };
                     format!("sparsec_{name}_{}", ty.name())
                 } else {
                     let name = if min { "fmin" } else { "fmax" };

@@ -8,6 +8,7 @@ pub mod consecutive;
 mod copy;
 pub mod device;
 pub mod effects;
+pub mod extremes;
 pub mod interface;
 pub mod ir;
 pub mod jammed;

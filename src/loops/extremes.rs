@@ -1,0 +1,76 @@
+//! Scalars that are numbers whatever comes: they start as one, and take only minima and maxima, which
+//! leave out what is none.
+
+use super::ir::{Expr, ExprKind, Kernel, ReduceOp, Stmt, VarId};
+use super::visit;
+use std::collections::BTreeSet;
+
+/// The float variables of a kernel that are never NaN by this.
+#[must_use]
+pub fn numbers(kernel: &Kernel) -> BTreeSet<VarId> {
+    let (mut starts, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let mut set = |var: VarId, known: bool| {
+        let into = if known { &mut starts } else { &mut others };
+        into.insert(var);
+    };
+    visit::stmts(&kernel.body, &mut |stmt| match stmt {
+        Stmt::Let { var, init } => set(*var, is_number(init)),
+        Stmt::Assign { var, op, value } => match op {
+            None => set(*var, is_number(value)),
+            Some(ReduceOp::Min | ReduceOp::Max) => {}
+            Some(
+                ReduceOp::Add | ReduceOp::Mul | ReduceOp::And | ReduceOp::Or | ReduceOp::Own(_),
+            ) => set(*var, false),
+        },
+        Stmt::Device(_) => stmt.declares().into_iter().for_each(|var| set(var, false)),
+        Stmt::Store { .. }
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Append { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Trim { .. }
+        | Stmt::Declare { .. }
+        | Stmt::Slice { .. }
+        | Stmt::Assume { .. }
+        | Stmt::Free { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Search { .. }
+        | Stmt::Sort { .. }
+        | Stmt::Scan { .. }
+        | Stmt::FailIf { .. }
+        | Stmt::Prefetch { .. }
+        | Stmt::Comment(_) => {}
+    });
+    let floats = starts.difference(&others).copied();
+    floats
+        .filter(|var| kernel.var(*var).ty.is_float())
+        .collect()
+}
+
+fn is_number(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(value) if !value.as_f64().is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+    use crate::loops::text;
+
+    #[test]
+    fn what_else_a_scalar_takes_may_be_no_number() {
+        let kernel = text::read(
+            "kernel f\n  var i: int64\n  var least, most, sum, from, nan: double mut\n  array x: double input\nbody\n  \
+             let least = inf\n  let most = 0.0\n  let sum = 0.0\n  let from = x[0]\n  let nan = NaN\n  \
+             for i in 0..9\n    least min= x[i]\n    most max= x[i]\n    most = 1.5\n    sum min= x[i]\n    \
+             sum += 1.0\n    from min= x[i]\n    nan max= x[i]\n",
+        );
+        let kernel = kernel.expect("a kernel");
+        let names: Vec<&str> = numbers(&kernel)
+            .into_iter()
+            .map(|var| kernel.var(var).name.as_str())
+            .collect();
+        assert_eq!(names, ["least", "most"]);
+    }
+}
