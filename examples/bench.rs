@@ -222,6 +222,7 @@ void measure(int64_t *d, void **a, int rounds, double *ours, double *hand) {{
             "-O3",
             "-march=native",
             "-ffp-contract=fast",
+            "-fno-math-errno",
             "-shared",
             "-fPIC",
             "-w",

@@ -243,8 +243,7 @@ fn compile(table: &Table, schedule: Option<(&str, &str)>) -> libloading::Library
     let wrapper =
         format!("{include}\nvoid ours(const int64_t *d, void *const *a) {{\n    {call};\n}}\n");
     std::fs::write(folder.join("wrapper.c"), wrapper).unwrap();
-    let flags =
-        "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w -o ours.so";
+    let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fno-math-errno -fopenmp -shared -fPIC -w -o ours.so";
     let cc = std::env::var("KERNEL_CC").unwrap_or_else(|_| "cc".to_string());
     let mut cc = Command::new(cc);
     cc.current_dir(&folder)

@@ -262,7 +262,8 @@ fn compile(operation: &Operation, schedule: &str, shape: Option<&Shape>) -> libl
         }
     );
     std::fs::write(folder.join("wrapper.c"), wrapper).unwrap();
-    let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w";
+    let flags =
+        "-std=gnu11 -O3 -march=native -ffp-contract=fast -fno-math-errno -fopenmp -shared -fPIC -w";
     let cc = std::env::var("KERNEL_CC").unwrap_or_else(|_| "cc".to_string());
     let status = Command::new(cc)
         .current_dir(&folder)

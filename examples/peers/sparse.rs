@@ -351,7 +351,8 @@ fn compile(operation: &Operation, script: Option<&str>) -> libloading::Library {
         )
     };
     std::fs::write(folder.join("wrapper.c"), format!("{HEAD}{body}")).unwrap();
-    let flags = "-std=gnu11 -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC -w";
+    let flags =
+        "-std=gnu11 -O3 -march=native -ffp-contract=fast -fno-math-errno -fopenmp -shared -fPIC -w";
     let cc = std::env::var("KERNEL_CC").unwrap_or_else(|_| "cc".to_string());
     let status = Command::new(cc)
         .current_dir(&folder)

@@ -14,8 +14,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Write as _;
 
 /// Flags of `sparsec run`; `SPARSEC_CFLAGS` replaces them.
-/// (ISO C mode alone would keep gcc from fusing products into sums.)
-const FLAGS: &str = "-O3 -march=native -ffp-contract=fast";
+/// (ISO C mode alone would keep gcc from fusing products into sums, and `sqrt` from being an
+/// instruction: it would say in `errno` what nobody reads.)
+const FLAGS: &str = "-O3 -march=native -ffp-contract=fast -fno-math-errno";
 
 /// The library in the folder that it is compiled in.
 pub(super) const LIBRARY: &str = "kernels.so";
