@@ -4,8 +4,8 @@ use super::kernel::{Dialect, Printer};
 use super::types::c_type;
 use super::{Unit, literal};
 use crate::loops::build as b;
-use crate::loops::ir::{Interface, Kernel, ReduceOp, ScalarType, Stmt, Var, VarId};
-use crate::loops::{own, visit};
+use crate::loops::ir::{Interface, Kernel, ScalarType, Var, VarId};
+use crate::loops::own;
 use crate::operators::Own;
 use crate::target::Target;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub(super) fn functor(own: Own) -> String {
 /// What the kernels of a unit need of operators that the program declares, if they use any.
 pub(super) fn definitions(unit: &Unit, target: Target) -> String {
     let used: BTreeSet<(Own, ScalarType)> = unit.kernels.iter().flat_map(own::uses).collect();
-    let shared: BTreeSet<(Own, ScalarType)> = unit.kernels.iter().flat_map(shared).collect();
+    let shared: BTreeSet<(Own, ScalarType)> = unit.kernels.iter().flat_map(own::shared).collect();
     let mut out = String::new();
     let mut last = None;
     for &(own, ty) in &used {
@@ -45,22 +45,6 @@ pub(super) fn definitions(unit: &Unit, target: Target) -> String {
         }
     }
     out
-}
-
-/// Those that loops reduce by in threads or lanes.
-fn shared(kernel: &Kernel) -> BTreeSet<(Own, ScalarType)> {
-    let mut found = BTreeSet::new();
-    visit::stmts(&kernel.body, &mut |stmt| {
-        let Stmt::For { tag, .. } = stmt else {
-            return;
-        };
-        for (op, var) in tag.reductions() {
-            if let ReduceOp::Own(own) = op {
-                found.insert((*own, kernel.var(*var).ty));
-            }
-        }
-    });
-    found
 }
 
 fn combining(own: Own, ty: ScalarType, target: Target) -> String {

@@ -8,21 +8,31 @@ use super::visit;
 use crate::operators::{self, Own, Term, constant};
 use std::collections::BTreeSet;
 
+/// The operators that loops reduce by in threads or lanes, each with the types of its operands.
+#[must_use]
+pub fn shared(kernel: &Kernel) -> BTreeSet<(Own, ScalarType)> {
+    let mut found = BTreeSet::new();
+    visit::stmts(&kernel.body, &mut |stmt| {
+        let Stmt::For { tag, .. } = stmt else {
+            return;
+        };
+        for (op, var) in tag.reductions() {
+            if let ReduceOp::Own(own) = op {
+                found.insert((*own, kernel.var(*var).ty));
+            }
+        }
+    });
+    found
+}
+
 /// The operators that a kernel uses, each with the types of its operands.
 #[must_use]
 pub fn uses(kernel: &Kernel) -> BTreeSet<(Own, ScalarType)> {
-    let mut found = BTreeSet::new();
+    let mut found = shared(kernel);
     for body in [&kernel.checks, &kernel.body] {
         visit::stmts(body, &mut |stmt| {
             if let Some((ReduceOp::Own(own), ty)) = reduces(kernel, stmt) {
                 found.insert((own, ty));
-            }
-            if let Stmt::For { tag, .. } = stmt {
-                for (op, var) in tag.reductions() {
-                    if let ReduceOp::Own(own) = op {
-                        found.insert((*own, kernel.var(*var).ty));
-                    }
-                }
             }
             visit::own_exprs(stmt, &mut |e| {
                 visit::expr(e, &mut |node| {

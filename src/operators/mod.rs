@@ -75,6 +75,16 @@ pub enum ReduceOp {
 }
 
 impl ReduceOp {
+    /// Those of the language.
+    pub const BUILTIN: [ReduceOp; 6] = [
+        ReduceOp::Add,
+        ReduceOp::Mul,
+        ReduceOp::Min,
+        ReduceOp::Max,
+        ReduceOp::And,
+        ReduceOp::Or,
+    ];
+
     /// The value that changes nothing: what a reduction over nothing gives.
     /// For `min` and `max` of integers it is the type's largest or smallest value.
     #[must_use]

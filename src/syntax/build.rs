@@ -212,19 +212,18 @@ impl Builder {
             Some(text) => (text, true),
             None => (text, false),
         };
-        let op = match text.trim_end_matches('=') {
-            "" => return AssignOp::Set,
-            "+" => Reduction::Builtin(ReduceOp::Add),
-            "*" => Reduction::Builtin(ReduceOp::Mul),
-            "min" => Reduction::Builtin(ReduceOp::Min),
-            "max" => Reduction::Builtin(ReduceOp::Max),
-            "&&" => Reduction::Builtin(ReduceOp::And),
-            "||" => Reduction::Builtin(ReduceOp::Or),
-            name => {
+        let sign = text.trim_end_matches('=');
+        if sign.is_empty() {
+            return AssignOp::Set;
+        }
+        let mut builtin = ReduceOp::BUILTIN.into_iter();
+        let op = match builtin.find(|op| op.sign() == sign) {
+            Some(op) => Reduction::Builtin(op),
+            None => {
                 let at = pair.as_span().start();
                 Reduction::Named(Ident {
-                    name: name.to_string(),
-                    span: span(self.file, self.start, at, at + name.len()),
+                    name: sign.to_string(),
+                    span: span(self.file, self.start, at, at + sign.len()),
                 })
             }
         };

@@ -424,8 +424,8 @@ impl Reader {
         if self.mark("=") {
             return Ok(None);
         }
-        for (op, word) in words::REDUCTIONS {
-            if self.mark(words::assigning(op)) || (self.word(word) && self.mark("=")) {
+        for op in ReduceOp::BUILTIN {
+            if self.mark(words::assigning(op)) || (self.word(op.sign()) && self.mark("=")) {
                 return Ok(Some(op));
             }
         }
@@ -438,8 +438,8 @@ impl Reader {
 
     /// An operator that reduces.
     pub(super) fn reduction(&mut self) -> Read<ReduceOp> {
-        for (op, word) in words::REDUCTIONS {
-            if self.mark(word) || self.word(word) {
+        for op in ReduceOp::BUILTIN {
+            if self.mark(op.sign()) || self.word(op.sign()) {
                 return Ok(op);
             }
         }

@@ -40,16 +40,6 @@ pub(super) const ERRORS: [(ErrorCode, &str); 3] = [
     (ErrorCode::IndexOverflow, "index_overflow"),
 ];
 
-/// Operators of reductions, as in `s min= x`.
-pub(super) const REDUCTIONS: [(ReduceOp, &str); 6] = [
-    (ReduceOp::Add, "+"),
-    (ReduceOp::Mul, "*"),
-    (ReduceOp::Min, "min"),
-    (ReduceOp::Max, "max"),
-    (ReduceOp::And, "&&"),
-    (ReduceOp::Or, "||"),
-];
-
 /// Operators between their operands, with how tightly they bind.
 pub(super) const INFIX: [(BinaryOp, &str, u8); 14] = [
     (BinaryOp::Or, "||", 1),
