@@ -276,8 +276,11 @@ static void sort(const sparsec_spec *spec, int64_t n, bool reversed) {
     for (int64_t k = 0; k < n; k++) items[k] = k;
     qsort(items, (size_t)n, sizeof *items, compare);
 }
-static bool agree(const sparsec_spec *spec, int64_t a, int64_t b) {
-    return !memcmp(coords + a * spec->order, coords + b * spec->order, 8 * (size_t)spec->order);
+/* In the coordinates of a level and of the singletons right below it. */
+static bool agree(const sparsec_spec *spec, int l, int64_t a, int64_t b) {
+    const int64_t order = spec->order, mode = spec->levels[l].mode;
+    if (coords[a * order + mode] != coords[b * order + mode]) return false;
+    return l + 1 == order || spec->levels[l + 1].kind != SPARSEC_SINGLETON || agree(spec, l + 1, a, b);
 }
 static bool is(const sparsec_tensor *t, const void *array, int64_t k, int64_t value) {
     return sparsec_index_at(t, array, k) == value;
@@ -313,7 +316,7 @@ static int differs(const sparsec_tensor *t, const sparsec_spec *spec, int64_t n)
         for (int64_t k = 0; k < n; k++) {
             const int64_t c = coords[items[k] * order + mode];
             bool same = k > 0 && at[k] == before && c == last;
-            if (level->flags & SPARSEC_NONUNIQUE) same = same && agree(spec, items[k - 1], items[k]);
+            if (level->flags & SPARSEC_NONUNIQUE) same = same && agree(spec, l, items[k - 1], items[k]);
             before = at[k];
             last = c;
             if (!same) {

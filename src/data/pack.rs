@@ -123,8 +123,11 @@ impl Packer<'_> {
         let mut levels = Vec::new();
         for (l, level) in self.format.levels.iter().enumerate() {
             let extent = self.dims[self.format.modes[l]];
+            let below = &self.format.levels[l + 1..];
+            let chain = below.iter().take_while(|level| level.is_branchless());
+            let chain = chain.count();
             let mut elements = Elements {
-                columns: &columns[l..],
+                columns: &columns[l..=l + chain],
                 at: &mut at,
             };
             let ty = level.ty();

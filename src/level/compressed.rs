@@ -73,7 +73,7 @@ impl LevelType for Compressed {
         for (k, at) in elements.at.iter_mut().enumerate() {
             let repeated = before == Some(*at)
                 && columns[0][k - 1] == columns[0][k]
-                // A non-unique level keeps one entry for each whole coordinate.
+                // A non-unique level keeps one entry for what it and the singletons below it store.
                 && (unique || columns.iter().all(|c| c[k - 1] == c[k]));
             before = Some(*at);
             if !repeated {

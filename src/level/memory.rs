@@ -78,7 +78,7 @@ pub const LIMIT: u64 = 1 << 36;
 
 /// Elements on their way into the levels of a tensor, in storage order.
 pub struct Elements<'e> {
-    /// Their coordinates in the dimensions of the level at hand and of those below.
+    /// Their coordinates in the level at hand and in the singletons right below it.
     pub columns: &'e [&'e [u64]],
     /// Their positions at the level above, which become those at the level at hand.
     pub at: &'e mut [u64],

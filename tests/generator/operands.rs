@@ -121,11 +121,16 @@ impl Maker {
             } else {
                 self.below(order - 1)
             };
+            let last = if self.chance(75) {
+                order - 1
+            } else {
+                first + 1 + self.below(order - 1 - first)
+            };
             levels[first] = "compressed(nonunique)";
-            for level in &mut levels[first + 1..order - 1] {
+            for level in &mut levels[first + 1..last] {
                 *level = "singleton(nonunique)";
             }
-            levels[order - 1] = "singleton";
+            levels[last] = "singleton";
         }
         if !self.taco && self.chance(20) {
             for level in &mut levels {

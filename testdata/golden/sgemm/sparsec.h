@@ -1849,7 +1849,8 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
     if (p.levels) {
         for (int32_t l = 0, opens = -1; l < order; l++) {
             const sparsec_level_spec *const level = &spec->levels[l];
-            if (level->kind == SPARSEC_COMPRESSED && (level->flags & SPARSEC_NONUNIQUE)) opens = order - 1;
+            if (level->kind == SPARSEC_COMPRESSED && (level->flags & SPARSEC_NONUNIQUE))
+                for (opens = l; opens + 1 < order && spec->levels[opens + 1].kind == SPARSEC_SINGLETON;) opens++;
             else if (level->kind != SPARSEC_SINGLETON && opens < l) opens = l;
             p.levels[l].opens = opens;
             p.levels[l].mode = level->mode;
