@@ -143,10 +143,11 @@ impl RelationType for Skew {
         parent: VarId,
         v: &mut V,
     ) -> Option<V::Quantity> {
-        let outer = v.by_parts(self.kept)?;
         if parent == self.outer {
-            return Some(outer);
+            return v.by_parts(self.kept);
         }
+        // Where the outer one walks what is stored, its coordinate is known, not the loop's variable.
+        let outer = v.by_parts(self.outer)?;
         let skewed = v.by_parts(self.skewed)?;
         Some(skewed.sub(self.lead(outer, v)?))
     }
@@ -182,7 +183,7 @@ impl RelationType for Skew {
                 left,
             });
         }
-        let Some(outer) = v.by_parts(self.kept) else {
+        let Some(outer) = v.by_parts(self.outer) else {
             return Some(Lift::Open { end: None });
         };
         let lead = self.lead(outer, v)?;
