@@ -10,6 +10,7 @@ use crate::loops::{ir, visit};
 use crate::plan::{Keeps, Phase, Workspace};
 use crate::program::ir::TensorId;
 use crate::scalar::Literal;
+use std::collections::BTreeMap;
 
 /// Bytes that a workspace may take on the stack of its thread.
 const MOST_ON_STACK: i64 = 32 * 1024;
@@ -146,11 +147,23 @@ impl Lowerer<'_> {
         self.names
             .stand_in(temp, (ArrayRole::Presence, bytes), values);
         let producer = self.stmt(&workspace.producer, &apart(scope))?;
-        let cleared = cleared(&producer, bytes, values);
+        let mut cleared = cleared(&producer, bytes, values);
+        self.rename_declared(&mut cleared);
         out.extend(producer);
         out.extend(self.stmt(&workspace.consumer, scope)?);
         out.extend(cleared);
         Ok(out)
+    }
+
+    /// Gives statements that are a copy of others variables of their own.
+    fn rename_declared(&self, copy: &mut [ir::Stmt]) {
+        let own = |var: ir::VarId| {
+            let ir::Var { name, ty, mutable } = self.names.var(var);
+            (var, self.fresh(&name, ty, mutable))
+        };
+        let new: BTreeMap<ir::VarId, ir::VarId> =
+            visit::declared(copy).into_iter().map(own).collect();
+        visit::rename(copy, &|v| new.get(&v).copied().unwrap_or(v), &|a| a);
     }
 
     /// The memory of a workspace with several arrays, allocated once however often it is used: with
