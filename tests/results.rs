@@ -292,12 +292,13 @@ static int differs(const sparsec_tensor *t, const sparsec_spec *spec, int64_t n)
     memset(at, 0, sizeof at);
     for (int l = 0; l < order; l++) {
         const sparsec_level *level = &t->levels[l];
-        const int64_t mode = level->mode;
+        const int64_t mode = level->mode, dim = t->dims[mode], block = level->block ? level->block : 1;
+        const int64_t extent = (dim + block - 1) / block;
         int64_t count = 0, before = -1, last = -1, parent = -1;
         if (level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP) {
-            parents *= t->dims[mode];
+            parents *= extent;
             for (int64_t k = 0; k < n; k++) {
-                at[k] = at[k] * t->dims[mode] + coords[items[k] * order + mode];
+                at[k] = at[k] * extent + coords[items[k] * order + mode];
                 count += k == 0 || at[k] != at[k - 1];
                 if (level->kind == SPARSEC_BITMAP && ((uint8_t *)level->crd)[at[k]] != 1) return __LINE__;
             }
@@ -354,7 +355,7 @@ static void arrange(int64_t n, int64_t order) {
 }
 static int check(int64_t n) {
     sparsec_level_spec levels[ORDER] = {{0}};
-    int64_t dims[ORDER], used[ORDER], places = 1;
+    int64_t dims[ORDER], extents[ORDER], used[ORDER], places = 1;
     sparsec_spec spec = {"A", SPARSEC_FLOAT64, (int32_t)below(ORDER + 1), 0, levels, 0};
     sparsec_tensor t = {0};
     bool narrow = true, nonunique = false;
@@ -367,7 +368,9 @@ static int check(int64_t n) {
     for (int l = 0; l < spec.order; l++) {
         const int64_t mode = levels[l].mode;
         dims[mode] = below(3) == 0 ? 1 + below(4) : below(2) ? 1 + below(300) : (int64_t)1 << (20 + below(40));
-        used[mode] = below(2) ? dims[mode] : 1 + below(dims[mode]);
+        levels[l].block = below(4) ? 0 : 1 + below(5);
+        extents[mode] = levels[l].block ? (dims[mode] + levels[l].block - 1) / levels[l].block : dims[mode];
+        used[mode] = below(2) ? extents[mode] : 1 + below(extents[mode]);
         narrow = narrow && dims[mode] <= INT32_MAX;
         if (dims[mode] < 1000000 / places && below(2)) {
             levels[l].kind = below(2) ? SPARSEC_DENSE : SPARSEC_BITMAP;
@@ -402,7 +405,7 @@ static int check(int64_t n) {
     sparsec_free_tensor(&t);
     if (n && spec.order) {
         const int64_t wrong = below(n), m = below(spec.order);
-        coords[wrong * spec.order + m] = below(2) ? dims[m] : -1;
+        coords[wrong * spec.order + m] = below(2) ? extents[m] : -1;
         if (sparsec_pack(&t, &spec, dims, n, coords, vals) != SPARSEC_BAD_ARGUMENT || t.dims || t.levels) return __LINE__;
     }
     return 0;

@@ -203,4 +203,7 @@ coo     pos   0 3
         crd   0 0 2          the row of each element
         crd   0 2 1          its column
         vals  5 1 7
+bcsr    pos   0 2 3          bcsr(2,2): rows of blocks of 2 by 2
+        crd   0 1 0
+        vals  5 0 0 0  1 0 0 0  0 7 0 0
 ";

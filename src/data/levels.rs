@@ -10,7 +10,7 @@ pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
     match data {
         Tensor::Sparse(coo) => of_coordinates(coo, format),
         Tensor::Dense(dense) => {
-            let extents = format.modes.iter().map(|&mode| dense.dims[mode]);
+            let extents = (0..format.order()).map(|l| format.extent(l, &dense.dims));
             let below = |count: &mut u64, extent| {
                 *count = count.saturating_mul(extent);
                 Some(*count)
@@ -27,7 +27,7 @@ fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     let mut prefixes = vec![0_u64; coo.values.len()];
     for (at, (level, &mode)) in format.levels.iter().zip(&format.modes).enumerate() {
         let is_last = at + 1 == format.levels.len();
-        let extent = coo.dims[mode];
+        let (extent, part) = (format.extent(at, &coo.dims), format.parts[at]);
         above = if level.is_full() {
             above.saturating_mul(extent)
         } else if level.is_branchless() {
@@ -39,7 +39,8 @@ fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
         };
         if !is_last {
             for (prefix, &coordinate) in prefixes.iter_mut().zip(&coo.coords[mode]) {
-                *prefix = prefix.wrapping_mul(extent.max(1)).wrapping_add(coordinate);
+                let own = prefix.wrapping_mul(extent.max(1));
+                *prefix = own.wrapping_add(part.of(coordinate));
             }
             if above == 0 {
                 let mut distinct = prefixes.clone();
@@ -69,16 +70,18 @@ mod tests {
             ("csc", vec![7, 9]),
             ("coo", vec![7, 9]),
             ("csf", vec![20, 5, 6]),
+            ("bcsr", vec![7, 9]),
             ("dense", vec![3, 4]),
             ("sparse_vector", vec![30]),
         ] {
             let (entry, _) = find(name).unwrap();
-            let format = instantiate(entry, dims.len()).unwrap();
+            let sizes = vec![2; entry.arguments()];
+            let format = instantiate(entry, &sizes, dims.len()).unwrap();
             for density in [0.0, 0.1, 0.6] {
                 let data = random(5, density, &dims, ScalarType::F64);
                 let packed = pack(&data, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
                 let counts = level_counts(&data, &format);
-                assert_eq!(counts.len(), dims.len(), "{name}");
+                assert_eq!(counts.len(), format.order(), "{name}");
                 let stored = packed.values.len() as u64;
                 assert_eq!(counts.last(), Some(&stored), "{name} {density}");
                 for (at, arrays) in packed.levels.iter().enumerate() {

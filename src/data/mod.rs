@@ -152,7 +152,7 @@ pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>, DataError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Level, TensorFormat};
+    use crate::format::{Level, Part, TensorFormat};
     use crate::scalar::{Literal, ScalarType};
     use values::Number;
 
@@ -330,9 +330,8 @@ mod tests {
                 }
                 for index_bits in [32, 64] {
                     all.push(TensorFormat {
-                        levels: levels.clone(),
-                        modes: modes.clone(),
                         index_bits,
+                        ..TensorFormat::whole(levels.clone(), modes.clone())
                     });
                 }
             }
@@ -340,11 +339,24 @@ mod tests {
         let mut coo = vec![Level::SINGLETON.nonunique(); order];
         coo[0] = Level::COMPRESSED.nonunique();
         coo[order - 1].unique = true;
-        all.push(TensorFormat {
-            levels: coo,
-            modes: (0..order).collect(),
-            index_bits: 32,
-        });
+        all.push(TensorFormat::whole(coo, (0..order).collect()));
+        // Blocks of 2 coordinates and of 3, the places of the last mode outermost.
+        for kinds in [
+            [Level::DENSE, Level::COMPRESSED],
+            [Level::COMPRESSED, Level::BITMAP],
+        ] {
+            let sizes: Vec<u32> = (0..order)
+                .map(|mode| 2 + u32::from(mode % 2 == 1))
+                .collect();
+            let levels = [vec![kinds[0]; order], vec![kinds[1]; order]].concat();
+            let modes = (0..order).chain((0..order).rev()).collect();
+            let blocks = sizes.iter().map(|&n| Part::Block(n));
+            let places = sizes.iter().rev().map(|&n| Part::Within(n));
+            all.push(TensorFormat {
+                parts: blocks.chain(places).collect(),
+                ..TensorFormat::whole(levels, modes)
+            });
+        }
         all
     }
 

@@ -3,7 +3,7 @@
 use super::tensor::{Coo, Dense, Packed, Tensor};
 use super::values::{Values, literal};
 use super::{DataError, codes};
-use crate::format::TensorFormat;
+use crate::format::{Part, TensorFormat};
 use crate::level::memory::{LIMIT, index};
 use crate::level::{ArrayRole, Elements, IndexArray, Sizes, TooLarge, Width};
 use crate::scalar::{Literal, ScalarType};
@@ -22,7 +22,7 @@ pub fn pack(
     fill: Literal,
 ) -> Result<Packed, DataError> {
     let own = tensor.dims();
-    if own.len() != dims.len() || dims.len() != format.order() {
+    if own.len() != dims.len() || dims.len() != format.dimensions() {
         return Err(DataError::new(
             codes::SHAPE,
             format!("the data has order {}, not {}", own.len(), dims.len()),
@@ -102,11 +102,13 @@ struct Packer<'a> {
 
 impl Packer<'_> {
     fn run(self) -> Result<Packed, DataError> {
+        let in_parts = self.in_parts();
         let mut columns: Vec<&[u64]> = self
             .format
             .modes
             .iter()
-            .map(|&mode| self.coo.coords[mode].as_slice())
+            .zip(&in_parts)
+            .map(|(&mode, own)| own.as_deref().unwrap_or(&self.coo.coords[mode]))
             .collect();
         let count = self.coo.values.len();
         let order = self.order(&columns, count);
@@ -122,10 +124,12 @@ impl Packer<'_> {
         let mut parents: u64 = 1;
         let mut levels = Vec::new();
         for (l, level) in self.format.levels.iter().enumerate() {
-            let extent = self.dims[self.format.modes[l]];
+            let extent = self.format.extent(l, self.dims);
             let below = &self.format.levels[l + 1..];
-            let chain = below.iter().take_while(|level| level.is_branchless());
-            let chain = chain.count();
+            let chain = below
+                .iter()
+                .take_while(|level| level.is_branchless())
+                .count();
             let mut elements = Elements {
                 columns: &columns[l..=l + chain],
                 at: &mut at,
@@ -155,6 +159,16 @@ impl Packer<'_> {
             levels,
             values,
         })
+    }
+
+    /// For each level that stores a part of coordinates, those parts.
+    fn in_parts(&self) -> Vec<Option<Vec<u64>>> {
+        let stored = self.format.modes.iter().zip(&self.format.parts);
+        let of = |(&mode, part): (&usize, &Part)| {
+            let column = &self.coo.coords[mode];
+            (*part != Part::Whole).then(|| column.iter().map(|&c| part.of(c)).collect())
+        };
+        stored.map(of).collect()
     }
 
     /// The order in which the elements are stored; `None` if they are in it. Coordinates of levels

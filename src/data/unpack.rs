@@ -35,10 +35,10 @@ pub fn unpack(packed: &Packed) -> Tensor {
     }
     let mut coo = Coo {
         dims: packed.dims.clone(),
-        coords: vec![Vec::new(); format.order()],
+        coords: vec![Vec::new(); packed.dims.len()],
         values: packed.values.zeros(0),
     };
-    let mut coordinate = vec![0u64; format.order()];
+    let mut coordinate = vec![0u64; packed.dims.len()];
     walk(packed, 0, 0, &mut coordinate, &mut coo);
     if format.is_dense() {
         return Tensor::Dense(scatter(&coo, packed));
@@ -47,7 +47,8 @@ pub fn unpack(packed: &Packed) -> Tensor {
 }
 
 fn scatter(coo: &Coo, packed: &Packed) -> Dense {
-    let mut values = packed.values.zeros(packed.values.len());
+    let all: u64 = packed.dims.iter().product();
+    let mut values = packed.values.zeros(usize::try_from(all).unwrap_or(0));
     for k in 0..coo.values.len() {
         let at = coo
             .coords
@@ -67,8 +68,11 @@ fn scatter(coo: &Coo, packed: &Packed) -> Dense {
 /// Visits the position `at` of the level above `l`, and all that is stored below it.
 fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Coo) {
     let Some(arrays) = packed.levels.get(l) else {
+        // The last blocks may reach beyond the tensor.
+        let inside = coordinate.iter().zip(&packed.dims).all(|(c, dim)| c < dim);
         if let Ok(at) = usize::try_from(at)
             && at < packed.values.len()
+            && inside
         {
             for (column, c) in coo.coords.iter_mut().zip(&*coordinate) {
                 column.push(*c);
@@ -77,12 +81,15 @@ fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Co
         }
         return;
     };
-    let mode = packed.format.modes[l];
+    let (mode, part) = (packed.format.modes[l], packed.format.parts[l]);
     let ty = packed.format.levels[l].ty();
-    ty.each(arrays, at, packed.dims[mode], &mut |c, position| {
-        coordinate[mode] = c;
+    let extent = packed.format.extent(l, &packed.dims);
+    let outer = coordinate[mode];
+    ty.each(arrays, at, extent, &mut |c, position| {
+        coordinate[mode] = part.join(outer, c);
         walk(packed, l + 1, position, coordinate, coo);
     });
+    coordinate[mode] = outer;
 }
 
 /// The coordinates of a stored element by its position among the values.
@@ -90,9 +97,11 @@ fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Co
 pub fn coordinates_at(packed: &Packed, mut at: u64) -> Option<Vec<u64>> {
     let mut out = vec![0; packed.dims.len()];
     for (l, arrays) in packed.levels.iter().enumerate().rev() {
-        let mode = packed.format.modes[l];
+        let (mode, part) = (packed.format.modes[l], packed.format.parts[l]);
         let ty = packed.format.levels[l].ty();
-        (out[mode], at) = ty.find(arrays, at, packed.dims[mode])?;
+        let stored;
+        (stored, at) = ty.find(arrays, at, packed.format.extent(l, &packed.dims))?;
+        out[mode] += part.join(0, stored);
     }
     Some(out)
 }
@@ -105,7 +114,7 @@ pub fn validate(packed: &Packed) -> Result<(), String> {
     let mut parents: u64 = 1;
     for (l, arrays) in packed.levels.iter().enumerate() {
         let level = packed.format.levels[l];
-        let extent = packed.dims[packed.format.modes[l]];
+        let extent = packed.format.extent(l, &packed.dims);
         let name = format!("level {l}");
         let ty = level.ty();
         parents = ty.check(level, arrays, Sizes { extent, parents }, &name)?;

@@ -2,7 +2,7 @@
 
 use crate::data::values::literal;
 use crate::data::{Packed, Values};
-use crate::format::TensorFormat;
+use crate::format::{Part, TensorFormat};
 use crate::level::{Field, IndexArray, Width};
 use crate::scalar::{Literal, ScalarType};
 use std::ffi::c_void;
@@ -13,6 +13,7 @@ pub struct CLevel {
     kind: i32,
     flags: u32,
     mode: i64,
+    block: i64,
     pos: *mut c_void,
     pos_len: i64,
     pos_cap: i64,
@@ -69,6 +70,18 @@ fn length(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+impl Packed {
+    /// The extents as kernels' callers give them: those of the modes, then the sizes of blocks.
+    fn seen_dims(&self) -> Vec<i64> {
+        let dims = self
+            .dims
+            .iter()
+            .map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
+        dims.chain(self.format.block_sizes().map(i64::from))
+            .collect()
+    }
+}
+
 impl Argument {
     #[must_use]
     pub fn new(packed: Packed) -> Self {
@@ -84,12 +97,8 @@ impl Argument {
 
     /// Points the view at the tensor's arrays again.
     fn refresh(&mut self) {
-        self.dims = self
-            .packed
-            .dims
-            .iter()
-            .map(|&d| i64::try_from(d).unwrap_or(i64::MAX))
-            .collect();
+        self.dims = self.packed.seen_dims();
+        let seen = self.packed.format.of_blocks();
         self.levels = self
             .packed
             .levels
@@ -100,7 +109,11 @@ impl Argument {
                 let mut view = CLevel {
                     kind: level.ty().code(),
                     flags: u32::from(!level.unique) | u32::from(!level.ordered) << 1,
-                    mode: length(self.packed.format.modes[l]),
+                    mode: length(seen.modes[l]),
+                    block: match self.packed.format.parts[l] {
+                        Part::Block(n) => i64::from(n),
+                        Part::Whole | Part::Within(_) => 0,
+                    },
                     pos: std::ptr::null_mut(),
                     pos_len: 0,
                     pos_cap: 0,
@@ -123,7 +136,7 @@ impl Argument {
         let stored = length(self.packed.values.len());
         *self.view = CTensor {
             ty: type_code(ty),
-            order: i32::try_from(self.packed.dims.len()).unwrap_or(0),
+            order: i32::try_from(self.dims.len()).unwrap_or(0),
             index_bits: i32::from(self.packed.format.index_bits),
             flags: 0,
             dims: self.dims.as_mut_ptr(),

@@ -94,8 +94,9 @@ fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
     let index = f64::from(tensor.format.index_bits) / 8.0;
     let mut positions = 1.0;
     let mut bytes = 0.0;
-    for (level, &mode) in tensor.format.levels.iter().zip(&tensor.format.modes) {
-        let extent = dims.get(mode).map_or(1.0, |&d| d as f64);
+    let parts = tensor.format.modes.iter().zip(&tensor.format.parts);
+    for (level, (&mode, part)) in tensor.format.levels.iter().zip(parts) {
+        let extent = dims.get(mode).map_or(1.0, |&d| part.extent(d) as f64);
         let (own, below) = level.ty().estimate(positions, extent, stored, index);
         bytes += own;
         positions = below;

@@ -28,10 +28,11 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
                 .iter()
                 .map(|l| {
                     format!(
-                        "{{{}, {}, {}}}",
+                        "{{{}, {}, {}, {}}}",
                         l.level.ty().c_name(),
                         flags(l.level),
-                        l.mode
+                        l.mode,
+                        l.block.unwrap_or(0)
                     )
                 })
                 .collect();

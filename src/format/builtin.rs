@@ -1,6 +1,6 @@
 //! The built-in formats by name (language.md, section 2; `sparsec formats`).
 
-use super::{Level, TensorFormat};
+use super::{Level, Part, TensorFormat};
 
 /// An entry of the table that `sparsec formats` lists.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,18 @@ pub struct Builtin {
     pub supported: bool,
     /// One line on what it is good for.
     pub about: &'static str,
+}
+
+impl Builtin {
+    /// How many numbers stand in parentheses behind the name.
+    #[must_use]
+    pub fn arguments(&self) -> usize {
+        match self.name {
+            "bcsr" => 2,
+            "sell" => 1,
+            _ => 0,
+        }
+    }
 }
 
 /// Every built-in format. `coo` and `csf` also take an order: `coo3`, `csf4`.
@@ -78,7 +90,7 @@ pub const ALL: &[Builtin] = &[
         name: "bcsr",
         declaration: "(i,j) -> (i/R: dense, j/C: compressed, i%R: dense, j%C: dense)",
         order: Some(2),
-        supported: false,
+        supported: true,
         about: "sparse rows of dense R by C blocks: bcsr(R,C)",
     },
     Builtin {
@@ -119,9 +131,13 @@ pub fn find(name: &str) -> Option<(&'static Builtin, Option<usize>)> {
     Some((entry, Some(order)))
 }
 
-/// The format of a supported entry for a tensor of `order` dimensions.
+/// The format of a supported entry for a tensor of `order` dimensions, with the numbers that it
+/// takes ([`Builtin::arguments`]).
 #[must_use]
-pub fn instantiate(entry: &Builtin, order: usize) -> Option<TensorFormat> {
+pub fn instantiate(entry: &Builtin, args: &[u32], order: usize) -> Option<TensorFormat> {
+    if let ("bcsr", &[rows, columns], 2) = (entry.name, args, order) {
+        return Some(blocks(rows, columns));
+    }
     let sparse = Level::COMPRESSED;
     let (levels, modes) = match (entry.name, order) {
         ("dense", _) => return Some(TensorFormat::dense(order)),
@@ -134,11 +150,21 @@ pub fn instantiate(entry: &Builtin, order: usize) -> Option<TensorFormat> {
         ("csf", _) => (vec![sparse; order], (0..order).collect()),
         _ => return None,
     };
-    Some(TensorFormat {
-        levels,
-        modes,
-        index_bits: 32,
-    })
+    Some(TensorFormat::whole(levels, modes))
+}
+
+/// Sparse rows of dense blocks.
+fn blocks(rows: u32, columns: u32) -> TensorFormat {
+    let levels = vec![Level::DENSE, Level::COMPRESSED, Level::DENSE, Level::DENSE];
+    TensorFormat {
+        parts: vec![
+            Part::Block(rows),
+            Part::Block(columns),
+            Part::Within(rows),
+            Part::Within(columns),
+        ],
+        ..TensorFormat::whole(levels, vec![0, 1, 0, 1])
+    }
 }
 
 /// The levels of elements that stand beside each other with all their coordinates.
@@ -164,9 +190,11 @@ mod tests {
     fn every_supported_entry_has_a_format() {
         for entry in ALL {
             let order = entry.order.unwrap_or(3);
-            let format = instantiate(entry, order);
+            let args = vec![4; entry.arguments()];
+            let format = instantiate(entry, &args, order);
             assert_eq!(format.is_some(), entry.supported, "{}", entry.name);
-            assert!(format.is_none_or(|format| format.order() == order));
+            let modes = format.map(|format| format.modes.into_iter().max());
+            assert!(modes.is_none_or(|most| most == order.checked_sub(1)));
         }
     }
 

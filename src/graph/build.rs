@@ -25,10 +25,12 @@ impl Graph {
     /// # Errors
     /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
+        let blocked = super::blocks::of_blocks(function);
+        let stored = blocked.as_ref().unwrap_or(function);
         let mut graph = Graph {
             function: Rc::clone(function),
-            tensors: function.tensors.clone(),
-            vars: function.vars.clone(),
+            tensors: stored.tensors.clone(),
+            vars: stored.vars.clone(),
             provenance: super::Provenance::default(),
             nests: Vec::new(),
             collected: Vec::new(),
@@ -43,13 +45,16 @@ impl Graph {
             remarks: Vec::new(),
         };
         let mut errors = Vec::new();
-        let mut versions = Versions::given(&mut graph, function);
-        for at in 0..function.stmts.len() {
-            for (piece, stmt) in versions.next(&mut graph, function, at) {
+        let mut versions = Versions::given(&mut graph, stored);
+        for at in 0..stored.stmts.len() {
+            for (piece, stmt) in versions.next(&mut graph, stored, at) {
                 if let Err(error) = graph.add_piece(piece, &stmt) {
                     errors.push(error);
                 }
             }
+        }
+        if blocked.is_some() {
+            graph.take_blocks_apart();
         }
         if errors.is_empty() {
             Ok(graph)

@@ -276,9 +276,8 @@ impl Graph {
 /// Coordinates beside each other, sorted by the modes in this order.
 pub(super) fn sorted_by(modes: Vec<usize>, index_bits: u8) -> TensorFormat {
     TensorFormat {
-        levels: builtin::coordinates(modes.len()),
-        modes,
         index_bits,
+        ..TensorFormat::whole(builtin::coordinates(modes.len()), modes)
     }
 }
 

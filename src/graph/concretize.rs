@@ -330,9 +330,10 @@ impl<'a> Concretizer<'a> {
         match item {
             Item::Loop { .. } => self.sums(item, &reduced),
             // The loops that follow count, and those that are left out.
-            Item::Within { var, skipped } => self.graph.provenance.roots(*var)[..*skipped]
+            Item::Within { var, skipped } => self.graph.provenance.coordinates(*var)[..*skipped]
                 .iter()
-                .any(|root| reduced.contains(root)),
+                .flat_map(|&own| self.graph.provenance.roots(own))
+                .any(|root| reduced.contains(&root)),
         }
     }
 

@@ -43,9 +43,16 @@ impl Concretizer<'_> {
                 self.is_left(item)
                     && !self.is_reduced(item)
                     && self.graph.provenance.position_of(l.var).is_none()
-                    && self.graph.provenance.roots(l.var).iter().all(|&root| {
-                        appended.contains(&root) || (appended.is_empty() && !self.is_driven(root))
-                    })
+                    && match appended.is_empty() {
+                        true => {
+                            let own = self.graph.provenance.coordinates(l.var);
+                            !own.iter().any(|&var| self.is_driven(var))
+                        }
+                        false => {
+                            let own = self.graph.provenance.roots(l.var);
+                            own.iter().all(|root| appended.contains(root))
+                        }
+                    }
             })
             .count()
     }

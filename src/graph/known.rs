@@ -205,7 +205,7 @@ impl<'g> Values<'g> for Known<'_, 'g> {
     fn position(&mut self, pos: VarId) -> Option<Constant> {
         // Levels above may be skipped where their coordinates are not needed.
         let parent = self.graph.provenance.stored_parent(pos)?;
-        let innermost = self.graph.provenance.roots(parent).pop()?;
+        let innermost = self.graph.provenance.coordinates(parent).pop()?;
         self.offset(innermost).map(|_| Constant(None))
     }
 
@@ -277,8 +277,8 @@ impl Graph {
     /// The first level of the access whose positions are those of `var`.
     #[must_use]
     pub fn first_level(&self, var: VarId, access: &Access) -> usize {
-        let roots = self.provenance.roots(var);
-        let first = roots.first();
+        let coordinates = self.provenance.coordinates(var);
+        let first = coordinates.first();
         first
             .and_then(|&root| self.level_of(access, root))
             .unwrap_or(0)

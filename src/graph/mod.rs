@@ -10,6 +10,7 @@
 //! Graphs are values: a command takes one and returns another or a diagnostic.
 
 pub mod access;
+pub mod blocks;
 pub mod build;
 mod collect;
 pub mod concretize;

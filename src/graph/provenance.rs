@@ -13,6 +13,9 @@ use crate::program::ir::{Access, VarId};
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     pub relations: Vec<Relation>,
+    /// The numbers of blocks that levels store: loops walk these levels as they walk those of
+    /// variables of the program.
+    pub stored: Vec<VarId>,
 }
 
 impl Provenance {
@@ -62,15 +65,32 @@ impl Provenance {
         found
     }
 
+    /// Whether levels store the variable, though a relation made it.
+    #[must_use]
+    pub fn is_stored(&self, var: VarId) -> bool {
+        self.stored.contains(&var)
+    }
+
     /// The variables of the program that `var` derives from, outer ones first.
     #[must_use]
     pub fn roots(&self, var: VarId) -> Vec<VarId> {
-        match self.producer(var) {
+        self.above(var, &|_| false)
+    }
+
+    /// The variables whose coordinates levels store and that `var` derives from, outer ones first: those of
+    /// the program, and numbers of blocks.
+    #[must_use]
+    pub fn coordinates(&self, var: VarId) -> Vec<VarId> {
+        self.above(var, &|var| self.is_stored(var))
+    }
+
+    fn above(&self, var: VarId, ends: &impl Fn(VarId) -> bool) -> Vec<VarId> {
+        match self.producer(var).filter(|_| !ends(var)) {
             None => vec![var],
             Some(relation) => relation
                 .told_by(var)
                 .into_iter()
-                .flat_map(|parent| self.roots(parent))
+                .flat_map(|parent| self.above(parent, ends))
                 .collect(),
         }
     }

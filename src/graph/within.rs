@@ -41,7 +41,7 @@ pub fn opened(
     let Some(Pos { parent, access, .. }) = made.counts() else {
         return Some((unfused(graph, top), 0));
     };
-    let roots = graph.provenance.roots(*parent);
+    let roots = graph.provenance.coordinates(*parent);
     let skipped = roots[..roots.len() - 1]
         .iter()
         .take_while(|&&root| !is_needed(graph, nest, access, root))
@@ -69,7 +69,8 @@ fn unfused(graph: &Graph, var: VarId) -> Vec<VarId> {
 
 /// Whether anything but the walked access itself needs the coordinate `root`.
 fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
-    let mut needed = false;
+    // Where a block ends that reaches beyond a dimension follows from its number.
+    let mut needed = graph.provenance.is_stored(root);
     // A result that follows the access stands where the access does, on the last of its levels.
     let followed = pattern::source(graph, nest)
         .filter(|source| super::equal::same_access(&source.access, walked));

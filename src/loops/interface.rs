@@ -152,10 +152,22 @@ impl TensorArg {
 pub struct LevelArrays {
     pub level: Level,
     pub mode: usize,
+    /// How many coordinates of the mode one of the level stands for, where it is more than one: blocks.
+    pub block: Option<u32>,
     pub arrays: Vec<(ArrayRole, ArrayId)>,
 }
 
 impl LevelArrays {
+    /// How many coordinates the level has, of a tensor with these extents.
+    #[must_use]
+    pub fn extent(&self, dims: &[Expr]) -> Expr {
+        let whole = dims[self.mode].clone();
+        match self.block {
+            None => whole,
+            Some(n) => super::build::ceil_div_by(whole, &super::build::int(i64::from(n))),
+        }
+    }
+
     /// The array of a role, if the level keeps one.
     #[must_use]
     pub fn array(&self, role: ArrayRole) -> Option<ArrayId> {

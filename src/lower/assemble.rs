@@ -11,6 +11,7 @@ use super::spread::Rows;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
+use crate::graph::Relation;
 use crate::level::{ArrayRole, Growth};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
@@ -284,7 +285,14 @@ impl Lowerer<'_> {
 
     /// After the loop over `var`, if it is the outermost part of what a result stores.
     pub(super) fn close_tiles(&self, var: VarId, scope: &Scope) -> Vec<ir::Stmt> {
-        self.close(scope, |_, parts| parts.len() > 1 && parts[0] == var)
+        let provenance = &self.graph.provenance;
+        // Blocks that are walked within their positions have a loop in place of these.
+        let stands_for = |part: VarId| {
+            let pos = provenance.producer(part).and_then(Relation::counts)?;
+            provenance.coordinates(pos.parent).into_iter().next()
+        };
+        let is_first = |part: VarId| part == var || stands_for(part) == Some(var);
+        self.close(scope, |_, parts| parts.len() > 1 && is_first(parts[0]))
     }
 
     fn close(&self, scope: &Scope, ends: impl Fn(VarId, &[VarId]) -> bool) -> Vec<ir::Stmt> {

@@ -7,6 +7,7 @@
 
 use super::{Lower, Lowerer};
 use crate::format::TensorFormat;
+use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::order::{choose, range_vars, vars_in};
 use crate::graph::terms::{index, rename_expr};
@@ -42,10 +43,12 @@ impl Lowerer<'_> {
         rename_expr(&mut statement.rhs, &kept);
         let mut found = Vec::new();
         for &var in &statement.vars {
-            let range = &self.graph.var(var).range;
+            let range = &self.graph.function.vars[var.index()].range;
             for bound in [&range.lo, &range.hi] {
                 if let Bound::Dynamic(e) = bound {
-                    self.require(e, &mut found);
+                    let mut e = e.clone();
+                    rename_expr(&mut e, &kept);
+                    self.require(&e, &mut found);
                 }
             }
         }
@@ -60,6 +63,8 @@ impl Lowerer<'_> {
             self.require_subscript(&left, mode, subscript, &mut found);
         }
         for requirement in found {
+            let mut requirement = requirement;
+            read_blocks(&self.graph.function, &mut requirement.bad);
             let of_inputs = self.reads_inputs_only(&requirement.bad);
             let lowered = self.check(stmt, requirement)?;
             if of_inputs {
@@ -170,7 +175,9 @@ impl Lowerer<'_> {
         if !gathers && !dynamic {
             return;
         }
-        let extent = size(self.tensor(access.tensor).dims[mode].clone(), subscript);
+        // What an operand stores in blocks has the extents that the program says.
+        let declared = self.graph.function.tensor(access.tensor);
+        let extent = size(declared.dims[mode].clone(), subscript);
         let bad = match (subscript.as_var(), dynamic) {
             (Some(var), true) => self.bad_range(var, extent, subscript),
             _ => either(

@@ -180,7 +180,7 @@ impl Writer<'_> {
         let rows = tensor
             .levels
             .first()
-            .filter(|level| level.mode == 0 && level.level.unique);
+            .filter(|level| level.mode == 0 && level.level.unique && level.block.is_none());
         let Some(outer) = rows else {
             let why = format!("`{}` does not store its elements by rows", tensor.name);
             return Err(refuse(e, why, "ask for mean_row, or store it by rows"));
@@ -238,11 +238,7 @@ fn level(
 ) -> InKernel {
     let arrays = own.arrays.iter();
     let arrays = arrays.map(|&(role, id)| (role, id, kernel.array(id).elem));
-    InKernel::new(
-        own.level.ty(),
-        arrays.collect(),
-        tensor.dims[own.mode].clone(),
-    )
+    InKernel::new(own.level.ty(), arrays.collect(), own.extent(&tensor.dims))
 }
 
 fn float(e: Expr) -> Expr {

@@ -79,7 +79,8 @@ impl Lowerer<'_> {
         let modes = &self.tensor(access.tensor).format.modes;
         let partial = modes[*levels..].iter().any(|&mode| {
             let var = access.subscripts[mode].as_var();
-            var.is_none_or(|v| nest.lhs.contains(&v))
+            let roots = var.map(|var| self.graph.provenance.roots(var));
+            roots.is_none_or(|roots| roots.iter().any(|root| nest.lhs.contains(root)))
         });
         // What folds to the fill is not stored by any iteration.
         let folded = pattern::constant(self.graph, nest, None);

@@ -34,7 +34,7 @@ impl Counted {
 impl Lowerer<'_> {
     pub(super) fn counted(&self, pos: VarId) -> Option<Counted> {
         let Pos { parent, access, .. } = self.graph.provenance.producer(pos)?.counts()?;
-        let roots = self.graph.provenance.roots(*parent);
+        let roots = self.graph.provenance.coordinates(*parent);
         Some(Counted {
             id: self.tree.table.find(access)?,
             first: self.graph.level_of(access, *roots.first()?)?,

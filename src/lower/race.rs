@@ -179,7 +179,7 @@ impl Lowerer<'_> {
         if !vars.iter().all(same) {
             return Ok(None);
         }
-        let roots = self.graph.provenance.roots(parent);
+        let roots = self.graph.provenance.coordinates(parent);
         let Some(id) = self.tree.table.find(access) else {
             return Ok(None);
         };

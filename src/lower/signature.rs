@@ -1,6 +1,7 @@
 //! The kernel's arguments, its temporaries, and the comment above it.
 
 use super::Lowerer;
+use crate::format::Part;
 use crate::loops::build as b;
 use crate::loops::interface::{
     Arg, Direction, Interface, LevelArrays, Requirement, SizeArg, TensorArg,
@@ -65,18 +66,29 @@ impl Lowerer<'_> {
             };
         }
         let arrays = self.names.stored(id);
+        let declared = self.graph.function.tensors.get(id.index());
+        let blocks = declared.filter(|own| own.format.has_blocks());
         let levels = tensor
             .format
             .levels
             .iter()
             .zip(&tensor.format.modes)
             .zip(&arrays.levels)
-            .map(|((&level, &mode), arrays)| LevelArrays {
+            .enumerate()
+            .map(|(at, ((&level, &mode), arrays))| LevelArrays {
                 level,
                 mode,
+                block: blocks.and_then(|own| match own.format.parts[at] {
+                    Part::Block(n) => Some(n),
+                    Part::Whole | Part::Within(_) => None,
+                }),
                 arrays: arrays.clone(),
             })
             .collect();
+        let own = blocks.unwrap_or(tensor);
+        let dims = own.dims.iter().map(|d| self.size_expr(d));
+        let sizes = own.format.block_sizes().map(|n| b::int(i64::from(n)));
+        let dims = dims.chain(sizes).collect();
         Arg::Tensor(TensorArg {
             name: tensor.name.clone(),
             ty: tensor.ty,
@@ -85,7 +97,7 @@ impl Lowerer<'_> {
                 Role::Result => Direction::Out,
                 Role::InOut => Direction::InOut,
             },
-            dims: tensor.dims.iter().map(|d| self.size_expr(d)).collect(),
+            dims,
             format: tensor.format.clone(),
             fill: tensor.fill,
             levels,

@@ -115,7 +115,7 @@ pub(super) fn counted(operands: Operands, pos: VarId) -> Option<(AccessId, usize
     let graph = operands.graph;
     let counted = graph.provenance.position_of(pos)?;
     let id = operands.table.find(&counted.access)?;
-    let levels = graph.provenance.roots(counted.parent).len();
+    let levels = graph.provenance.coordinates(counted.parent).len();
     let first = graph.first_level(counted.parent, &counted.access);
     Some((id, first + levels - 1))
 }

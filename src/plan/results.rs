@@ -233,14 +233,15 @@ pub(super) fn walked_sparse(
     let mut loops = Vec::new();
     collect_loops(stmt, &mut loops);
     let provenance = &operands.graph.provenance;
-    let roots: Vec<VarId> = loops.iter().flat_map(|&v| provenance.roots(v)).collect();
+    let walked = loops.iter().flat_map(|&v| provenance.coordinates(v));
+    let walked: Vec<VarId> = walked.collect();
     let mut ids = operands.table.in_stmt(operands.graph, stmt, false);
     ids.retain(|&id| {
         let access = &operands.table.get(id).access;
         let format = &operands.tensor(access.tensor).format;
         (around.level(id)..format.order()).any(|level| {
             let var = access.subscripts[format.modes[level]].as_var();
-            !format.levels[level].is_full() && var.is_some_and(|var| roots.contains(&var))
+            !format.levels[level].is_full() && var.is_some_and(|var| walked.contains(&var))
         })
     });
     ids.into_iter().collect()

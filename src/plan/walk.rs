@@ -313,16 +313,16 @@ impl<'w> Walker<'w> {
         if let Some(pos) = top
             && let Some(id) = self.operands.table.find(&pos.access)
         {
-            let roots = graph.provenance.roots(pos.parent);
+            let coordinates = graph.provenance.coordinates(pos.parent);
             inner
                 .walked
-                .extend(roots.into_iter().map(|root| (root, (id, pos.pos))));
+                .extend(coordinates.into_iter().map(|root| (root, (id, pos.pos))));
             if skipped > 0 {
                 let first = graph.first_level(pos.parent, &pos.access);
                 inner.progress[id.0].level = first + skipped;
             }
         } else {
-            inner.parts.extend(graph.provenance.roots(var));
+            inner.parts.extend(graph.provenance.coordinates(var));
         }
         Ok(inner)
     }

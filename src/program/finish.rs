@@ -47,6 +47,14 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     if !draft.errors.is_empty() {
         return Err(draft.errors);
     }
+    for (storage, (tensor, role)) in storage.iter().zip(draft.tensors.iter().zip(&roles)) {
+        draft
+            .errors
+            .extend(formats::unless_read(storage, &tensor.name, *role));
+    }
+    if !draft.errors.is_empty() {
+        return Err(draft.errors);
+    }
     let entries: Vec<_> = storage.iter().map(|storage| storage.entry).collect();
     let mut typical = BTreeMap::new();
     for (at, storage) in storage.iter().enumerate() {

@@ -190,6 +190,9 @@ fn is_atom(size: &SizeExpr) -> bool {
 
 /// `{dense, compressed(nonunique)} order (1, 0) index 64`
 pub(super) fn format_text(format: &TensorFormat) -> String {
+    if format.has_blocks() {
+        return crate::format::describe(format);
+    }
     let levels: Vec<String> = format.levels.iter().map(|level| level.text()).collect();
     let mut text = format!("{{{}}}", levels.join(", "));
     if format

@@ -159,11 +159,12 @@ fn nested(
         )
         .with_help("leave the two loops apart"));
     }
-    for &sparse in outer_roots {
+    let stored = |var| graph.provenance.coordinates(var);
+    for sparse in stored(outer) {
         if !is_sparse_driven(graph, &nest.rhs, sparse) {
             continue;
         }
-        let below = inner_roots.iter().all(|&next| {
+        let below = stored(inner).iter().all(|&next| {
             sparse_accesses(graph, &nest.rhs).iter().any(|access| {
                 let level = |var: VarId| graph.level_of(access, var);
                 matches!((level(sparse), level(next)), (Some(a), Some(b)) if a < b)

@@ -5,6 +5,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
+use crate::graph::blocks::as_declared;
 use crate::graph::{Graph, Nest, visit};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::scalar::Literal;
@@ -76,13 +77,16 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
             access.subscripts.is_empty() && graph.is_called(access.tensor, name)
         }
         (ExprKind::Access(access), ast::ExprKind::Apply { callee, args }) => {
+            let all = |subscripts: &[Expr]| {
+                subscripts.len() == args.len()
+                    && subscripts
+                        .iter()
+                        .zip(args)
+                        .all(|(s, a)| matches(graph, s, a))
+            };
             graph.is_called(access.tensor, &callee.name)
-                && access.subscripts.len() == args.len()
-                && access
-                    .subscripts
-                    .iter()
-                    .zip(args)
-                    .all(|(s, a)| matches(graph, s, a))
+                && (all(&access.subscripts)
+                    || as_declared(graph, access).is_some_and(|subscripts| all(&subscripts)))
         }
         (ExprKind::Call(func, operands), ast::ExprKind::Apply { callee, args }) => {
             let name = format!("{func:?}").to_lowercase();

@@ -70,7 +70,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 
 /// How many sparse operands of a nest store the variable of the loop.
 fn meeting(graph: &Graph, var: VarId) -> usize {
-    let roots = graph.provenance.roots(var);
+    let roots = graph.provenance.coordinates(var);
     let mut most = 0;
     for nest in &graph.nests {
         nest.visit(&mut |part| {

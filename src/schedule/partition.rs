@@ -95,7 +95,8 @@ fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<TensorId,
         );
         Err(error.with_help(help))
     };
-    if graph.provenance.producer(row).is_some() || graph.data_decides(row) {
+    let made = graph.provenance.producer(row).is_some() && !graph.provenance.is_stored(row);
+    if made || graph.data_decides(row) {
         return refuse(
             format!("`{name}` is no row as the program has it"),
             "partition the program's own variable first, then cut its parts",

@@ -61,7 +61,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             "take positions of the inner part of a split, or take them first and split them",
         ));
     }
-    let roots = graph.provenance.roots(parent);
+    let roots = graph.provenance.coordinates(parent);
     check_levels(&graph, &access, &roots, arguments)?;
     let mut error = None;
     graph.visit_nests(&mut |part| {
@@ -105,7 +105,10 @@ pub(super) fn nest_of(graph: &Graph, var: VarId) -> Option<&Nest> {
 /// A variable of the program, or several fused: all of their values.
 fn made_of_roots(graph: &Graph, var: VarId) -> bool {
     let provenance = &graph.provenance;
-    let Some(relation) = provenance.producer(var) else {
+    let made = provenance
+        .producer(var)
+        .filter(|_| !provenance.is_stored(var));
+    let Some(relation) = made else {
         return true;
     };
     if let Some((outer, inner)) = relation.fuses() {
@@ -222,6 +225,8 @@ fn check_cover(
     if !tensor.is_sparse() {
         return check_shared(graph, nest, access, roots, arguments);
     }
+    let whole = |&var: &VarId| graph.provenance.roots(var);
+    let roots: Vec<VarId> = roots.iter().flat_map(whole).collect();
     let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
     let is_neutral =
         |e: &Expr, op: ReduceOp| as_literal(e).is_some_and(|l| l.same_value(op.neutral(e.ty)));

@@ -79,7 +79,7 @@ fn tiled_positions(graph: &Graph, tile: VarId) -> Result<VarId, &'static str> {
     if tiles_between(graph, parts.whole, pos) {
         return Err(no_tile);
     }
-    let roots = graph.provenance.roots(*parent);
+    let roots = graph.provenance.coordinates(*parent);
     let format = &graph.tensor(access.tensor).format;
     let first = roots.first().and_then(|&root| graph.level_of(access, root));
     let levels = format.levels.iter().enumerate();

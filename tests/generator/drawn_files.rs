@@ -149,10 +149,10 @@ mod tests {
             levels[order - 1].unique = true;
         }
         let modes: Vec<usize> = (0..order).collect();
+        let modes = maker.subset(&modes, order);
         TensorFormat {
-            levels,
-            modes: maker.subset(&modes, order),
             index_bits: maker.pick(&[32, 64]),
+            ..TensorFormat::whole(levels, modes)
         }
     }
 

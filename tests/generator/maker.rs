@@ -365,6 +365,11 @@ impl Maker {
             .filter_map(|(name, subscripts)| {
                 let param = self.params.iter().find(|p| p.name == name)?;
                 let format = param.format.clone().filter(|f| f.fill.is_none())?;
+                // Results have none.
+                let format = Format {
+                    blocks: Vec::new(),
+                    ..format
+                };
                 let plain = subscripts
                     .iter()
                     .enumerate()

@@ -47,7 +47,7 @@ impl Maker {
         } else {
             self.ty
         };
-        let format = self.format(order, ty);
+        let format = self.format(order, ty).map(|format| self.in_blocks(format));
         let data = self.data(ty, &dims);
         self.params.push(Param {
             ty,
@@ -157,10 +157,29 @@ impl Maker {
         Some(Format {
             levels,
             modes,
+            blocks: Vec::new(),
             fill,
             typical,
             wide: self.chance(10),
         })
+    }
+
+    /// The format of an operand, some of whose modes may be stored in blocks.
+    fn in_blocks(&mut self, mut format: Format) -> Format {
+        if self.taco || !self.chance(20) {
+            return format;
+        }
+        for mode in 0..format.levels.len() {
+            if self.chance(70) {
+                let places = self.pick(&["dense", "dense", "dense", "bitmap", "compressed"]);
+                let size = self.pick(&[1, 2, 2, 3, 4]);
+                format.blocks.push((mode, size, places));
+            }
+        }
+        if !format.blocks.is_empty() {
+            self.note("blocks");
+        }
+        format
     }
 
     /// A fill value for elements of this type.

@@ -69,6 +69,9 @@ pub struct Format {
     pub levels: Vec<&'static str>,
     /// Mode order, where it is not the identity.
     pub modes: Vec<usize>,
+    /// Of modes that are stored in blocks: their size, and how the places in them are stored, behind
+    /// all other levels.
+    pub blocks: Vec<(usize, u32, &'static str)>,
     pub fill: Option<String>,
     /// What it says is stored as a rule, which may be wrong.
     pub typical: Option<&'static str>,
@@ -164,23 +167,45 @@ impl fmt::Display for Expr {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{{}}}", self.levels.join(", "))?;
-        if !self.modes.is_empty() {
+impl Format {
+    /// What stores a mode in blocks is declared.
+    fn declaration(&self, name: &str) -> String {
+        let letter = |mode: usize| ["a", "b", "c", "d", "e"][mode];
+        let letters: Vec<&str> = (0..self.levels.len()).map(letter).collect();
+        let mut levels = Vec::new();
+        for (at, level) in self.levels.iter().enumerate() {
+            let mode = self.modes.get(at).copied().unwrap_or(at);
+            let block = self.blocks.iter().find(|block| block.0 == mode);
+            let size = block.map_or(String::new(), |block| format!("/{}", block.1));
+            levels.push(format!("{}{size}: {level}", letter(mode)));
+        }
+        for (mode, size, level) in &self.blocks {
+            levels.push(format!("{}%{size}: {level}", letter(*mode)));
+        }
+        let (letters, levels) = (letters.join(","), levels.join(", "));
+        format!("format {name} = ({letters}) -> ({levels})\n")
+    }
+
+    /// How it is used: by the name of its declaration if it has one.
+    fn used(&self, declared: Option<&str>) -> String {
+        let mut text = match declared {
+            Some(name) => name.to_string(),
+            None => format!("{{{}}}", self.levels.join(", ")),
+        };
+        if !self.modes.is_empty() && declared.is_none() {
             let modes: Vec<String> = self.modes.iter().map(usize::to_string).collect();
-            write!(f, " order ({})", modes.join(","))?;
+            text += &format!(" order ({})", modes.join(","));
         }
         if self.wide {
-            f.write_str(" index 64")?;
+            text += " index 64";
         }
         if let Some(fill) = &self.fill {
-            write!(f, " fill {fill}")?;
+            text += &format!(" fill {fill}");
         }
         if let Some(typical) = self.typical {
-            write!(f, " {typical}")?;
+            text += &format!(" {typical}");
         }
-        Ok(())
+        text
     }
 }
 
@@ -269,10 +294,15 @@ impl Program {
             .params
             .iter()
             .filter_map(|p| Some((&p.name, p.format.as_ref()?)));
-        let formats: Vec<String> = own
-            .chain(self.formats.iter().map(|(name, format)| (name, format)))
-            .map(|(name, format)| format!("  {name}: {format}"))
-            .collect();
+        let mut formats: Vec<String> = Vec::new();
+        for (name, format) in own.chain(self.formats.iter().map(|(name, format)| (name, format))) {
+            let declared = format!("blocks{}_of_{}", formats.len(), self.name);
+            let declared = (!format.blocks.is_empty()).then_some(declared);
+            if let Some(declared) = &declared {
+                out.push_str(&format.declaration(declared));
+            }
+            formats.push(format!("  {name}: {}", format.used(declared.as_deref())));
+        }
         if !formats.is_empty() {
             let _ = writeln!(out, "format {} {{\n{}\n}}", self.name, formats.join(",\n"));
         }

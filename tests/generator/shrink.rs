@@ -134,6 +134,16 @@ fn smaller(program: &Program) -> Vec<Program> {
                 format.modes.clear();
             }
         });
+        push(&|p| {
+            if let Some(format) = &mut p.params[at].format {
+                format.blocks.clear();
+            }
+        });
+        push(&|p| {
+            if let Some(format) = &mut p.params[at].format {
+                format.blocks.pop();
+            }
+        });
         push(&|p| p.params[at].ty = "double");
         if let Data::File(file) = &program.params[at].data {
             push(&|p| p.params[at].data = Data::Text("random:1:0.5".to_string()));

@@ -37,12 +37,14 @@ place for each coordinate, so it can be neither.";
 
 A scalar is a single value. Remove the entry.";
     NOT_SUPPORTED = "E0307", "a format that is not supported yet",
-"Levels that are hashed or a range, and levels that store an expression such as `i/4` or
-`j-i` (bcsr, dia, ell, sell), are part of the language but cannot be stored yet:
+"Levels that are hashed or a range, and levels that store an expression such as `j-i` or the
+number of an element in its row (dia, ell, sell), are part of the language but cannot be
+stored yet:
 
-    format f { A: bcsr(2,2) }
+    format f { A: ell }
 
-Use dense, compressed and singleton levels: `A: csr`.";
+Use dense, compressed, singleton and bitmap levels, of dimensions or of their blocks: `A: csr`,
+`A: bcsr(4,4)`. Blocks are for operands: a result that is stored in blocks is refused, too.";
     SINGLETON_PARENT = "E0308", "a singleton level under a unique parent",
 "A singleton level stores one coordinate for each position of the level above it. If that
 level has each coordinate once, a row could have only one element:
@@ -76,11 +78,16 @@ program, and that is no error.)";
     DECLARATION = "E0313", "a format that does not store each dimension once",
 "    format rows = (i,j) -> (i: dense, i: compressed)
 
-Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`.";
-    ARGUMENTS = "E0314", "arguments for a format that takes none",
-"    format f { A: csr(2,2) }
+Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`. One that is stored in
+blocks has two, with the places in the blocks further in:
 
-Remove the arguments.";
+    format slices = (i,j) -> (i/8: dense, j: compressed, i%8: dense)";
+    ARGUMENTS = "E0314", "arguments that a format does not take",
+"    format f { A: csr(2,2) }
+    format f { A: bcsr }
+
+`csr` takes none; `bcsr(R,C)` takes the sizes of its blocks, and a declared format as many
+numbers as it has parameters. Give each, at least 1.";
     TYPICAL = "E0315", "a typical number of elements that no tensor stores",
 "    format f { A: csr density 0 }
     format f { A: csr row_length 8 }

@@ -256,9 +256,8 @@ impl Graph {
             role: Role::Temporary,
             dims: vec![tensor.dims[mode].clone()],
             format: TensorFormat {
-                levels: vec![Level::BITMAP],
-                modes: vec![0],
                 index_bits: tensor.format.index_bits,
+                ..TensorFormat::whole(vec![Level::BITMAP], vec![0])
             },
             ..tensor.clone()
         });

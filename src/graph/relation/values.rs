@@ -142,7 +142,10 @@ pub trait Values<'g> {
             match relation.lift(at, climb.affine.clone(), self)? {
                 super::Lift::Open { end } => {
                     climb.ends.extend(end);
-                    climb.top = Top::Nothing;
+                    climb.top = match self.graph().provenance.is_stored(at) {
+                        true => Top::Root(at),
+                        false => Top::Nothing,
+                    };
                     return Some(climb);
                 }
                 super::Lift::Top(top) => {

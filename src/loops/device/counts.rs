@@ -21,7 +21,7 @@ pub(super) fn introduce(kernel: &mut Kernel) {
         let mut parents = b::int(1);
         for (l, level) in tensor.levels.iter().enumerate() {
             let Some(pos) = level.array(ArrayRole::Positions) else {
-                let extent = tensor.dims[level.mode].clone();
+                let extent = level.extent(&tensor.dims);
                 parents = InKernel::new(level.level.ty(), Vec::new(), extent).size(parents);
                 continue;
             };

@@ -129,6 +129,9 @@ impl Writer<'_> {
             text += " unordered";
         }
         text += &format!(" {}", arrays.mode);
+        if let Some(n) = arrays.block {
+            text += &format!(" blocks {n}");
+        }
         for &(role, array) in &arrays.arrays {
             text += &format!(" {} {}", role.word(), self.array(array));
         }
@@ -371,10 +374,10 @@ impl Reader {
         } else {
             None
         };
+        let modes = levels.iter().map(|level| level.mode).collect();
         let format = TensorFormat {
-            levels: levels.iter().map(|level| level.level).collect(),
-            modes: levels.iter().map(|level| level.mode).collect(),
             index_bits,
+            ..TensorFormat::whole(levels.iter().map(|level| level.level).collect(), modes)
         };
         Ok(TensorArg {
             name,
@@ -409,6 +412,11 @@ impl Reader {
         let unique = !self.word("nonunique");
         let ordered = !self.word("unordered");
         let mode = self.number()?;
+        let block = if self.word("blocks") {
+            Some(self.number()?)
+        } else {
+            None
+        };
         let mut arrays = Vec::new();
         for &role in kind.ty().roles() {
             if self.word(role.word()) {
@@ -422,6 +430,7 @@ impl Reader {
                 ordered,
             },
             mode,
+            block,
             arrays,
         })
     }

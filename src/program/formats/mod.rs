@@ -6,7 +6,7 @@ mod spelled;
 mod typical;
 
 use super::draft::Draft;
-use super::ir::{Literal, ScalarType, TensorId};
+use super::ir::{Literal, Role, ScalarType, TensorId};
 use super::library::Library;
 use super::spelling::suggest;
 use crate::diagnostic::codes::format as codes;
@@ -51,6 +51,25 @@ pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
         storages.push(storage);
     }
     storages
+}
+
+/// Blocks are read only: what writes them would have to know where the elements of one end.
+pub(super) fn unless_read(storage: &Storage, name: &str, role: Role) -> Option<Diagnostic> {
+    let entry = storage.entry.filter(|_| storage.format.has_blocks())?;
+    let what = match role {
+        Role::Input => return None,
+        Role::InOut | Role::Result => "a result",
+        Role::Temporary => "a temporary",
+    };
+    let error = Diagnostic::error(
+        codes::NOT_SUPPORTED,
+        entry,
+        format!("{what} that is stored in blocks is not supported yet"),
+        "written by this function",
+    );
+    Some(error.with_help(format!(
+        "store `{name}` as `csr`, or dense: operands alone may have blocks"
+    )))
 }
 
 /// The entry that speaks of a tensor. A later file goes before an earlier one.
@@ -144,8 +163,11 @@ fn stored_as(
         ast::FormatSpec::Named { name, args } => spelled::named(library, name, args, order)?,
         ast::FormatSpec::Levels(levels) => (spelled::inline(levels, order)?, None),
     };
-    if format.levels.len() != order {
-        let levels = format.levels.len();
+    let levels = match format.has_blocks() {
+        true => format.dimensions(),
+        false => format.levels.len(),
+    };
+    if levels != order {
         return Err(Box::new(
             Diagnostic::error(
                 codes::ORDER_MISMATCH,
@@ -193,7 +215,7 @@ fn permuted(
     span: Span,
     notation: ast::Notation,
 ) -> Checked<Vec<usize>> {
-    let order = format.modes.len();
+    let order = format.dimensions();
     let mut seen = vec![false; order];
     let mut result = Vec::new();
     for (mode, place) in modes {
@@ -203,13 +225,17 @@ fn permuted(
             return Err(Box::new(bad_permutation(*place, order, notation)));
         };
         *free = true;
-        // The order applies to the format's own modes, so csc order (1,0) is csr.
-        result.push(format.modes.get(mode).copied().unwrap_or(mode));
+        result.push(mode);
     }
     if result.len() != order {
         return Err(Box::new(bad_permutation(span, order, notation)));
     }
-    Ok(result)
+    if format.has_blocks() {
+        // Each level stores of the mode given what it stores of its own.
+        return Ok(format.modes.iter().map(|&mode| result[mode]).collect());
+    }
+    // The order applies to the format's own modes, so csc order (1,0) is csr.
+    Ok(result.iter().map(|&mode| format.modes[mode]).collect())
 }
 
 fn bad_permutation(span: Span, order: usize, notation: ast::Notation) -> Diagnostic {

@@ -4,7 +4,7 @@
 use super::Checked;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::{Level, TensorFormat, builtin};
+use crate::format::{Level, Part, TensorFormat, builtin};
 use crate::level::LevelKind;
 use crate::program::library::Library;
 use crate::program::spelling::suggest;
@@ -21,10 +21,8 @@ pub(super) fn named(
     order: usize,
 ) -> Checked<Named> {
     if let Some(decl) = library.formats.get(name.name.as_str()) {
-        if let Some((_, span)) = args.first() {
-            return Err(Box::new(unsupported(*span, "a format with arguments")));
-        }
-        return Ok((declared(decl, order)?, decl.index));
+        let args = arguments(name, args, decl.params.len())?;
+        return Ok((declared(decl, &args, order)?, decl.index));
     }
     let Some((entry, said)) = builtin::find(&name.name) else {
         let known = builtin::ALL.iter().map(|entry| entry.name);
@@ -48,19 +46,9 @@ pub(super) fn named(
         let what = format!("the format `{}`", entry.name);
         return Err(Box::new(unsupported(name.span, &what)));
     }
-    if let Some((_, span)) = args.first() {
-        return Err(Box::new(
-            Diagnostic::error(
-                codes::ARGUMENTS,
-                *span,
-                format!("the format `{}` takes no arguments", entry.name),
-                "not expected",
-            )
-            .with_help("remove the parentheses"),
-        ));
-    }
+    let args = arguments(name, args, entry.arguments())?;
     let wanted = said.or(entry.order).unwrap_or(order);
-    let format = builtin::instantiate(entry, order).filter(|_| wanted == order);
+    let format = builtin::instantiate(entry, &args, order).filter(|_| wanted == order);
     let format = format.ok_or_else(|| {
         Box::new(
             Diagnostic::error(
@@ -75,6 +63,49 @@ pub(super) fn named(
     Ok((format, None))
 }
 
+/// The sizes of blocks behind a format's name: as many as the format takes.
+fn arguments(name: &ast::Ident, args: &[(u64, Span)], takes: usize) -> Checked<Vec<u32>> {
+    let refuse = |span, message, label: &str, help: &str| {
+        let error = Diagnostic::error(codes::ARGUMENTS, span, message, label);
+        Err(Box::new(error.with_help(help)))
+    };
+    let name_text = &name.name;
+    match (args, takes) {
+        ([(_, span), ..], 0) => refuse(
+            *span,
+            format!("the format `{name_text}` takes no arguments"),
+            "not expected",
+            "remove the parentheses",
+        ),
+        (args, takes) if args.len() != takes => refuse(
+            name.span,
+            format!(
+                "the format `{name_text}` takes {takes} numbers, not {}",
+                args.len()
+            ),
+            "the sizes of its blocks",
+            "write one number for each, as in `bcsr(4,4)`",
+        ),
+        (args, _) => args.iter().map(|&(n, span)| block_size(n, span)).collect(),
+    }
+}
+
+/// How many coordinates a block has.
+fn block_size(n: u64, span: Span) -> Checked<u32> {
+    let fits = i32::try_from(n).ok().filter(|n| *n > 0);
+    fits.map(i32::unsigned_abs).ok_or_else(|| {
+        Box::new(
+            Diagnostic::error(
+                codes::ARGUMENTS,
+                span,
+                format!("there are no blocks of {n} coordinates"),
+                "at least 1, below 2^31",
+            )
+            .with_help("write how many coordinates a block has, as in `bcsr(4,4)`"),
+        )
+    })
+}
+
 fn unsupported(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(
         codes::NOT_SUPPORTED,
@@ -82,71 +113,125 @@ fn unsupported(span: Span, what: &str) -> Diagnostic {
         format!("{what} is not supported yet"),
         "cannot be stored yet",
     )
-    .with_help("the levels dense, compressed and singleton can be used, in any order of dimensions")
+    .with_help(
+        "levels are dense, compressed, singleton or bitmap, and store a dimension `i`, or its blocks \
+         `i/4` and, further in, the places in these, `i%4`",
+    )
 }
 
 /// A list of levels, outermost first.
 pub(super) fn inline(levels: &[ast::LevelType], order: usize) -> Checked<TensorFormat> {
     let levels: Vec<Level> = levels.iter().map(level).collect::<Checked<_>>()?;
-    Ok(TensorFormat {
-        modes: (0..levels.len().max(order)).collect(),
-        levels,
-        index_bits: 32,
-    })
+    let modes = (0..levels.len().max(order)).collect();
+    Ok(TensorFormat::whole(levels, modes))
 }
 
-fn declared(decl: &ast::FormatDecl, order: usize) -> Checked<TensorFormat> {
-    if let Some(param) = decl.params.first() {
-        return Err(Box::new(unsupported(
-            param.span,
-            "a format with parameters",
-        )));
-    }
+fn declared(decl: &ast::FormatDecl, args: &[u32], order: usize) -> Checked<TensorFormat> {
     match &decl.body {
-        ast::FormatBody::Each(kind) => Ok(TensorFormat {
-            levels: vec![level(kind)?; order],
-            modes: (0..order).collect(),
-            index_bits: 32,
-        }),
-        ast::FormatBody::Levels(levels) => permuted_variables(decl, levels),
+        ast::FormatBody::Each(kind) => Ok(TensorFormat::whole(
+            vec![level(kind)?; order],
+            (0..order).collect(),
+        )),
+        ast::FormatBody::Levels(levels) => stored_variables(decl, args, levels),
     }
 }
 
-fn permuted_variables(decl: &ast::FormatDecl, levels: &[ast::LevelDecl]) -> Checked<TensorFormat> {
+/// The levels of a declaration, with `args` for its parameters.
+fn stored_variables(
+    decl: &ast::FormatDecl,
+    args: &[u32],
+    levels: &[ast::LevelDecl],
+) -> Checked<TensorFormat> {
     for (at, var) in decl.vars.iter().enumerate() {
         if decl.vars[..at].iter().any(|other| other.name == var.name) {
             return Err(Box::new(declaration(var.span, &var.name, "stands twice")));
         }
     }
-    let mut format = TensorFormat {
-        levels: Vec::new(),
-        modes: Vec::new(),
-        index_bits: 32,
-    };
+    let mut format = TensorFormat::whole(Vec::new(), Vec::new());
     for stored in levels {
-        let ast::ExprKind::Name(name) = &stored.coordinate.kind else {
-            return Err(Box::new(unsupported(
-                stored.coordinate.span,
-                "a level that stores an expression",
-            )));
-        };
+        let span = stored.coordinate.span;
+        let (name, part) = part(decl, args, &stored.coordinate)?;
         let Some(mode) = decl.vars.iter().position(|var| var.name == *name) else {
             let what = "a level that stores no dimension of the tensor";
-            return Err(Box::new(unsupported(stored.coordinate.span, what)));
+            return Err(Box::new(unsupported(span, what)));
         };
-        if format.modes.contains(&mode) {
-            let span = stored.coordinate.span;
-            return Err(Box::new(declaration(span, name, "is stored twice")));
+        let own = format.modes.iter().zip(&format.parts);
+        let before: Vec<Part> = own.filter(|(m, _)| **m == mode).map(|(_, p)| *p).collect();
+        match (before.as_slice(), part) {
+            ([], Part::Whole | Part::Block(_)) => {}
+            ([Part::Block(n)], Part::Within(m)) if *n == m => {}
+            ([], Part::Within(n)) => {
+                let error =
+                    declaration(span, name, "has places in blocks, but no blocks above them");
+                let help = format!("store `{name}/{n}` in a level further out");
+                return Err(Box::new(error.with_help(help)));
+            }
+            ([Part::Block(n)], Part::Within(_)) => {
+                let error = declaration(span, name, &format!("is stored in blocks of {n} above"));
+                return Err(Box::new(error.with_help(format!("write `{name}%{n}`"))));
+            }
+            (_, Part::Whole | Part::Block(_) | Part::Within(_)) => {
+                return Err(Box::new(declaration(span, name, "is stored twice")));
+            }
         }
         format.levels.push(level(&stored.level)?);
         format.modes.push(mode);
+        format.parts.push(part);
     }
     for (mode, var) in decl.vars.iter().enumerate() {
-        if !format.modes.contains(&mode) {
-            return Err(Box::new(declaration(var.span, &var.name, "is not stored")));
+        let own = format.modes.iter().zip(&format.parts);
+        match own
+            .filter(|(m, _)| **m == mode)
+            .map(|(_, part)| part)
+            .last()
+        {
+            None => {
+                return Err(Box::new(declaration(var.span, &var.name, "is not stored")));
+            }
+            Some(Part::Block(n)) => {
+                let what = format!("is stored in blocks of {n}, whose places are not stored");
+                let error = declaration(var.span, &var.name, &what);
+                let help = format!("add a level `{}%{n}: dense`", var.name);
+                return Err(Box::new(error.with_help(help)));
+            }
+            Some(Part::Whole | Part::Within(_)) => {}
         }
     }
     Ok(format)
+}
+
+/// The variable that a level stores, and what of it: `i`, `i/4`, `i%4`.
+fn part<'a>(
+    decl: &ast::FormatDecl,
+    args: &[u32],
+    stored: &'a ast::Expr,
+) -> Checked<(&'a String, Part)> {
+    let expression = || unsupported(stored.span, "a level that stores this expression");
+    if let ast::ExprKind::Name(name) = &stored.kind {
+        return Ok((name, Part::Whole));
+    }
+    let ast::ExprKind::Binary(op, of, size) = &stored.kind else {
+        return Err(Box::new(expression()));
+    };
+    let part: fn(u32) -> Part = if *op == ast::BinaryOp::Div {
+        Part::Block
+    } else if *op == ast::BinaryOp::Rem {
+        Part::Within
+    } else {
+        return Err(Box::new(expression()));
+    };
+    let given = if let ast::ExprKind::Number(ast::Number::Int(n)) = size.kind {
+        Some(block_size(n, size.span)?)
+    } else if let ast::ExprKind::Name(name) = &size.kind {
+        let at = decl.params.iter().position(|param| param.name == *name);
+        at.and_then(|at| args.get(at)).copied()
+    } else {
+        None
+    };
+    match (&of.kind, given) {
+        (ast::ExprKind::Name(name), Some(size)) => Ok((name, part(size))),
+        (_, Some(_) | None) => Err(Box::new(expression())),
+    }
 }
 
 fn declaration(span: Span, var: &str, what: &str) -> Diagnostic {
@@ -154,7 +239,7 @@ fn declaration(span: Span, var: &str, what: &str) -> Diagnostic {
         codes::DECLARATION,
         span,
         format!("the dimension `{var}` {what}"),
-        "each dimension needs one level",
+        "each dimension needs one level, or two for its blocks",
     )
     .with_help("write one level for each dimension, as in `(i,j) -> (j: dense, i: compressed)`")
 }

@@ -51,7 +51,10 @@ pub(super) fn verify(function: &Function) -> Result<(), String> {
         summed(&stmt.rhs, &distinct)?;
     }
     for tensor in &function.tensors {
-        check(tensor.format.order() == tensor.order(), "one level a mode")?;
+        check(
+            tensor.format.dimensions() == tensor.order(),
+            "a level for each mode",
+        )?;
         for dim in &tensor.dims {
             size(function, dim)?;
         }

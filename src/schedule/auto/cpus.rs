@@ -5,10 +5,11 @@ use super::nests;
 use super::plan::Best;
 use super::{Script, Scripts, Statistics, Writer, in_threads, shapes, threads, tiles};
 use crate::graph::{Graph, Nest, pattern};
-use crate::program::ir::Role;
+use crate::program::ir::{Role, SizeExpr};
 
 const THREADS: &str =
     "threads share the outermost loop, if its iterations write different elements";
+const BLOCKS: &str = "blocks of a few elements are unrolled: full ones have no bounds to ask";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const KEPT: &str =
@@ -73,6 +74,11 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         once.iter()
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
+    let blocks = blocks(writer);
+    if !blocks.is_empty() {
+        let shared = [blocks.as_slice(), &[threads.clone()]].concat();
+        own.push(script(BLOCKS, shared));
+    }
     own.push(script(THREADS, vec![threads]));
     match serial {
         // Few machines have as many threads.
@@ -83,11 +89,28 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         None => all.extend(own),
     }
     all.extend(once.map(|once| script(KEPT, vec![once])));
+    all.extend((!blocks.is_empty()).then(|| script(BLOCKS, blocks)));
     all.extend(cut(&[]));
     Scripts {
         scripts: all,
         asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
     }
+}
+
+/// Commands for the loops inside of an operand's blocks.
+fn blocks(writer: &Writer) -> Vec<String> {
+    let graph = writer.graph;
+    let commands = writer.nest.loops.iter().filter_map(|l| {
+        let tiles = graph.provenance.tiles(l.var)?;
+        let is_place = tiles.inner == l.var && graph.provenance.is_stored(tiles.outer);
+        let size = graph.extent(l.var).filter(|_| is_place)?;
+        let SizeExpr::Const(size) = size else {
+            return None;
+        };
+        let few = size > 1 && size <= writer.profile.cpu.short_row;
+        few.then(|| format!("unroll({}, {size})", writer.name(l.var)))
+    });
+    commands.collect()
 }
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);

@@ -163,7 +163,8 @@ impl Writer<'_> {
     }
 
     fn is_left(&self, var: VarId) -> bool {
-        self.nest.lhs.contains(&var)
+        let roots = self.graph.provenance.roots(var);
+        roots.iter().all(|root| self.nest.lhs.contains(root))
     }
 
     fn is_sparse(&self, var: VarId) -> bool {

@@ -20,7 +20,7 @@ pub struct Cpu {
     /// Bytes of a tile of one row of the result: four vectors of 64, as many as hide how long a
     /// product takes.
     pub row_bytes: i64,
-    /// Elements of the longest row whose rest is unrolled, too.
+    /// Elements of the longest row, or row or column of a block, whose rest is unrolled, too.
     pub short_row: i64,
     /// Bytes of each row of a tile of several, two vectors, and how many there are.
     pub block_bytes: i64,

@@ -195,6 +195,7 @@ typedef struct sparsec_level {
     int32_t kind;    /* enum sparsec_level_kind */
     uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
     int64_t mode;    /* the dimension that it stores */
+    int64_t block;   /* 0, or how many coordinates of the dimension one of the level stands for */
     void *pos;
     int64_t pos_len;
     int64_t pos_cap;
@@ -203,7 +204,9 @@ typedef struct sparsec_level {
     int64_t crd_cap;
 } sparsec_level;
 
-/* A tensor; order 0 is a scalar. All sizes count elements. */
+/* A tensor; order 0 is a scalar. All sizes count elements. One that is stored in blocks has further dimensions,
+ * the sizes of these: in blocks of 2 by 3, an M by N matrix has the dims M, N, 2, 3 and the coordinates i/2, j/3, i%2,
+ * j%3. Where the last blocks reach beyond M or N, what stands there is not read. */
 typedef struct sparsec_tensor {
     int32_t type;       /* enum sparsec_type */
     int32_t order;
@@ -222,6 +225,7 @@ typedef struct sparsec_level_spec {
     int32_t kind;
     uint32_t flags;
     int64_t mode;
+    int64_t block;
 } sparsec_level_spec;
 
 typedef struct sparsec_spec {
@@ -913,6 +917,12 @@ static inline bool sparsec_has_places(const sparsec_level *level) {
     return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
 }
 
+/* How many coordinates a level has below each parent: the last block may reach beyond the dimension. */
+static inline int64_t sparsec_extent(const sparsec_tensor *t, const sparsec_level *level) {
+    const int64_t dim = t->dims[level->mode];
+    return level->block > 1 ? dim / level->block + (dim % level->block > 0) : dim;
+}
+
 /* Bytes of an element of crd. */
 static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
     return t->levels[l].kind == SPARSEC_BITMAP ? 1 : t->index_bits == 64 ? 8 : 4;
@@ -925,7 +935,7 @@ static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
 static inline int sparsec_check_level(const sparsec_tensor *t, const char *name, int32_t l,
                                       int64_t parents, int64_t *positions) {
     const sparsec_level *level = &t->levels[l];
-    int64_t extent = t->dims[level->mode];
+    int64_t extent = sparsec_extent(t, level);
     if (sparsec_has_places(level)) {
         if (extent > 0 && parents > SPARSEC_LARGEST / extent)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", name);
@@ -991,7 +1001,7 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
     for (int32_t l = 0; l < t->order; l++) {
         const sparsec_level_spec *want = &spec->levels[l];
         int error;
-        if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode ||
+        if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode || t->levels[l].block != want->block ||
             ((t->levels[l].flags & ~want->flags) != 0))
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: level %d is not stored as the kernel expects", spec->name, (int)l);
         error = want->kind == SPARSEC_DENSE ? SPARSEC_OK : sparsec_check_fill(t, spec);
@@ -1078,6 +1088,7 @@ static inline bool sparsec_is_kind(const sparsec_tensor *t, const sparsec_spec *
     bool same = t->type == spec->type && t->order == spec->order && (!t->order || (t->dims && t->levels));
     for (int32_t l = 0; same && l < spec->order; l++)
         same = t->levels[l].kind == spec->levels[l].kind && t->levels[l].mode == spec->levels[l].mode &&
+               t->levels[l].block == spec->levels[l].block &&
                (spec->levels[l].kind == SPARSEC_DENSE || t->index_bits == spec->index_bits);
     return same;
 }
@@ -1127,6 +1138,7 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
         t->levels[l].kind = spec->levels[l].kind;
         t->levels[l].flags = spec->levels[l].flags;
         t->levels[l].mode = spec->levels[l].mode;
+        t->levels[l].block = spec->levels[l].block;
         t->dims[l] = dims[l];
     }
     return SPARSEC_OK;
@@ -1616,7 +1628,7 @@ static inline void sparsec_pack_fill(const sparsec_packer *p, sparsec_tensor *t,
         for (int64_t k = 0; k < m; k++) at[k] = 0;
         for (int32_t l = 0; l < order; l++) {
             sparsec_level *const level = &t->levels[l];
-            const int64_t extent = t->dims[level->mode];
+            const int64_t extent = sparsec_extent(t, level);
             sparsec_pack_coordinates(p, l, begin, begin + m, c);
             if (sparsec_has_places(level)) {
                 for (int64_t k = 0; k < m; k++) at[k] = at[k] * extent + c[k];
@@ -1658,14 +1670,14 @@ static inline void sparsec_pack_parents(const sparsec_packer *p, const sparsec_t
         state[2 * l + 1] = k < 0 ? -1 : at;
         if (k < 0) continue;
         sparsec_pack_coordinates(p, l, k, k + 1, &c);
-        if (sparsec_has_places(level)) at = at * t->dims[level->mode] + c;
+        if (sparsec_has_places(level)) at = at * sparsec_extent(t, level) + c;
         else if (level->kind != SPARSEC_SINGLETON) at = state[2 * l] - 1;
     }
 }
 
 /* Looks at the elements as they are given: are they inside, how large are coordinates, what is in order. Gives the
  * levels by which, and by all inside of which, they are: the first one, or as many as there are. */
-static inline int sparsec_pack_look(sparsec_packer *p, const char *name, const int64_t *dims, int32_t *sorted) {
+static inline int sparsec_pack_look(sparsec_packer *p, const char *name, const sparsec_tensor *t, int32_t *sorted) {
     const int32_t order = p->order;
     const size_t row = 3 * (size_t)order + 1;
     const int64_t threads = sparsec_pack_threads(p);
@@ -1708,9 +1720,10 @@ static inline int sparsec_pack_look(sparsec_packer *p, const char *name, const i
     for (*sorted = 0; *sorted < order && (*sorted > 63 || !(common >> *sorted & 1)); ++*sorted) {}
     for (int32_t l = 0; l < order; l++) {
         const int64_t mode = p->levels[l].mode;
-        if (p->n == 0 || p->levels[l].most < (uint64_t)dims[mode]) continue;
+        const uint64_t extent = (uint64_t)sparsec_extent(t, &t->levels[l]);
+        if (p->n == 0 || p->levels[l].most < extent) continue;
         for (int64_t k = 0; k < p->n; k++)
-            if ((uint64_t)p->coords[k * order + mode] >= (uint64_t)dims[mode])
+            if ((uint64_t)p->coords[k * order + mode] >= extent)
                 return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: element %lld lies outside", name, (long long)k);
     }
     return SPARSEC_OK;
@@ -1779,7 +1792,7 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
         const int64_t count = p->levels[l].count;
         covered = !sparsec_has_places(level) && (covered || level->kind == SPARSEC_COMPRESSED);
         if (sparsec_has_places(level)) {
-            parents = sparsec_times(parents, t->dims[level->mode]);
+            parents = sparsec_times(parents, sparsec_extent(t, level));
             if (parents < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
             if (level->kind == SPARSEC_BITMAP) {
                 if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, 1)) goto no_memory;
@@ -1810,7 +1823,7 @@ static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, co
     const int32_t order = p->order;
     const size_t row = 3 * (size_t)order + 1;
     int32_t sorted;
-    int error = sparsec_pack_look(p, spec->name, t->dims, &sorted);
+    int error = sparsec_pack_look(p, spec->name, t, &sorted);
     if (!error && sorted > 0) error = sparsec_pack_order(p, sorted);
     if (!error) error = sparsec_pack_rooms(p, t, spec);
     if (error) return error;

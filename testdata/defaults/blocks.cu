@@ -1,0 +1,203 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "blocks.h"
+
+/* block_spmm
+ *   C(i, k) +=! A(i, j) * B(j, k)
+ *   A: (i,j) -> (i/3: dense, j/3: compressed, i%3: dense, j%3: dense)
+ *   split(k, tile, thread, 64)
+ *   reorder(i_o, tile, thread, j_o, i_i, j_i)
+ *   parallelize(i_o, GPUBlock, NoRaces)
+ *   parallelize(tile, GPUBlockY, NoRaces)
+ *   parallelize(thread, GPUThread, NoRaces)
+ */
+static __global__ void __launch_bounds__(64, 16) block_spmm_kernel(int64_t M, int64_t N, int64_t K,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT B_vals, double *C_vals) {
+    int64_t i_o = blockIdx.x;
+    for (int64_t tile = blockIdx.y; tile < sparsec_floordiv(K + 63, 64); tile += 65535) {
+        int64_t thread = threadIdx.x;
+        if (thread < sparsec_min_int64(64, K - tile * 64)) {
+            int64_t k = tile * 64 + thread;
+            for (int64_t i_i = 0; i_i < sparsec_min_int64(3, M - i_o * 3); i_i++) {
+                int64_t i = i_o * 3 + i_i;
+                C_vals[i * K + k] = 0.0;
+            }
+            for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
+                int64_t j_o = A2_crd[pA2];
+                for (int64_t i_i = 0; i_i < sparsec_min_int64(3, M - i_o * 3); i_i++) {
+                    int64_t i = i_o * 3 + i_i;
+                    double sum = 0.0;
+                    for (int64_t j_i = 0; j_i < sparsec_min_int64(3, N - j_o * 3); j_i++) {
+                        int64_t j = j_o * 3 + j_i;
+                        sum += A_vals[(pA2 * 3 + i_i) * 3 + j_i] * B_vals[j * K + k];
+                    }
+                    C_vals[i * K + k] += sum;
+                }
+            }
+        }
+    }
+}
+
+size_t block_spmm_workspace(int64_t M, int64_t N, int64_t K) {
+    (void)M; (void)N; (void)K;
+    size_t bytes = 0;
+    return bytes;
+}
+
+int block_spmm_device(int64_t M, int64_t N, int64_t K, const int32_t *A2_pos, const int32_t *A2_crd,
+    const double *A_vals, const double *B_vals, double *C_vals, void *workspace,
+    cudaStream_t stream) {
+    (void)workspace;
+    SPARSEC_TRY(sparsec_launch(block_spmm_kernel, sparsec_floordiv(M + 2, 3),
+        sparsec_min_int64(sparsec_floordiv(K + 63, 64), 65535), 1, dim3(64, 1, 1), stream, M, N, K,
+        A2_pos, A2_crd, A_vals, B_vals, C_vals));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec block_spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0, 3}, {SPARSEC_COMPRESSED, 0, 1, 3}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_spec block_spmm_A_spec = {"A", SPARSEC_FLOAT64, 4, 32, block_spmm_A_levels, NULL};
+static const sparsec_level_spec block_spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_spec block_spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, block_spmm_B_levels, NULL};
+static const sparsec_level_spec block_spmm_C_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_spec block_spmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, block_spmm_C_levels, NULL};
+
+int block_spmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
+    int error;
+    error = sparsec_check(A, &block_spmm_A_spec);
+    if (error) return error;
+    error = sparsec_check(B, &block_spmm_B_spec);
+    if (error) return error;
+    if (!C) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "C: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    int64_t K = B->dims[1];
+    error = sparsec_same_size("of dimension 2", "A", A->dims[2], "the program", 3);
+    if (error) return error;
+    error = sparsec_same_size("of dimension 3", "A", A->dims[3], "the program", 3);
+    if (error) return error;
+    error = sparsec_same_size("N", "B", B->dims[0], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, B, C};
+    error = sparsec_apart(C, "C", tensors, 3);
+    if (error) return error;
+    int64_t C_dims[] = {M, K};
+    error = sparsec_shape_dense(C, &block_spmm_C_spec, C_dims);
+    if (error) return error;
+    sparsec_memory memory;
+    const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
+    const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
+    const double *A_vals = (const double *)sparsec_upload_vals(&memory, A);
+    const double *B_vals = (const double *)sparsec_upload_vals(&memory, B);
+    double *C_vals = (double *)sparsec_room_vals(&memory, C);
+    void *workspace = memory.room((int64_t)block_spmm_workspace(M, N, K), 1);
+    if (memory.error) return memory.error;
+    error = block_spmm_device(M, N, K, A2_pos, A2_crd, A_vals, B_vals, C_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(C, C_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            for (int64_t l = 0; l < order; l++)
+                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_block_spmm(int64_t n, int rounds) {
+    sparsec_tensor A = {};
+    const int64_t A_dims[] = {n, n, 3, 3};
+    sparsec_tensor B = {};
+    const int64_t B_dims[] = {n, n};
+    sparsec_tensor C = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &block_spmm_A_spec, A_dims, 1);
+    error |= smoke_fill(&B, &block_spmm_B_spec, B_dims, 2);
+    if (!error) error = block_spmm(&A, &B, &C);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = block_spmm(&A, &B, &C);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("block_spmm", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&C);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_block_spmm(n, rounds);
+    return failed;
+}
+#endif
