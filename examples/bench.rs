@@ -247,11 +247,10 @@ fn measure(contest: &Contest, library: &libloading::Library, path: &Path) -> (us
             Level::COMPRESSED
         }
     };
-    let format = TensorFormat {
-        levels: (0..contest.order).map(level).collect(),
-        modes: (0..contest.order).collect(),
-        index_bits: 32,
-    };
+    let format = TensorFormat::whole(
+        (0..contest.order).map(level).collect(),
+        (0..contest.order).collect(),
+    );
     let mut packed = data::pack(&tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
     let stored = packed.values.len();
     let width = if contest.name == "SpMV" { 1 } else { COLUMNS };

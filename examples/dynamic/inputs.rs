@@ -57,11 +57,7 @@ pub fn difference(a: &Values, b: &Values) -> f64 {
 }
 
 fn packed(tensor: &Tensor) -> Packed {
-    let format = TensorFormat {
-        levels: vec![Level::DENSE, Level::COMPRESSED],
-        modes: vec![0, 1],
-        index_bits: 32,
-    };
+    let format = TensorFormat::whole(vec![Level::DENSE, Level::COMPRESSED], vec![0, 1]);
     data::pack(
         tensor,
         ScalarType::F64,

@@ -435,11 +435,7 @@ fn pack(tensor: &Tensor, order: usize) -> Packed {
             Level::COMPRESSED
         }
     };
-    let format = TensorFormat {
-        levels: (0..order).map(level).collect(),
-        modes: (0..order).collect(),
-        index_bits: 32,
-    };
+    let format = TensorFormat::whole((0..order).map(level).collect(), (0..order).collect());
     data::pack(tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap()
 }
 

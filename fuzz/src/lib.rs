@@ -99,9 +99,8 @@ pub fn read(kind: FileKind, bytes: &[u8]) {
 
 fn pack(tensor: &Tensor, ty: ScalarType, dims: &[u64]) {
     let format = TensorFormat {
-        levels: vec![Level::COMPRESSED; dims.len()],
-        modes: (0..dims.len()).collect(),
         index_bits: 64,
+        ..TensorFormat::whole(vec![Level::COMPRESSED; dims.len()], (0..dims.len()).collect())
     };
     if let Ok(packed) = data::pack(tensor, ty, dims, &format, Literal::ZERO) {
         assert_eq!(data::validate(&packed), Ok(()));

@@ -59,7 +59,7 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
             tensor.shown(),
             type_code(tensor.ty),
             tensor.levels.len(),
-            tensor.format.index_bits,
+            tensor.index_bits,
         );
     }
     out

@@ -109,14 +109,14 @@ fn dims_of_blocks(tensor: &Tensor) -> Vec<SizeExpr> {
 /// How many blocks of n there are, the last of which may reach beyond.
 fn blocks(dim: &SizeExpr, n: u32) -> SizeExpr {
     let n = i64::from(n);
-    match dim {
-        SizeExpr::Const(dim) => SizeExpr::Const(dim.div_euclid(n) + i64::from(dim % n > 0)),
-        _ if n == 1 => dim.clone(),
-        _ => {
-            let up = SizeExpr::Add(Box::new(dim.clone()), Box::new(SizeExpr::Const(n - 1)));
-            SizeExpr::FloorDiv(Box::new(up), Box::new(SizeExpr::Const(n)))
-        }
+    if let SizeExpr::Const(dim) = dim {
+        return SizeExpr::Const(dim.div_euclid(n) + i64::from(dim % n > 0));
     }
+    if n == 1 {
+        return dim.clone();
+    }
+    let up = SizeExpr::Add(Box::new(dim.clone()), Box::new(SizeExpr::Const(n - 1)));
+    SizeExpr::FloorDiv(Box::new(up), Box::new(SizeExpr::Const(n)))
 }
 
 /// What a level stores of a coordinate, as a subscript.

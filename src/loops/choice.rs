@@ -137,7 +137,12 @@ fn same_tensor(
     other: &TensorArg,
     arrays: &mut BTreeMap<ArrayId, ArrayId>,
 ) -> Option<()> {
-    (own.format == other.format && own.like == other.like).then_some(())?;
+    let stored = |tensor: &TensorArg| -> Vec<_> {
+        let levels = tensor.levels.iter();
+        levels.map(|own| (own.level, own.mode, own.block)).collect()
+    };
+    let same = own.index_bits == other.index_bits && stored(own) == stored(other);
+    (same && own.like == other.like).then_some(())?;
     arrays.insert(other.values, own.values);
     for (own, other) in own.levels.iter().zip(&other.levels) {
         for (own, other) in own.ids().zip(other.ids()) {

@@ -2,7 +2,7 @@
 //! the checked entry point, the smoke test, and to call the kernel.
 
 use super::ir::{ArrayId, Expr, Literal, ScalarType, VarId};
-use crate::format::{Level, TensorFormat};
+use crate::format::Level;
 use crate::level::{ArrayRole, Field};
 use std::collections::BTreeSet;
 
@@ -127,9 +127,10 @@ pub struct TensorArg {
     pub direction: Direction,
     /// The extent of each mode, over size variables and scalar parameters.
     pub dims: Vec<Expr>,
-    pub format: TensorFormat,
+    /// Width in bits of coordinates and positions.
+    pub index_bits: u8,
     pub fill: Literal,
-    /// One for each level of `format`.
+    /// Outermost first.
     pub levels: Vec<LevelArrays>,
     pub values: ArrayId,
     /// Of a result whose coordinates the checked function makes: the argument that stores

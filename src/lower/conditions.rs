@@ -117,7 +117,8 @@ impl Writer<'_> {
         of: &ast::Expr,
     ) -> Result<Expr, Diagnostic> {
         let tensor = self.operand(of)?;
-        let is_made = tensor.direction == Direction::Out && !tensor.format.is_dense();
+        let is_dense = tensor.levels.iter().all(|own| own.level.is_full());
+        let is_made = tensor.direction == Direction::Out && !is_dense;
         if is_made && !matches!(question, "rows" | "cols") {
             let name = &tensor.name;
             let why = format!("what `{name}` stores is not known before it is computed");

@@ -98,7 +98,7 @@ impl Lowerer<'_> {
                 Role::InOut => Direction::InOut,
             },
             dims,
-            format: tensor.format.clone(),
+            index_bits: tensor.format.index_bits,
             fill: tensor.fill,
             levels,
             values: arrays.values,

@@ -2,7 +2,7 @@
 
 use super::lex::{Token, quote};
 use super::{Read, Reader, Writer, words};
-use crate::format::{Level, TensorFormat};
+use crate::format::Level;
 use crate::level::LevelKind;
 use crate::loops::interface::{Arg, CountArg, LevelArrays, Requirement, SizeArg, TensorArg};
 use crate::loops::ir::{Array, ArrayId, Expr, Literal, ScalarType, Var, VarId};
@@ -107,8 +107,8 @@ impl Writer<'_> {
         if fill != zero(t.ty).to_string() {
             text += &format!(" fill {fill}");
         }
-        if t.format.index_bits != DEFAULT_INDEX_BITS {
-            text += &format!(" index {}", t.format.index_bits);
+        if t.index_bits != DEFAULT_INDEX_BITS {
+            text += &format!(" index {}", t.index_bits);
         }
         if let Some((other, levels)) = &t.like {
             text += &format!(" like {other} {levels}");
@@ -374,17 +374,12 @@ impl Reader {
         } else {
             None
         };
-        let modes = levels.iter().map(|level| level.mode).collect();
-        let format = TensorFormat {
-            index_bits,
-            ..TensorFormat::whole(levels.iter().map(|level| level.level).collect(), modes)
-        };
         Ok(TensorArg {
             name,
             ty,
             direction,
             dims,
-            format,
+            index_bits,
             fill,
             levels,
             values,

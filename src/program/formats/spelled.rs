@@ -183,7 +183,7 @@ fn stored_variables(
         match own
             .filter(|(m, _)| **m == mode)
             .map(|(_, part)| part)
-            .last()
+            .next_back()
         {
             None => {
                 return Err(Box::new(declaration(var.span, &var.name, "is not stored")));

@@ -76,7 +76,7 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     );
     let blocks = blocks(writer);
     if !blocks.is_empty() {
-        let shared = [blocks.as_slice(), &[threads.clone()]].concat();
+        let shared = blocks.iter().chain([&threads]).cloned().collect();
         own.push(script(BLOCKS, shared));
     }
     own.push(script(THREADS, vec![threads]));
