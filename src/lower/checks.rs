@@ -1,23 +1,24 @@
-//! Checks of what data decide: a gather's subscript, a data-dependent bound.
+//! Checks of what data decide: a gather's subscript, one that is not affine, a data-dependent bound.
 //!
 //! Range inference proves every affine subscript. What it cannot know is written
-//! as index notation once more, `bad ||= X_subscript < 0 || X_subscript >= extent`,
-//! and lowered like any statement; then the kernel fails if it holds. Checks
-//! of inputs go to the checked entry point, those of computed tensors into the body.
+//! as index notation once more, `bad ||= X_subscript < 0 || X_subscript >= extent`, under the
+//! conditions under which it is read, and lowered like any statement; then the kernel fails if it
+//! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
 use super::{Lower, Lowerer};
 use crate::format::TensorFormat;
 use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::order::{choose, range_vars, vars_in};
-use crate::graph::terms::{index, rename_expr};
+use crate::graph::terms::{index, reduces, rename_expr};
 use crate::graph::{Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
 use crate::plan;
+use crate::program::affine;
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, Shared, SizeExpr, Tensor, TensorId,
-    VarId,
+    UnaryOp, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use std::rc::Rc;
@@ -48,11 +49,11 @@ impl Lowerer<'_> {
                 if let Bound::Dynamic(e) = bound {
                     let mut e = e.clone();
                     rename_expr(&mut e, &kept);
-                    self.require(&e, &mut found);
+                    self.require(&e, &[], &mut found);
                 }
             }
         }
-        self.require(&statement.rhs, &mut found);
+        self.require(&statement.rhs, &[], &mut found);
         // Where data decide which elements are written.
         let subscripts = statement.lhs.iter().map(|&var| index(var, &statement.rhs));
         let left = Access {
@@ -60,7 +61,7 @@ impl Lowerer<'_> {
             subscripts: subscripts.collect(),
         };
         for (mode, subscript) in left.subscripts.iter().enumerate() {
-            self.require_subscript(&left, mode, subscript, &mut found);
+            self.require_subscript((&left, mode), subscript, &[], &mut found);
         }
         for requirement in found {
             let mut requirement = requirement;
@@ -136,43 +137,59 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    /// Collects what the accesses of `e` require, innermost subscripts first.
-    fn require(&self, e: &Expr, found: &mut Vec<Requirement>) {
+    /// Collects what the accesses of `e` require where all of `guards` hold, innermost subscripts first.
+    fn require(&self, e: &Expr, guards: &[Expr], found: &mut Vec<Requirement>) {
         match &e.kind {
             ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
             ExprKind::Access(access) => {
                 for (mode, subscript) in access.subscripts.iter().enumerate() {
-                    self.require(subscript, found);
-                    self.require_subscript(access, mode, subscript, found);
+                    self.require(subscript, guards, found);
+                    self.require_subscript((access, mode), subscript, guards, found);
                 }
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.require(a, found),
-            ExprKind::Binary(_, a, b) => {
-                self.require(a, found);
-                self.require(b, found);
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.require(a, guards, found),
+            ExprKind::Binary(op, a, b) => {
+                self.require(a, guards, found);
+                let guards = match op {
+                    BinaryOp::And => &with(guards, Expr::clone(a)),
+                    BinaryOp::Or => &with(guards, not(a)),
+                    BinaryOp::Add
+                    | BinaryOp::Sub
+                    | BinaryOp::Mul
+                    | BinaryOp::Div
+                    | BinaryOp::Rem
+                    | BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge => guards,
+                };
+                self.require(b, guards, found);
             }
             ExprKind::Select(c, a, b) => {
-                self.require(c, found);
-                self.require(a, found);
-                self.require(b, found);
+                self.require(c, guards, found);
+                self.require(a, &with(guards, Expr::clone(c)), found);
+                self.require(b, &with(guards, not(c)), found);
             }
-            ExprKind::Call(_, args) => args.iter().for_each(|a| self.require(a, found)),
-            ExprKind::Reduce { body, .. } => self.require(body, found),
+            ExprKind::Call(_, args) => args.iter().for_each(|a| self.require(a, guards, found)),
+            ExprKind::Reduce { body, .. } => self.require(body, guards, found),
         }
     }
 
     fn require_subscript(
         &self,
-        access: &Access,
-        mode: usize,
+        (access, mode): (&Access, usize),
         subscript: &Expr,
+        guards: &[Expr],
         found: &mut Vec<Requirement>,
     ) {
         let gathers = self.contains_access(subscript);
         let dynamic = vars_in(subscript)
             .into_iter()
             .any(|v| self.graph.static_range(v).is_none());
-        if !gathers && !dynamic {
+        let is_param = |id: TensorId| self.tensor(id).role == Role::Input;
+        if !gathers && !dynamic && affine(subscript, &is_param).is_some() {
             return;
         }
         // What an operand stores in blocks has the extents that the program says.
@@ -185,7 +202,18 @@ impl Lowerer<'_> {
                 (!never_reaches(subscript, &extent)).then(|| at_least(subscript.clone(), extent)),
             ),
         };
-        if let Some(bad) = bad
+        let bad = divisors(subscript).into_iter().fold(bad, |bad, by| {
+            let none = compare(BinaryOp::Eq, by.clone(), zero(&by));
+            either(Some(none), bad)
+        });
+        let guarded = |bad: Expr| {
+            guards
+                .iter()
+                .rev()
+                .cloned()
+                .fold(bad, |bad, own| and(own, bad))
+        };
+        if let Some(bad) = bad.map(guarded)
             && !found.iter().any(|r| equal::same(&r.bad, &bad))
         {
             found.push(Requirement { bad });
@@ -307,6 +335,31 @@ fn less(a: Expr, b: Expr) -> Expr {
 
 fn at_least(a: Expr, b: Expr) -> Expr {
     compare(BinaryOp::Ge, a, b)
+}
+
+/// One more condition under which something is read, unless it has a sum, which is known too late.
+fn with(guards: &[Expr], guard: Expr) -> Vec<Expr> {
+    let known = reduces(&guard).is_empty();
+    let new = known.then_some(guard);
+    guards.iter().cloned().chain(new).collect()
+}
+
+fn not(e: &Expr) -> Expr {
+    let kind = ExprKind::Unary(UnaryOp::Not, Shared::new(e.clone()));
+    node(kind, ScalarType::Bool, e)
+}
+
+/// What a subscript divides by, where the program does not say the number.
+fn divisors(e: &Expr) -> Vec<Expr> {
+    let mut found = Vec::new();
+    crate::graph::visit(e, &mut |node| {
+        if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, by) = &node.kind
+            && !matches!(by.kind, ExprKind::Literal(Literal::Int(n)) if n != 0)
+        {
+            found.push(Expr::clone(by));
+        }
+    });
+    found
 }
 
 fn or(a: Expr, b: Expr) -> Expr {

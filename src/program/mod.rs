@@ -25,6 +25,7 @@ mod nested;
 mod operators;
 mod print;
 mod ranges;
+pub(crate) use ranges::affine::affine;
 pub mod spelling;
 #[cfg(test)]
 mod tests;

@@ -113,7 +113,29 @@ pub(super) fn eval<L: Leaves>(e: &Node, leaves: &mut L) -> Result<Value, L::Erro
         }
         Kind::Binary(op, a, b) => {
             let left = eval(a, leaves)?;
-            let right = eval(b, leaves)?;
+            // As in C, what the left side has decided is not asked of the right one.
+            let decided = left.known.is_some_and(|n| {
+                n.error == 0.0
+                    && match op {
+                        BinaryOp::And => n.number.is_zero(),
+                        BinaryOp::Or => !n.number.is_zero(),
+                        BinaryOp::Add
+                        | BinaryOp::Sub
+                        | BinaryOp::Mul
+                        | BinaryOp::Div
+                        | BinaryOp::Rem
+                        | BinaryOp::Eq
+                        | BinaryOp::Ne
+                        | BinaryOp::Lt
+                        | BinaryOp::Le
+                        | BinaryOp::Gt
+                        | BinaryOp::Ge => false,
+                    }
+            });
+            let right = match decided {
+                true => left,
+                false => eval(b, leaves)?,
+            };
             two(*op, left, right, (a.ty, e.ty), leaves.coarse())
         }
         Kind::Call(func, args) => {

@@ -64,7 +64,14 @@ impl Maker {
     fn subscript(&mut self, variable: &str) -> String {
         let at = self.below(self.variables.len());
         let other = self.variables[at].clone();
-        match self.below(6) {
+        // TACO has sums of variables alone.
+        let known = if self.taco { 6 } else { 11 };
+        match self.below(known) {
+            6 => format!("{variable} / 2"),
+            7 => format!("({variable} + {other}) % 5"),
+            8 => format!("max({variable} - 1, 0)"),
+            9 => format!("abs({variable} - {other})"),
+            10 => format!("{variable} > 2 ? {variable} - 3 : {other}"),
             0 => format!("{variable} + {}", self.below(4)),
             1 => format!("2 * {variable} + 1"),
             2 => format!("{variable} + {other}"),

@@ -22,8 +22,10 @@ given for it, or two files disagree about a size they share.";
 "The file's ending is no known format, or its format cannot hold the tensor: .mtx holds matrices
 and vectors, .tns real and integer tensors of order 1 and more, .npy anything dense.";
     BAD_SUBSCRIPT = "E0606", "a data-dependent subscript out of range",
-"A gather such as X(I(i)) or a data-dependent bound leads outside its tensor: the data of
-the index tensor is wrong. Subscripts count from 0.";
+"A gather such as X(I(i)), a subscript that is not affine such as X(i / 2), or a data-dependent
+bound leads outside its tensor, or divides by 0: the data of the index tensor is wrong, or the range of a
+variable. Subscripts count from 0. What a condition keeps from being read is not asked for:
+`I(i) >= 0 ? X(I(i)) : 0`.";
     INVALID = "E0607", "a stored tensor that is not valid",
 "The arrays of a tensor do not keep their format's promises (positions ascend, coordinates
 are sorted and inside the dimension). A kernel that produces this has a bug: please report it.";

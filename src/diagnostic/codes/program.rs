@@ -56,14 +56,15 @@ that each element is written once:
 Write `y(i) = x(i - 1) where i in 1:N`, or `D(i,j) = i == j ? x(i) : 0`. A size, scalar
 or tensor name cannot be an index variable. What accumulates may go where data say:
 `h(bin(i)) += m(i)`, not with `=` or `+=!`, since data may name an element several times.";
-    SUBSCRIPT_FORM = "E0208", "a subscript that is not affine",
-"A subscript is a sum of index variables with constant factors, sizes, integer
-parameters and elements of integer tensors:
+    SUBSCRIPT_FORM = "E0208", "a subscript with a sum inside",
+"A subscript is an expression of index variables, sizes, integer parameters and elements
+of integer tensors:
 
-    y(i) = x(i * i)                    # not affine
-    y(i) = x(i / 2)                    # not supported yet
+    y(i) = x(i / 2) + x(max(i - 1, 0)) where i in 0:N
+    y(i) = x(sum(j, I(i,j)))           # not supported yet
 
-Store the subscript in an integer tensor and read it: `y(i) = x(I(i))`.";
+Ranges follow from affine ones alone; others are checked when the function is called. Store the
+sum in an integer tensor and read it: `y(i) = x(I(i))`.";
     NOT_WHOLE = "E0209", "a subscript or bound that is no whole number",
 "    def f(double(N) p, double(M) x) -> (y) {
       y(i) = x(p(i))                   # p has elements of type double

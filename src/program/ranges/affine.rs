@@ -25,7 +25,7 @@ impl Affine {
 
     /// With the extents that had no name when the form was made; `None` while one of
     /// them is unknown.
-    pub(crate) fn expanded(&self, draft: &Draft) -> Option<Affine> {
+    pub(in crate::program) fn expanded(&self, draft: &Draft) -> Option<Affine> {
         let terms = self.terms.iter();
         let terms = terms.map(|(var, coefficient)| Some((*var, draft.expand(coefficient)?)));
         Some(Affine {
