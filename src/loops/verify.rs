@@ -97,6 +97,12 @@ impl Verifier<'_> {
         self.check(fresh, || format!("`{name}` is declared twice"));
     }
 
+    /// A region around has this room.
+    fn room(&mut self, capacity: VarId) {
+        let (known, name) = (self.rooms.contains(&capacity), self.name(capacity));
+        self.check(known, || format!("no region around has the room `{name}`"));
+    }
+
     fn stmts(&mut self, body: &[Stmt]) {
         let (outer, around) = (self.visible.clone(), self.at);
         self.depth += 1;
@@ -218,14 +224,12 @@ impl Verifier<'_> {
             }
             Stmt::Grow { capacity, needed } => {
                 self.index(needed);
-                let (known, name) = (self.rooms.contains(capacity), self.name(*capacity));
-                self.check(known, || format!("no region around has the room `{name}`"));
+                self.room(*capacity);
                 self.check(serial, || "an array grows in a parallel loop".to_string());
             }
             Stmt::Trim { capacity, count } => {
                 self.index(count);
-                let (known, name) = (self.rooms.contains(capacity), self.name(*capacity));
-                self.check(known, || format!("no region around has the room `{name}`"));
+                self.room(*capacity);
                 self.check(serial, || {
                     "an array is trimmed in a parallel loop".to_string()
                 });
