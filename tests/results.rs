@@ -264,7 +264,7 @@ static bool backwards;
 static int compare(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b, order = sorted_by->order;
     for (int64_t k = 0; k < order; k++) {
-        const int64_t mode = sorted_by->levels[backwards ? order - 1 - k : k].mode;
+        const int64_t mode = sparsec_dimension(sorted_by->levels[backwards ? order - 1 - k : k].mode);
         if (coords[x * order + mode] != coords[y * order + mode])
             return coords[x * order + mode] < coords[y * order + mode] ? -1 : 1;
     }
@@ -278,7 +278,7 @@ static void sort(const sparsec_spec *spec, int64_t n, bool reversed) {
 }
 /* In the coordinates of a level and of the singletons right below it. */
 static bool agree(const sparsec_spec *spec, int l, int64_t a, int64_t b) {
-    const int64_t order = spec->order, mode = spec->levels[l].mode;
+    const int64_t order = spec->order, mode = sparsec_dimension(spec->levels[l].mode);
     if (coords[a * order + mode] != coords[b * order + mode]) return false;
     return l + 1 == order || spec->levels[l + 1].kind != SPARSEC_SINGLETON || agree(spec, l + 1, a, b);
 }
@@ -292,8 +292,8 @@ static int differs(const sparsec_tensor *t, const sparsec_spec *spec, int64_t n)
     memset(at, 0, sizeof at);
     for (int l = 0; l < order; l++) {
         const sparsec_level *level = &t->levels[l];
-        const int64_t mode = level->mode, dim = t->dims[mode], block = level->block ? level->block : 1;
-        const int64_t extent = (dim + block - 1) / block;
+        const int64_t mode = sparsec_dimension(level->mode), dim = t->dims[mode];
+        const int64_t block = level->mode >> 32 ? level->mode >> 32 : 1, extent = (dim + block - 1) / block;
         int64_t count = 0, before = -1, last = -1, parent = -1;
         if (level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP) {
             parents *= extent;
@@ -368,8 +368,9 @@ static int check(int64_t n) {
     for (int l = 0; l < spec.order; l++) {
         const int64_t mode = levels[l].mode;
         dims[mode] = below(3) == 0 ? 1 + below(4) : below(2) ? 1 + below(300) : (int64_t)1 << (20 + below(40));
-        levels[l].block = below(4) ? 0 : 1 + below(5);
-        extents[mode] = levels[l].block ? (dims[mode] + levels[l].block - 1) / levels[l].block : dims[mode];
+        const int64_t block = below(4) ? 0 : 1 + below(5);
+        levels[l].mode |= SPARSEC_BLOCKS(block);
+        extents[mode] = block ? (dims[mode] + block - 1) / block : dims[mode];
         used[mode] = below(2) ? extents[mode] : 1 + below(extents[mode]);
         narrow = narrow && dims[mode] <= INT32_MAX;
         if (dims[mode] < 1000000 / places && below(2)) {

@@ -13,7 +13,6 @@ pub struct CLevel {
     kind: i32,
     flags: u32,
     mode: i64,
-    block: i64,
     pos: *mut c_void,
     pos_len: i64,
     pos_cap: i64,
@@ -109,11 +108,11 @@ impl Argument {
                 let mut view = CLevel {
                     kind: level.ty().code(),
                     flags: u32::from(!level.unique) | u32::from(!level.ordered) << 1,
-                    mode: length(seen.modes[l]),
-                    block: match self.packed.format.parts[l] {
-                        Part::Block(n) => i64::from(n),
-                        Part::Whole | Part::Within(_) => 0,
-                    },
+                    mode: length(seen.modes[l])
+                        | match self.packed.format.parts[l] {
+                            Part::Block(n) => i64::from(n) << 32,
+                            Part::Whole | Part::Within(_) => 0,
+                        },
                     pos: std::ptr::null_mut(),
                     pos_len: 0,
                     pos_cap: 0,

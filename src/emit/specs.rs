@@ -6,7 +6,7 @@ use super::literal;
 use super::names::function;
 use super::types::{c_type, type_code};
 use crate::format::Level;
-use crate::loops::interface::Arg;
+use crate::loops::interface::{Arg, LevelArrays};
 use crate::loops::ir::{Kernel, Literal, ScalarType};
 use crate::target::Target;
 use std::fmt::Write as _;
@@ -28,11 +28,10 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
                 .iter()
                 .map(|l| {
                     format!(
-                        "{{{}, {}, {}, {}}}",
+                        "{{{}, {}, {}}}",
                         l.level.ty().c_name(),
                         flags(l.level),
-                        l.mode,
-                        l.block.unwrap_or(0)
+                        mode(l)
                     )
                 })
                 .collect();
@@ -63,6 +62,13 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
         );
     }
     out
+}
+
+fn mode(level: &LevelArrays) -> String {
+    match level.block {
+        None => level.mode.to_string(),
+        Some(n) => format!("SPARSEC_BLOCKS({n}) | {}", level.mode),
+    }
 }
 
 fn flags(level: Level) -> &'static str {

@@ -140,12 +140,13 @@ fn subscript(of: &Expr, part: Part) -> Expr {
 }
 
 /// The variable and n of `i/n` (or `i%n`, as `op` says).
-fn taken_apart(e: &Expr, op: BinaryOp) -> Option<(VarId, i64)> {
+fn taken_apart(e: &Expr, op: BinaryOp) -> Option<(VarId, u32)> {
     if let ExprKind::Binary(own, of, by) = &e.kind
         && *own == op
         && let (Some(var), ExprKind::Literal(Literal::Int(n))) = (of.as_var(), &by.kind)
+        && let Some(n) = u32::try_from(*n).ok().filter(|n| *n > 1)
     {
-        return Some((var, *n));
+        return Some((var, n));
     }
     None
 }
@@ -174,10 +175,14 @@ impl Graph {
             };
             for subscript in &mut access.subscripts {
                 for split in &splits {
+                    let of = |op| {
+                        let own = taken_apart(subscript, op);
+                        own.map(|(var, n)| (var, i64::from(n)))
+                    };
                     let own = Some((split.parent, split.factor));
-                    if taken_apart(subscript, BinaryOp::Div) == own {
+                    if of(BinaryOp::Div) == own {
                         *subscript = index(split.outer, subscript);
-                    } else if taken_apart(subscript, BinaryOp::Rem) == own {
+                    } else if of(BinaryOp::Rem) == own {
                         *subscript = index(split.inner, subscript);
                     }
                 }
@@ -189,14 +194,14 @@ impl Graph {
 
     /// The variables of loops that are taken apart, and by what. An operand is walked by its blocks
     /// only if all its variables are.
-    fn blocked_in(&self, nest: &Nest) -> Vec<(VarId, i64)> {
+    fn blocked_in(&self, nest: &Nest) -> Vec<(VarId, u32)> {
         let accesses = sparse_accesses(self, &nest.rhs);
-        let mut found: Vec<(VarId, i64)> = Vec::new();
+        let mut found: Vec<(VarId, u32)> = Vec::new();
         for access in &accesses {
             let all = access.subscripts.iter();
-            let own: Vec<(VarId, i64)> =
+            let own: Vec<(VarId, u32)> =
                 all.filter_map(|s| taken_apart(s, BinaryOp::Div)).collect();
-            let agrees = |&(var, n): &(VarId, i64)| {
+            let agrees = |&(var, n): &(VarId, u32)| {
                 let others = found.iter().filter(|(v, _)| *v == var);
                 others.clone().all(|(_, m)| *m == n) && self.is_free(nest, &accesses, var)
             };
@@ -204,8 +209,7 @@ impl Graph {
                 found.extend(own);
             }
         }
-        found.dedup();
-        let mut each: Vec<(VarId, i64)> = Vec::new();
+        let mut each: Vec<(VarId, u32)> = Vec::new();
         for split in found {
             if !each.contains(&split) {
                 each.push(split);
@@ -231,7 +235,8 @@ impl Graph {
     }
 
     /// The parts of a variable, those of another nest if it is taken apart so there.
-    fn split_of(&mut self, parent: VarId, factor: i64) -> Split {
+    fn split_of(&mut self, parent: VarId, size: u32) -> Split {
+        let factor = i64::from(size);
         let known = self.provenance.consumers(parent).find_map(|relation| {
             let Relation::Split(split) = relation else {
                 return None;
@@ -258,10 +263,9 @@ impl Graph {
                 ..own.clone()
             })
         };
-        let n = u32::try_from(factor).unwrap_or(1);
         let split = Split {
             parent,
-            outer: part(self, "o", blocks(&whole, n)),
+            outer: part(self, "o", blocks(&whole, size)),
             inner: part(self, "i", SizeExpr::Const(factor)),
             factor,
         };

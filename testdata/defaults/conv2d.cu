@@ -52,11 +52,11 @@ int conv2d_device(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, NULL};
-static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, NULL};
-static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, NULL};
 
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
@@ -145,8 +145,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

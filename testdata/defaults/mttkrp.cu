@@ -53,13 +53,13 @@ int mttkrp_device(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}, {SPARSEC_COMPRESSED, 0, 2, 0}};
+static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, NULL};
-static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, NULL};
-static const sparsec_level_spec mttkrp_D_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec mttkrp_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp_D_levels, NULL};
-static const sparsec_level_spec mttkrp_A_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec mttkrp_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp_A_levels, NULL};
 
 int mttkrp(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
@@ -159,8 +159,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

@@ -545,7 +545,7 @@ static inline int64_t sparsec_parents(const sparsec_tensor *t, int32_t level) {
     int64_t n = 1;
     for (int32_t l = 0; l < level; l++) {
         const sparsec_level *own = &t->levels[l];
-        if (sparsec_has_places(own)) n *= sparsec_extent(t, own);
+        if (sparsec_has_places(own)) n *= sparsec_extent(t->dims, own->mode);
         else if (own->kind == SPARSEC_COMPRESSED) n = sparsec_index_at(t, own->pos, n);
     }
     return n;
@@ -581,7 +581,7 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
     const int64_t parents = sparsec_parents(t, l);
     const size_t size = sparsec_index_size(t);
     sparsec_level *level = &t->levels[l];
-    int64_t positions = sparsec_has_places(level) ? parents * sparsec_extent(t, level) : parents;
+    int64_t positions = sparsec_has_places(level) ? parents * sparsec_extent(t->dims, level->mode) : parents;
     if (pos) {
         if (!sparsec_have_room(&level->pos, &level->pos_cap, parents + 1, size))
             return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);

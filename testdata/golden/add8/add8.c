@@ -123,23 +123,23 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec add8_A_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add8_A_levels, NULL};
-static const sparsec_level_spec add8_B_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add8_B_levels, NULL};
-static const sparsec_level_spec add8_C_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add8_C_levels, NULL};
-static const sparsec_level_spec add8_D_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, add8_D_levels, NULL};
-static const sparsec_level_spec add8_E_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, add8_E_levels, NULL};
-static const sparsec_level_spec add8_F_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_F_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, add8_F_levels, NULL};
-static const sparsec_level_spec add8_G_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_G_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_G_spec = {"G", SPARSEC_FLOAT64, 2, 32, add8_G_levels, NULL};
-static const sparsec_level_spec add8_H_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, add8_H_levels, NULL};
-static const sparsec_level_spec add8_S_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec add8_S_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, add8_S_levels, NULL};
 
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
@@ -271,8 +271,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

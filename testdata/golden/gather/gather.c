@@ -30,11 +30,11 @@ static int gather_check(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RE
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec gather_X_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec gather_X_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec gather_X_spec = {"X", SPARSEC_FLOAT32, 1, 32, gather_X_levels, NULL};
-static const sparsec_level_spec gather_I_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec gather_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec gather_I_spec = {"I", SPARSEC_INT32, 2, 32, gather_I_levels, NULL};
-static const sparsec_level_spec gather_Z_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec gather_Z_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec gather_Z_spec = {"Z", SPARSEC_FLOAT32, 2, 32, gather_Z_levels, NULL};
 
 int gather(const sparsec_tensor *X, const sparsec_tensor *I, sparsec_tensor *Z) {
@@ -109,8 +109,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

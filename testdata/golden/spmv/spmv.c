@@ -29,11 +29,11 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_COMPRESSED, 0, 1, 0}};
+static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
-static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};
-static const sparsec_level_spec spmv_y_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec spmv_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_y_levels, NULL};
 
 int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
@@ -108,8 +108,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

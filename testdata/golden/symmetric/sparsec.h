@@ -189,13 +189,15 @@ typedef union sparsec_value {
     double complex128[2];
 } sparsec_value;
 
+/* Part of a level's mode: n coordinates of the dimension share one of the level. */
+#define SPARSEC_BLOCKS(n) ((int64_t)(n) << 32)
+
 /* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
  * each position, not 0 where an element is; what values stand at others is not said. */
 typedef struct sparsec_level {
     int32_t kind;    /* enum sparsec_level_kind */
     uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
-    int64_t mode;    /* the dimension that it stores */
-    int64_t block;   /* 0, or how many coordinates of the dimension one of the level stands for */
+    int64_t mode;    /* the dimension that it stores; with SPARSEC_BLOCKS, its blocks */
     void *pos;
     int64_t pos_len;
     int64_t pos_cap;
@@ -225,7 +227,6 @@ typedef struct sparsec_level_spec {
     int32_t kind;
     uint32_t flags;
     int64_t mode;
-    int64_t block;
 } sparsec_level_spec;
 
 typedef struct sparsec_spec {
@@ -917,10 +918,15 @@ static inline bool sparsec_has_places(const sparsec_level *level) {
     return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
 }
 
-/* How many coordinates a level has below each parent: the last block may reach beyond the dimension. */
-static inline int64_t sparsec_extent(const sparsec_tensor *t, const sparsec_level *level) {
-    const int64_t dim = t->dims[level->mode];
-    return level->block > 1 ? dim / level->block + (dim % level->block > 0) : dim;
+/* The dimension of a level's mode. */
+static inline int64_t sparsec_dimension(int64_t mode) {
+    return mode & 0xffffffff;
+}
+
+/* How many coordinates a level of this mode has below each parent: the last block may reach beyond the dimension. */
+static inline int64_t sparsec_extent(const int64_t *dims, int64_t mode) {
+    const int64_t dim = dims[sparsec_dimension(mode)], block = mode >> 32;
+    return block > 1 ? dim / block + (dim % block > 0) : dim;
 }
 
 /* Bytes of an element of crd. */
@@ -935,7 +941,7 @@ static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
 static inline int sparsec_check_level(const sparsec_tensor *t, const char *name, int32_t l,
                                       int64_t parents, int64_t *positions) {
     const sparsec_level *level = &t->levels[l];
-    int64_t extent = sparsec_extent(t, level);
+    int64_t extent = sparsec_extent(t->dims, level->mode);
     if (sparsec_has_places(level)) {
         if (extent > 0 && parents > SPARSEC_LARGEST / extent)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", name);
@@ -1001,7 +1007,7 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
     for (int32_t l = 0; l < t->order; l++) {
         const sparsec_level_spec *want = &spec->levels[l];
         int error;
-        if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode || t->levels[l].block != want->block ||
+        if (t->levels[l].kind != want->kind || t->levels[l].mode != want->mode ||
             ((t->levels[l].flags & ~want->flags) != 0))
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: level %d is not stored as the kernel expects", spec->name, (int)l);
         error = want->kind == SPARSEC_DENSE ? SPARSEC_OK : sparsec_check_fill(t, spec);
@@ -1088,7 +1094,6 @@ static inline bool sparsec_is_kind(const sparsec_tensor *t, const sparsec_spec *
     bool same = t->type == spec->type && t->order == spec->order && (!t->order || (t->dims && t->levels));
     for (int32_t l = 0; same && l < spec->order; l++)
         same = t->levels[l].kind == spec->levels[l].kind && t->levels[l].mode == spec->levels[l].mode &&
-               t->levels[l].block == spec->levels[l].block &&
                (spec->levels[l].kind == SPARSEC_DENSE || t->index_bits == spec->index_bits);
     return same;
 }
@@ -1114,11 +1119,11 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
                                 spec->name, (int)m, (long long)dims[m]);
     for (size_t l = 0; l < order; l++) {
         const int32_t kind = spec->levels[l].kind;
-        const int64_t extent = dims[spec->levels[l].mode];
+        const int64_t extent = sparsec_extent(dims, spec->levels[l].mode);
         if (kind != SPARSEC_DENSE && kind != SPARSEC_BITMAP && extent - 1 > sparsec_index_max(spec->index_bits))
             return SPARSEC_FAIL(SPARSEC_INDEX_OVERFLOW,
                                 "%s: coordinates of dimension %d, which has the extent %lld, take 64 bits: `index 64`",
-                                spec->name, (int)spec->levels[l].mode, (long long)extent);
+                                spec->name, (int)sparsec_dimension(spec->levels[l].mode), (long long)extent);
     }
     if (!(t->flags & 1u) || !sparsec_is_kind(t, spec)) {
         sparsec_free_tensor(t);
@@ -1138,7 +1143,6 @@ static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, con
         t->levels[l].kind = spec->levels[l].kind;
         t->levels[l].flags = spec->levels[l].flags;
         t->levels[l].mode = spec->levels[l].mode;
-        t->levels[l].block = spec->levels[l].block;
         t->dims[l] = dims[l];
     }
     return SPARSEC_OK;
@@ -1174,7 +1178,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     bool fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
     int error;
     for (int32_t l = 0; fits && l < spec->order; l++) {
-        positions = sparsec_times(positions, dims[spec->levels[l].mode]);
+        positions = sparsec_times(positions, sparsec_extent(dims, spec->levels[l].mode));
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
     }
     if (fits) return SPARSEC_OK;
@@ -1184,7 +1188,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
     positions = 1;
     for (int32_t l = 0; !error && l < spec->order; l++) {
         sparsec_level *level = &t->levels[l];
-        positions = sparsec_times(positions, dims[level->mode]);
+        positions = sparsec_times(positions, sparsec_extent(dims, level->mode));
         if (level->kind != SPARSEC_BITMAP) continue;
         if (!sparsec_have_room(&level->crd, &level->crd_cap, positions, 1)) {
             sparsec_free_tensor(t);
@@ -1199,7 +1203,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
 /* The number of positions of level l below this many parents; -1 if there are too many. */
 static inline int64_t sparsec_positions(const sparsec_tensor *t, int32_t l, int64_t parents) {
     const sparsec_level *level = &t->levels[l];
-    if (sparsec_has_places(level)) return sparsec_times(parents, t->dims[level->mode]);
+    if (sparsec_has_places(level)) return sparsec_times(parents, sparsec_extent(t->dims, level->mode));
     return level->kind == SPARSEC_SINGLETON ? parents : level->crd_len;
 }
 
@@ -1220,7 +1224,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
             same = t->levels[l].crd_len == count && (!count || !memcmp(t->levels[l].crd, other->crd, (size_t)count * sparsec_crd_size(like, l)));
         parents = count;
     }
-    for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, dims[spec->levels[l].mode]);
+    for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, sparsec_extent(dims, spec->levels[l].mode));
     if (same && t->vals_len == count) return SPARSEC_OK;
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
@@ -1628,7 +1632,7 @@ static inline void sparsec_pack_fill(const sparsec_packer *p, sparsec_tensor *t,
         for (int64_t k = 0; k < m; k++) at[k] = 0;
         for (int32_t l = 0; l < order; l++) {
             sparsec_level *const level = &t->levels[l];
-            const int64_t extent = sparsec_extent(t, level);
+            const int64_t extent = sparsec_extent(t->dims, level->mode);
             sparsec_pack_coordinates(p, l, begin, begin + m, c);
             if (sparsec_has_places(level)) {
                 for (int64_t k = 0; k < m; k++) at[k] = at[k] * extent + c[k];
@@ -1670,7 +1674,7 @@ static inline void sparsec_pack_parents(const sparsec_packer *p, const sparsec_t
         state[2 * l + 1] = k < 0 ? -1 : at;
         if (k < 0) continue;
         sparsec_pack_coordinates(p, l, k, k + 1, &c);
-        if (sparsec_has_places(level)) at = at * sparsec_extent(t, level) + c;
+        if (sparsec_has_places(level)) at = at * sparsec_extent(t->dims, level->mode) + c;
         else if (level->kind != SPARSEC_SINGLETON) at = state[2 * l] - 1;
     }
 }
@@ -1720,7 +1724,7 @@ static inline int sparsec_pack_look(sparsec_packer *p, const char *name, const s
     for (*sorted = 0; *sorted < order && (*sorted > 63 || !(common >> *sorted & 1)); ++*sorted) {}
     for (int32_t l = 0; l < order; l++) {
         const int64_t mode = p->levels[l].mode;
-        const uint64_t extent = (uint64_t)sparsec_extent(t, &t->levels[l]);
+        const uint64_t extent = (uint64_t)sparsec_extent(t->dims, t->levels[l].mode);
         if (p->n == 0 || p->levels[l].most < extent) continue;
         for (int64_t k = 0; k < p->n; k++)
             if ((uint64_t)p->coords[k * order + mode] >= extent)
@@ -1792,7 +1796,7 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
         const int64_t count = p->levels[l].count;
         covered = !sparsec_has_places(level) && (covered || level->kind == SPARSEC_COMPRESSED);
         if (sparsec_has_places(level)) {
-            parents = sparsec_times(parents, sparsec_extent(t, level));
+            parents = sparsec_times(parents, sparsec_extent(t->dims, level->mode));
             if (parents < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
             if (level->kind == SPARSEC_BITMAP) {
                 if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, 1)) goto no_memory;
@@ -1866,7 +1870,7 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
                 for (opens = l; opens + 1 < order && spec->levels[opens + 1].kind == SPARSEC_SINGLETON;) opens++;
             else if (level->kind != SPARSEC_SINGLETON && opens < l) opens = l;
             p.levels[l].opens = opens;
-            p.levels[l].mode = level->mode;
+            p.levels[l].mode = sparsec_dimension(level->mode);
         }
         error = sparsec_pack_elements(&p, t, spec);
     } else {

@@ -66,11 +66,11 @@ static int assembly_check(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, NULL};
-static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}, {SPARSEC_DENSE, 0, 4, 0}};
+static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, NULL};
-static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, NULL};
 
 int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor *K) {
@@ -160,8 +160,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

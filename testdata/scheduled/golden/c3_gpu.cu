@@ -108,11 +108,11 @@ int C3_device(int64_t B, int64_t WX, int64_t WY, const float *I3_vals, const flo
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec C3_I3_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec C3_I3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec C3_I3_spec = {"I3", SPARSEC_FLOAT32, 2, 32, C3_I3_levels, NULL};
-static const sparsec_level_spec C3_W_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec C3_W_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec C3_W_spec = {"W", SPARSEC_FLOAT32, 2, 32, C3_W_levels, NULL};
-static const sparsec_level_spec C3_C3_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec C3_C3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec C3_C3_spec = {"C3", SPARSEC_FLOAT32, 2, 32, C3_C3_levels, NULL};
 
 int C3(const sparsec_tensor *I3, const sparsec_tensor *W, sparsec_tensor *C3) {
@@ -195,8 +195,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

@@ -122,31 +122,31 @@ static int equake_check(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, NULL};
-static const sparsec_level_spec equake_col_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec equake_col_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, NULL};
-static const sparsec_level_spec equake_K_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec equake_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, NULL};
-static const sparsec_level_spec equake_now_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_now_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_now_spec = {"now", SPARSEC_FLOAT64, 2, 32, equake_now_levels, NULL};
-static const sparsec_level_spec equake_before_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_before_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_before_spec = {"before", SPARSEC_FLOAT64, 2, 32, equake_before_levels, NULL};
-static const sparsec_level_spec equake_M_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_M_spec = {"M", SPARSEC_FLOAT64, 2, 32, equake_M_levels, NULL};
-static const sparsec_level_spec equake_C_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, equake_C_levels, NULL};
-static const sparsec_level_spec equake_M23_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_M23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_M23_spec = {"M23", SPARSEC_FLOAT64, 2, 32, equake_M23_levels, NULL};
-static const sparsec_level_spec equake_C23_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_C23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_C23_spec = {"C23", SPARSEC_FLOAT64, 2, 32, equake_C23_levels, NULL};
-static const sparsec_level_spec equake_V23_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_V23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_V23_spec = {"V23", SPARSEC_FLOAT64, 2, 32, equake_V23_levels, NULL};
-static const sparsec_level_spec equake_phi_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec equake_phi_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_phi_spec = {"phi", SPARSEC_FLOAT64, 1, 32, equake_phi_levels, NULL};
-static const sparsec_level_spec equake_next_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_next_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_next_spec = {"next", SPARSEC_FLOAT64, 2, 32, equake_next_levels, NULL};
-static const sparsec_level_spec equake_velocity_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec equake_velocity_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_velocity_spec = {"velocity", SPARSEC_FLOAT64, 2, 32, equake_velocity_levels, NULL};
 
 int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec_tensor *K,
@@ -294,8 +294,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

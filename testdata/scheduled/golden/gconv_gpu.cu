@@ -130,13 +130,13 @@ int gconv_device(int64_t N, int64_t G, int64_t C, int64_t H, int64_t W, int64_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec gconv_I_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}, {SPARSEC_DENSE, 0, 4, 0}};
+static const sparsec_level_spec gconv_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_I_spec = {"I", SPARSEC_FLOAT32, 5, 32, gconv_I_levels, NULL};
-static const sparsec_level_spec gconv_W1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}, {SPARSEC_DENSE, 0, 4, 0}};
+static const sparsec_level_spec gconv_W1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_W1_spec = {"W1", SPARSEC_FLOAT32, 5, 32, gconv_W1_levels, NULL};
-static const sparsec_level_spec gconv_M_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec gconv_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec gconv_M_spec = {"M", SPARSEC_FLOAT32, 3, 32, gconv_M_levels, NULL};
-static const sparsec_level_spec gconv_O_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}, {SPARSEC_DENSE, 0, 4, 0}};
+static const sparsec_level_spec gconv_O_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_O_spec = {"O", SPARSEC_FLOAT32, 5, 32, gconv_O_levels, NULL};
 
 int gconv(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor *M,
@@ -240,8 +240,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

@@ -108,21 +108,21 @@ static int histogram_check(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec histogram_bin_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec histogram_bin_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec histogram_bin_spec = {"bin", SPARSEC_INT32, 3, 32, histogram_bin_levels, NULL};
-static const sparsec_level_spec histogram_part_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec histogram_part_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec histogram_part_spec = {"part", SPARSEC_FLOAT32, 3, 32, histogram_part_levels, NULL};
-static const sparsec_level_spec histogram_lo_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec histogram_lo_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_lo_spec = {"lo", SPARSEC_FLOAT32, 2, 32, histogram_lo_levels, NULL};
-static const sparsec_level_spec histogram_first_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec histogram_first_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_first_spec = {"first", SPARSEC_INT32, 2, 32, histogram_first_levels, NULL};
-static const sparsec_level_spec histogram_last_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec histogram_last_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_last_spec = {"last", SPARSEC_INT32, 2, 32, histogram_last_levels, NULL};
-static const sparsec_level_spec histogram_location_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec histogram_location_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_location_spec = {"location", SPARSEC_FLOAT32, 2, 32, histogram_location_levels, NULL};
-static const sparsec_level_spec histogram_size_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec histogram_size_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_size_spec = {"size", SPARSEC_FLOAT32, 2, 32, histogram_size_levels, NULL};
-static const sparsec_level_spec histogram_hist_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}, {SPARSEC_DENSE, 0, 3, 0}};
+static const sparsec_level_spec histogram_hist_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec histogram_hist_spec = {"hist", SPARSEC_FLOAT32, 4, 32, histogram_hist_levels, NULL};
 
 int histogram(const sparsec_tensor *bin, const sparsec_tensor *part, const sparsec_tensor *lo,
@@ -243,8 +243,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

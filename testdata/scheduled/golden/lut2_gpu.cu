@@ -128,17 +128,17 @@ static int k2LUT_check(int64_t E1, int64_t D, int64_t B, int64_t L1, int64_t E2,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec k2LUT_LUT1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_LUT1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_LUT1_spec = {"LUT1", SPARSEC_FLOAT32, 2, 32, k2LUT_LUT1_levels, NULL};
-static const sparsec_level_spec k2LUT_I1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_I1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_I1_spec = {"I1", SPARSEC_INT32, 2, 32, k2LUT_I1_levels, NULL};
-static const sparsec_level_spec k2LUT_LUT2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_LUT2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_LUT2_spec = {"LUT2", SPARSEC_FLOAT32, 2, 32, k2LUT_LUT2_levels, NULL};
-static const sparsec_level_spec k2LUT_I2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_I2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_I2_spec = {"I2", SPARSEC_INT32, 2, 32, k2LUT_I2_levels, NULL};
-static const sparsec_level_spec k2LUT_O1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_O1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_O1_spec = {"O1", SPARSEC_FLOAT32, 2, 32, k2LUT_O1_levels, NULL};
-static const sparsec_level_spec k2LUT_O2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec k2LUT_O2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_O2_spec = {"O2", SPARSEC_FLOAT32, 2, 32, k2LUT_O2_levels, NULL};
 
 int k2LUT(const sparsec_tensor *LUT1, const sparsec_tensor *I1, const sparsec_tensor *LUT2,
@@ -246,8 +246,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

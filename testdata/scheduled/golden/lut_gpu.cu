@@ -72,11 +72,11 @@ static int lut_check(int64_t E, int64_t D, int64_t B, int64_t R,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec lut_LUT_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec lut_LUT_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec lut_LUT_spec = {"LUT", SPARSEC_FLOAT32, 2, 32, lut_LUT_levels, NULL};
-static const sparsec_level_spec lut_I_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec lut_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec lut_I_spec = {"I", SPARSEC_INT32, 2, 32, lut_I_levels, NULL};
-static const sparsec_level_spec lut_O_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec lut_O_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec lut_O_spec = {"O", SPARSEC_FLOAT32, 2, 32, lut_O_levels, NULL};
 
 int lut(const sparsec_tensor *LUT, const sparsec_tensor *I, sparsec_tensor *O) {
@@ -160,8 +160,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

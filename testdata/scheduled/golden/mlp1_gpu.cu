@@ -109,13 +109,13 @@ int MLP1_device(int64_t B, int64_t M, int64_t O, const float *I_vals, const floa
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec MLP1_I_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP1_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP1_I_spec = {"I", SPARSEC_FLOAT32, 2, 32, MLP1_I_levels, NULL};
-static const sparsec_level_spec MLP1_W1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP1_W1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP1_W1_spec = {"W1", SPARSEC_FLOAT32, 2, 32, MLP1_W1_levels, NULL};
-static const sparsec_level_spec MLP1_B1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec MLP1_B1_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec MLP1_B1_spec = {"B1", SPARSEC_FLOAT32, 1, 32, MLP1_B1_levels, NULL};
-static const sparsec_level_spec MLP1_O1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP1_O1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP1_O1_spec = {"O1", SPARSEC_FLOAT32, 2, 32, MLP1_O1_levels, NULL};
 
 int MLP1(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor *B1,
@@ -204,8 +204,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

@@ -93,25 +93,25 @@ int MLP3_device(int64_t B, int64_t N, int64_t O, int64_t P, int64_t Q, const flo
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec MLP3_O1_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_O1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_O1_spec = {"O1", SPARSEC_FLOAT32, 2, 32, MLP3_O1_levels, NULL};
-static const sparsec_level_spec MLP3_W2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_W2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_W2_spec = {"W2", SPARSEC_FLOAT32, 2, 32, MLP3_W2_levels, NULL};
-static const sparsec_level_spec MLP3_B2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec MLP3_B2_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec MLP3_B2_spec = {"B2", SPARSEC_FLOAT32, 1, 32, MLP3_B2_levels, NULL};
-static const sparsec_level_spec MLP3_W3_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_W3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_W3_spec = {"W3", SPARSEC_FLOAT32, 2, 32, MLP3_W3_levels, NULL};
-static const sparsec_level_spec MLP3_B3_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec MLP3_B3_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec MLP3_B3_spec = {"B3", SPARSEC_FLOAT32, 1, 32, MLP3_B3_levels, NULL};
-static const sparsec_level_spec MLP3_W4_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_W4_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_W4_spec = {"W4", SPARSEC_FLOAT32, 2, 32, MLP3_W4_levels, NULL};
-static const sparsec_level_spec MLP3_B4_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec MLP3_B4_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec MLP3_B4_spec = {"B4", SPARSEC_FLOAT32, 1, 32, MLP3_B4_levels, NULL};
-static const sparsec_level_spec MLP3_O2_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_O2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_O2_spec = {"O2", SPARSEC_FLOAT32, 2, 32, MLP3_O2_levels, NULL};
-static const sparsec_level_spec MLP3_O3_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_O3_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_O3_spec = {"O3", SPARSEC_FLOAT32, 2, 32, MLP3_O3_levels, NULL};
-static const sparsec_level_spec MLP3_O4_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec MLP3_O4_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec MLP3_O4_spec = {"O4", SPARSEC_FLOAT32, 2, 32, MLP3_O4_levels, NULL};
 
 int MLP3(const sparsec_tensor *O1, const sparsec_tensor *W2, const sparsec_tensor *B2,
@@ -242,8 +242,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

@@ -68,15 +68,15 @@ static int spmv_ell_check(int64_t R, int64_t K, int64_t N, const int32_t *SPARSE
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_ell_len_spec = {"len", SPARSEC_INT32, 1, 32, spmv_ell_len_levels, NULL};
-static const sparsec_level_spec spmv_ell_crd_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec spmv_ell_crd_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmv_ell_crd_spec = {"crd", SPARSEC_INT32, 2, 32, spmv_ell_crd_levels, NULL};
-static const sparsec_level_spec spmv_ell_val_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec spmv_ell_val_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmv_ell_val_spec = {"val", SPARSEC_FLOAT64, 2, 32, spmv_ell_val_levels, NULL};
-static const sparsec_level_spec spmv_ell_x_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec spmv_ell_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_ell_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_ell_x_levels, NULL};
-static const sparsec_level_spec spmv_ell_y_levels[] = {{SPARSEC_DENSE, 0, 0, 0}};
+static const sparsec_level_spec spmv_ell_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_ell_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_ell_y_levels, NULL};
 
 int spmv_ell(const sparsec_tensor *len, const sparsec_tensor *crd, const sparsec_tensor *val,
@@ -173,8 +173,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

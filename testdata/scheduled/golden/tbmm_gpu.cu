@@ -128,11 +128,11 @@ int tbmm_device(int64_t B, int64_t N, int64_t M, int64_t K, const float *X_vals,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec tbmm_X_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec tbmm_X_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_X_spec = {"X", SPARSEC_FLOAT32, 3, 32, tbmm_X_levels, NULL};
-static const sparsec_level_spec tbmm_Y_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec tbmm_Y_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_Y_spec = {"Y", SPARSEC_FLOAT32, 3, 32, tbmm_Y_levels, NULL};
-static const sparsec_level_spec tbmm_Z_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}, {SPARSEC_DENSE, 0, 2, 0}};
+static const sparsec_level_spec tbmm_Z_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_Z_spec = {"Z", SPARSEC_FLOAT32, 3, 32, tbmm_Z_levels, NULL};
 
 int tbmm(const sparsec_tensor *X, const sparsec_tensor *Y, sparsec_tensor *Z) {
@@ -218,8 +218,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);

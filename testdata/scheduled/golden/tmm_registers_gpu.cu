@@ -143,11 +143,11 @@ int tmm_device(int64_t M, int64_t K, int64_t N, const float *A_vals, const float
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec tmm_A_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec tmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec tmm_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, tmm_A_levels, NULL};
-static const sparsec_level_spec tmm_B_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec tmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec tmm_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, tmm_B_levels, NULL};
-static const sparsec_level_spec tmm_C_levels[] = {{SPARSEC_DENSE, 0, 0, 0}, {SPARSEC_DENSE, 0, 1, 0}};
+static const sparsec_level_spec tmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec tmm_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, tmm_C_levels, NULL};
 
 int tmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {
@@ -230,8 +230,10 @@ static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t
     } else {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
-            for (int64_t l = 0; l < order; l++)
-                if (spec->levels[l].block > 1) coords[k * order + spec->levels[l].mode] /= spec->levels[l].block;
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
             smoke_value(spec->type, vals + (size_t)k * size);
         }
         error = sparsec_pack(t, spec, dims, count, coords, vals);
