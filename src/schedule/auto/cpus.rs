@@ -3,13 +3,17 @@
 
 use super::nests;
 use super::plan::Best;
-use super::{Script, Scripts, Statistics, Writer, in_threads, shapes, threads, tiles};
+use super::{Script, Scripts, Statistics, Writer, in_threads, in_vectors, shapes, threads, tiles};
+use crate::graph::print::expr_text;
+use crate::graph::terms::root_reduction;
 use crate::graph::{Graph, Nest, pattern};
-use crate::program::ir::{Role, SizeExpr};
+use crate::program::ir::{Role, SizeExpr, VarId};
 
 const THREADS: &str =
     "threads share the outermost loop, if its iterations write different elements";
 const BLOCKS: &str = "blocks of a few elements are unrolled: full ones have no bounds to ask";
+const BLOCK_TILES: &str =
+    "rows of a block gather in registers, some columns at a time, while blocks pass";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const KEPT: &str =
@@ -75,6 +79,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
     let blocks = blocks(writer);
+    if let Some(tiles) = block_tiles(writer) {
+        let shared = tiles.iter().chain([&threads]).cloned().collect();
+        own.push(script(BLOCK_TILES, shared));
+    }
     if !blocks.is_empty() {
         let shared = blocks.iter().chain([&threads]).cloned().collect();
         own.push(script(BLOCKS, shared));
@@ -111,6 +119,45 @@ fn blocks(writer: &Writer) -> Vec<String> {
         few.then(|| format!("unroll({}, {size})", writer.name(l.var)))
     });
     commands.collect()
+}
+
+/// Commands for the columns that an operand's blocks are multiplied by: a tile of the result for each row of
+/// blocks, whose rows are those of a block.
+fn block_tiles(writer: &Writer) -> Option<Vec<String>> {
+    let (graph, nest) = (writer.graph, writer.nest);
+    let (_, _, product) = root_reduction(&nest.rhs, nest.op)?;
+    let [rows, sums, row, sum, column] = writer.vars().try_into().ok()?;
+    let place = |var: VarId, outer: VarId| {
+        let tiles = graph.provenance.tiles(var)?;
+        let size = graph.extent(var)?;
+        let SizeExpr::Const(size) = size else {
+            return None;
+        };
+        let few = size > 1 && size <= writer.profile.cpu.short_row;
+        let own = tiles.outer == outer && graph.provenance.is_stored(outer);
+        (own && few).then_some(size)
+    };
+    let (height, width) = (place(row, rows)?, place(sum, sums)?);
+    let is_tile = writer.is_left(rows) && !writer.is_left(sums) && writer.is_left(column);
+    if !is_tile || nest.op.is_some() || graph.tensor(nest.tensor).is_appended() {
+        return None;
+    }
+    let lanes = writer.profile.cpu.block_bytes / i64::try_from(nest.rhs.ty.size()).ok()?;
+    let name = |var| writer.name(var);
+    let [rows, sums, row, sum, column] = [rows, sums, row, sum, column].map(name);
+    let [tiles, lane, own_row, own_lane, tile] =
+        ["tiles", "lane", "own_row", "own_lane", "tile"].map(|like| writer.fresh(like));
+    let product = expr_text(graph, product);
+    Some(vec![
+        format!("split({column}, {tiles}, {lane}, {lanes})"),
+        format!("reorder({rows}, {tiles}, {sums}, {sum}, {row}, {lane})"),
+        format!("precompute({product}, {{{row}, {lane}}}, {{{own_row}, {own_lane}}}, {tile})"),
+        format!("unroll({own_row}, {height})"),
+        format!("unroll({row}, {height})"),
+        format!("unroll({sum}, {width})"),
+        in_vectors(&own_lane),
+        in_vectors(&lane),
+    ])
 }
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);
