@@ -61,7 +61,7 @@ fn packed(tensor: &Tensor) -> Packed {
     data::pack(
         tensor,
         ScalarType::F64,
-        tensor.dims(),
+        (tensor.dims(), 0),
         &format,
         Literal::ZERO,
     )

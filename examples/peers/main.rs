@@ -436,7 +436,7 @@ fn pack(tensor: &Tensor, order: usize) -> Packed {
         }
     };
     let format = TensorFormat::whole((0..order).map(level).collect(), (0..order).collect());
-    data::pack(tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap()
+    data::pack(tensor, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap()
 }
 
 fn positions(packed: &Packed, extents: &[i64]) -> Vec<i64> {

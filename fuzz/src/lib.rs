@@ -102,7 +102,7 @@ fn pack(tensor: &Tensor, ty: ScalarType, dims: &[u64]) {
         index_bits: 64,
         ..TensorFormat::whole(vec![Level::COMPRESSED; dims.len()], (0..dims.len()).collect())
     };
-    if let Ok(packed) = data::pack(tensor, ty, dims, &format, Literal::ZERO) {
+    if let Ok(packed) = data::pack(tensor, ty, (dims, 0), &format, Literal::ZERO) {
         assert_eq!(data::validate(&packed), Ok(()));
         let _ = data::unpack(&packed);
     }

@@ -10,7 +10,8 @@ pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
     match data {
         Tensor::Sparse(coo) => of_coordinates(coo, format),
         Tensor::Dense(dense) => {
-            let extents = (0..format.order()).map(|l| format.extent(l, &dense.dims));
+            let slots = super::slots::needed(data, format);
+            let extents = (0..format.order()).map(|l| format.extent(l, &dense.dims, slots));
             let below = |count: &mut u64, extent| {
                 *count = count.saturating_mul(extent);
                 Some(*count)
@@ -21,13 +22,15 @@ pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
 }
 
 fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
+    let slots = super::slots::numbers(coo, format).into_iter().max();
+    let slots = slots.map_or(0, |most| most + 1);
     let mut counts = Vec::new();
     let mut above = 1_u64;
     // A number for the coordinates of each element down to the level at hand.
     let mut prefixes = vec![0_u64; coo.values.len()];
     for (at, (level, &mode)) in format.levels.iter().zip(&format.modes).enumerate() {
         let is_last = at + 1 == format.levels.len();
-        let (extent, part) = (format.extent(at, &coo.dims), format.parts[at]);
+        let (extent, part) = (format.extent(at, &coo.dims, slots), format.parts[at]);
         above = if level.is_full() {
             above.saturating_mul(extent)
         } else if level.is_branchless() {
@@ -71,6 +74,7 @@ mod tests {
             ("coo", vec![7, 9]),
             ("csf", vec![20, 5, 6]),
             ("bcsr", vec![7, 9]),
+            ("ell", vec![7, 9]),
             ("dense", vec![3, 4]),
             ("sparse_vector", vec![30]),
         ] {
@@ -79,7 +83,8 @@ mod tests {
             let format = instantiate(entry, &sizes, dims.len()).unwrap();
             for density in [0.0, 0.1, 0.6] {
                 let data = random(5, density, &dims, ScalarType::F64);
-                let packed = pack(&data, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+                let packed =
+                    pack(&data, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap();
                 let counts = level_counts(&data, &format);
                 assert_eq!(counts.len(), format.order(), "{name}");
                 let stored = packed.values.len() as u64;

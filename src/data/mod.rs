@@ -8,6 +8,7 @@ pub mod mtx;
 pub mod npy;
 pub mod pack;
 pub mod scan;
+pub mod slots;
 pub mod summary;
 pub mod tensor;
 pub mod tns;
@@ -357,6 +358,21 @@ mod tests {
                 ..TensorFormat::whole(levels, modes)
             });
         }
+        // Slots outside, and those of each row; of rows by blocks.
+        for (at, slots) in [(0, Level::DENSE), (order - 1, Level::COMPRESSED)] {
+            let mut slotted = TensorFormat::whole(vec![Level::DENSE; order], (0..order).collect());
+            slotted.levels[order - 1] = Level::SINGLETON;
+            if order > 1 {
+                slotted.parts[0] = Part::Block(2);
+                slotted.levels.insert(order - 1, Level::DENSE);
+                slotted.modes.insert(order - 1, 0);
+                slotted.parts.insert(order - 1, Part::Within(2));
+            }
+            slotted.levels.insert(at, slots);
+            slotted.modes.insert(at, order - 1);
+            slotted.parts.insert(at, Part::Slot);
+            all.push(slotted);
+        }
         all
     }
 
@@ -371,7 +387,8 @@ mod tests {
             let tensor = random(seed, 0.3, &dims, ScalarType::F64);
             let want = write::densify(&tensor, Literal::ZERO).unwrap();
             for format in formats(dims.len()) {
-                let packed = pack(&tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+                let packed =
+                    pack(&tensor, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap();
                 assert_eq!(validate(&packed), Ok(()), "{format:?}");
                 let got = write::densify(&unpack(&packed), Literal::ZERO).unwrap();
                 assert_eq!(got, want, "{format:?}");
@@ -383,7 +400,7 @@ mod tests {
     fn duplicates_are_summed() {
         let coo = parse(FileKind::Frostt, b"1 1 2\n2 2 1\n1 1 3\n").unwrap();
         for format in formats(2) {
-            let packed = pack(&coo, ScalarType::F64, &[2, 2], &format, Literal::ZERO).unwrap();
+            let packed = pack(&coo, ScalarType::F64, (&[2, 2], 0), &format, Literal::ZERO).unwrap();
             assert!(element(&unpack(&packed), &[0, 0]) == 5.0, "{format:?}");
         }
     }

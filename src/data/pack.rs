@@ -2,7 +2,7 @@
 
 use super::tensor::{Coo, Dense, Packed, Tensor};
 use super::values::{Values, literal};
-use super::{DataError, codes};
+use super::{DataError, codes, slots};
 use crate::format::{Part, TensorFormat};
 use crate::level::memory::{LIMIT, index};
 use crate::level::{ArrayRole, Elements, IndexArray, Sizes, TooLarge, Width};
@@ -10,14 +10,15 @@ use crate::scalar::{Literal, ScalarType};
 use std::cmp::Ordering;
 
 /// Packs `tensor` with the extents `dims` (at least its own) into `format`:
-/// elements are sorted, duplicates summed, values converted to `ty`.
+/// elements are sorted, duplicates summed, values converted to `ty`. A level of slots has as many as are
+/// needed, and `slots` at least.
 ///
 /// # Errors
 /// A shape that does not fit, counts beyond the index width, too little memory.
 pub fn pack(
     tensor: &Tensor,
     ty: ScalarType,
-    dims: &[u64],
+    (dims, slots): (&[u64], u64),
     format: &TensorFormat,
     fill: Literal,
 ) -> Result<Packed, DataError> {
@@ -43,6 +44,7 @@ pub fn pack(
     {
         return Ok(Packed {
             dims: dims.to_vec(),
+            slots: 0,
             format: format.clone(),
             fill,
             levels: vec![Vec::new(); format.order()],
@@ -57,10 +59,14 @@ pub fn pack(
             &dense_coo
         }
     };
+    let numbers = slots::numbers(coo, format);
+    let needed = numbers.iter().max().map_or(0, |most| most + 1);
     Packer {
         coo,
         format,
         dims,
+        slots: slots.max(needed),
+        numbers,
         fill,
         ty,
     }
@@ -96,6 +102,9 @@ struct Packer<'a> {
     coo: &'a Coo,
     format: &'a TensorFormat,
     dims: &'a [u64],
+    slots: u64,
+    /// The slot of each element.
+    numbers: Vec<u64>,
     fill: Literal,
     ty: ScalarType,
 }
@@ -124,7 +133,7 @@ impl Packer<'_> {
         let mut parents: u64 = 1;
         let mut levels = Vec::new();
         for (l, level) in self.format.levels.iter().enumerate() {
-            let extent = self.format.extent(l, self.dims);
+            let extent = self.format.extent(l, self.dims, self.slots);
             let below = &self.format.levels[l + 1..];
             let chain = below
                 .iter()
@@ -154,6 +163,7 @@ impl Packer<'_> {
         }
         Ok(Packed {
             dims: self.dims.to_vec(),
+            slots: self.slots,
             format: self.format.clone(),
             fill: self.fill,
             levels,
@@ -166,7 +176,13 @@ impl Packer<'_> {
         let stored = self.format.modes.iter().zip(&self.format.parts);
         let of = |(&mode, part): (&usize, &Part)| {
             let column = &self.coo.coords[mode];
-            (*part != Part::Whole).then(|| column.iter().map(|&c| part.of(c)).collect())
+            match part {
+                Part::Whole => None,
+                Part::Block(_) | Part::Within(_) => {
+                    Some(column.iter().map(|&c| part.of(c)).collect())
+                }
+                Part::Slot => Some(self.numbers.clone()),
+            }
         };
         stored.map(of).collect()
     }
@@ -241,7 +257,7 @@ fn reversed(column: &[u64]) -> Vec<u64> {
 
 /// The order of the elements that sorts them by the columns, the first one most
 /// significant; `None` if they are sorted. Equal elements keep their order.
-fn order_of(columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
+pub(super) fn order_of(columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
     let compare = |a: usize, b: usize| {
         let pairs = columns.iter().map(|c| c[a].cmp(&c[b]));
         pairs.fold(Ordering::Equal, Ordering::then)

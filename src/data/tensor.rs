@@ -33,6 +33,8 @@ pub struct Dense {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
     pub dims: Vec<u64>,
+    /// How many slots a level of slots has, if there is one.
+    pub slots: u64,
     pub format: TensorFormat,
     pub fill: Literal,
     /// The arrays of each level, in the order of its roles.

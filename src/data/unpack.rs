@@ -1,5 +1,6 @@
 //! Packed storage back into coordinates, and the check of its promises.
 
+use super::pack::order_of;
 use super::tensor::{Coo, Dense, Packed, Tensor};
 use crate::level::Sizes;
 
@@ -43,7 +44,36 @@ pub fn unpack(packed: &Packed) -> Tensor {
     if format.is_dense() {
         return Tensor::Dense(scatter(&coo, packed));
     }
-    Tensor::Sparse(coo)
+    Tensor::Sparse(match format.slots() {
+        Some(_) => combined(coo),
+        None => coo,
+    })
+}
+
+/// The elements in order, those of one place added up: slots that are not needed hold zeros anywhere.
+fn combined(coo: Coo) -> Coo {
+    let columns: Vec<&[u64]> = coo.coords.iter().map(Vec::as_slice).collect();
+    let count = coo.values.len();
+    let order = order_of(&columns, count).unwrap_or_else(|| (0..count).collect());
+    let mut coords: Vec<Vec<u64>> = vec![Vec::new(); columns.len()];
+    let mut places: Vec<u64> = Vec::new();
+    for (at, &own) in order.iter().enumerate() {
+        let same = |before: &usize| columns.iter().all(|c| c[*before] == c[own]);
+        let before = at.checked_sub(1).map(|at| order[at]);
+        if !before.as_ref().is_some_and(same) {
+            for (column, from) in coords.iter_mut().zip(&columns) {
+                column.push(from[own]);
+            }
+        }
+        places.push(coords[0].len() as u64 - 1);
+    }
+    let mut values = coo.values.zeros(coords[0].len());
+    values.place(&places, &coo.values, |k| order[k]);
+    Coo {
+        dims: coo.dims,
+        coords,
+        values,
+    }
 }
 
 fn scatter(coo: &Coo, packed: &Packed) -> Dense {
@@ -83,7 +113,7 @@ fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Co
     };
     let (mode, part) = (packed.format.modes[l], packed.format.parts[l]);
     let ty = packed.format.levels[l].ty();
-    let extent = packed.format.extent(l, &packed.dims);
+    let extent = packed.format.extent(l, &packed.dims, packed.slots);
     let outer = coordinate[mode];
     ty.each(arrays, at, extent, &mut |c, position| {
         coordinate[mode] = part.join(outer, c);
@@ -100,7 +130,11 @@ pub fn coordinates_at(packed: &Packed, mut at: u64) -> Option<Vec<u64>> {
         let (mode, part) = (packed.format.modes[l], packed.format.parts[l]);
         let ty = packed.format.levels[l].ty();
         let stored;
-        (stored, at) = ty.find(arrays, at, packed.format.extent(l, &packed.dims))?;
+        (stored, at) = ty.find(
+            arrays,
+            at,
+            packed.format.extent(l, &packed.dims, packed.slots),
+        )?;
         out[mode] += part.join(0, stored);
     }
     Some(out)
@@ -114,7 +148,7 @@ pub fn validate(packed: &Packed) -> Result<(), String> {
     let mut parents: u64 = 1;
     for (l, arrays) in packed.levels.iter().enumerate() {
         let level = packed.format.levels[l];
-        let extent = packed.format.extent(l, &packed.dims);
+        let extent = packed.format.extent(l, &packed.dims, packed.slots);
         let name = format!("level {l}");
         let ty = level.ty();
         parents = ty.check(level, arrays, Sizes { extent, parents }, &name)?;

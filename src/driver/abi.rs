@@ -70,14 +70,16 @@ fn length(n: usize) -> i64 {
 }
 
 impl Packed {
-    /// The extents as kernels' callers give them: those of the modes, then the sizes of blocks.
+    /// The extents as kernels' callers give them: those of the modes, then the sizes of blocks and the
+    /// number of slots.
     fn seen_dims(&self) -> Vec<i64> {
         let dims = self
             .dims
             .iter()
             .map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
-        dims.chain(self.format.block_sizes().map(i64::from))
-            .collect()
+        let added = self.format.added();
+        let added = added.map(|part| i64::try_from(part.extent(0, self.slots)).unwrap_or(i64::MAX));
+        dims.chain(added).collect()
     }
 }
 
@@ -97,7 +99,7 @@ impl Argument {
     /// Points the view at the tensor's arrays again.
     fn refresh(&mut self) {
         self.dims = self.packed.seen_dims();
-        let seen = self.packed.format.of_blocks();
+        let seen = self.packed.format.as_stored();
         self.levels = self
             .packed
             .levels
@@ -111,7 +113,7 @@ impl Argument {
                     mode: length(seen.modes[l])
                         | match self.packed.format.parts[l] {
                             Part::Block(n) => i64::from(n) << 32,
-                            Part::Whole | Part::Within(_) => 0,
+                            Part::Whole | Part::Within(_) | Part::Slot => 0,
                         },
                     pos: std::ptr::null_mut(),
                     pos_len: 0,
@@ -231,6 +233,7 @@ pub unsafe fn copy_out(
         };
         Ok(Packed {
             dims,
+            slots: 0,
             format: format.clone(),
             fill,
             levels,

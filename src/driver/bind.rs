@@ -160,7 +160,7 @@ fn resolve(
             Origin::File(_) => match loaded.remove(&id) {
                 Some((value, exact)) => {
                     check_dims(&tensor.name, value.dims(), &dims, exact)?;
-                    budget.pack(tensor, &dims, count(value.stored()))?;
+                    budget.pack(tensor, (&dims, 0), count(value.stored()))?;
                     grown(value, &dims)
                 }
                 None => continue,
@@ -183,7 +183,7 @@ fn resolve(
             }
             Origin::Constant(n) => {
                 if tensor.is_sparse() && literal(tensor.fill).complex() == n.complex() {
-                    budget.pack(tensor, &dims, 0.0)?;
+                    budget.pack(tensor, (&dims, 0), 0.0)?;
                     data::generate::empty(&dims, tensor.ty)
                 } else {
                     budget.generate(tensor, &dims, elements(&dims))?;
@@ -195,6 +195,13 @@ fn resolve(
             Origin::File(path) => error.in_file(path),
             Origin::Random { .. } | Origin::Constant(_) => error,
         })?;
+        if let Some(&size) = function.slots.get(&id) {
+            let slots = slots(function, (id, size), &value)?;
+            budget.pack(tensor, (&dims, slots), count(value.stored()))?;
+            bound
+                .sizes
+                .insert(size, i64::try_from(slots).unwrap_or(i64::MAX));
+        }
         bound.tensors.insert(id, value);
     }
     for tensor in &function.tensors {
@@ -204,7 +211,7 @@ fn resolve(
             && !tensor.is_sparse()
             && let Ok(dims) = extents(tensor, &bound)
         {
-            budget.pack(tensor, &dims, elements(&dims))?;
+            budget.pack(tensor, (&dims, 0), elements(&dims))?;
         }
     }
     Ok(bound)
@@ -245,6 +252,9 @@ fn sizes(
     let mut sizes = BTreeMap::new();
     for (at, size) in function.sizes.iter().enumerate() {
         let id = SizeId(u32::try_from(at).unwrap_or(u32::MAX));
+        if function.slots.values().any(|slots| *slots == id) {
+            continue;
+        }
         let value = match (size.value, size_value(function, id, loaded)?) {
             (Some(given), Some(found)) => {
                 if found.value > given || (found.exact && found.value != given) {
@@ -265,6 +275,28 @@ fn sizes(
         sizes.insert(id, i64::try_from(value).unwrap_or(i64::MAX));
     }
     Ok(sizes)
+}
+
+/// How many slots a tensor has: as given by `--size`, which must be enough, or as many as its longest row.
+fn slots(
+    function: &Function,
+    (id, size): (TensorId, SizeId),
+    value: &Tensor,
+) -> Result<u64, DataError> {
+    let needed = data::slots::needed(value, &function.tensor(id).format);
+    let size = function.size(size);
+    match size.value {
+        Some(given) if given < needed => {
+            let name = &function.tensor(id).name;
+            let reason = format!(
+                "size {} is given as {given}, but `{name}` has a row of {needed}",
+                size.name
+            );
+            Err(DataError::new(data_codes::SHAPE, reason))
+        }
+        Some(given) => Ok(given),
+        None => Ok(needed),
+    }
 }
 
 /// Two files that give one size different values.

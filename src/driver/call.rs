@@ -284,7 +284,19 @@ pub(super) fn pack(function: &Function, id: TensorId, bound: &Bound) -> Result<P
         let extent = bound.eval(dim).and_then(|d| u64::try_from(d).ok());
         dims.push(extent.unwrap_or(0));
     }
-    data::pack(value, tensor.ty, &dims, &tensor.format, tensor.fill).map_err(|mut e| {
+    let slots = function
+        .slots
+        .get(&id)
+        .and_then(|size| bound.sizes.get(size));
+    let slots = slots.map_or(0, |&n| u64::try_from(n).unwrap_or(0));
+    data::pack(
+        value,
+        tensor.ty,
+        (&dims, slots),
+        &tensor.format,
+        tensor.fill,
+    )
+    .map_err(|mut e| {
         e.reason = format!("`{}`: {}", tensor.name, e.reason);
         e
     })

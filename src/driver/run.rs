@@ -107,11 +107,12 @@ pub fn verify(
 pub fn expected(function: &Function, bound: &Bound) -> Result<reference::Outputs, Failure> {
     let mut tensors = bound.tensors.clone();
     for (&id, tensor) in &mut tensors {
-        let levels = &function.tensor(id).format.levels;
+        let format = &function.tensor(id).format;
+        let levels = &format.levels;
         let compressed = levels.iter().position(|level| !level.is_full());
         let padded = compressed.is_some_and(|at| levels[at..].iter().any(|l| l.is_full()));
-        // What fills a dense level below a compressed one is stored: a number, not absent.
-        if padded && function.tensor(id).role == Role::Input {
+        // What fills a dense level below a compressed one, or slots, is stored: a number, not absent.
+        if (padded || format.slots().is_some()) && function.tensor(id).role == Role::Input {
             *tensor = data::unpack(&pack(function, id, bound)?);
         }
     }

@@ -104,14 +104,14 @@ pub const ALL: &[Builtin] = &[
         name: "ell",
         declaration: "(i,j) -> (slot: dense, i: dense, j: singleton)",
         order: Some(2),
-        supported: false,
+        supported: true,
         about: "the same number of elements in each row",
     },
     Builtin {
         name: "sell",
-        declaration: "(i,j) -> (i/C: dense, slot: dense, i%C: dense, j: singleton)",
+        declaration: "(i,j) -> (i/C: dense, slot: compressed, i%C: dense, j: singleton)",
         order: Some(2),
-        supported: false,
+        supported: true,
         about: "slices of C rows, each like ell: sell(C)",
     },
 ];
@@ -135,8 +135,11 @@ pub fn find(name: &str) -> Option<(&'static Builtin, Option<usize>)> {
 /// takes ([`Builtin::arguments`]).
 #[must_use]
 pub fn instantiate(entry: &Builtin, args: &[u32], order: usize) -> Option<TensorFormat> {
-    if let ("bcsr", &[rows, columns], 2) = (entry.name, args, order) {
-        return Some(blocks(rows, columns));
+    match (entry.name, args, order) {
+        ("bcsr", &[rows, columns], 2) => return Some(blocks(rows, columns)),
+        ("ell", [], 2) => return Some(rows_of_slots()),
+        ("sell", &[rows], 2) => return Some(slices_of_slots(rows)),
+        _ => {}
     }
     let sparse = Level::COMPRESSED;
     let (levels, modes) = match (entry.name, order) {
@@ -162,6 +165,35 @@ fn blocks(rows: u32, columns: u32) -> TensorFormat {
             Part::Block(columns),
             Part::Within(rows),
             Part::Within(columns),
+        ],
+        ..TensorFormat::whole(levels, vec![0, 1, 0, 1])
+    }
+}
+
+/// As many elements in each row as the longest one has: the first ones of all rows, then the second ones, and
+/// so on.
+fn rows_of_slots() -> TensorFormat {
+    let levels = vec![Level::DENSE, Level::DENSE, Level::SINGLETON];
+    TensorFormat {
+        parts: vec![Part::Slot, Part::Whole, Part::Whole],
+        ..TensorFormat::whole(levels, vec![1, 0, 1])
+    }
+}
+
+/// Slices of so many rows, each with as many slots as its longest row needs.
+fn slices_of_slots(rows: u32) -> TensorFormat {
+    let levels = vec![
+        Level::DENSE,
+        Level::COMPRESSED,
+        Level::DENSE,
+        Level::SINGLETON,
+    ];
+    TensorFormat {
+        parts: vec![
+            Part::Block(rows),
+            Part::Slot,
+            Part::Within(rows),
+            Part::Whole,
         ],
         ..TensorFormat::whole(levels, vec![0, 1, 0, 1])
     }

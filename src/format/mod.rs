@@ -15,26 +15,32 @@ pub enum Part {
     Block(u32),
     /// `i%n`: its place in a block of n.
     Within(u32),
+    /// `slot`: a number for each of the elements that all levels but the singletons store at the same
+    /// coordinates, of which the singletons further in store the rest.
+    Slot,
 }
 
 impl Part {
-    /// What a level stores of a coordinate.
+    /// What a level stores of a coordinate; of slots, which no coordinate tells, nothing.
     #[must_use]
     pub fn of(self, coordinate: u64) -> u64 {
         match self {
             Part::Whole => coordinate,
             Part::Block(n) => coordinate / u64::from(n),
             Part::Within(n) => coordinate % u64::from(n),
+            Part::Slot => 0,
         }
     }
 
-    /// How many different ones there are of a mode of this extent; the last block may reach beyond.
+    /// How many different ones there are of a mode of this extent, where elements have so many slots; the last
+    /// block may reach beyond.
     #[must_use]
-    pub fn extent(self, mode: u64) -> u64 {
+    pub fn extent(self, mode: u64, slots: u64) -> u64 {
         match self {
             Part::Whole => mode,
             Part::Block(n) => mode.div_ceil(u64::from(n)),
             Part::Within(n) => u64::from(n),
+            Part::Slot => slots,
         }
     }
 
@@ -45,6 +51,7 @@ impl Part {
             Part::Whole => stored,
             Part::Block(n) => stored * u64::from(n),
             Part::Within(_) => outer + stored,
+            Part::Slot => outer,
         }
     }
 }
@@ -54,6 +61,8 @@ impl Part {
 ///
 /// Invariant: a mode is stored whole by one level, or its blocks by one and the places in blocks of
 /// that size by one further in. Where all are whole, `modes` is a permutation. A scalar has no levels.
+/// At most one level stores slots. It stands under the mode of the first singleton, and all
+/// singletons stand behind it and all other levels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TensorFormat {
     pub levels: Vec<Level>,
@@ -93,35 +102,40 @@ impl TensorFormat {
         self.modes.iter().max().map_or(0, |most| most + 1)
     }
 
-    /// The extent of a level, of a tensor with these extents.
+    /// The extent of a level, of a tensor with these extents and so many slots.
     #[must_use]
-    pub fn extent(&self, level: usize, dims: &[u64]) -> u64 {
-        self.parts[level].extent(dims[self.modes[level]])
+    pub fn extent(&self, level: usize, dims: &[u64], slots: u64) -> u64 {
+        self.parts[level].extent(dims[self.modes[level]], slots)
     }
 
-    /// Whether a mode is stored in blocks.
+    /// Whether levels store other things than the tensor's modes: blocks, places in them, or slots.
     #[must_use]
-    pub fn has_blocks(&self) -> bool {
+    pub fn is_rearranged(&self) -> bool {
         self.parts.iter().any(|part| *part != Part::Whole)
     }
 
-    /// The sizes of blocks, in the order of the levels that store places in them.
-    pub fn block_sizes(&self) -> impl Iterator<Item = u32> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Within(n) => Some(*n),
-            Part::Whole | Part::Block(_) => None,
-        })
+    /// The level of slots, if there is one.
+    #[must_use]
+    pub fn slots(&self) -> Option<usize> {
+        self.parts.iter().position(|part| *part == Part::Slot)
     }
 
-    /// The format of the tensor of blocks: its modes are those of the tensor, of which some count blocks,
-    /// and then one for each level that stores places in blocks.
+    /// The parts that are no modes of the tensor and have one of the tensor as it is stored, in the order
+    /// of their levels.
+    pub fn added(&self) -> impl Iterator<Item = Part> {
+        let added = |part: &Part| matches!(part, Part::Within(_) | Part::Slot);
+        self.parts.iter().copied().filter(added)
+    }
+
+    /// The format of the tensor as it is stored: its modes are those of the tensor, of which some count
+    /// blocks, and then one for each level that stores places in blocks or slots.
     #[must_use]
-    pub fn of_blocks(&self) -> TensorFormat {
-        let mut places = self.dimensions()..;
+    pub fn as_stored(&self) -> TensorFormat {
+        let mut added = self.dimensions()..;
         let stored = self.modes.iter().zip(&self.parts);
         let modes = stored.filter_map(|(&mode, part)| match part {
             Part::Whole | Part::Block(_) => Some(mode),
-            Part::Within(_) => places.next(),
+            Part::Within(_) | Part::Slot => added.next(),
         });
         TensorFormat {
             index_bits: self.index_bits,
@@ -137,12 +151,12 @@ impl TensorFormat {
 }
 
 /// A format in the language's own words: `{dense, compressed} order (1,0)`, and with blocks
-/// `(i,j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)`.
+/// `(i,j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)`, or slots.
 #[must_use]
 pub fn describe(format: &TensorFormat) -> String {
     let levels: Vec<String> = format.levels.iter().map(|level| level.text()).collect();
     let mut text = format!("{{{}}}", levels.join(", "));
-    if format.has_blocks() {
+    if format.is_rearranged() {
         let name = |mode: usize| match "ijklmnpq".chars().nth(mode) {
             Some(letter) => letter.to_string(),
             None => format!("i{mode}"),
@@ -153,6 +167,7 @@ pub fn describe(format: &TensorFormat) -> String {
             Part::Whole => format!("{}: {level}", name(mode)),
             Part::Block(n) => format!("{}/{n}: {level}", name(mode)),
             Part::Within(n) => format!("{}%{n}: {level}", name(mode)),
+            Part::Slot => format!("slot: {level}"),
         });
         let own: Vec<String> = own.collect();
         text = format!("({}) -> ({})", names.join(","), own.join(", "));

@@ -14,22 +14,28 @@ use super::{Graph, Loop, Nest};
 use crate::format::{Part, TensorFormat};
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Literal, Range, Shared, SizeExpr,
-    Tensor, VarId,
+    Tensor, TensorId, VarId,
 };
 use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 use std::rc::Rc;
 
-/// The function with tensors of blocks for the operands that are stored so, if there are any.
-pub(super) fn of_blocks(function: &Rc<Function>) -> Option<Rc<Function>> {
-    if !function.tensors.iter().any(|t| t.format.has_blocks()) {
+/// The function with tensors of blocks and of slots for the operands that are stored so, if there are any.
+/// What reads slots is still to be written ([`super::slots`]).
+pub(super) fn as_stored(function: &Rc<Function>) -> Option<Rc<Function>> {
+    if !function.tensors.iter().any(|t| t.format.is_rearranged()) {
         return None;
     }
     let mut stored = Function::clone(function);
-    for tensor in &mut stored.tensors {
-        if tensor.format.has_blocks() {
-            tensor.dims = dims_of_blocks(tensor);
-            tensor.format = tensor.format.of_blocks();
+    for (at, tensor) in stored.tensors.iter_mut().enumerate() {
+        if tensor.format.is_rearranged() {
+            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let slots = function.slots.get(&id).map(|&size| {
+                let known = function.size(size).constant();
+                known.map_or(SizeExpr::Size(size), SizeExpr::Const)
+            });
+            tensor.dims = dims_as_stored(tensor, slots.as_ref());
+            tensor.format = tensor.format.as_stored();
         }
     }
     for stmt in &mut stored.stmts {
@@ -52,34 +58,50 @@ pub fn read_blocks(function: &Function, e: &mut Expr) {
             return;
         };
         let declared = function.tensors.get(access.tensor.index());
-        let Some(format) = declared.map(|t| &t.format).filter(|f| f.has_blocks()) else {
+        let has_blocks = |f: &&TensorFormat| f.is_rearranged() && f.slots().is_none();
+        let Some(format) = declared.map(|t| &t.format).filter(has_blocks) else {
             return;
         };
         // There are more levels than modes: this one is of blocks already.
         if access.subscripts.len() < format.order() {
             let given = std::mem::take(&mut access.subscripts);
-            let stored = format.modes.iter().zip(&format.parts);
-            let parts = stored.map(|(&mode, &part)| subscript(&given[mode], part));
-            access.subscripts = by_modes(format, parts);
+            access.subscripts = subscripts_as_stored(format, &given, None);
         }
     });
 }
 
-/// What is given for each level, by the modes of the tensor of blocks.
+/// The subscripts of an element as it is stored, in a slot if there are any.
+pub(super) fn subscripts_as_stored(
+    format: &TensorFormat,
+    given: &[Expr],
+    slot: Option<&Expr>,
+) -> Vec<Expr> {
+    let stored = format.modes.iter().zip(&format.parts);
+    let parts = stored.map(|(&mode, &part)| match (part, slot) {
+        (Part::Slot, Some(slot)) => slot.clone(),
+        (Part::Slot | Part::Whole | Part::Block(_) | Part::Within(_), _) => {
+            subscript(&given[mode], part)
+        }
+    });
+    by_modes(format, parts)
+}
+
+/// What is given for each level, by the modes of the tensor as it is stored.
 fn by_modes<T>(format: &TensorFormat, levels: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all: Vec<(usize, T)> = format.of_blocks().modes.into_iter().zip(levels).collect();
+    let mut all: Vec<(usize, T)> = format.as_stored().modes.into_iter().zip(levels).collect();
     all.sort_by_key(|(mode, _)| *mode);
     all.into_iter().map(|(_, own)| own).collect()
 }
 
-/// The subscripts of an element of a block, as the program writes them.
+/// The subscripts of an element of a block or in a slot, as the program writes them.
 #[must_use]
 pub fn as_declared(graph: &Graph, access: &Access) -> Option<Vec<Expr>> {
     let declared = graph.function.tensors.get(access.tensor.index());
-    let format = &declared.filter(|t| t.format.has_blocks())?.format;
+    let format = &declared.filter(|t| t.format.is_rearranged())?.format;
     let mode = |(mode, subscript): (usize, &Expr)| {
         let stored = format.modes.iter().zip(&format.parts);
-        let mut own = stored.filter(|(m, _)| **m == mode).map(|(_, part)| part);
+        let own = stored.filter(|(m, part)| **m == mode && **part != Part::Slot);
+        let mut own = own.map(|(_, part)| part);
         if !matches!(own.next(), Some(Part::Block(_))) {
             return subscript.clone();
         }
@@ -95,13 +117,14 @@ pub fn as_declared(graph: &Graph, access: &Access) -> Option<Vec<Expr>> {
     Some(declared.enumerate().map(mode).collect())
 }
 
-/// An extent for each mode of the tensor of blocks.
-fn dims_of_blocks(tensor: &Tensor) -> Vec<SizeExpr> {
+/// An extent for each mode of the tensor as it is stored, with so many slots.
+fn dims_as_stored(tensor: &Tensor, slots: Option<&SizeExpr>) -> Vec<SizeExpr> {
     let stored = tensor.format.modes.iter().zip(&tensor.format.parts);
     let extent = |(&mode, &part): (&usize, &Part)| match part {
         Part::Whole => tensor.dims[mode].clone(),
         Part::Block(n) => blocks(&tensor.dims[mode], n),
         Part::Within(n) => SizeExpr::Const(i64::from(n)),
+        Part::Slot => slots.cloned().unwrap_or(SizeExpr::Const(0)),
     };
     by_modes(&tensor.format, stored.map(extent))
 }
@@ -132,7 +155,7 @@ fn subscript(of: &Expr, part: Part) -> Expr {
         span: of.span,
     };
     match part {
-        Part::Whole | Part::Block(1) => of.clone(),
+        Part::Whole | Part::Block(1) | Part::Slot => of.clone(),
         Part::Within(1) => literal(0),
         Part::Block(n) => with(BinaryOp::Div, n),
         Part::Within(n) => with(BinaryOp::Rem, n),

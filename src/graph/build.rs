@@ -25,8 +25,8 @@ impl Graph {
     /// # Errors
     /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
-        let blocked = super::blocks::of_blocks(function);
-        let stored = blocked.as_ref().unwrap_or(function);
+        let rearranged = super::blocks::as_stored(function);
+        let stored = rearranged.as_ref().unwrap_or(function);
         let mut graph = Graph {
             function: Rc::clone(function),
             tensors: stored.tensors.clone(),
@@ -46,14 +46,16 @@ impl Graph {
         };
         let mut errors = Vec::new();
         let mut versions = Versions::given(&mut graph, stored);
+        let mut slots = super::slots::Slots::default();
         for at in 0..stored.stmts.len() {
             for (piece, stmt) in versions.next(&mut graph, stored, at) {
-                if let Err(error) = graph.add_piece(piece, &stmt) {
+                let added = slots.read_in(&mut graph, piece, stmt);
+                if let Err(error) = added.and_then(|(piece, stmt)| graph.add_piece(piece, &stmt)) {
                     errors.push(error);
                 }
             }
         }
-        if blocked.is_some() {
+        if rearranged.is_some() {
             graph.take_blocks_apart();
         }
         if errors.is_empty() {

@@ -28,6 +28,7 @@ pub mod provenance;
 pub mod race;
 pub mod relation;
 pub mod simplify;
+mod slots;
 mod temporaries;
 pub mod terms;
 pub mod tree;

@@ -67,7 +67,7 @@ impl Lowerer<'_> {
         }
         let arrays = self.names.stored(id);
         let declared = self.graph.function.tensors.get(id.index());
-        let blocks = declared.filter(|own| own.format.has_blocks());
+        let rearranged = declared.filter(|own| own.format.is_rearranged());
         let levels = tensor
             .format
             .levels
@@ -78,17 +78,19 @@ impl Lowerer<'_> {
             .map(|(at, ((&level, &mode), arrays))| LevelArrays {
                 level,
                 mode,
-                block: blocks.and_then(|own| match own.format.parts[at] {
+                block: rearranged.and_then(|own| match own.format.parts[at] {
                     Part::Block(n) => Some(n),
-                    Part::Whole | Part::Within(_) => None,
+                    Part::Whole | Part::Within(_) | Part::Slot => None,
                 }),
                 arrays: arrays.clone(),
             })
             .collect();
-        let own = blocks.unwrap_or(tensor);
+        let own = rearranged.unwrap_or(tensor);
         let dims = own.dims.iter().map(|d| self.size_expr(d));
-        let sizes = own.format.block_sizes().map(|n| b::int(i64::from(n)));
-        let dims = dims.chain(sizes).collect();
+        let added = rearranged.map_or(&[][..], |own| &tensor.dims[own.order()..]);
+        let dims = dims
+            .chain(added.iter().map(|d| self.size_expr(d)))
+            .collect();
         Arg::Tensor(TensorArg {
             name: tensor.name.clone(),
             ty: tensor.ty,

@@ -2,18 +2,21 @@
 
 use super::draft::{Clause, Draft, DraftStmt, Write};
 use super::ir::{
-    Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, ScalarType, SizeExpr, Statement,
-    Tensor, VarId,
+    Bound, Expr, ExprKind, Function, IndexVar, Range, ReduceOp, ScalarType, SizeExpr, SizeId,
+    Statement, Tensor, VarId,
 };
 use super::ranges::{Ranges, size, statement_order};
 use super::types::Typer;
-use super::{einsum, fill, fixed, formats, inout, ranges, types, unused};
+use super::{Options, einsum, fill, fixed, formats, inout, ranges, types, unused};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic};
 use std::collections::BTreeMap;
 
 /// Turns a draft with resolved names into a function.
-pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, Vec<Diagnostic>)> {
+pub(super) fn finish(
+    mut draft: Draft,
+    options: &Options,
+) -> Diagnosed<(Function, Vec<Diagnostic>)> {
     types::infer_tensors(&mut draft);
     argument_types(&mut draft);
     reductions(&mut draft);
@@ -26,7 +29,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     let untyped = !draft.errors.is_empty();
     let ranges = ranges::infer(&mut draft);
     let roles = inout::roles(&mut draft, &ranges);
-    let storage = formats::attach(&mut draft, index_bits);
+    let storage = formats::attach(&mut draft, options.index_bits.unwrap_or(32));
     if untyped {
         return Err(draft.errors);
     }
@@ -57,9 +60,13 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     }
     let entries: Vec<_> = storage.iter().map(|storage| storage.entry).collect();
     let mut typical = BTreeMap::new();
+    let mut slots = BTreeMap::new();
     for (at, storage) in storage.iter().enumerate() {
         let id = super::ir::TensorId(u32::try_from(at).unwrap_or(u32::MAX));
         typical.extend(storage.typical.map(|said| (id, said)));
+        if storage.format.slots().is_some() {
+            slots.insert(id, slots_of(&mut draft, at, options));
+        }
     }
     let tensors = draft.tensors.iter().zip(&roles).zip(storage);
     let tensors = tensors.map(|((tensor, role), storage)| {
@@ -80,6 +87,7 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
         span: draft.span,
         tensors: tensors.collect(),
         typical,
+        slots,
         sizes: draft.sizes.clone(),
         synonyms: draft.synonyms.clone(),
         fixed_dims: Vec::new(),
@@ -98,6 +106,27 @@ pub(super) fn finish(mut draft: Draft, index_bits: u8) -> Diagnosed<(Function, V
     } else {
         Err(errors)
     }
+}
+
+/// The size that says how many slots a tensor has.
+fn slots_of(draft: &mut Draft, tensor: usize, options: &Options) -> SizeId {
+    let (span, mut name) = (
+        draft.tensors[tensor].span,
+        draft.tensors[tensor].name.clone(),
+    );
+    name.push_str("_slots");
+    let is_taken = |draft: &Draft, name: &str| {
+        draft.tensors.iter().any(|t| t.name == name) || draft.sizes.iter().any(|s| s.name == name)
+    };
+    while is_taken(draft, &name) {
+        name.push('_');
+    }
+    let id = draft.size_named(&name, span);
+    let given = options.sizes.iter().rfind(|(given, _)| *given == name);
+    if let Some(size) = draft.sizes.last_mut() {
+        size.value = given.map(|(_, value)| *value);
+    }
+    id
 }
 
 /// The extent with every alias replaced. All are known once inference has succeeded.

@@ -67,6 +67,8 @@ pub struct Function {
     pub tensors: Vec<Tensor>,
     /// How much some of them store as a rule, as their formats say.
     pub typical: BTreeMap<TensorId, Typical>,
+    /// How many slots those have that are stored in slots: sizes that data tell.
+    pub slots: BTreeMap<TensorId, SizeId>,
     /// The declared parameters in order (an in-out one that is also declared stands here too).
     pub params: Vec<TensorId>,
     /// The returned tensors in order.

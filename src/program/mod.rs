@@ -167,7 +167,7 @@ fn resolve_def(
     if !draft.errors.is_empty() {
         return Err(draft.errors);
     }
-    finish::finish(draft, options.index_bits.unwrap_or(32))
+    finish::finish(draft, options)
 }
 
 /// `--size` must name a size of some function.

@@ -190,7 +190,7 @@ fn is_atom(size: &SizeExpr) -> bool {
 
 /// `{dense, compressed(nonunique)} order (1, 0) index 64`
 pub(super) fn format_text(format: &TensorFormat) -> String {
-    if format.has_blocks() {
+    if format.is_rearranged() {
         return crate::format::describe(format);
     }
     let levels: Vec<String> = format.levels.iter().map(|level| level.text()).collect();

@@ -198,7 +198,7 @@ mod tests {
                 Tensor::Dense(dense) => dense.values.ty(),
             };
             let format = format(&mut maker, order);
-            let packed = pack(&tensor, ty, &dims, &format, Literal::ZERO).unwrap();
+            let packed = pack(&tensor, ty, (&dims, 0), &format, Literal::ZERO).unwrap();
             assert_eq!(validate(&packed), Ok(()), "{file:?}");
             let back = read_content(&unpack(&packed), |at| at);
             // Dense levels and arrays hold zeros beside what was written.

@@ -368,6 +368,7 @@ impl Maker {
                 // Results have none.
                 let format = Format {
                     blocks: Vec::new(),
+                    slots: None,
                     ..format
                 };
                 let plain = subscripts

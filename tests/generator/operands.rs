@@ -1,7 +1,7 @@
 //! Draws operands: tensors with their subscripts, types, formats and data.
 
 use crate::maker::Maker;
-use crate::program::{Data, Expr, Format, Param, extents};
+use crate::program::{Data, Expr, Format, Param, Slots, extents};
 use sparsec::scalar::ScalarType;
 
 /// Extents of dimensions that an affine or gathered subscript reads: large enough for
@@ -47,7 +47,9 @@ impl Maker {
         } else {
             self.ty
         };
-        let format = self.format(order, ty).map(|format| self.in_blocks(format));
+        let format = self.format(order, ty);
+        let format = format.map(|format| self.in_blocks(format));
+        let format = format.map(|format| self.in_slots(format));
         let data = self.data(ty, &dims);
         self.params.push(Param {
             ty,
@@ -165,6 +167,7 @@ impl Maker {
             levels,
             modes,
             blocks: Vec::new(),
+            slots: None,
             fill,
             typical,
             wide: self.chance(10),
@@ -186,6 +189,26 @@ impl Maker {
         if !format.blocks.is_empty() {
             self.note("blocks");
         }
+        format
+    }
+
+    /// The format of an operand, of which the last modes may be stored in slots.
+    fn in_slots(&mut self, mut format: Format) -> Format {
+        if self.taco || format.levels.is_empty() || !self.chance(12) {
+            return format;
+        }
+        let singletons = 1 + self.below(2).min(format.levels.len() - 1);
+        let rows = format.levels.len() - singletons;
+        let plain = |level: &&str| ["dense", "compressed", "bitmap"].contains(level);
+        if format.fill.is_some() || !format.levels[..rows].iter().all(plain) {
+            return format;
+        }
+        self.note("slots");
+        format.slots = Some(Slots {
+            behind: self.below(rows + 1),
+            level: self.pick(&["dense", "dense", "compressed"]),
+            singletons,
+        });
         format
     }
 

@@ -64,6 +64,15 @@ pub enum Data {
     File(Box<DataFile>),
 }
 
+/// The last levels as singletons, and a level of slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slots {
+    /// Behind so many levels, if there are as many.
+    pub behind: usize,
+    pub level: &'static str,
+    pub singletons: usize,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Format {
     pub levels: Vec<&'static str>,
@@ -72,6 +81,7 @@ pub struct Format {
     /// Of modes that are stored in blocks: their size, and how the places in them are stored, behind
     /// all other levels.
     pub blocks: Vec<(usize, u32, &'static str)>,
+    pub slots: Option<Slots>,
     pub fill: Option<String>,
     /// What it says is stored as a rule, which may be wrong.
     pub typical: Option<&'static str>,
@@ -168,20 +178,43 @@ impl fmt::Display for Expr {
 }
 
 impl Format {
-    /// What stores a mode in blocks is declared.
+    /// Whether it stores anything but the modes themselves.
+    fn is_declared(&self) -> bool {
+        !self.blocks.is_empty() || self.slots.is_some()
+    }
+
+    /// What stores a mode in blocks, or slots, is declared.
     fn declaration(&self, name: &str) -> String {
         let letter = |mode: usize| ["a", "b", "c", "d", "e"][mode];
         let letters: Vec<&str> = (0..self.levels.len()).map(letter).collect();
         let mut levels = Vec::new();
+        let mut singletons = Vec::new();
+        let rows = self.slots.map_or(self.levels.len(), |slots| {
+            self.levels.len().saturating_sub(slots.singletons)
+        });
+        let mut in_rows = Vec::new();
         for (at, level) in self.levels.iter().enumerate() {
             let mode = self.modes.get(at).copied().unwrap_or(at);
+            if at >= rows {
+                singletons.push(format!("{}: singleton", letter(mode)));
+                continue;
+            }
+            in_rows.push(mode);
             let block = self.blocks.iter().find(|block| block.0 == mode);
             let size = block.map_or(String::new(), |block| format!("/{}", block.1));
             levels.push(format!("{}{size}: {level}", letter(mode)));
         }
-        for (mode, size, level) in &self.blocks {
+        for (mode, size, level) in self
+            .blocks
+            .iter()
+            .filter(|block| in_rows.contains(&block.0))
+        {
             levels.push(format!("{}%{size}: {level}", letter(*mode)));
         }
+        if let Some(Slots { behind, level, .. }) = self.slots {
+            levels.insert(behind.min(levels.len()), format!("slot: {level}"));
+        }
+        levels.append(&mut singletons);
         let (letters, levels) = (letters.join(","), levels.join(", "));
         format!("format {name} = ({letters}) -> ({levels})\n")
     }
@@ -297,7 +330,7 @@ impl Program {
         let mut formats: Vec<String> = Vec::new();
         for (name, format) in own.chain(self.formats.iter().map(|(name, format)| (name, format))) {
             let declared = format!("blocks{}_of_{}", formats.len(), self.name);
-            let declared = (!format.blocks.is_empty()).then_some(declared);
+            let declared = format.is_declared().then_some(declared);
             if let Some(declared) = &declared {
                 out.push_str(&format.declaration(declared));
             }

@@ -141,6 +141,11 @@ fn smaller(program: &Program) -> Vec<Program> {
         });
         push(&|p| {
             if let Some(format) = &mut p.params[at].format {
+                format.slots = None;
+            }
+        });
+        push(&|p| {
+            if let Some(format) = &mut p.params[at].format {
                 format.blocks.pop();
             }
         });

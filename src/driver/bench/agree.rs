@@ -161,7 +161,7 @@ mod tests {
         let results = |value: f64| {
             let tensor = function.tensor(y);
             let value = dense(vec![value], vec![]);
-            let packed = data::pack(&value, tensor.ty, &[], &tensor.format, tensor.fill);
+            let packed = data::pack(&value, tensor.ty, (&[], 0), &tensor.format, tensor.fill);
             Results::from([(y, packed.unwrap())])
         };
         let mut agreement = Agreement::new(function, &bound, 1e9);

@@ -53,22 +53,26 @@ pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
     storages
 }
 
-/// Blocks are read only: what writes them would have to know where the elements of one end.
+/// Blocks and slots are read only: what writes them would have to know where the elements of one end.
 pub(super) fn unless_read(storage: &Storage, name: &str, role: Role) -> Option<Diagnostic> {
-    let entry = storage.entry.filter(|_| storage.format.has_blocks())?;
+    let entry = storage.entry.filter(|_| storage.format.is_rearranged())?;
     let what = match role {
         Role::Input => return None,
         Role::InOut | Role::Result => "a result",
         Role::Temporary => "a temporary",
     };
+    let parts = match storage.format.slots() {
+        Some(_) => "slots",
+        None => "blocks",
+    };
     let error = Diagnostic::error(
         codes::NOT_SUPPORTED,
         entry,
-        format!("{what} that is stored in blocks is not supported yet"),
+        format!("{what} that is stored in {parts} is not supported yet"),
         "written by this function",
     );
     Some(error.with_help(format!(
-        "store `{name}` as `csr`, or dense: operands alone may have blocks"
+        "store `{name}` as `csr`, or dense: operands alone may have {parts}"
     )))
 }
 
@@ -163,7 +167,7 @@ fn stored_as(
         ast::FormatSpec::Named { name, args } => spelled::named(library, name, args, order)?,
         ast::FormatSpec::Levels(levels) => (spelled::inline(levels, order)?, None),
     };
-    let levels = match format.has_blocks() {
+    let levels = match format.is_rearranged() {
         true => format.dimensions(),
         false => format.levels.len(),
     };
@@ -196,6 +200,11 @@ fn stored_as(
         Some((value, span)) => fill_value::fill(value, ty, name, span)?,
         None => Literal::ZERO,
     };
+    if let (Some(_), Some((_, span))) = (format.slots(), entry.fill)
+        && !fill.same_value(Literal::ZERO)
+    {
+        return Err(Box::new(filled_slots(span)));
+    }
     let typical = match entry.typical {
         Some((said, span)) => Some(typical::typical(said, &format, name, span)?),
         None => None,
@@ -206,6 +215,17 @@ fn stored_as(
         typical,
         entry: Some(entry.span),
     })
+}
+
+/// Rows that have fewer elements than slots hold zeros in the others.
+fn filled_slots(span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::NOT_SUPPORTED,
+        span,
+        "slots with another fill than 0 are not supported yet",
+        "not zero",
+    )
+    .with_help("slots that are not needed hold zeros, which are added: store it as `csr`")
 }
 
 /// `order (1,0)`: the mode that each level stores.
@@ -230,7 +250,7 @@ fn permuted(
     if result.len() != order {
         return Err(Box::new(bad_permutation(span, order, notation)));
     }
-    if format.has_blocks() {
+    if format.is_rearranged() {
         // Each level stores of the mode given what it stores of its own.
         return Ok(format.modes.iter().map(|&mode| result[mode]).collect());
     }
@@ -260,7 +280,7 @@ fn singleton_parents(format: &TensorFormat, span: Span, notation: ast::Notation)
             continue;
         }
         let parent = at.checked_sub(1).and_then(|at| format.levels.get(at));
-        if parent.is_some_and(|parent| !parent.unique) {
+        if parent.is_some_and(|parent| !parent.unique) || format.slots().is_some() {
             continue;
         }
         let what = if parent.is_some() {

@@ -114,8 +114,8 @@ fn unsupported(span: Span, what: &str) -> Diagnostic {
         "cannot be stored yet",
     )
     .with_help(
-        "levels are dense, compressed, singleton or bitmap, and store a dimension `i`, or its blocks \
-         `i/4` and, further in, the places in these, `i%4`",
+        "levels are dense, compressed, singleton or bitmap, and store a dimension `i`, its blocks `i/4` \
+         and, further in, the places in these, `i%4`, or `slot`",
     )
 }
 
@@ -150,13 +150,18 @@ fn stored_variables(
     let mut format = TensorFormat::whole(Vec::new(), Vec::new());
     for stored in levels {
         let span = stored.coordinate.span;
+        if is_slot(decl, &stored.coordinate) {
+            slot(&mut format, stored)?;
+            continue;
+        }
         let (name, part) = part(decl, args, &stored.coordinate)?;
         let Some(mode) = decl.vars.iter().position(|var| var.name == *name) else {
             let what = "a level that stores no dimension of the tensor";
             return Err(Box::new(unsupported(span, what)));
         };
         let own = format.modes.iter().zip(&format.parts);
-        let before: Vec<Part> = own.filter(|(m, _)| **m == mode).map(|(_, p)| *p).collect();
+        let before = own.filter(|(m, part)| **m == mode && **part != Part::Slot);
+        let before: Vec<Part> = before.map(|(_, part)| *part).collect();
         match (before.as_slice(), part) {
             ([], Part::Whole | Part::Block(_)) => {}
             ([Part::Block(n)], Part::Within(m)) if *n == m => {}
@@ -170,7 +175,7 @@ fn stored_variables(
                 let error = declaration(span, name, &format!("is stored in blocks of {n} above"));
                 return Err(Box::new(error.with_help(format!("write `{name}%{n}`"))));
             }
-            (_, Part::Whole | Part::Block(_) | Part::Within(_)) => {
+            (_, Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot) => {
                 return Err(Box::new(declaration(span, name, "is stored twice")));
             }
         }
@@ -181,7 +186,7 @@ fn stored_variables(
     for (mode, var) in decl.vars.iter().enumerate() {
         let own = format.modes.iter().zip(&format.parts);
         match own
-            .filter(|(m, _)| **m == mode)
+            .filter(|(m, part)| **m == mode && **part != Part::Slot)
             .map(|(_, part)| part)
             .next_back()
         {
@@ -194,9 +199,71 @@ fn stored_variables(
                 let help = format!("add a level `{}%{n}: dense`", var.name);
                 return Err(Box::new(error.with_help(help)));
             }
-            Some(Part::Whole | Part::Within(_)) => {}
+            Some(Part::Whole | Part::Within(_) | Part::Slot) => {}
         }
     }
+    match format.slots() {
+        Some(slots) => with_slots(format, levels[slots].span),
+        None => Ok(format),
+    }
+}
+
+/// Whether a level stores slots: the word, which is no dimension of this format.
+fn is_slot(decl: &ast::FormatDecl, stored: &ast::Expr) -> bool {
+    let is_dimension = || decl.vars.iter().any(|var| var.name == "slot");
+    matches!(&stored.kind, ast::ExprKind::Name(name) if name == "slot") && !is_dimension()
+}
+
+/// Adds the level of slots.
+fn slot(format: &mut TensorFormat, stored: &ast::LevelDecl) -> Checked<()> {
+    if format.slots().is_some() {
+        return Err(Box::new(slot_error(stored.span, "stands twice")));
+    }
+    let level = level(&stored.level)?;
+    if level != Level::DENSE && level != Level::COMPRESSED {
+        let what = "needs a level that is dense or compressed";
+        let error = slot_error(stored.level.kind.span, what);
+        let help = "write `slot: dense` where all rows have the same number of slots, `slot: compressed` \
+                    where each row, or slice of rows, has its own";
+        return Err(Box::new(error.with_help(help)));
+    }
+    format.levels.push(level);
+    // Until it is known which singleton is the first one.
+    format.modes.push(0);
+    format.parts.push(Part::Slot);
+    Ok(())
+}
+
+fn slot_error(span: Span, what: &str) -> Diagnostic {
+    Diagnostic::error(
+        codes::DECLARATION,
+        span,
+        format!("the level of slots {what}"),
+        "slots number the elements of each row",
+    )
+    .with_help("write one level of slots, as in `(i,j) -> (slot: dense, i: dense, j: singleton)`")
+}
+
+/// A format with slots, which tell apart what the singletons behind all other levels store.
+fn with_slots(mut format: TensorFormat, span: Span) -> Checked<TensorFormat> {
+    let Some(slots) = format.slots() else {
+        return Ok(format);
+    };
+    let first = format.levels.iter().position(|level| level.is_branchless());
+    let Some(first) = first.filter(|first| *first > slots) else {
+        let error = slot_error(span, "tells no elements apart");
+        let help = "store a dimension in a singleton behind all other levels, as in \
+                    `(i,j) -> (slot: dense, i: dense, j: singleton)`";
+        return Err(Box::new(error.with_help(help)));
+    };
+    let behind = format.levels.iter().zip(&format.parts).skip(first);
+    let mut behind = behind.map(|(level, part)| level.is_branchless() && *part == Part::Whole);
+    if !behind.all(|single| single) {
+        let error = slot_error(span, "needs the singletons behind all other levels");
+        let help = "write `(slot: dense, i: dense, j: singleton)`: rows first, then what is stored in them";
+        return Err(Box::new(error.with_help(help)));
+    }
+    format.modes[slots] = format.modes[first];
     Ok(format)
 }
 

@@ -14,6 +14,7 @@ const THREADS: &str =
 const BLOCKS: &str = "blocks of a few elements are unrolled: full ones have no bounds to ask";
 const BLOCK_TILES: &str =
     "rows of a block gather in registers, some columns at a time, while blocks pass";
+const SLOT_LANES: &str = "lanes take rows side by side, slot by slot";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const KEPT: &str =
@@ -79,6 +80,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
     let blocks = blocks(writer);
+    if let Some((lanes, first)) = slot_lanes(writer) {
+        let shared = in_threads(&first);
+        own.push(script(SLOT_LANES, [&lanes[..], &[shared]].concat()));
+    }
     if let Some(tiles) = block_tiles(writer) {
         let shared = tiles.iter().chain([&threads]).cloned().collect();
         own.push(script(BLOCK_TILES, shared));
@@ -158,6 +163,43 @@ fn block_tiles(writer: &Writer) -> Option<Vec<String>> {
         in_vectors(&own_lane),
         in_vectors(&lane),
     ])
+}
+
+/// Commands for the rows of an operand in slots, and the loop that is outermost then: lanes take rows that stand
+/// side by side, slot by slot.
+fn slot_lanes(writer: &Writer) -> Option<(Vec<String>, String)> {
+    let (graph, nest) = (writer.graph, writer.nest);
+    let vars = writer.vars();
+    let slot = vars.iter().position(|&var| graph.is_slot(nest, var))?;
+    let (&row, outer) = vars[..slot].split_last()?;
+    let left = |var: &VarId| writer.is_left(*var);
+    if !vars[..slot].iter().all(left)
+        || vars[slot + 1..].iter().any(left)
+        || graph.tensor(nest.tensor).is_appended()
+        || root_reduction(&nest.rhs, nest.op).is_none()
+    {
+        return None;
+    }
+    let mut names: Vec<String> = outer.iter().map(|&var| writer.name(var)).collect();
+    let slot = writer.name(vars[slot]);
+    let is_place = |var| {
+        let tiles = graph.provenance.tiles(var);
+        tiles.is_some_and(|tiles| tiles.inner == var && graph.provenance.is_stored(tiles.outer))
+    };
+    let mut commands = Vec::new();
+    let lane = if is_place(row) {
+        writer.name(row)
+    } else {
+        let lanes = writer.profile.cpu.slot_bytes / i64::try_from(nest.rhs.ty.size()).ok()?;
+        let [tiles, lane] = ["tiles", "lane"].map(|like| writer.fresh(like));
+        let row = writer.name(row);
+        commands.push(format!("split({row}, {tiles}, {lane}, {lanes})"));
+        names.push(tiles);
+        lane
+    };
+    commands.push(format!("reorder({}, {slot}, {lane})", names.join(", ")));
+    commands.push(in_vectors(&lane));
+    Some((commands, names.first()?.clone()))
 }
 
 type Plans = (Vec<Script>, Option<(f64, Vec<Script>)>);

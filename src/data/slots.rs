@@ -1,0 +1,49 @@
+//! Slots: numbers of the elements that share all coordinates but those of singletons.
+
+use super::pack::{coordinates, order_of};
+use super::tensor::{Coo, Tensor};
+use crate::format::{Part, TensorFormat};
+
+/// The slot of each element, in the order of what singletons store; nothing if the format has no slots.
+#[must_use]
+pub fn numbers(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
+    if format.slots().is_none() {
+        return Vec::new();
+    }
+    let mut rows: Vec<Vec<u64>> = Vec::new();
+    let mut columns: Vec<Vec<u64>> = Vec::new();
+    for ((level, &mode), part) in format.levels.iter().zip(&format.modes).zip(&format.parts) {
+        let stored = coo.coords[mode].iter().map(|&c| part.of(c));
+        match part {
+            Part::Slot => {}
+            Part::Whole | Part::Block(_) | Part::Within(_) if level.is_branchless() => {
+                columns.push(stored.collect());
+            }
+            Part::Whole | Part::Block(_) | Part::Within(_) => rows.push(stored.collect()),
+        }
+    }
+    let count = coo.values.len();
+    let keys: Vec<&[u64]> = rows.iter().chain(&columns).map(Vec::as_slice).collect();
+    let order = order_of(&keys, count).unwrap_or_else(|| (0..count).collect());
+    let mut numbers = vec![0; count];
+    for pair in order.windows(2) {
+        let same = rows.iter().all(|row| row[pair[0]] == row[pair[1]]);
+        if same {
+            numbers[pair[1]] = numbers[pair[0]] + 1;
+        }
+    }
+    numbers
+}
+
+/// How many slots the data needs in a format: as many as the longest row has elements.
+#[must_use]
+pub fn needed(data: &Tensor, format: &TensorFormat) -> u64 {
+    if format.slots().is_none() {
+        return 0;
+    }
+    let numbers = match data {
+        Tensor::Sparse(coo) => numbers(coo, format),
+        Tensor::Dense(dense) => numbers(&coordinates(dense), format),
+    };
+    numbers.into_iter().max().map_or(0, |most| most + 1)
+}
