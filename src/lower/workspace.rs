@@ -7,13 +7,10 @@ use super::{Lower, Lowerer, Scope};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::{ir, visit};
-use crate::plan::{Keeps, Phase, Workspace};
+use crate::plan::{Keeps, Phase, Workspace, declared_length};
 use crate::program::ir::TensorId;
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
-
-/// Bytes that a workspace may take on the stack of its thread.
-const MOST_ON_STACK: i64 = 32 * 1024;
 
 /// The memory of one of a workspace's arrays.
 pub(super) struct Room {
@@ -50,9 +47,7 @@ impl Lowerer<'_> {
         let name = self.tensor(temp).name.clone();
         let ty = self.tensor(temp).ty.compute();
         let count = self.element_count(temp);
-        let constant = b::as_int(&count)
-            .filter(|n| *n > 0 && n.saturating_mul(ty.size() as i64) <= MOST_ON_STACK)
-            .and_then(|n| u64::try_from(n).ok());
+        let constant = declared_length(self.graph, temp);
         let mut array = self.names.values(temp);
         if constant.is_some() || threaded {
             // Declared where it is used, which may be in several places.

@@ -55,6 +55,7 @@ use crate::units::Unit;
 pub use coverage::Coverage;
 pub use exits::{Exit, Live};
 pub use most::Most;
+pub use refusal::declared_length;
 pub use results::Made;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,6 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Space, Stmt, Tag};
+use crate::level::ArrayRole;
 use crate::program::ir::{TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 use std::collections::BTreeSet;
@@ -117,6 +118,32 @@ impl Refusal {
             .with_help("promote at a loop outside, or to local"))
     }
 
+    /// Lanes of a vector share what is not declared inside of their loop: an array that is too large for
+    /// that, or whose length is not known.
+    pub fn unless_of_lanes(
+        self,
+        operands: Operands,
+        temp: TensorId,
+        around: &Around,
+    ) -> Result<(), Diagnostic> {
+        let lanes = around.units.iter().any(|(_, unit)| match unit {
+            Unit::CpuVector => true,
+            Unit::CpuThread(_) | Unit::Gpu(_) => false,
+        });
+        let tensor = operands.tensor(temp);
+        if !lanes || tensor.dims.is_empty() || declared_length(operands.graph, temp).is_some() {
+            return Ok(());
+        }
+        let name = &tensor.name;
+        Err(self
+            .of(
+                codes::BAD_UNIT,
+                format!("lanes of a vector would share the workspace `{name}`"),
+                "each iteration has elements of its own in it",
+            )
+            .with_help("bring the loop inside those that use it, or leave it serial"))
+    }
+
     /// Which positions a loop counts is not known.
     pub fn of_tile(self, graph: &Graph, var: VarId) -> Diagnostic {
         let name = &graph.var(var).name;
@@ -126,4 +153,23 @@ impl Refusal {
             "in this statement",
         )
     }
+}
+
+/// What is declared inside of loops takes at most so many bytes of the stack.
+const MOST_ON_STACK: i64 = 32 * 1024;
+
+/// The length of a workspace that is declared where it is used: a constant, and short enough.
+#[must_use]
+pub fn declared_length(graph: &Graph, temp: TensorId) -> Option<u64> {
+    let tensor = graph.tensor(temp);
+    let format = &tensor.format;
+    if graph.collected.contains(&temp) || format.levels.iter().any(|l| l.has(ArrayRole::Presence)) {
+        return None;
+    }
+    let size = |s| graph.function.size(s).constant();
+    let mut extents = tensor.dims.iter().map(|dim| dim.eval(&size, &|_| None));
+    let length = extents.try_fold(1_i64, |n, extent| n.checked_mul(extent?))?;
+    let bytes = length.checked_mul(i64::try_from(tensor.ty.compute().size()).ok()?)?;
+    let fits = length > 0 && bytes <= MOST_ON_STACK;
+    fits.then(|| length.unsigned_abs())
 }

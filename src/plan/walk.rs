@@ -242,6 +242,7 @@ impl<'w> Walker<'w> {
                 inner.contested.remove(temp);
                 inner.owned.insert(*temp, inner.units.len());
                 self.refusal.unless_placed(self.operands, *temp, around)?;
+                self.refusal.unless_of_lanes(self.operands, *temp, around)?;
                 let mut apart = inner.clone();
                 if init.is_none() {
                     // A sparse result is appended to by the consumer alone.
