@@ -251,7 +251,8 @@ fn measure(contest: &Contest, library: &libloading::Library, path: &Path) -> (us
         (0..contest.order).map(level).collect(),
         (0..contest.order).collect(),
     );
-    let mut packed = data::pack(&tensor, ScalarType::F64, &dims, &format, Literal::ZERO).unwrap();
+    let mut packed =
+        data::pack(&tensor, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap();
     let stored = packed.values.len();
     let width = if contest.name == "SpMV" { 1 } else { COLUMNS };
     let dense = |rows: u64| match data::random(1, 1.0, &[rows, width], ScalarType::F64) {

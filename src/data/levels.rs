@@ -28,9 +28,9 @@ fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     let mut above = 1_u64;
     // A number for the coordinates of each element down to the level at hand.
     let mut prefixes = vec![0_u64; coo.values.len()];
-    for (at, (level, &mode)) in format.levels.iter().zip(&format.modes).enumerate() {
+    for (at, level) in format.levels.iter().enumerate() {
         let is_last = at + 1 == format.levels.len();
-        let (extent, part) = (format.extent(at, &coo.dims, slots), format.parts[at]);
+        let extent = format.extent(at, &coo.dims, slots);
         above = if level.is_full() {
             above.saturating_mul(extent)
         } else if level.is_branchless() {
@@ -41,9 +41,10 @@ fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
             0
         };
         if !is_last {
-            for (prefix, &coordinate) in prefixes.iter_mut().zip(&coo.coords[mode]) {
+            let stored = coo.stored_by(format, at, &coo.dims);
+            for (prefix, coordinate) in prefixes.iter_mut().zip(stored) {
                 let own = prefix.wrapping_mul(extent.max(1));
-                *prefix = own.wrapping_add(part.of(coordinate));
+                *prefix = own.wrapping_add(coordinate);
             }
             if above == 0 {
                 let mut distinct = prefixes.clone();
@@ -75,6 +76,7 @@ mod tests {
             ("csf", vec![20, 5, 6]),
             ("bcsr", vec![7, 9]),
             ("ell", vec![7, 9]),
+            ("dia", vec![7, 9]),
             ("dense", vec![3, 4]),
             ("sparse_vector", vec![30]),
         ] {

@@ -373,6 +373,18 @@ mod tests {
             slotted.parts.insert(at, Part::Slot);
             all.push(slotted);
         }
+        // Diagonals of the last two modes.
+        if order > 1 {
+            for kind in [Level::COMPRESSED, Level::DENSE] {
+                let mut levels = vec![Level::DENSE; order];
+                levels[order - 2] = kind;
+                let mut modes: Vec<usize> = (0..order).collect();
+                modes.swap(order - 2, order - 1);
+                let mut format = TensorFormat::whole(levels, modes);
+                format.parts[order - 2] = Part::Diagonal(order - 2);
+                all.push(format);
+            }
+        }
         all
     }
 

@@ -173,18 +173,14 @@ impl Packer<'_> {
 
     /// For each level that stores a part of coordinates, those parts.
     fn in_parts(&self) -> Vec<Option<Vec<u64>>> {
-        let stored = self.format.modes.iter().zip(&self.format.parts);
-        let of = |(&mode, part): (&usize, &Part)| {
-            let column = &self.coo.coords[mode];
-            match part {
-                Part::Whole => None,
-                Part::Block(_) | Part::Within(_) => {
-                    Some(column.iter().map(|&c| part.of(c)).collect())
-                }
-                Part::Slot => Some(self.numbers.clone()),
+        let of = |(level, part): (usize, &Part)| match part {
+            Part::Whole => None,
+            Part::Block(_) | Part::Within(_) | Part::Diagonal(_) => {
+                Some(self.coo.stored_by(self.format, level, self.dims))
             }
+            Part::Slot => Some(self.numbers.clone()),
         };
-        stored.map(of).collect()
+        self.format.parts.iter().enumerate().map(of).collect()
     }
 
     /// The order in which the elements are stored; `None` if they are in it. Coordinates of levels

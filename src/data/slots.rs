@@ -12,14 +12,14 @@ pub fn numbers(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     }
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut columns: Vec<Vec<u64>> = Vec::new();
-    for ((level, &mode), part) in format.levels.iter().zip(&format.modes).zip(&format.parts) {
-        let stored = coo.coords[mode].iter().map(|&c| part.of(c));
-        match part {
-            Part::Slot => {}
-            Part::Whole | Part::Block(_) | Part::Within(_) if level.is_branchless() => {
-                columns.push(stored.collect());
-            }
-            Part::Whole | Part::Block(_) | Part::Within(_) => rows.push(stored.collect()),
+    for (at, level) in format.levels.iter().enumerate() {
+        if format.parts[at] == Part::Slot {
+            continue;
+        }
+        let stored = coo.stored_by(format, at, &coo.dims);
+        match level.is_branchless() {
+            true => columns.push(stored),
+            false => rows.push(stored),
         }
     }
     let count = coo.values.len();

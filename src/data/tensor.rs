@@ -22,6 +22,17 @@ pub struct Coo {
     pub values: Values,
 }
 
+impl Coo {
+    /// What a level that stores no slots holds of each element, for a tensor with the extents `dims`.
+    #[must_use]
+    pub fn stored_by(&self, format: &TensorFormat, level: usize, dims: &[u64]) -> Vec<u64> {
+        let column = self.coords[format.modes[level]].iter().enumerate();
+        let of =
+            |(k, &c): (usize, &u64)| format.parts[level].of(c, |mode| self.coords[mode][k], dims);
+        column.map(of).collect()
+    }
+}
+
 /// Every element, row-major (the last mode varies fastest).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {

@@ -98,14 +98,13 @@ fn scatter(coo: &Coo, packed: &Packed) -> Dense {
 /// Visits the position `at` of the level above `l`, and all that is stored below it.
 fn walk(packed: &Packed, l: usize, at: u64, coordinate: &mut [u64], coo: &mut Coo) {
     let Some(arrays) = packed.levels.get(l) else {
-        // The last blocks may reach beyond the tensor.
-        let inside = coordinate.iter().zip(&packed.dims).all(|(c, dim)| c < dim);
+        // The last blocks may reach beyond the tensor, and diagonals do.
         if let Ok(at) = usize::try_from(at)
             && at < packed.values.len()
-            && inside
+            && let Some(inside) = packed.format.off_diagonals(coordinate, &packed.dims)
         {
-            for (column, c) in coo.coords.iter_mut().zip(&*coordinate) {
-                column.push(*c);
+            for (column, c) in coo.coords.iter_mut().zip(inside) {
+                column.push(c);
             }
             coo.values.push(packed.values.get(at));
         }
@@ -137,7 +136,7 @@ pub fn coordinates_at(packed: &Packed, mut at: u64) -> Option<Vec<u64>> {
         )?;
         out[mode] += part.join(0, stored);
     }
-    Some(out)
+    packed.format.off_diagonals(&out, &packed.dims)
 }
 
 /// Checks what the format promises of the arrays.

@@ -78,7 +78,10 @@ impl Packed {
             .iter()
             .map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
         let added = self.format.added();
-        let added = added.map(|part| i64::try_from(part.extent(0, self.slots)).unwrap_or(i64::MAX));
+        let added = added.map(|level| {
+            let extent = self.format.extent(level, &self.dims, self.slots);
+            i64::try_from(extent).unwrap_or(i64::MAX)
+        });
         dims.chain(added).collect()
     }
 }
@@ -99,7 +102,7 @@ impl Argument {
     /// Points the view at the tensor's arrays again.
     fn refresh(&mut self) {
         self.dims = self.packed.seen_dims();
-        let seen = self.packed.format.as_stored();
+        let seen = self.packed.format.seen_modes();
         self.levels = self
             .packed
             .levels
@@ -110,9 +113,10 @@ impl Argument {
                 let mut view = CLevel {
                     kind: level.ty().code(),
                     flags: u32::from(!level.unique) | u32::from(!level.ordered) << 1,
-                    mode: length(seen.modes[l])
+                    mode: length(seen[l])
                         | match self.packed.format.parts[l] {
                             Part::Block(n) => i64::from(n) << 32,
+                            Part::Diagonal(along) => -(length(along) + 1) << 32,
                             Part::Whole | Part::Within(_) | Part::Slot => 0,
                         },
                     pos: std::ptr::null_mut(),

@@ -160,7 +160,7 @@ fn resolve(
             Origin::File(_) => match loaded.remove(&id) {
                 Some((value, exact)) => {
                     check_dims(&tensor.name, value.dims(), &dims, exact)?;
-                    budget.pack(tensor, (&dims, 0), count(value.stored()))?;
+                    budget.pack(tensor, &dims, count(value.stored()))?;
                     grown(value, &dims)
                 }
                 None => continue,
@@ -183,7 +183,7 @@ fn resolve(
             }
             Origin::Constant(n) => {
                 if tensor.is_sparse() && literal(tensor.fill).complex() == n.complex() {
-                    budget.pack(tensor, (&dims, 0), 0.0)?;
+                    budget.pack(tensor, &dims, 0.0)?;
                     data::generate::empty(&dims, tensor.ty)
                 } else {
                     budget.generate(tensor, &dims, elements(&dims))?;
@@ -197,10 +197,12 @@ fn resolve(
         })?;
         if let Some(&size) = function.slots.get(&id) {
             let slots = slots(function, (id, size), &value)?;
-            budget.pack(tensor, (&dims, slots), count(value.stored()))?;
             bound
                 .sizes
                 .insert(size, i64::try_from(slots).unwrap_or(i64::MAX));
+        }
+        if tensor.format.pads() {
+            budget.padded(tensor, &data::level_counts(&value, &tensor.format))?;
         }
         bound.tensors.insert(id, value);
     }
@@ -211,7 +213,7 @@ fn resolve(
             && !tensor.is_sparse()
             && let Ok(dims) = extents(tensor, &bound)
         {
-            budget.pack(tensor, (&dims, 0), elements(&dims))?;
+            budget.pack(tensor, &dims, elements(&dims))?;
         }
     }
     Ok(bound)

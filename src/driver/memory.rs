@@ -37,22 +37,31 @@ impl Budget {
         dims: &[u64],
         stored: f64,
     ) -> Result<(), DataError> {
-        let bytes = generated(tensor, stored) + packed(tensor, (dims, 0), stored);
+        let bytes = generated(tensor, stored) + packed(tensor, dims, stored);
         self.take(tensor, bytes)
     }
 
     /// Sets memory aside for a tensor's arrays alone, with `stored` elements as far as
-    /// known, and so many slots.
+    /// known; those of slots and diagonals are not, see [`Budget::padded`].
     ///
     /// # Errors
     /// There is not so much.
-    pub fn pack(
-        &mut self,
-        tensor: &Tensor,
-        (dims, slots): (&[u64], u64),
-        stored: f64,
-    ) -> Result<(), DataError> {
-        self.take(tensor, packed(tensor, (dims, slots), stored))
+    pub fn pack(&mut self, tensor: &Tensor, dims: &[u64], stored: f64) -> Result<(), DataError> {
+        self.take(tensor, packed(tensor, dims, stored))
+    }
+
+    /// Sets memory aside for a tensor that pads what it stores: it has so many positions at each level.
+    ///
+    /// # Errors
+    /// There is not so much.
+    #[expect(clippy::cast_precision_loss)]
+    pub fn padded(&mut self, tensor: &Tensor, positions: &[u64]) -> Result<(), DataError> {
+        let index = f64::from(tensor.format.index_bits) / 8.0;
+        let levels = tensor.format.levels.iter().zip(positions);
+        let coordinates = levels.filter(|(level, _)| !level.is_full());
+        let bytes: f64 = coordinates.map(|(_, &n)| n as f64 * index).sum();
+        let values = positions.last().map_or(1.0, |&n| n as f64);
+        self.take(tensor, bytes + values * tensor.ty.size() as f64)
     }
 
     fn take(&mut self, tensor: &Tensor, bytes: f64) -> Result<(), DataError> {
@@ -95,15 +104,15 @@ fn generated(tensor: &Tensor, stored: f64) -> f64 {
 /// Bytes of a tensor's arrays in its format; coordinates below a sparse level are as many
 /// as elements.
 #[expect(clippy::cast_precision_loss)]
-fn packed(tensor: &Tensor, (dims, slots): (&[u64], u64), stored: f64) -> f64 {
+fn packed(tensor: &Tensor, dims: &[u64], stored: f64) -> f64 {
+    if tensor.format.pads() {
+        return 0.0;
+    }
     let index = f64::from(tensor.format.index_bits) / 8.0;
     let mut positions = 1.0;
     let mut bytes = 0.0;
-    let parts = tensor.format.modes.iter().zip(&tensor.format.parts);
-    for (level, (&mode, part)) in tensor.format.levels.iter().zip(parts) {
-        let extent = dims
-            .get(mode)
-            .map_or(1.0, |&d| part.extent(d, slots) as f64);
+    for (at, level) in tensor.format.levels.iter().enumerate() {
+        let extent = tensor.format.extent(at, dims, 0) as f64;
         let (own, below) = level.ty().estimate(positions, extent, stored, index);
         bytes += own;
         positions = below;
@@ -155,12 +164,9 @@ mod tests {
     fn dense_levels_count_by_extents_and_sparse_ones_by_elements() {
         let tensors = spmv();
         let (a, x) = (&tensors[0], &tensors[1]);
-        assert_eq!(packed(x, (&[1000], 0), 1000.0), 8000.0);
+        assert_eq!(packed(x, &[1000], 1000.0), 8000.0);
         // pos of 11 and crd of 5 with 4 bytes each, and 5 values.
-        assert_eq!(
-            packed(a, (&[10, 1_000_000], 0), 5.0),
-            4.0 * 16.0 + 8.0 * 5.0
-        );
+        assert_eq!(packed(a, &[10, 1_000_000], 5.0), 4.0 * 16.0 + 8.0 * 5.0);
         assert_eq!(generated(a, 5.0), 5.0 * (64.0 + 24.0));
         assert_eq!(generated(x, 5.0), 5.0 * 8.0);
     }
@@ -173,7 +179,7 @@ mod tests {
         let error = budget.generate(x, &[1000], 1000.0).unwrap_err();
         assert_eq!(error.code.id, "E0603");
         assert!(error.reason.contains("all data together"), "{error}");
-        assert!(Budget::of(1e9).pack(x, (&[u64::MAX], 0), 1e19).is_err());
+        assert!(Budget::of(1e9).pack(x, &[u64::MAX], 1e19).is_err());
     }
 
     #[test]

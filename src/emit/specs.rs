@@ -6,7 +6,7 @@ use super::literal;
 use super::names::function;
 use super::types::{c_type, type_code};
 use crate::format::Level;
-use crate::loops::interface::{Arg, LevelArrays};
+use crate::loops::interface::{Arg, Counts, LevelArrays};
 use crate::loops::ir::{Kernel, Literal, ScalarType};
 use crate::target::Target;
 use std::fmt::Write as _;
@@ -65,9 +65,10 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
 }
 
 fn mode(level: &LevelArrays) -> String {
-    match level.block {
-        None => level.mode.to_string(),
-        Some(n) => format!("SPARSEC_BLOCKS({n}) | {}", level.mode),
+    match level.counts {
+        Counts::Coordinates => level.mode.to_string(),
+        Counts::Blocks(n) => format!("SPARSEC_BLOCKS({n}) | {}", level.mode),
+        Counts::Diagonals(along) => format!("SPARSEC_DIAGONALS({along}) | {}", level.mode),
     }
 }
 

@@ -97,7 +97,7 @@ pub const ALL: &[Builtin] = &[
         name: "dia",
         declaration: "(i,j) -> (j-i: compressed, i: range)",
         order: Some(2),
-        supported: false,
+        supported: true,
         about: "whole diagonals",
     },
     Builtin {
@@ -137,6 +137,7 @@ pub fn find(name: &str) -> Option<(&'static Builtin, Option<usize>)> {
 pub fn instantiate(entry: &Builtin, args: &[u32], order: usize) -> Option<TensorFormat> {
     match (entry.name, args, order) {
         ("bcsr", &[rows, columns], 2) => return Some(blocks(rows, columns)),
+        ("dia", [], 2) => return Some(diagonals()),
         ("ell", [], 2) => return Some(rows_of_slots()),
         ("sell", &[rows], 2) => return Some(slices_of_slots(rows)),
         _ => {}
@@ -167,6 +168,14 @@ fn blocks(rows: u32, columns: u32) -> TensorFormat {
             Part::Within(columns),
         ],
         ..TensorFormat::whole(levels, vec![0, 1, 0, 1])
+    }
+}
+
+/// The diagonals of a matrix that store anything, each with a place for every row.
+fn diagonals() -> TensorFormat {
+    TensorFormat {
+        parts: vec![Part::Diagonal(0), Part::Whole],
+        ..TensorFormat::whole(vec![Level::COMPRESSED, Level::DENSE], vec![1, 0])
     }
 }
 

@@ -8,7 +8,7 @@
 //! blocks are searched.
 
 use super::order::{appended_vars, choose_behind, range_vars, sparse_accesses};
-use super::relation::{Relation, Split};
+use super::relation::{Relation, Skew, Split};
 use super::terms::{index, reads, reduces, root_reduction};
 use super::{Graph, Loop, Nest};
 use crate::format::{Part, TensorFormat};
@@ -16,6 +16,7 @@ use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Literal, Range, Shared, SizeExpr,
     Tensor, TensorId, VarId,
 };
+use crate::program::ranges::size;
 use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 use std::rc::Rc;
@@ -40,6 +41,7 @@ pub(super) fn as_stored(function: &Rc<Function>) -> Option<Rc<Function>> {
     }
     for stmt in &mut stored.stmts {
         read_blocks(function, &mut stmt.rhs);
+        read_diagonals(function, &mut stmt.rhs);
     }
     for var in &mut stored.vars {
         for bound in [&mut var.range.lo, &mut var.range.hi] {
@@ -58,27 +60,43 @@ pub fn read_blocks(function: &Function, e: &mut Expr) {
             return;
         };
         let declared = function.tensors.get(access.tensor.index());
-        let has_blocks = |f: &&TensorFormat| f.is_rearranged() && f.slots().is_none();
+        let has_blocks =
+            |f: &&TensorFormat| f.is_rearranged() && f.slots().is_none() && !f.has_diagonals();
         let Some(format) = declared.map(|t| &t.format).filter(has_blocks) else {
             return;
         };
         // There are more levels than modes: this one is of blocks already.
         if access.subscripts.len() < format.order() {
             let given = std::mem::take(&mut access.subscripts);
-            access.subscripts = subscripts_as_stored(format, &given, None);
+            access.subscripts = subscripts_as_stored((format, &[]), &given, None);
+        }
+    });
+}
+
+/// Reads elements of diagonals where the function's expressions read elements of operands that are stored so.
+pub fn read_diagonals(function: &Function, e: &mut Expr) {
+    walk_mut(e, &mut |node| {
+        if let ExprKind::Access(access) = &mut node.kind
+            && let tensor = function.tensor(access.tensor)
+            && tensor.format.has_diagonals()
+        {
+            let given = std::mem::take(&mut access.subscripts);
+            let stored = (&tensor.format, tensor.dims.as_slice());
+            access.subscripts = subscripts_as_stored(stored, &given, None);
         }
     });
 }
 
 /// The subscripts of an element as it is stored, in a slot if there are any.
 pub(super) fn subscripts_as_stored(
-    format: &TensorFormat,
+    (format, dims): (&TensorFormat, &[SizeExpr]),
     given: &[Expr],
     slot: Option<&Expr>,
 ) -> Vec<Expr> {
     let stored = format.modes.iter().zip(&format.parts);
     let parts = stored.map(|(&mode, &part)| match (part, slot) {
         (Part::Slot, Some(slot)) => slot.clone(),
+        (Part::Diagonal(along), _) => diagonal(&given[mode], &given[along], &dims[along]),
         (Part::Slot | Part::Whole | Part::Block(_) | Part::Within(_), _) => {
             subscript(&given[mode], part)
         }
@@ -102,7 +120,17 @@ pub fn as_declared(graph: &Graph, access: &Access) -> Option<Vec<Expr>> {
         let stored = format.modes.iter().zip(&format.parts);
         let own = stored.filter(|(m, part)| **m == mode && **part != Part::Slot);
         let mut own = own.map(|(_, part)| part);
-        if !matches!(own.next(), Some(Part::Block(_))) {
+        let part = own.next();
+        if let Some(Part::Diagonal(_)) = part {
+            let across = on_diagonal(subscript).map(|(across, _)| across);
+            let skewed = || {
+                let made = graph.provenance.producer(subscript.as_var()?)?;
+                made.skews()
+            };
+            let across = across.or_else(skewed);
+            return across.map_or_else(|| subscript.clone(), |var| index(var, subscript));
+        }
+        if !matches!(part, Some(Part::Block(_))) {
             return subscript.clone();
         }
         if let ExprKind::Binary(BinaryOp::Div, of, _) = &subscript.kind {
@@ -125,6 +153,7 @@ fn dims_as_stored(tensor: &Tensor, slots: Option<&SizeExpr>) -> Vec<SizeExpr> {
         Part::Block(n) => blocks(&tensor.dims[mode], n),
         Part::Within(n) => SizeExpr::Const(i64::from(n)),
         Part::Slot => slots.cloned().unwrap_or(SizeExpr::Const(0)),
+        Part::Diagonal(along) => diagonals(&tensor.dims[mode], &tensor.dims[along]),
     };
     by_modes(&tensor.format, stored.map(extent))
 }
@@ -155,11 +184,53 @@ fn subscript(of: &Expr, part: Part) -> Expr {
         span: of.span,
     };
     match part {
-        Part::Whole | Part::Block(1) | Part::Slot => of.clone(),
+        Part::Whole | Part::Block(1) | Part::Slot | Part::Diagonal(_) => of.clone(),
         Part::Within(1) => literal(0),
         Part::Block(n) => with(BinaryOp::Div, n),
         Part::Within(n) => with(BinaryOp::Rem, n),
     }
+}
+
+/// How many diagonals a matrix has.
+fn diagonals(across: &SizeExpr, along: &SizeExpr) -> SizeExpr {
+    let both = SizeExpr::Add(Box::new(across.clone()), Box::new(along.clone()));
+    size::simplify(&SizeExpr::Sub(Box::new(both), Box::new(SizeExpr::Const(1))))
+}
+
+/// The diagonal of an element, from the lowest one on.
+fn diagonal(across: &Expr, along: &Expr, rows: &SizeExpr) -> Expr {
+    let whole = |kind| Expr {
+        kind,
+        ty: ScalarType::I64,
+        span: across.span,
+    };
+    let last = SizeExpr::Sub(Box::new(rows.clone()), Box::new(SizeExpr::Const(1)));
+    let last = size::simplify(&last);
+    let last = if let SizeExpr::Const(n) = last {
+        ExprKind::Literal(Literal::Int(n))
+    } else {
+        ExprKind::Size(last)
+    };
+    let offset = ExprKind::Binary(
+        BinaryOp::Sub,
+        Shared::new(across.clone()),
+        Shared::new(along.clone()),
+    );
+    whole(ExprKind::Binary(
+        BinaryOp::Add,
+        Shared::new(whole(offset)),
+        Shared::new(whole(last)),
+    ))
+}
+
+/// The variables j and i of the diagonal of an element (i,j).
+fn on_diagonal(e: &Expr) -> Option<(VarId, VarId)> {
+    if let ExprKind::Binary(BinaryOp::Add, offset, _) = &e.kind
+        && let ExprKind::Binary(BinaryOp::Sub, across, along) = &offset.kind
+    {
+        return across.as_var().zip(along.as_var());
+    }
+    None
 }
 
 /// The variable and n of `i/n` (or `i%n`, as `op` says).
@@ -185,6 +256,7 @@ impl Graph {
     }
 
     fn take_apart(&mut self, nest: &mut Nest) {
+        self.follow_diagonals(nest);
         let mut splits: Vec<Split> = Vec::new();
         for (var, n) in self.blocked_in(nest) {
             splits.push(self.split_of(var, n));
@@ -213,6 +285,103 @@ impl Graph {
         });
         let order = self.order_of_parts(nest, &splits);
         nest.loops = order.into_iter().map(Loop::serial).collect();
+    }
+
+    /// Whether an operand is stored by diagonals.
+    pub(super) fn is_on_diagonals(&self, access: &Access) -> bool {
+        let declared = self.function.tensors.get(access.tensor.index());
+        declared.is_some_and(|t| t.format.has_diagonals())
+    }
+
+    /// Gives a nest loops over the diagonals of an operand that is stored by them, and the places on each.
+    fn follow_diagonals(&mut self, nest: &mut Nest) {
+        let accesses = sparse_accesses(self, &nest.rhs);
+        let found = accesses.iter().find_map(|access| {
+            let declared = self.function.tensors.get(access.tensor.index())?;
+            let mut parts = declared.format.modes.iter().zip(&declared.format.parts);
+            parts.find_map(|(&mode, part)| {
+                let Part::Diagonal(along) = *part else {
+                    return None;
+                };
+                let (j, i) = on_diagonal(&access.subscripts[mode])?;
+                let whole = |var: VarId, mode: usize| self.covers(var, &declared.dims[mode]);
+                let own = access.subscripts[along].as_var() == Some(i);
+                let free = |var| self.is_free(nest, &accesses, var);
+                let plain =
+                    own && i != j && whole(j, mode) && whole(i, along) && free(i) && free(j);
+                plain.then_some((i, j))
+            })
+        });
+        let Some((outer, inner)) = found else {
+            return;
+        };
+        let appended = super::pattern::appended(self, nest);
+        let apart = Skew::is_between(&self.provenance, outer, inner);
+        if !apart || !self.adds_up(nest) || appended.contains(&inner) || appended.contains(&outer) {
+            return;
+        }
+        let skew = self.skew_of(outer, inner);
+        walk_mut(&mut nest.rhs, &mut |node| {
+            let ExprKind::Access(access) = &mut node.kind else {
+                return;
+            };
+            for subscript in &mut access.subscripts {
+                if on_diagonal(subscript) == Some((inner, outer)) {
+                    *subscript = index(skew.skewed, subscript);
+                }
+            }
+        });
+        // Diagonals stand where the first of the two loops stood, the places on them where the last one did.
+        let mut first = true;
+        for l in &mut nest.loops {
+            if l.var == outer || l.var == inner {
+                l.var = if first { skew.skewed } else { skew.kept };
+                first = false;
+            }
+        }
+    }
+
+    /// The diagonals of two variables, those of another nest if it follows the same.
+    fn skew_of(&mut self, outer: VarId, inner: VarId) -> Skew {
+        let known = self.provenance.consumers(inner).find_map(|relation| {
+            let Relation::Skew(skew) = relation else {
+                return None;
+            };
+            (skew.outer == outer && skew.from_zero).then_some(*skew)
+        });
+        if let Some(skew) = known {
+            return skew;
+        }
+        let (along, across) = (self.var(outer).clone(), self.var(inner).clone());
+        let part = |graph: &mut Graph, of: &IndexVar, name: String, extent: SizeExpr| {
+            let name = graph.fresh_name(&name);
+            let range = Range {
+                lo: Bound::Static(SizeExpr::Const(0)),
+                hi: Bound::Static(extent),
+            };
+            graph.add_var(IndexVar {
+                name,
+                range,
+                ..of.clone()
+            })
+        };
+        let extent = |of: &IndexVar| match &of.range.hi {
+            Bound::Static(hi) => hi.clone(),
+            Bound::Dynamic(_) => SizeExpr::Const(0),
+        };
+        let all = diagonals(&extent(&across), &extent(&along));
+        let (i, j) = (&along.name, &across.name);
+        let skew = Skew {
+            outer,
+            inner,
+            kept: part(self, &along, format!("{i}_d"), extent(&along)),
+            skewed: part(self, &across, format!("{j}_{i}"), all),
+            factor: -1,
+            from_zero: true,
+        };
+        self.provenance.relations.push(Relation::Skew(skew));
+        self.provenance.stored.push(skew.skewed);
+        skew
     }
 
     /// The variables of loops that are taken apart, and by what. An operand is walked by its blocks
@@ -297,6 +466,14 @@ impl Graph {
         split
     }
 
+    /// Whether loops may stand in any order, since the result itself adds up what they come to.
+    fn adds_up(&self, nest: &Nest) -> bool {
+        let result = self.tensor(nest.tensor);
+        let rounds = result.ty.compute() != result.ty;
+        let sums = root_reduction(&nest.rhs, nest.op).is_some();
+        reduces(&nest.rhs).is_empty() || (sums && !rounds && !reads(&nest.rhs, nest.tensor))
+    }
+
     /// The loops of a nest some of whose variables were taken apart: blocks first, in the order of the
     /// operands, then what is inside of them, then all else.
     fn order_of_parts(&self, nest: &Nest, splits: &[Split]) -> Vec<VarId> {
@@ -321,10 +498,7 @@ impl Graph {
             order
         };
         let all: Vec<VarId> = nest.loops.iter().flat_map(|l| parts(l.var)).collect();
-        let result = self.tensor(nest.tensor);
-        let rounds = result.ty.compute() != result.ty;
-        let sums = root_reduction(&nest.rhs, nest.op).is_some();
-        if reduces(&nest.rhs).is_empty() || (sums && !rounds && !reads(&nest.rhs, nest.tensor)) {
+        if self.adds_up(nest) {
             return ordered(all);
         }
         // What does not add up in the result itself: all loops of the left side outside.

@@ -112,10 +112,11 @@ impl Graph {
         }
         // Several sums, or a sum inside an expression: all left loops outside.
         let order = lhs_first(self, &piece, &vars);
+        // Diagonals are followed by loops that tell row and column at once: no sum is inside of these.
         let concordant = order.len() == vars.len()
             && sparse_accesses(self, &piece.rhs)
                 .iter()
-                .all(|a| is_concordant(self, a, &order));
+                .all(|a| is_concordant(self, a, &order) && !self.is_on_diagonals(a));
         if concordant {
             self.push_nest(piece, &order, stmt);
             return Ok(());

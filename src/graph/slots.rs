@@ -37,10 +37,10 @@ impl Slots {
         mut piece: Piece,
         mut stmt: Statement,
     ) -> Result<(Piece, Statement), Diagnostic> {
+        graph.refuse_nested(&piece.rhs, &stmt)?;
         if graph.function.slots.is_empty() {
             return Ok((piece, stmt));
         }
-        graph.refuse_nested(&piece.rhs, &stmt)?;
         if matches!(piece.op, None | Some(ReduceOp::Add)) {
             let before = graph.vars.len();
             let mut rhs = piece.rhs.clone();
@@ -105,11 +105,12 @@ impl Graph {
     }
 
     fn refuse_nested(&self, rhs: &Expr, stmt: &Statement) -> Result<(), Diagnostic> {
+        let is_apart = |access: &Access| self.is_in_slots(access) || self.is_on_diagonals(access);
         let mut nested = None;
         let mut look = |e: &Expr| {
             visit(e, &mut |node| {
                 if let ExprKind::Access(access) = &node.kind
-                    && self.is_in_slots(access)
+                    && is_apart(access)
                 {
                     nested = Some((self.tensor(access.tensor).name.clone(), node.span));
                 }
@@ -130,7 +131,7 @@ impl Graph {
         let Some((name, span)) = nested else {
             return Ok(());
         };
-        let message = "subscripts and bounds that read a tensor in slots are not supported yet";
+        let message = "subscripts and bounds that read a tensor in slots or by diagonals are not supported yet";
         let error = Diagnostic::error(codes::NOT_SUPPORTED, span, message, "read here");
         Err(error.with_help(format!("store `{name}` as `csr`, or dense")))
     }
@@ -258,7 +259,8 @@ impl Graph {
         });
         let near = &access.subscripts[0];
         let number = index(slot, near);
-        access.subscripts = subscripts_as_stored(format, &access.subscripts, Some(&number));
+        let declared = (format, function.tensor(access.tensor).dims.as_slice());
+        access.subscripts = subscripts_as_stored(declared, &access.subscripts, Some(&number));
         slot
     }
 

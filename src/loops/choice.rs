@@ -139,7 +139,9 @@ fn same_tensor(
 ) -> Option<()> {
     let stored = |tensor: &TensorArg| -> Vec<_> {
         let levels = tensor.levels.iter();
-        levels.map(|own| (own.level, own.mode, own.block)).collect()
+        levels
+            .map(|own| (own.level, own.mode, own.counts))
+            .collect()
     };
     let same = own.index_bits == other.index_bits && stored(own) == stored(other);
     (same && own.like == other.like).then_some(())?;

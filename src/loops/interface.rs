@@ -148,13 +148,23 @@ impl TensorArg {
     }
 }
 
+/// What the coordinates of a level count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Those of its mode.
+    Coordinates,
+    /// Blocks of so many of them.
+    Blocks(u32),
+    /// The diagonals of its mode and this one, the lowest first.
+    Diagonals(usize),
+}
+
 /// The arrays of one level, in the order of its type's roles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelArrays {
     pub level: Level,
     pub mode: usize,
-    /// How many coordinates of the mode one of the level stands for, where it is more than one: blocks.
-    pub block: Option<u32>,
+    pub counts: Counts,
     pub arrays: Vec<(ArrayRole, ArrayId)>,
 }
 
@@ -163,9 +173,13 @@ impl LevelArrays {
     #[must_use]
     pub fn extent(&self, dims: &[Expr]) -> Expr {
         let whole = dims[self.mode].clone();
-        match self.block {
-            None => whole,
-            Some(n) => super::build::ceil_div_by(whole, &super::build::int(i64::from(n))),
+        match self.counts {
+            Counts::Coordinates => whole,
+            Counts::Blocks(n) => super::build::ceil_div_by(whole, &super::build::int(i64::from(n))),
+            Counts::Diagonals(along) => {
+                let both = super::build::add(whole, dims[along].clone());
+                super::build::sub(both, super::build::int(1))
+            }
         }
     }
 

@@ -6,8 +6,9 @@
 //! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
 use super::{Lower, Lowerer};
+use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
-use crate::graph::blocks::read_blocks;
+use crate::graph::blocks::{read_blocks, read_diagonals};
 use crate::graph::concretize::concretize_nest;
 use crate::graph::order::{choose, range_vars, vars_in};
 use crate::graph::terms::{index, reduces, rename_expr};
@@ -65,7 +66,13 @@ impl Lowerer<'_> {
         }
         for requirement in found {
             let mut requirement = requirement;
+            if let Some(name) = self.reads_slots(&requirement.bad) {
+                let message = format!("what guards a subscript reads `{name}`, which is in slots");
+                let error = self.error(NOT_SUPPORTED, message, "not supported yet");
+                return Err(error.with_help(format!("store `{name}` as `csr`, or dense")));
+            }
             read_blocks(&self.graph.function, &mut requirement.bad);
+            read_diagonals(&self.graph.function, &mut requirement.bad);
             let of_inputs = self.reads_inputs_only(&requirement.bad);
             let lowered = self.check(stmt, requirement)?;
             if of_inputs {
@@ -75,6 +82,20 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The name of a tensor in slots that an expression of the program reads.
+    fn reads_slots(&self, e: &Expr) -> Option<String> {
+        let mut found = None;
+        crate::graph::visit(e, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind
+                && let tensor = self.graph.function.tensor(access.tensor)
+                && tensor.format.slots().is_some()
+            {
+                found = Some(tensor.name.clone());
+            }
+        });
+        found
     }
 
     fn check(&self, stmt: usize, requirement: Requirement) -> Lower<Vec<ir::Stmt>> {

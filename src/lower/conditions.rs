@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::level::InKernel;
 use crate::loops::build as b;
-use crate::loops::interface::{Arg, Direction, TensorArg};
+use crate::loops::interface::{Arg, Counts, Direction, TensorArg};
 use crate::loops::ir::{BinaryOp, Expr, Kernel, Literal, LoopTag, ScalarType, Stmt, Var, VarId};
 use crate::schedule::constants::Constants;
 use crate::syntax::ast::{self, ExprKind, Number, UnaryOp};
@@ -178,10 +178,9 @@ impl Writer<'_> {
             let why = "lengths of rows lie on the device: this is not supported yet";
             return Err(refuse(e, why, "ask for mean_row, or for the target c"));
         }
-        let rows = tensor
-            .levels
-            .first()
-            .filter(|level| level.mode == 0 && level.level.unique && level.block.is_none());
+        let rows = tensor.levels.first().filter(|level| {
+            level.mode == 0 && level.level.unique && level.counts == Counts::Coordinates
+        });
         let Some(outer) = rows else {
             let why = format!("`{}` does not store its elements by rows", tensor.name);
             return Err(refuse(e, why, "ask for mean_row, or store it by rows"));

@@ -4,7 +4,7 @@ use super::Lowerer;
 use crate::format::Part;
 use crate::loops::build as b;
 use crate::loops::interface::{
-    Arg, Direction, Interface, LevelArrays, Requirement, SizeArg, TensorArg,
+    Arg, Counts, Direction, Interface, LevelArrays, Requirement, SizeArg, TensorArg,
 };
 use crate::loops::ir;
 use crate::program::ir::{Role, TensorId};
@@ -68,29 +68,30 @@ impl Lowerer<'_> {
         let arrays = self.names.stored(id);
         let declared = self.graph.function.tensors.get(id.index());
         let rearranged = declared.filter(|own| own.format.is_rearranged());
+        let seen = rearranged.unwrap_or(tensor).format.seen_modes();
         let levels = tensor
             .format
             .levels
             .iter()
-            .zip(&tensor.format.modes)
+            .zip(seen)
             .zip(&arrays.levels)
             .enumerate()
-            .map(|(at, ((&level, &mode), arrays))| LevelArrays {
+            .map(|(at, ((&level, mode), arrays))| LevelArrays {
                 level,
                 mode,
-                block: rearranged.and_then(|own| match own.format.parts[at] {
-                    Part::Block(n) => Some(n),
-                    Part::Whole | Part::Within(_) | Part::Slot => None,
-                }),
+                counts: match rearranged.map(|own| own.format.parts[at]) {
+                    Some(Part::Block(n)) => Counts::Blocks(n),
+                    Some(Part::Diagonal(along)) => Counts::Diagonals(along),
+                    None | Some(Part::Whole | Part::Within(_) | Part::Slot) => Counts::Coordinates,
+                },
                 arrays: arrays.clone(),
             })
             .collect();
         let own = rearranged.unwrap_or(tensor);
         let dims = own.dims.iter().map(|d| self.size_expr(d));
-        let added = rearranged.map_or(&[][..], |own| &tensor.dims[own.order()..]);
-        let dims = dims
-            .chain(added.iter().map(|d| self.size_expr(d)))
-            .collect();
+        let added = rearranged.into_iter().flat_map(|own| own.format.added());
+        let added = added.map(|level| &tensor.dims[tensor.format.modes[level]]);
+        let dims = dims.chain(added.map(|d| self.size_expr(d))).collect();
         Arg::Tensor(TensorArg {
             name: tensor.name.clone(),
             ty: tensor.ty,

@@ -24,7 +24,7 @@ mod names;
 mod nested;
 mod operators;
 mod print;
-mod ranges;
+pub(crate) mod ranges;
 pub(crate) use ranges::affine::affine;
 pub mod spelling;
 #[cfg(test)]

@@ -56,6 +56,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let kept = renamed(&mut graph, outer);
     let skewed = renamed(&mut graph, inner);
     graph.relate(Relation::Skew(Skew {
+        from_zero: false,
         outer,
         inner,
         kept,

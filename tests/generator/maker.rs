@@ -369,6 +369,7 @@ impl Maker {
                 let format = Format {
                     blocks: Vec::new(),
                     slots: None,
+                    diagonals: None,
                     ..format
                 };
                 let plain = subscripts

@@ -50,6 +50,7 @@ impl Maker {
         let format = self.format(order, ty);
         let format = format.map(|format| self.in_blocks(format));
         let format = format.map(|format| self.in_slots(format));
+        let format = format.map(|format| self.on_diagonals(format));
         let data = self.data(ty, &dims);
         self.params.push(Param {
             ty,
@@ -168,6 +169,7 @@ impl Maker {
             modes,
             blocks: Vec::new(),
             slots: None,
+            diagonals: None,
             fill,
             typical,
             wide: self.chance(10),
@@ -209,6 +211,22 @@ impl Maker {
             level: self.pick(&["dense", "dense", "compressed"]),
             singletons,
         });
+        format
+    }
+
+    /// The format of an operand, two of whose modes may be stored by diagonals.
+    fn on_diagonals(&mut self, mut format: Format) -> Format {
+        let plain = format.blocks.is_empty() && format.slots.is_none();
+        if self.taco || !plain || format.levels.len() < 2 || !self.chance(12) {
+            return format;
+        }
+        let first = self.below(format.levels.len() - 1);
+        let known = |level: &&str| ["dense", "compressed", "bitmap"].contains(level);
+        if !format.levels.iter().all(known) {
+            return format;
+        }
+        self.note("diagonals");
+        format.diagonals = Some((first, self.pick(&["compressed", "compressed", "dense"])));
         format
     }
 

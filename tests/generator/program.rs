@@ -82,6 +82,8 @@ pub struct Format {
     /// all other levels.
     pub blocks: Vec<(usize, u32, &'static str)>,
     pub slots: Option<Slots>,
+    /// Of levels at this place and the next one: the diagonals of their modes, as a level of this type.
+    pub diagonals: Option<(usize, &'static str)>,
     pub fill: Option<String>,
     /// What it says is stored as a rule, which may be wrong.
     pub typical: Option<&'static str>,
@@ -180,7 +182,7 @@ impl fmt::Display for Expr {
 impl Format {
     /// Whether it stores anything but the modes themselves.
     fn is_declared(&self) -> bool {
-        !self.blocks.is_empty() || self.slots.is_some()
+        !self.blocks.is_empty() || self.slots.is_some() || self.diagonals.is_some()
     }
 
     /// What stores a mode in blocks, or slots, is declared.
@@ -200,6 +202,17 @@ impl Format {
                 continue;
             }
             in_rows.push(mode);
+            if let Some((first, kind)) = self.diagonals {
+                let other = |at: usize| self.modes.get(at).copied().unwrap_or(at);
+                if at == first {
+                    let (across, along) = (letter(mode), letter(other(at + 1)));
+                    levels.push(format!("{across}-{along}: {kind}"));
+                    continue;
+                } else if at == first + 1 {
+                    levels.push(format!("{}: range", letter(mode)));
+                    continue;
+                }
+            }
             let block = self.blocks.iter().find(|block| block.0 == mode);
             let size = block.map_or(String::new(), |block| format!("/{}", block.1));
             levels.push(format!("{}{size}: {level}", letter(mode)));

@@ -142,6 +142,7 @@ fn smaller(program: &Program) -> Vec<Program> {
         push(&|p| {
             if let Some(format) = &mut p.params[at].format {
                 format.slots = None;
+                format.diagonals = None;
             }
         });
         push(&|p| {

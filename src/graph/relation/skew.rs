@@ -15,6 +15,8 @@ pub struct Skew {
     pub kept: VarId,
     pub skewed: VarId,
     pub factor: i64,
+    /// Whether the skewed variable counts from zero: it is what levels store.
+    pub from_zero: bool,
 }
 
 impl Skew {
@@ -206,6 +208,9 @@ impl RelationType for Skew {
         let outer = v.origin(self.outer)?;
         if child == self.kept {
             return Some(outer);
+        }
+        if self.from_zero {
+            return Some(V::Quantity::int(0));
         }
         let least = if self.factor >= 0 {
             outer

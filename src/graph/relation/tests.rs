@@ -214,6 +214,7 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
                 let mut graph = graph.clone();
                 let (kept, skewed) = (derived(&mut graph, outer), derived(&mut graph, inner));
                 graph.provenance.relations.push(Relation::Skew(Skew {
+                    from_zero: false,
                     outer,
                     inner,
                     kept,

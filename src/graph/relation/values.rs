@@ -172,6 +172,12 @@ pub trait Values<'g> {
                         let left = self.extent(whole)?.sub(affine.base.clone());
                         climb.ends.push(left.ceil_div(&affine.stride));
                     }
+                    // Levels store it: its loop goes through these, as far as the loops around leave.
+                    if self.graph().provenance.is_stored(at) {
+                        climb.whole = false;
+                        climb.top = Top::Root(at);
+                        return Some(climb);
+                    }
                     climb.affine = affine;
                     climb.whole &= renamed;
                     at = whole;

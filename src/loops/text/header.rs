@@ -4,7 +4,9 @@ use super::lex::{Token, quote};
 use super::{Read, Reader, Writer, words};
 use crate::format::Level;
 use crate::level::LevelKind;
-use crate::loops::interface::{Arg, CountArg, LevelArrays, Requirement, SizeArg, TensorArg};
+use crate::loops::interface::{
+    Arg, CountArg, Counts, LevelArrays, Requirement, SizeArg, TensorArg,
+};
 use crate::loops::ir::{Array, ArrayId, Expr, Literal, ScalarType, Var, VarId};
 use crate::loops::own;
 use crate::operators::Own;
@@ -129,8 +131,10 @@ impl Writer<'_> {
             text += " unordered";
         }
         text += &format!(" {}", arrays.mode);
-        if let Some(n) = arrays.block {
-            text += &format!(" blocks {n}");
+        match arrays.counts {
+            Counts::Coordinates => {}
+            Counts::Blocks(n) => text += &format!(" blocks {n}"),
+            Counts::Diagonals(along) => text += &format!(" diagonals {along}"),
         }
         for &(role, array) in &arrays.arrays {
             text += &format!(" {} {}", role.word(), self.array(array));
@@ -407,10 +411,12 @@ impl Reader {
         let unique = !self.word("nonunique");
         let ordered = !self.word("unordered");
         let mode = self.number()?;
-        let block = if self.word("blocks") {
-            Some(self.number()?)
+        let counts = if self.word("blocks") {
+            Counts::Blocks(self.number()?)
+        } else if self.word("diagonals") {
+            Counts::Diagonals(self.number()?)
         } else {
-            None
+            Counts::Coordinates
         };
         let mut arrays = Vec::new();
         for &role in kind.ty().roles() {
@@ -425,7 +431,7 @@ impl Reader {
                 ordered,
             },
             mode,
-            block,
+            counts,
             arrays,
         })
     }

@@ -12,7 +12,7 @@ use super::spelling::suggest;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::codes::lower::NONUNIQUE_CHILD;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::TensorFormat;
+use crate::format::{Part, TensorFormat};
 use crate::syntax::ast;
 
 /// How one tensor is stored.
@@ -61,14 +61,15 @@ pub(super) fn unless_read(storage: &Storage, name: &str, role: Role) -> Option<D
         Role::InOut | Role::Result => "a result",
         Role::Temporary => "a temporary",
     };
-    let parts = match storage.format.slots() {
-        Some(_) => "slots",
-        None => "blocks",
+    let (how, parts) = match storage.format.slots() {
+        Some(_) => ("in", "slots"),
+        None if storage.format.has_diagonals() => ("by", "diagonals"),
+        None => ("in", "blocks"),
     };
     let error = Diagnostic::error(
         codes::NOT_SUPPORTED,
         entry,
-        format!("{what} that is stored in {parts} is not supported yet"),
+        format!("{what} that is stored {how} {parts} is not supported yet"),
         "written by this function",
     );
     Some(error.with_help(format!(
@@ -187,7 +188,7 @@ fn stored_as(
         ));
     }
     if let Some(modes) = &entry.order {
-        format.modes = permuted(modes, &format, entry.span, draft.notation)?;
+        permute(modes, &mut format, entry.span, draft.notation)?;
     }
     singleton_parents(&format, entry.span, draft.notation)?;
     nonunique_children(&format, entry.span, draft.notation)?;
@@ -229,12 +230,12 @@ fn filled_slots(span: Span) -> Diagnostic {
 }
 
 /// `order (1,0)`: the mode that each level stores.
-fn permuted(
+fn permute(
     modes: &[(u64, Span)],
-    format: &TensorFormat,
+    format: &mut TensorFormat,
     span: Span,
     notation: ast::Notation,
-) -> Checked<Vec<usize>> {
+) -> Checked<()> {
     let order = format.dimensions();
     let mut seen = vec![false; order];
     let mut result = Vec::new();
@@ -252,10 +253,17 @@ fn permuted(
     }
     if format.is_rearranged() {
         // Each level stores of the mode given what it stores of its own.
-        return Ok(format.modes.iter().map(|&mode| result[mode]).collect());
+        for (mode, part) in format.modes.iter_mut().zip(&mut format.parts) {
+            *mode = result[*mode];
+            if let Part::Diagonal(along) = part {
+                *along = result[*along];
+            }
+        }
+        return Ok(());
     }
     // The order applies to the format's own modes, so csc order (1,0) is csr.
-    Ok(result.iter().map(|&mode| format.modes[mode]).collect())
+    format.modes = result.iter().map(|&mode| format.modes[mode]).collect();
+    Ok(())
 }
 
 fn bad_permutation(span: Span, order: usize, notation: ast::Notation) -> Diagnostic {

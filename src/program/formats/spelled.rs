@@ -163,7 +163,7 @@ fn stored_variables(
         let before = own.filter(|(m, part)| **m == mode && **part != Part::Slot);
         let before: Vec<Part> = before.map(|(_, part)| *part).collect();
         match (before.as_slice(), part) {
-            ([], Part::Whole | Part::Block(_)) => {}
+            ([], Part::Whole | Part::Block(_) | Part::Diagonal(_)) => {}
             ([Part::Block(n)], Part::Within(m)) if *n == m => {}
             ([], Part::Within(n)) => {
                 let error =
@@ -175,13 +175,38 @@ fn stored_variables(
                 let error = declaration(span, name, &format!("is stored in blocks of {n} above"));
                 return Err(Box::new(error.with_help(format!("write `{name}%{n}`"))));
             }
-            (_, Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot) => {
+            (
+                _,
+                Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot | Part::Diagonal(_),
+            ) => {
                 return Err(Box::new(declaration(span, name, "is stored twice")));
             }
         }
-        format.levels.push(level(&stored.level)?);
+        format.levels.push(match (ranges(&format, mode), part) {
+            (Some(_), Part::Whole) => range(&stored.level)?,
+            (_, Part::Diagonal(_)) => diagonals(&stored.level)?,
+            (_, Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot) => {
+                level(&stored.level)?
+            }
+        });
         format.modes.push(mode);
         format.parts.push(part);
+    }
+    for (at, part) in format.parts.iter().enumerate() {
+        let Part::Diagonal(along) = *part else {
+            continue;
+        };
+        let own = format.parts.iter().zip(&format.modes).skip(at);
+        if !own
+            .clone()
+            .any(|(part, mode)| *mode == along && *part == Part::Whole)
+        {
+            let var = &decl.vars[along];
+            let what = "is not stored as a whole behind its diagonals";
+            let error = declaration(levels[at].span, &var.name, what);
+            let help = format!("add a level `{}: range` further in", var.name);
+            return Err(Box::new(error.with_help(help)));
+        }
     }
     for (mode, var) in decl.vars.iter().enumerate() {
         let own = format.modes.iter().zip(&format.parts);
@@ -199,13 +224,42 @@ fn stored_variables(
                 let help = format!("add a level `{}%{n}: dense`", var.name);
                 return Err(Box::new(error.with_help(help)));
             }
-            Some(Part::Whole | Part::Within(_) | Part::Slot) => {}
+            Some(Part::Whole | Part::Within(_) | Part::Slot | Part::Diagonal(_)) => {}
         }
     }
     match format.slots() {
         Some(slots) => with_slots(format, levels[slots].span),
         None => Ok(format),
     }
+}
+
+/// The level further out that stores diagonals along a mode.
+fn ranges(format: &TensorFormat, mode: usize) -> Option<usize> {
+    let mut parts = format.parts.iter();
+    parts.position(|part| *part == Part::Diagonal(mode))
+}
+
+/// The level of the places on diagonals.
+fn range(written: &ast::LevelType) -> Checked<Level> {
+    if written.kind.name == "range" && written.properties.is_empty() {
+        return Ok(Level::DENSE);
+    }
+    let own = level(written)?;
+    if own == Level::DENSE {
+        return Ok(own);
+    }
+    let what = "a level below diagonals that is no range";
+    Err(Box::new(unsupported(written.kind.span, what)))
+}
+
+/// The level of diagonals.
+fn diagonals(written: &ast::LevelType) -> Checked<Level> {
+    let own = level(written)?;
+    if own == Level::DENSE || own == Level::COMPRESSED {
+        return Ok(own);
+    }
+    let what = format!("a level of diagonals that is {}", own.text());
+    Err(Box::new(unsupported(written.kind.span, &what)))
 }
 
 /// Whether a level stores slots: the word, which is no dimension of this format.
@@ -280,6 +334,16 @@ fn part<'a>(
     let ast::ExprKind::Binary(op, of, size) = &stored.kind else {
         return Err(Box::new(expression()));
     };
+    if let (ast::BinaryOp::Sub, ast::ExprKind::Name(across), ast::ExprKind::Name(along)) =
+        (op, &of.kind, &size.kind)
+    {
+        let along = decl
+            .vars
+            .iter()
+            .position(|var| var.name == *along && along != across);
+        let along = along.ok_or_else(|| Box::new(expression()))?;
+        return Ok((across, Part::Diagonal(along)));
+    }
     let part: fn(u32) -> Part = if *op == ast::BinaryOp::Div {
         Part::Block
     } else if *op == ast::BinaryOp::Rem {

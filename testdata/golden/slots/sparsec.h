@@ -191,13 +191,15 @@ typedef union sparsec_value {
 
 /* Part of a level's mode: n coordinates of the dimension share one of the level. */
 #define SPARSEC_BLOCKS(n) ((int64_t)(n) << 32)
+/* Of a dimension j: the diagonals j - i + M - 1, where i is this dimension, of extent M. */
+#define SPARSEC_DIAGONALS(i) (-((int64_t)(i) + 1) * ((int64_t)1 << 32))
 
 /* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
  * each position, not 0 where an element is; what values stand at others is not said. */
 typedef struct sparsec_level {
     int32_t kind;    /* enum sparsec_level_kind */
     uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
-    int64_t mode;    /* the dimension that it stores; with SPARSEC_BLOCKS, its blocks */
+    int64_t mode;    /* the dimension that it stores; or its blocks, or diagonals */
     void *pos;
     int64_t pos_len;
     int64_t pos_cap;
@@ -926,6 +928,7 @@ static inline int64_t sparsec_dimension(int64_t mode) {
 /* How many coordinates a level of this mode has below each parent: the last block may reach beyond the dimension. */
 static inline int64_t sparsec_extent(const int64_t *dims, int64_t mode) {
     const int64_t dim = dims[sparsec_dimension(mode)], block = mode >> 32;
+    if (block < 0) return sparsec_plus(dim, dims[-block - 1] - 1);
     return block > 1 ? dim / block + (dim % block > 0) : dim;
 }
 
