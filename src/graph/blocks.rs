@@ -331,14 +331,12 @@ impl Graph {
                 }
             }
         });
-        // Diagonals stand where the first of the two loops stood, the places on them where the last one did.
-        let mut first = true;
-        for l in &mut nest.loops {
-            if l.var == outer || l.var == inner {
-                l.var = if first { skew.skewed } else { skew.kept };
-                first = false;
-            }
-        }
+        // Both stand where the first of the two loops stood, as they are stored.
+        let at = |l: &Loop| l.var == outer || l.var == inner;
+        let first = nest.loops.iter().position(at).unwrap_or_default();
+        nest.loops.retain(|l| !at(l));
+        let own = [skew.skewed, skew.kept].map(Loop::serial);
+        nest.loops.splice(first..first, own);
     }
 
     /// The diagonals of two variables, those of another nest if it follows the same.

@@ -14,6 +14,7 @@ const THREADS: &str =
 const BLOCKS: &str = "blocks of a few elements are unrolled: full ones have no bounds to ask";
 const BLOCK_TILES: &str =
     "rows of a block gather in registers, some columns at a time, while blocks pass";
+const DIAGONALS: &str = "threads share rows, over which the diagonals pass";
 const SLOT_LANES: &str = "lanes take rows side by side, slot by slot";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
@@ -80,6 +81,9 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
             .map(|once| script(KEPT, vec![once.clone(), threads.clone()])),
     );
     let blocks = blocks(writer);
+    if let Some(rows) = writer.diagonals_in_threads() {
+        own.push(script(DIAGONALS, rows));
+    }
     if let Some((lanes, first)) = slot_lanes(writer) {
         let shared = in_threads(&first);
         own.push(script(SLOT_LANES, [&lanes[..], &[shared]].concat()));

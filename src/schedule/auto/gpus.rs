@@ -59,6 +59,10 @@ pub fn for_gpus(graph: &Graph, nest: &Nest, profile: &Profile) -> Vec<Script> {
             &|all| writer.scalar(all),
         );
     }
+    by(
+        "each thread has a row, through which the diagonals pass",
+        &|all| writer.row_of_diagonals(all),
+    );
     by("a warp walks the row of a sparse matrix", &|all| {
         writer.warp_per_row(all)
     });

@@ -4,6 +4,7 @@
 
 mod commands;
 mod cpus;
+mod diagonals;
 mod estimate;
 mod factors;
 mod gpus;

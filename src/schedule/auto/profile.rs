@@ -29,6 +29,8 @@ pub struct Cpu {
     pub lane_bytes: i64,
     /// Bytes of the lanes that take rows side by side, slot by slot: one vector (two took 1.3 to 1.8 times as long).
     pub slot_bytes: i64,
+    /// Rows of a tile that diagonals pass over, one after another, while what they add to stays near.
+    pub diagonal_rows: i64,
     /// Elements that a row stores from which on lanes that load them one by one pay (SpMV: 1.1 to 3
     /// of the plain loop, .8 to 1.1 below).
     pub long_row: i64,
@@ -56,6 +58,7 @@ impl Default for Cpu {
             block_rows: 6,
             lane_bytes: 128,
             slot_bytes: 64,
+            diagonal_rows: 1024,
             long_row: 20,
             long_sum: 64,
             least_tile: 4,
