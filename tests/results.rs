@@ -475,6 +475,63 @@ int main(void) {
 }
 "#;
 
+/// A matrix of 4 by 6 by diagonals and in slots: what callers give, and what is refused.
+const REARRANGED: &str = r#"
+int main(void) {
+    const double five[] = {5, 7};
+    const double x[] = {1, 10, 100, 1000, 10000, 100000};
+    sparsec_tensor A = {0}, X = {0}, y = {0};
+    const int64_t length[] = {6}, at[] = {0, 1, 2, 3, 4, 5};
+    const sparsec_level_spec row[] = {{SPARSEC_DENSE, 0, 0}};
+    const sparsec_spec vector = {"x", SPARSEC_FLOAT64, 1, 32, row, NULL};
+    CHECK(!sparsec_pack(&X, &vector, length, 6, at, x));
+    /* (1,4) is on the diagonal 4 - 1 + 4 - 1, (3,0) on the lowest one. */
+    const sparsec_level_spec across[] = {{SPARSEC_COMPRESSED, 0, SPARSEC_DIAGONALS(0) | 1}, {SPARSEC_DENSE, 0, 0}};
+    const sparsec_spec diagonals = {"A", SPARSEC_FLOAT64, 2, 32, across, NULL};
+    const int64_t sides[] = {4, 6};
+    int64_t on[] = {1, 6, 3, 0};
+    CHECK(!sparsec_pack(&A, &diagonals, sides, 2, on, five) && A.vals_len == 8);
+    const int32_t *crd = A.levels[0].crd;
+    CHECK(crd[0] == 0 && crd[1] == 6 && !banded(&A, &X, &y));
+    const double *sums = y.vals;
+    CHECK(sums[0] == 0 && sums[1] == 50000 && sums[2] == 0 && sums[3] == 7);
+    /* There are nine of them. */
+    ((int32_t *)A.levels[0].crd)[1] = 9;
+    CHECK(banded(&A, &X, &y) == SPARSEC_BAD_ARGUMENT);
+    sparsec_free_tensor(&A);
+    on[1] = 9;
+    CHECK(sparsec_pack(&A, &diagonals, sides, 2, on, five) == SPARSEC_BAD_ARGUMENT);
+    /* Two slots, of which rows fill one, two or none. */
+    const sparsec_level_spec slots[] = {{SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 0}, {SPARSEC_SINGLETON, 0, 1}};
+    const sparsec_spec padded = {"A", SPARSEC_FLOAT64, 3, 32, slots, NULL};
+    const int64_t numbered[] = {4, 6, 2}, in[] = {1, 4, 0, 1, 2, 1};
+    CHECK(!sparsec_pack(&A, &padded, numbered, 2, in, five) && A.vals_len == 8);
+    CHECK(!slotted(&A, &X, &y));
+    sums = y.vals;
+    CHECK(sums[0] == 0 && sums[1] == 50700 && sums[2] == 0 && sums[3] == 0);
+    A.dims[2] = 3;
+    CHECK(slotted(&A, &X, &y) == SPARSEC_BAD_ARGUMENT);
+    A.dims[2] = 2;
+    ((int32_t *)A.levels[2].crd)[1] = 6;
+    CHECK(slotted(&A, &X, &y) == SPARSEC_BAD_ARGUMENT);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&X);
+    sparsec_free_tensor(&y);
+    return 0;
+}
+"#;
+
+#[test]
+fn rearranged_operands_are_as_callers_give_them() {
+    let program = "def banded(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
+format banded { A: dia }
+def slotted(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }
+format slotted { A: ell }
+";
+    let out = tempfile::tempdir().unwrap();
+    call(out.path(), program, &format!("{COMMON}{REARRANGED}"));
+}
+
 #[test]
 fn fills_have_the_type_of_values() {
     let program = "def whole(int64(N) A) -> (y) { y min=! A(i) }

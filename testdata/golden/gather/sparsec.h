@@ -210,7 +210,8 @@ typedef struct sparsec_level {
 
 /* A tensor; order 0 is a scalar. All sizes count elements. One that is stored in blocks has further dimensions,
  * the sizes of these: in blocks of 2 by 3, an M by N matrix has the dims M, N, 2, 3 and the coordinates i/2, j/3, i%2,
- * j%3. Where the last blocks reach beyond M or N, what stands there is not read. */
+ * j%3. Where the last blocks reach beyond M or N, what stands there is not read. One in slots has their number as
+ * a further dimension; slots that are not needed hold zeros, at any coordinate. */
 typedef struct sparsec_tensor {
     int32_t type;       /* enum sparsec_type */
     int32_t order;
