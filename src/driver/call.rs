@@ -9,7 +9,9 @@ use crate::data::values::{Number, Values};
 use crate::data::{self, DataError, Packed, Tensor};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{data as data_codes, environment};
-use crate::loops::interface::{Arg, Direction, Interface};
+use crate::format::TensorFormat;
+use crate::loops::build::as_int;
+use crate::loops::interface::{Arg, Direction, Interface, TensorArg};
 use crate::program::ir::{Function, TensorId};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -65,7 +67,8 @@ impl Arguments {
                     if t.direction == Direction::Out {
                         Slot::Output(id)
                     } else {
-                        let packed = pack(function, id, bound)?;
+                        let slots = fixed_slots(t, &function.tensor(id).format);
+                        let packed = pack_in(function, id, bound, slots)?;
                         stored.insert(id, packed.values.len());
                         bytes += count::bytes(&packed);
                         if t.before.is_some() {
@@ -270,8 +273,27 @@ fn first(tensor: &Tensor) -> Number {
     }
 }
 
+/// How many slots of a tensor a kernel was made for, if it was for a number.
+fn fixed_slots(arg: &TensorArg, format: &TensorFormat) -> u64 {
+    let dim = format
+        .slots()
+        .map(|level| &arg.dims[format.seen_modes()[level]]);
+    let fixed = dim.and_then(as_int).and_then(|n| u64::try_from(n).ok());
+    fixed.unwrap_or(0)
+}
+
 /// A parameter's data in its format.
 pub(super) fn pack(function: &Function, id: TensorId, bound: &Bound) -> Result<Packed, DataError> {
+    pack_in(function, id, bound, 0)
+}
+
+/// [`pack`], with so many slots at least.
+fn pack_in(
+    function: &Function,
+    id: TensorId,
+    bound: &Bound,
+    fixed: u64,
+) -> Result<Packed, DataError> {
     let tensor = function.tensor(id);
     let Some(value) = bound.tensors.get(&id) else {
         return Err(DataError::new(
@@ -288,7 +310,9 @@ pub(super) fn pack(function: &Function, id: TensorId, bound: &Bound) -> Result<P
         .slots
         .get(&id)
         .and_then(|size| bound.sizes.get(size));
-    let slots = slots.map_or(0, |&n| u64::try_from(n).unwrap_or(0));
+    let slots = slots
+        .map_or(0, |&n| u64::try_from(n).unwrap_or(0))
+        .max(fixed);
     data::pack(
         value,
         tensor.ty,

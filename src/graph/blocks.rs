@@ -7,6 +7,7 @@
 //! (blocks of two sizes, a level of another operand that is walked over j), the loops stay, and elements of
 //! blocks are searched.
 
+use super::equal::same;
 use super::order::{appended_vars, choose_behind, range_vars, sparse_accesses};
 use super::relation::{Relation, Skew, Split};
 use super::terms::{index, reads, reduces, root_reduction};
@@ -73,12 +74,14 @@ pub fn read_blocks(function: &Function, e: &mut Expr) {
     });
 }
 
-/// Reads elements of diagonals where the function's expressions read elements of operands that are stored so.
+/// Reads elements of diagonals where the function's expressions read elements of operands that are stored so,
+/// and not in slots, too.
 pub fn read_diagonals(function: &Function, e: &mut Expr) {
     walk_mut(e, &mut |node| {
         if let ExprKind::Access(access) = &mut node.kind
             && let tensor = function.tensor(access.tensor)
             && tensor.format.has_diagonals()
+            && tensor.format.slots().is_none()
         {
             let given = std::mem::take(&mut access.subscripts);
             let stored = (&tensor.format, tensor.dims.as_slice());
@@ -309,10 +312,10 @@ impl Graph {
                 let free = |var| self.is_free(nest, &accesses, var);
                 let plain =
                     own && i != j && whole(j, mode) && whole(i, along) && free(i) && free(j);
-                plain.then_some((i, j))
+                plain.then(|| (i, j, access.subscripts[mode].clone()))
             })
         });
-        let Some((outer, inner)) = found else {
+        let Some((outer, inner, diagonal)) = found else {
             return;
         };
         let appended = super::pattern::appended(self, nest);
@@ -326,7 +329,7 @@ impl Graph {
                 return;
             };
             for subscript in &mut access.subscripts {
-                if on_diagonal(subscript) == Some((inner, outer)) {
+                if same(subscript, &diagonal) {
                     *subscript = index(skew.skewed, subscript);
                 }
             }

@@ -182,6 +182,7 @@ impl Graph {
         stmt: &Statement,
     ) -> Vec<VarId> {
         let whole = e.ty.is_integer();
+        let adds = e.ty != ScalarType::Bool;
         match &mut e.kind {
             ExprKind::Binary(BinaryOp::Mul, a, b) => {
                 let mut slots = self.slots_in(a, sums, piece, stmt);
@@ -190,6 +191,8 @@ impl Graph {
             }
             ExprKind::Binary(BinaryOp::Div, a, _) if !whole => self.slots_in(a, sums, piece, stmt),
             ExprKind::Unary(UnaryOp::Neg, a) => self.slots_in(a, sums, piece, stmt),
+            // Of what is added up all but one is zero, before and after.
+            ExprKind::Cast(a) if adds => self.slots_in(a, sums, piece, stmt),
             ExprKind::Reduce { .. } => {
                 self.sum_slots(e, piece, stmt);
                 Vec::new()
@@ -222,7 +225,7 @@ impl Graph {
                 return false;
             };
             let has = |subscript: &Expr| vars_in(subscript).contains(&var);
-            let stores = |other: &&Access| {
+            let stores = |other: &Access| {
                 // What is in slots itself is walked by all that it has.
                 let levels = &self.tensor(other.tensor).format;
                 let mut own = levels.levels.iter().zip(&levels.modes);
@@ -233,9 +236,13 @@ impl Graph {
                     }
                 }
             };
-            let others = sparse_accesses(self, &piece.rhs);
-            others.iter().filter(stores).count() == 1
-                && access.subscripts.iter().filter(|s| has(s)).count() == 1
+            let mut storing = 0;
+            visit(&piece.rhs, &mut |node| {
+                if let ExprKind::Access(other) = &node.kind {
+                    storing += usize::from(stores(other));
+                }
+            });
+            storing == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
         })
     }
 
