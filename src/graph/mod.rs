@@ -14,6 +14,7 @@ pub mod blocks;
 pub mod build;
 mod collect;
 pub mod concretize;
+pub mod diagonals;
 pub mod equal;
 pub mod exact;
 pub mod fold;

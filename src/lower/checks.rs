@@ -8,8 +8,9 @@
 use super::{Lower, Lowerer};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
-use crate::graph::blocks::{read_blocks, read_diagonals};
+use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
+use crate::graph::diagonals::read_diagonals;
 use crate::graph::order::{choose, range_vars, vars_in};
 use crate::graph::terms::{index, reduces, rename_expr};
 use crate::graph::{Loop, Nest, equal};

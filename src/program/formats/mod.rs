@@ -2,6 +2,7 @@
 //! built-in ones, and every check of them.
 
 mod fill_value;
+mod parts;
 mod spelled;
 mod typical;
 

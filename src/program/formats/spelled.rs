@@ -4,7 +4,7 @@
 use super::Checked;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::format::{Level, Part, TensorFormat, builtin};
+use crate::format::{Level, TensorFormat, builtin};
 use crate::level::LevelKind;
 use crate::program::library::Library;
 use crate::program::spelling::suggest;
@@ -91,7 +91,7 @@ fn arguments(name: &ast::Ident, args: &[(u64, Span)], takes: usize) -> Checked<V
 }
 
 /// How many coordinates a block has.
-fn block_size(n: u64, span: Span) -> Checked<u32> {
+pub(super) fn block_size(n: u64, span: Span) -> Checked<u32> {
     let fits = i32::try_from(n).ok().filter(|n| *n > 0);
     fits.map(i32::unsigned_abs).ok_or_else(|| {
         Box::new(
@@ -106,7 +106,7 @@ fn block_size(n: u64, span: Span) -> Checked<u32> {
     })
 }
 
-fn unsupported(span: Span, what: &str) -> Diagnostic {
+pub(super) fn unsupported(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(
         codes::NOT_SUPPORTED,
         span,
@@ -132,247 +132,8 @@ fn declared(decl: &ast::FormatDecl, args: &[u32], order: usize) -> Checked<Tenso
             vec![level(kind)?; order],
             (0..order).collect(),
         )),
-        ast::FormatBody::Levels(levels) => stored_variables(decl, args, levels),
+        ast::FormatBody::Levels(levels) => super::parts::stored_variables(decl, args, levels),
     }
-}
-
-/// The levels of a declaration, with `args` for its parameters.
-fn stored_variables(
-    decl: &ast::FormatDecl,
-    args: &[u32],
-    levels: &[ast::LevelDecl],
-) -> Checked<TensorFormat> {
-    for (at, var) in decl.vars.iter().enumerate() {
-        if decl.vars[..at].iter().any(|other| other.name == var.name) {
-            return Err(Box::new(declaration(var.span, &var.name, "stands twice")));
-        }
-    }
-    let mut format = TensorFormat::whole(Vec::new(), Vec::new());
-    for stored in levels {
-        let span = stored.coordinate.span;
-        if is_slot(decl, &stored.coordinate) {
-            slot(&mut format, stored)?;
-            continue;
-        }
-        let (name, part) = part(decl, args, &stored.coordinate)?;
-        let Some(mode) = decl.vars.iter().position(|var| var.name == *name) else {
-            let what = "a level that stores no dimension of the tensor";
-            return Err(Box::new(unsupported(span, what)));
-        };
-        let own = format.modes.iter().zip(&format.parts);
-        let before = own.filter(|(m, part)| **m == mode && **part != Part::Slot);
-        let before: Vec<Part> = before.map(|(_, part)| *part).collect();
-        match (before.as_slice(), part) {
-            ([], Part::Whole | Part::Block(_) | Part::Diagonal(_)) => {}
-            ([Part::Block(n)], Part::Within(m)) if *n == m => {}
-            ([], Part::Within(n)) => {
-                let error =
-                    declaration(span, name, "has places in blocks, but no blocks above them");
-                let help = format!("store `{name}/{n}` in a level further out");
-                return Err(Box::new(error.with_help(help)));
-            }
-            ([Part::Block(n)], Part::Within(_)) => {
-                let error = declaration(span, name, &format!("is stored in blocks of {n} above"));
-                return Err(Box::new(error.with_help(format!("write `{name}%{n}`"))));
-            }
-            (
-                _,
-                Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot | Part::Diagonal(_),
-            ) => {
-                return Err(Box::new(declaration(span, name, "is stored twice")));
-            }
-        }
-        format.levels.push(match (ranges(&format, mode), part) {
-            (Some(_), Part::Whole) => range(&stored.level)?,
-            (_, Part::Diagonal(_)) => diagonals(&stored.level)?,
-            (_, Part::Whole | Part::Block(_) | Part::Within(_) | Part::Slot) => {
-                level(&stored.level)?
-            }
-        });
-        format.modes.push(mode);
-        format.parts.push(part);
-    }
-    for (at, part) in format.parts.iter().enumerate() {
-        let Part::Diagonal(along) = *part else {
-            continue;
-        };
-        let own = format.parts.iter().zip(&format.modes).skip(at);
-        if !own
-            .clone()
-            .any(|(part, mode)| *mode == along && *part == Part::Whole)
-        {
-            let var = &decl.vars[along];
-            let what = "is not stored as a whole behind its diagonals";
-            let error = declaration(levels[at].span, &var.name, what);
-            let help = format!("add a level `{}: range` further in", var.name);
-            return Err(Box::new(error.with_help(help)));
-        }
-    }
-    for (mode, var) in decl.vars.iter().enumerate() {
-        let own = format.modes.iter().zip(&format.parts);
-        match own
-            .filter(|(m, part)| **m == mode && **part != Part::Slot)
-            .map(|(_, part)| part)
-            .next_back()
-        {
-            None => {
-                return Err(Box::new(declaration(var.span, &var.name, "is not stored")));
-            }
-            Some(Part::Block(n)) => {
-                let what = format!("is stored in blocks of {n}, whose places are not stored");
-                let error = declaration(var.span, &var.name, &what);
-                let help = format!("add a level `{}%{n}: dense`", var.name);
-                return Err(Box::new(error.with_help(help)));
-            }
-            Some(Part::Whole | Part::Within(_) | Part::Slot | Part::Diagonal(_)) => {}
-        }
-    }
-    match format.slots() {
-        Some(slots) => with_slots(format, levels[slots].span),
-        None => Ok(format),
-    }
-}
-
-/// The level further out that stores diagonals along a mode.
-fn ranges(format: &TensorFormat, mode: usize) -> Option<usize> {
-    let mut parts = format.parts.iter();
-    parts.position(|part| *part == Part::Diagonal(mode))
-}
-
-/// The level of the places on diagonals.
-fn range(written: &ast::LevelType) -> Checked<Level> {
-    if written.kind.name == "range" && written.properties.is_empty() {
-        return Ok(Level::DENSE);
-    }
-    let own = level(written)?;
-    if own == Level::DENSE {
-        return Ok(own);
-    }
-    let what = "a level below diagonals that is no range";
-    Err(Box::new(unsupported(written.kind.span, what)))
-}
-
-/// The level of diagonals.
-fn diagonals(written: &ast::LevelType) -> Checked<Level> {
-    let own = level(written)?;
-    if own == Level::DENSE || own == Level::COMPRESSED {
-        return Ok(own);
-    }
-    let what = format!("a level of diagonals that is {}", own.text());
-    Err(Box::new(unsupported(written.kind.span, &what)))
-}
-
-/// Whether a level stores slots: the word, which is no dimension of this format.
-fn is_slot(decl: &ast::FormatDecl, stored: &ast::Expr) -> bool {
-    let is_dimension = || decl.vars.iter().any(|var| var.name == "slot");
-    matches!(&stored.kind, ast::ExprKind::Name(name) if name == "slot") && !is_dimension()
-}
-
-/// Adds the level of slots.
-fn slot(format: &mut TensorFormat, stored: &ast::LevelDecl) -> Checked<()> {
-    if format.slots().is_some() {
-        return Err(Box::new(slot_error(stored.span, "stands twice")));
-    }
-    let level = level(&stored.level)?;
-    if level != Level::DENSE && level != Level::COMPRESSED {
-        let what = "needs a level that is dense or compressed";
-        let error = slot_error(stored.level.kind.span, what);
-        let help = "write `slot: dense` where all rows have the same number of slots, `slot: compressed` \
-                    where each row, or slice of rows, has its own";
-        return Err(Box::new(error.with_help(help)));
-    }
-    format.levels.push(level);
-    // Until it is known which singleton is the first one.
-    format.modes.push(0);
-    format.parts.push(Part::Slot);
-    Ok(())
-}
-
-fn slot_error(span: Span, what: &str) -> Diagnostic {
-    Diagnostic::error(
-        codes::DECLARATION,
-        span,
-        format!("the level of slots {what}"),
-        "slots number the elements of each row",
-    )
-    .with_help("write one level of slots, as in `(i,j) -> (slot: dense, i: dense, j: singleton)`")
-}
-
-/// A format with slots, which tell apart what the singletons behind all other levels store.
-fn with_slots(mut format: TensorFormat, span: Span) -> Checked<TensorFormat> {
-    let Some(slots) = format.slots() else {
-        return Ok(format);
-    };
-    let first = format.levels.iter().position(|level| level.is_branchless());
-    let Some(first) = first.filter(|first| *first > slots) else {
-        let error = slot_error(span, "tells no elements apart");
-        let help = "store a dimension in a singleton behind all other levels, as in \
-                    `(i,j) -> (slot: dense, i: dense, j: singleton)`";
-        return Err(Box::new(error.with_help(help)));
-    };
-    let behind = format.levels.iter().zip(&format.parts).skip(first);
-    let mut behind = behind.map(|(level, part)| level.is_branchless() && *part == Part::Whole);
-    if !behind.all(|single| single) {
-        let error = slot_error(span, "needs the singletons behind all other levels");
-        let help = "write `(slot: dense, i: dense, j: singleton)`: rows first, then what is stored in them";
-        return Err(Box::new(error.with_help(help)));
-    }
-    format.modes[slots] = format.modes[first];
-    Ok(format)
-}
-
-/// The variable that a level stores, and what of it: `i`, `i/4`, `i%4`.
-fn part<'a>(
-    decl: &ast::FormatDecl,
-    args: &[u32],
-    stored: &'a ast::Expr,
-) -> Checked<(&'a String, Part)> {
-    let expression = || unsupported(stored.span, "a level that stores this expression");
-    if let ast::ExprKind::Name(name) = &stored.kind {
-        return Ok((name, Part::Whole));
-    }
-    let ast::ExprKind::Binary(op, of, size) = &stored.kind else {
-        return Err(Box::new(expression()));
-    };
-    if let (ast::BinaryOp::Sub, ast::ExprKind::Name(across), ast::ExprKind::Name(along)) =
-        (op, &of.kind, &size.kind)
-    {
-        let along = decl
-            .vars
-            .iter()
-            .position(|var| var.name == *along && along != across);
-        let along = along.ok_or_else(|| Box::new(expression()))?;
-        return Ok((across, Part::Diagonal(along)));
-    }
-    let part: fn(u32) -> Part = if *op == ast::BinaryOp::Div {
-        Part::Block
-    } else if *op == ast::BinaryOp::Rem {
-        Part::Within
-    } else {
-        return Err(Box::new(expression()));
-    };
-    let given = if let ast::ExprKind::Number(ast::Number::Int(n)) = size.kind {
-        Some(block_size(n, size.span)?)
-    } else if let ast::ExprKind::Name(name) = &size.kind {
-        let at = decl.params.iter().position(|param| param.name == *name);
-        at.and_then(|at| args.get(at)).copied()
-    } else {
-        None
-    };
-    match (&of.kind, given) {
-        (ast::ExprKind::Name(name), Some(size)) => Ok((name, part(size))),
-        (_, Some(_) | None) => Err(Box::new(expression())),
-    }
-}
-
-fn declaration(span: Span, var: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(
-        codes::DECLARATION,
-        span,
-        format!("the dimension `{var}` {what}"),
-        "each dimension needs one level, or two for its blocks",
-    )
-    .with_help("write one level for each dimension, as in `(i,j) -> (j: dense, i: compressed)`")
 }
 
 /// The level types of the language, of which some are not built yet.
@@ -385,7 +146,7 @@ const LEVEL_TYPES: [&str; 6] = [
     "range",
 ];
 
-fn level(written: &ast::LevelType) -> Checked<Level> {
+pub(super) fn level(written: &ast::LevelType) -> Checked<Level> {
     let kind = &written.kind;
     let mut level = match LevelKind::called(&kind.name) {
         Some(kind) => Level::new(kind),
