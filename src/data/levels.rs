@@ -1,5 +1,6 @@
 //! How many positions the levels of a tensor will have, before it is packed.
 
+use super::slots;
 use super::tensor::{Coo, Tensor};
 use crate::format::TensorFormat;
 
@@ -10,7 +11,7 @@ pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
     match data {
         Tensor::Sparse(coo) => of_coordinates(coo, format),
         Tensor::Dense(dense) => {
-            let slots = super::slots::needed(data, format);
+            let slots = slots::needed(data, format);
             let extents = (0..format.order()).map(|l| format.extent(l, &dense.dims, slots));
             let below = |count: &mut u64, extent| {
                 *count = count.saturating_mul(extent);
@@ -22,8 +23,7 @@ pub fn level_counts(data: &Tensor, format: &TensorFormat) -> Vec<u64> {
 }
 
 fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
-    let slots = super::slots::numbers(coo, format).into_iter().max();
-    let slots = slots.map_or(0, |most| most + 1);
+    let slots = slots::count(&slots::numbers(coo, format));
     let mut counts = Vec::new();
     let mut above = 1_u64;
     // A number for the coordinates of each element down to the level at hand.

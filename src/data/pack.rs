@@ -60,7 +60,7 @@ pub fn pack(
         }
     };
     let numbers = slots::numbers(coo, format);
-    let needed = numbers.iter().max().map_or(0, |most| most + 1);
+    let needed = slots::count(&numbers);
     Packer {
         coo,
         format,

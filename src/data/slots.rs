@@ -35,6 +35,11 @@ pub fn numbers(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     numbers
 }
 
+/// How many slots there are of these numbers.
+pub(super) fn count(numbers: &[u64]) -> u64 {
+    numbers.iter().max().map_or(0, |most| most + 1)
+}
+
 /// How many slots the data needs in a format: as many as the longest row has elements.
 #[must_use]
 pub fn needed(data: &Tensor, format: &TensorFormat) -> u64 {
@@ -45,5 +50,5 @@ pub fn needed(data: &Tensor, format: &TensorFormat) -> u64 {
         Tensor::Sparse(coo) => numbers(coo, format),
         Tensor::Dense(dense) => numbers(&coordinates(dense), format),
     };
-    numbers.into_iter().max().map_or(0, |most| most + 1)
+    count(&numbers)
 }

@@ -60,8 +60,7 @@ pub fn read_blocks(function: &Function, e: &mut Expr) {
             return;
         };
         let declared = function.tensors.get(access.tensor.index());
-        let has_blocks =
-            |f: &&TensorFormat| f.is_rearranged() && f.slots().is_none() && !f.has_diagonals();
+        let has_blocks = |f: &&TensorFormat| f.is_rearranged() && !f.pads();
         let Some(format) = declared.map(|t| &t.format).filter(has_blocks) else {
             return;
         };
