@@ -1,12 +1,14 @@
-//! Where the parts of `partition(i, b, ib, P, nnz)` begin, found before the loops (000, chapter 10).
+//! Where the parts of `partition(i, b, ib, P, nnz | merge_path)` begin, found before the loops (000,
+//! chapter 10).
 
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Nest;
-use crate::graph::relation::{Partition, Relation};
+use crate::graph::relation::{By, Partition, Relation};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::ir::{self, BinaryOp, LoopTag, ScalarType, Storage};
+use crate::loops::ir::{self, BinaryOp, Expr, LoopTag, ScalarType, Storage};
 use crate::loops::trips::Bounds;
+use crate::program::ir::TensorId;
 
 impl Lowerer<'_> {
     /// An array of where parts begin, and of where the last one ends, for each partition of a loop of
@@ -18,7 +20,10 @@ impl Lowerer<'_> {
             let vars = self.tree.nests.iter().flat_map(Nest::loop_vars);
             let mut made = vars.flat_map(|var| self.graph.provenance.ancestors(var));
             if made.any(|var| var == partition.part) {
-                self.parts_of_rows(partition, scope, &mut out)?;
+                match partition.by {
+                    By::Stored(of) => self.parts_of_rows((partition, of), scope, &mut out)?,
+                    By::Path => self.parts_of_path(partition, scope, &mut out)?,
+                }
             }
         }
         Ok(out)
@@ -26,11 +31,11 @@ impl Lowerer<'_> {
 
     fn parts_of_rows(
         &self,
-        partition: &Partition,
+        (partition, of): (&Partition, TensorId),
         scope: &mut Scope,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
-        let Some(rows) = self.level(partition.of, 1).array(ArrayRole::Positions) else {
+        let Some(rows) = self.level(of, 1).array(ArrayRole::Positions) else {
             return Ok(());
         };
         let (lo, hi) = self.range(partition.parent, scope)?;
@@ -38,7 +43,7 @@ impl Lowerer<'_> {
         let begins = self.array(&format!("{name}_begins"), ScalarType::I64, Storage::Local);
         let parts = b::int(partition.parts);
         // A range that is no operand's may be empty, and lie outside of all rows.
-        let tensor = self.tensor(partition.of);
+        let tensor = self.tensor(of);
         let rows_dim = &tensor.dims[tensor.format.modes[0]];
         let inside = self.graph.covers(partition.parent, rows_dim);
         out.push(ir::Stmt::Alloc {
@@ -52,7 +57,7 @@ impl Lowerer<'_> {
         let first = self.load_index(rows, lo.clone());
         let all = b::sub(self.load_index(rows, hi.clone()), first.clone());
         let mut then = Vec::new();
-        let stored = format!("{}_stored", self.tensor(partition.of).name);
+        let stored = format!("{}_stored", self.tensor(of).name);
         let all = self.named(&stored, all, &mut then);
         let before = b::binary(BinaryOp::FloorDiv, b::mul(part.clone(), all), parts.clone());
         // Rows behind the last that stores something belong to the last part.
@@ -89,6 +94,108 @@ impl Lowerer<'_> {
                 otherwise: Vec::new(),
             });
         }
+        scope.begins.insert(partition.part, begins);
+        Ok(())
+    }
+
+    /// `begins[t] = t * (rows + elements) / P` steps along the path on which the ends of rows are merged with
+    /// the positions of elements, in elements: a step that comes to the end of a row before the
+    /// next element is one of rows.
+    fn parts_of_path(
+        &self,
+        partition: &Partition,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        out.extend(self.prepare(partition.parent, scope)?);
+        let pos = partition.parent;
+        let Some(counted) = self.counted(pos) else {
+            return Ok(());
+        };
+        let tensor = self.tree.table.get(counted.id).access.tensor;
+        let ends = self.level(tensor, counted.last());
+        let (Some(ends), Some(segments)) = (
+            ends.array(ArrayRole::Positions),
+            scope.segments.get(&pos).cloned(),
+        ) else {
+            return Ok(());
+        };
+        let [.., above, own] = segments.as_slice() else {
+            return Ok(());
+        };
+        let name = &self.graph.var(partition.part).name;
+        let begins = self.array(&format!("{name}_begins"), ScalarType::I64, Storage::Local);
+        let parts = b::int(partition.parts);
+        out.push(ir::Stmt::Alloc {
+            array: begins,
+            count: b::add(parts.clone(), b::int(1)),
+            zeroed: false,
+        });
+        self.memory.freed(begins);
+        let rows = b::sub(above.hi.clone(), above.lo.clone());
+        let stored = b::sub(own.hi.clone(), own.lo.clone());
+        let path = self.named(&format!("{name}_path"), b::add(rows, stored), out);
+        let (t, part) = self.fresh_index(name, false);
+        let (step, at) = self.fresh_index("step", false);
+        let (row, found) = self.fresh_index(&format!("{}_row", self.tensor(tensor).name), true);
+        let (end, below) = self.fresh_index("end", true);
+        let (middle, mid) = self.fresh_index("middle", false);
+        let passed = |row: &Expr| b::sub(row.clone(), above.lo.clone());
+        let next = b::add(mid.clone(), b::int(1));
+        let ended = b::sub(self.load_index(ends, next.clone()), own.lo.clone());
+        let half = b::binary(
+            BinaryOp::FloorDiv,
+            b::sub(below.clone(), found.clone()),
+            b::int(2),
+        );
+        let assign = |var, value| ir::Stmt::Assign {
+            var,
+            op: None,
+            value,
+        };
+        let search = vec![
+            ir::Stmt::Let {
+                var: middle,
+                init: b::add(found.clone(), half),
+            },
+            ir::Stmt::If {
+                cond: b::lt(b::add(ended, passed(&mid)), at.clone()),
+                then: vec![assign(row, next)],
+                otherwise: vec![assign(end, mid)],
+            },
+        ];
+        let steps = b::binary(
+            BinaryOp::FloorDiv,
+            b::mul(part.clone(), path),
+            parts.clone(),
+        );
+        let each = vec![
+            ir::Stmt::Let {
+                var: step,
+                init: steps,
+            },
+            ir::Stmt::Let {
+                var: row,
+                init: above.lo.clone(),
+            },
+            ir::Stmt::Let {
+                var: end,
+                init: above.hi.clone(),
+            },
+            ir::Stmt::While {
+                cond: b::lt(found.clone(), below),
+                body: search,
+            },
+            ir::Stmt::Store {
+                array: begins,
+                index: part,
+                op: None,
+                value: b::sub(at, passed(&found)),
+                atomic: false,
+            },
+        ];
+        let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
+        out.push(all.each(t, LoopTag::default(), each));
         scope.begins.insert(partition.part, begins);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::graph::relation::Pos;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::loops::trips::Bounds;
-use crate::program::ir::VarId;
+use crate::program::ir::{Access, VarId};
 
 /// Positions that a walk of a level must not leave.
 #[derive(Clone, Debug)]
@@ -99,6 +99,7 @@ impl Lowerer<'_> {
         let Bounds { lo, hi, most } = window.bounds.clone();
         if !self.tensor(tensor).format.levels[cursor.level].is_walked() {
             let extent = self.extent(tensor, cursor.level);
+            let (lo, hi) = self.within_level((id, root.var), (lo, hi), &extent, out);
             let start = b::mul(cursor.pos, extent);
             let hi = match cursor.present {
                 Some(present) => b::select(present, hi, lo.clone()),
@@ -108,6 +109,27 @@ impl Lowerer<'_> {
         }
         let (segment, _) = self.windowed(id, root, &window, scope, out)?;
         Ok(segment.bounds())
+    }
+
+    /// Coordinates of a dense level from `lo` on and before `hi`. A range that is no operand's may be
+    /// empty, and lie outside of all of the level's `extent`: it is an empty one inside then.
+    fn within_level(
+        &self,
+        (id, var): (AccessId, VarId),
+        (lo, hi): (Expr, Expr),
+        extent: &Expr,
+        out: &mut Vec<ir::Stmt>,
+    ) -> (Expr, Expr) {
+        let Access { tensor, subscripts } = &self.tree.table.get(id).access;
+        let mode = subscripts.iter().position(|s| s.as_var() == Some(var));
+        if mode.is_none_or(|mode| self.graph.covers(var, &self.tensor(*tensor).dims[mode])) {
+            return (lo, hi);
+        }
+        let name = &self.graph.var(var).name;
+        let lo = b::min(b::max(lo, b::int(0)), extent.clone());
+        let lo = self.named(&format!("{name}_from"), lo, out);
+        let hi = self.named(&format!("{name}_to"), b::max(hi, lo.clone()), out);
+        (lo, hi)
     }
 
     /// The coordinates whose positions `pos` counts: of a whole range, or of the tile that

@@ -18,6 +18,7 @@ use crate::graph::pattern;
 use crate::graph::relation::{Fuse, Partition};
 use crate::graph::{Graph, Loop, Nest, Relation};
 use crate::program::ir::VarId;
+use crate::syntax::ast::Ident;
 
 const USAGE: &str = "fuse(i, j, f)";
 
@@ -45,6 +46,20 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
             .with_help("fuse the coordinates first, then take their positions with `pos`"));
         }
     }
+    let fused = arguments.name(2)?;
+    Ok(fuse(graph, (outer, inner), &fused, arguments)?.0)
+}
+
+/// One loop for two, and its variable.
+///
+/// # Errors
+/// Those of the command that concern no argument alone.
+pub(super) fn fuse(
+    graph: Graph,
+    (outer, inner): (VarId, VarId),
+    fused: &Ident,
+    arguments: &Arguments,
+) -> Result<(Graph, VarId), Diagnostic> {
     if Partition::ties(&graph.provenance, outer, inner) {
         let (b, ib) = (&graph.var(outer).name, &graph.var(inner).name);
         return Err(Diagnostic::error(
@@ -76,7 +91,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     if places.is_empty() {
         return Err(not_nested(&graph, outer, inner, arguments));
     }
-    let fused = new_var(&mut graph, &arguments.name(2)?)?;
+    let fused = new_var(&mut graph, fused)?;
     for at in places {
         graph.nests[at].visit_mut(&mut |part| {
             let Some(first) = part.loops.iter().position(|l| l.var == outer) else {
@@ -97,7 +112,7 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         inner,
         fused,
     }));
-    Ok(graph)
+    Ok((graph, fused))
 }
 
 fn not_nested(graph: &Graph, outer: VarId, inner: VarId, arguments: &Arguments) -> Diagnostic {

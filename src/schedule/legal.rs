@@ -10,7 +10,7 @@ use crate::graph::known::Known;
 use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
 use crate::graph::producers::around;
-use crate::graph::relation::Values;
+use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Nest, Stmt, visit};
 use crate::program::ir::{ExprKind, TensorId, VarId};
 
@@ -289,14 +289,24 @@ fn check_extents(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<()
 
 pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) -> Diagnostic {
     let name = &graph.var(var).name;
+    let ancestors = graph.provenance.ancestors(var);
+    let relations = graph.provenance.relations.iter();
+    let mut parts = relations.filter_map(Relation::partition);
+    let help = match parts.find(|own| ancestors.contains(&own.inner)) {
+        Some(own) => {
+            let part = &graph.var(own.part).name;
+            format!("keep `{name}` inside `{part}`: how far it runs depends on which part it is of")
+        }
+        None => format!(
+            "keep `{name}` inside the variables its range names, or give it a static upper \
+             bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
+        ),
+    };
     Diagnostic::error(
         codes::LEVEL_ORDER,
         arguments.span,
         format!("the range of `{name}` would not be known yet"),
         "it depends on data at a variable that would not come outside",
     )
-    .with_help(format!(
-        "keep `{name}` inside the variables its range names, or give it a static upper \
-         bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
-    ))
+    .with_help(help)
 }

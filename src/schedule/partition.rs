@@ -5,19 +5,29 @@
 //!
 //! `rows`: equally many values of i, as `divide(i, b, ib, P)` has it. `nnz`: neighbouring rows of the first
 //! operand that has i as its rows, with equally many stored elements; a row is never cut, so that iterations
-//! of b write different rows. Where parts begin is searched before the loops. ib stands inside b.
-//! Refused: P < 1; i has no loop, or is a part of something; no operand stores a compressed
-//! level below a dense one over i. `merge_path` and `bins` are not supported yet.
+//! of b write different rows. `merge_path`: equally many rows and stored elements together, and rows are cut. Its loop
+//! is one over positions:
+//!
+//! before: `forall(i, forall(j, ...))`
+//! after:  `forall(b, forall(ib, ...)) suchthat fuse(i, j, i_j) and pos(i_j, i_jpos, A(i,j)) and
+//!         partition(i_jpos, b, ib, P, merge_path)`
+//!
+//! and positions of rows may be given themselves. Where parts begin is searched before the loops. ib stands
+//! inside b. Refused: P < 1; i has no loop, or is a part of something; no operand stores a compressed
+//! level below a dense one over i; what `fuse` and `pos` refuse; positions of no rows, or that are counted
+//! anew in each iteration of a loop outside. `bins` are not supported yet.
 
 use super::arguments::{Arguments, new_var, replace_loops};
-use crate::diagnostic::Diagnostic;
+use super::{fuse, pos};
 use crate::diagnostic::codes::schedule as codes;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::has_rows;
 use crate::graph::order::sparse_accesses;
-use crate::graph::relation::{Divide, Partition};
+use crate::graph::relation::{By, Divide, Partition, Pos};
 use crate::graph::{Graph, Relation};
-use crate::program::ir::{Access, TensorId, VarId};
-use crate::syntax::ast::ExprKind;
+use crate::level::ArrayRole;
+use crate::program::ir::{Access, VarId};
+use crate::syntax::ast::{ExprKind, Ident};
 
 const USAGE: &str = "partition(i, b, ib, 8, nnz)";
 
@@ -27,7 +37,7 @@ const USAGE: &str = "partition(i, b, ib, 8, nnz)";
 /// Its preconditions, see the module.
 pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(5, USAGE)?;
-    let parent = arguments.loop_var(&graph, 0)?;
+    let mut parent = arguments.loop_var(&graph, 0)?;
     arguments.expect_open(&graph, parent)?;
     let (part, inner) = (arguments.name(1)?, arguments.name(2)?);
     let parts = arguments.positive(3)?;
@@ -42,19 +52,21 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         | ExprKind::Binary(..)
         | ExprKind::Select(..) => "",
     };
-    let of = match word.to_ascii_lowercase().as_str() {
+    let by = match word.to_ascii_lowercase().as_str() {
         "rows" => None,
-        "nnz" => Some(rows_of(&graph, parent, arguments)?),
-        "merge_path" | "bins" => {
+        "nnz" => Some(By::Stored(rows_of(&graph, parent, arguments)?.tensor)),
+        "merge_path" => {
+            (graph, parent) = positions_of_rows(graph, parent, arguments)?;
+            Some(By::Path)
+        }
+        "bins" => {
             return Err(Diagnostic::error(
                 codes::UNSUPPORTED_COMMAND,
                 by.span,
                 format!("parts by `{word}` are not supported yet"),
-                "`rows` and `nnz` are",
+                "`rows`, `nnz` and `merge_path` are",
             )
-            .with_help(
-                "`fuse`, `pos` and `split` cut rows where tiles of stored elements end, as `merge_path` does",
-            ));
+            .with_help("`nnz` makes parts that store equally much"));
         }
         _ => {
             let message = "expected rows, nnz, merge_path or bins(4, 32)".to_string();
@@ -64,26 +76,89 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let part = new_var(&mut graph, &part)?;
     let inner = new_var(&mut graph, &inner)?;
     replace_loops(&mut graph, parent, &[part, inner]);
-    graph.relate(match of {
+    graph.relate(match by {
         None => Relation::Divide(Divide {
             parent,
             outer: part,
             inner,
             parts,
         }),
-        Some(of) => Relation::Partition(Partition {
+        Some(by) => Relation::Partition(Partition {
             parent,
             part,
             inner,
             parts,
-            of,
+            by,
         }),
     });
     Ok(graph)
 }
 
+/// The variable that counts the positions of all elements below rows: the one at hand, or that of
+/// the rows at hand with what is stored in them.
+fn positions_of_rows(
+    graph: Graph,
+    row: VarId,
+    arguments: &Arguments,
+) -> Result<(Graph, VarId), Diagnostic> {
+    if let Some(counted) = graph.provenance.producer(row).and_then(Relation::counts) {
+        expect_rows(&graph, counted, arguments)?;
+        return Ok((graph, row));
+    }
+    let access = rows_of(&graph, row, arguments)?;
+    let column = access.subscripts[graph.tensor(access.tensor).format.modes[1]].as_var();
+    let Some(column) = column else {
+        return Err(uncuttable(
+            &graph,
+            row,
+            arguments.expr(0)?.span,
+            "its rows have no loop over what they store",
+            "name an operand's columns by a variable alone, or cut rows by `nnz`",
+        ));
+    };
+    let names = [row, column].map(|v| graph.var(v).name.clone());
+    let new = |graph: &Graph, like: String| Ident {
+        name: graph.fresh_name(&like),
+        span: arguments.span,
+    };
+    let both = new(&graph, names.join("_"));
+    let (graph, both) = fuse::fuse(graph, (row, column), &both, arguments)?;
+    let positions = new(&graph, format!("{}pos", graph.var(both).name));
+    pos::count(graph, (both, access), &positions, arguments)
+}
+
+/// Whether the positions are those of all rows that an operand has, as `pos` counts them.
+fn expect_rows(graph: &Graph, counted: &Pos, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let roots = graph.provenance.coordinates(counted.parent);
+    let levels = &graph.tensor(counted.access.tensor).format.levels;
+    let level = |root: &VarId| graph.level_of(&counted.access, *root);
+    let (first, last) = (roots.first().and_then(level), roots.last().and_then(level));
+    let why = if first != Some(0) || graph.provenance.is_inner_part(counted.parent) {
+        "they are counted anew in each iteration of a loop outside"
+    } else if last.is_none_or(|last| last == 0 || !levels[last].has(ArrayRole::Positions)) {
+        "they have rows by arithmetic, or none"
+    } else {
+        return Ok(());
+    };
+    let help =
+        "take it of fused positions of a compressed level below others, before anything else";
+    Err(uncuttable(
+        graph,
+        counted.pos,
+        arguments.expr(0)?.span,
+        why,
+        help,
+    ))
+}
+
+/// The diagnostic of a loop along which there is no path of rows and elements.
+fn uncuttable(graph: &Graph, var: VarId, place: Span, why: &str, help: &str) -> Diagnostic {
+    let message = format!("`{}` has no path of rows and elements", graph.var(var).name);
+    Diagnostic::error(codes::PARTITION, place, message, why).with_help(help)
+}
+
 /// The first operand that has a row for each value of a variable of the program.
-fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<TensorId, Diagnostic> {
+fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<Access, Diagnostic> {
     let name = &graph.var(row).name;
     let refuse = |message: String, help: &str| {
         let place = arguments.expr(0)?.span;
@@ -109,10 +184,12 @@ fn rows_of(graph: &Graph, row: VarId, arguments: &Arguments) -> Result<TensorId,
     let mut found = None;
     graph.visit_nests(&mut |nest| {
         let own = sparse_accesses(graph, &nest.rhs);
-        found = found.or_else(|| own.iter().find(|a| is_row(a)).map(|a| a.tensor));
+        found = found
+            .take()
+            .or_else(|| own.iter().find(|a| is_row(a)).cloned());
     });
     match found {
-        Some(tensor) => Ok(tensor),
+        Some(access) => Ok(access),
         None => refuse(
             format!("no operand stores rows of `{name}`"),
             "it takes an operand with a compressed level below a dense one over this variable, as csr \

@@ -19,6 +19,7 @@ use crate::graph::relation::Pos;
 use crate::graph::terms::{reduces, replace};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
+use crate::syntax::ast::Ident;
 
 const USAGE: &str = "pos(j, jpos, A(i,j))";
 
@@ -26,7 +27,7 @@ const USAGE: &str = "pos(j, jpos, A(i,j))";
 ///
 /// # Errors
 /// Its preconditions, see the module.
-pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
+pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(3, USAGE)?;
     let parent = arguments.loop_var(&graph, 0)?;
     arguments.expect_open(&graph, parent)?;
@@ -61,6 +62,21 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             "take positions of the inner part of a split, or take them first and split them",
         ));
     }
+    let pos = arguments.name(1)?;
+    Ok(count(graph, (parent, access), &pos, arguments)?.0)
+}
+
+/// Makes the loop over all values of the variable one over the positions of the access, and says
+/// which variable counts them.
+///
+/// # Errors
+/// Those of the command that are about levels and what is stored.
+pub(super) fn count(
+    mut graph: Graph,
+    (parent, access): (VarId, Access),
+    pos: &Ident,
+    arguments: &Arguments,
+) -> Result<(Graph, VarId), Diagnostic> {
     let roots = graph.provenance.coordinates(parent);
     check_levels(&graph, &access, &roots, arguments)?;
     let mut error = None;
@@ -72,7 +88,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     if let Some(error) = error {
         return Err(error);
     }
-    let pos = new_var(&mut graph, &arguments.name(1)?)?;
+    let pos = new_var(&mut graph, pos)?;
     for nest in &mut graph.nests {
         nest.visit_mut(&mut |part| {
             if walks(part, parent, &access) {
@@ -88,7 +104,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         access,
         span: arguments.span,
     }));
-    Ok(graph)
+    Ok((graph, pos))
 }
 
 /// The nest, or nest of a workspace, that has a loop over `var`.

@@ -369,7 +369,7 @@ impl Maker {
                     Some(first) if self.chance(70) => first.clone(),
                     Some(_) | None => i,
                 };
-                let by = self.pick(&["nnz", "nnz", "nnz", "rows"]);
+                let by = self.pick(&["nnz", "nnz", "merge_path", "merge_path", "rows"]);
                 let parts = format!("partition({row}, a{n}, b{n}, {factor}, {by})");
                 ("partition", parts)
             }
@@ -396,9 +396,13 @@ impl Maker {
                 // Tiles whose ends rows cross, whoever has them.
                 let race = self.pick(&["Atomics", "Temporary"]);
                 let unit = if self.cuda { "GPUThread" } else { "CPUThread" };
+                let cut = if self.chance(25) {
+                    format!("partition(p{n}, a{n}, b{n}, {factor}, merge_path)")
+                } else {
+                    format!("split(p{n}, a{n}, b{n}, {factor})")
+                };
                 let tiles = format!(
-                    "{fuses}pos({fused}, p{n}, {a}) \
-                     split(p{n}, a{n}, b{n}, {factor}) parallelize(a{n}, {unit}, {race})"
+                    "{fuses}pos({fused}, p{n}, {a}) {cut} parallelize(a{n}, {unit}, {race})"
                 );
                 ("tiles", tiles)
             }

@@ -30,7 +30,7 @@ pub use coord::Coord;
 pub use divide::Divide;
 pub use fuse::Fuse;
 pub use inspect::Inspect;
-pub use partition::Partition;
+pub use partition::{By, Partition};
 pub use pos::Pos;
 pub use precompute::Precompute;
 pub use shift::Shift;

@@ -1,5 +1,5 @@
-//! `partition(i, b, ib, P, nnz)`: the range of i in P parts in which an operand stores equally much
-//! (000, chapter 10).
+//! `partition(i, b, ib, P, nnz | merge_path)`: the range of i in P parts in which an operand stores
+//! equally much (000, chapter 10).
 
 use super::{Affine, Lift, Quantity, Relation, RelationType, Values, Vars, names};
 use crate::graph::{Graph, Provenance};
@@ -13,8 +13,27 @@ pub struct Partition {
     pub part: VarId,
     pub inner: VarId,
     pub parts: i64,
-    /// The operand that stores a row for each value of the parent.
-    pub of: TensorId,
+    pub by: By,
+}
+
+/// What parts have equally much of.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    /// Elements that this operand stores below the values of the parent, which are its rows.
+    Stored(TensorId),
+    /// Elements and rows together, where the parent counts the positions of elements: the path
+    /// along which a merge of the ends of rows with the positions goes, in equal lengths (Odeh,
+    /// Green, Mwassi, Shmueli, Birk 2012; for sparse rows Merrill and Garland 2016).
+    Path,
+}
+
+impl By {
+    fn word(self) -> &'static str {
+        match self {
+            By::Stored(_) => "nnz",
+            By::Path => "merge_path",
+        }
+    }
 }
 
 impl Partition {
@@ -50,7 +69,7 @@ impl RelationType for Partition {
 
     fn arguments(&self, graph: &Graph) -> String {
         let vars = names(graph, &[self.parent, self.part, self.inner]);
-        format!("{vars}, {}, nnz", self.parts)
+        format!("{vars}, {}, {}", self.parts, self.by.word())
     }
 
     fn extent<'g, V: Values<'g> + ?Sized>(&self, child: VarId, v: &mut V) -> Option<V::Quantity> {

@@ -1,7 +1,7 @@
 //! What relations say, against all values: every graph of up to three commands on a variable of
 //! few values is run as the loops it stands for.
 
-use super::{Bound, BoundKind, Cut, Divide, Fuse, Partition, Precompute, Shift, Skew, Split};
+use super::{Bound, BoundKind, By, Cut, Divide, Fuse, Partition, Precompute, Shift, Skew, Split};
 mod known;
 
 use super::{Quantity, Relation, Sizes, Top, Values};
@@ -150,7 +150,7 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
                 part,
                 inner,
                 parts: 3,
-                of: TensorId(0),
+                by: By::Stored(TensorId(0)),
             };
             (Relation::Partition(partition), vec![part, inner])
         });

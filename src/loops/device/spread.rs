@@ -138,16 +138,19 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &De
     else {
         return false;
     };
-    let finds = |s: &Stmt| {
-        matches!(s, Stmt::Let { .. })
-            || matches!(s, Stmt::Search { array: from, .. } if from != array)
-    };
-    if !before.iter().all(finds) {
+    let found = visit::declared(before);
+    let mut computes = visit::changed(before).is_subset(&found);
+    visit::stmts(before, &mut |s| {
+        computes &= matches!(
+            s,
+            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::While { .. } | Stmt::If { .. }
+        ) || matches!(s, Stmt::Search { array: from, .. } if from != array);
+    });
+    if !computes {
         return false;
     }
     let mut known = known.clone();
     known.extend(super::definitions(before, &|_| false));
-    let found = visit::declared(before);
     let facts = Facts {
         same: &|v| !found.contains(&v),
         fixed: &|a| a != *array,
