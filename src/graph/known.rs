@@ -98,6 +98,10 @@ impl<'g> Values<'g> for Needs<'g> {
         Some(part)
     }
 
+    fn value_at(&mut self, _: &Partition, at: Needed) -> Option<Needed> {
+        Some(at)
+    }
+
     fn size(&mut self, _: &SizeExpr) -> Option<Needed> {
         Some(Needed::default())
     }
@@ -107,7 +111,7 @@ impl Needs<'_> {
     /// Which tile of positions `part` counts: the numbers of the tiles around, and what tells where
     /// the positions begin.
     fn tile(&mut self, part: VarId) -> Option<Needed> {
-        let base = self.climb(part)?.affine.base;
+        let base = self.climb(part)?.affine?.base;
         Some(base.and(self.count(part)?))
     }
 }
@@ -218,6 +222,10 @@ impl<'g> Values<'g> for Known<'_, 'g> {
     }
 
     fn begin(&mut self, _: &Partition, _: Constant) -> Option<Constant> {
+        Some(Constant(None))
+    }
+
+    fn value_at(&mut self, _: &Partition, _: Constant) -> Option<Constant> {
         Some(Constant(None))
     }
 

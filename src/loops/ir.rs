@@ -377,7 +377,8 @@ pub struct LoopTag {
     /// Adds up elements in falling order; see [`super::reversed`].
     pub reversed: bool,
     pub jam: Jam,
-    /// The user answers for races of its iterations (`IgnoreRaces`).
+    /// Whoever asked for it answers for races of its iterations: the user (`IgnoreRaces`), or lowering,
+    /// which has numbered the places that they set.
     pub races_ignored: bool,
 }
 

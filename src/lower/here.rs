@@ -114,6 +114,11 @@ impl<'g> Values<'g> for Here<'_, 'g> {
         Some(self.lowerer.load_index(begins, part))
     }
 
+    fn value_at(&mut self, partition: &Partition, at: Expr) -> Option<Expr> {
+        let listed = *self.scope.listed.get(&partition.part)?;
+        Some(self.lowerer.load_index(listed, at))
+    }
+
     fn size(&mut self, e: &SizeExpr) -> Option<Expr> {
         Some(self.lowerer.size_expr(e))
     }

@@ -202,6 +202,8 @@ pub(crate) struct Scope {
     tiles: BTreeMap<VarId, starts::Tiles>,
     /// Where the parts of partitions begin, by the variables of these.
     begins: BTreeMap<VarId, ArrayId>,
+    /// The values of what they take apart, part by part, by the same variables.
+    listed: BTreeMap<VarId, ArrayId>,
     /// Where the coordinates of tiles of positions begin, and how many they span.
     cuts: BTreeMap<VarId, Cut<Expr>>,
     /// The most values that bounded variables have in the tile at hand.

@@ -1,5 +1,5 @@
-//! Where the parts of `partition(i, b, ib, P, nnz | merge_path)` begin, found before the loops (000,
-//! chapter 10).
+//! Where the parts of `partition(i, b, ib, P, nnz | merge_path | bins(..))` begin, and what stands in
+//! which, found before the loops (000, chapter 10).
 
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Nest;
@@ -8,7 +8,7 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp, Expr, LoopTag, ScalarType, Storage};
 use crate::loops::trips::Bounds;
-use crate::program::ir::TensorId;
+use crate::program::ir::{ReduceOp, TensorId};
 
 impl Lowerer<'_> {
     /// An array of where parts begin, and of where the last one ends, for each partition of a loop of
@@ -20,8 +20,11 @@ impl Lowerer<'_> {
             let vars = self.tree.nests.iter().flat_map(Nest::loop_vars);
             let mut made = vars.flat_map(|var| self.graph.provenance.ancestors(var));
             if made.any(|var| var == partition.part) {
-                match partition.by {
-                    By::Stored(of) => self.parts_of_rows((partition, of), scope, &mut out)?,
+                match &partition.by {
+                    By::Stored(of) => self.parts_of_rows((partition, *of), scope, &mut out)?,
+                    By::Lengths(of, most) => {
+                        self.parts_of_lengths(partition, (*of, most), scope, &mut out)?;
+                    }
                     By::Path => self.parts_of_path(partition, scope, &mut out)?,
                 }
             }
@@ -197,6 +200,94 @@ impl Lowerer<'_> {
         let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
         out.push(all.each(t, LoopTag::default(), each));
         scope.begins.insert(partition.part, begins);
+        Ok(())
+    }
+
+    /// Rows by their lengths: a place for each part and row is marked where the row lies in the part, and
+    /// running sums of the marks say how many rows stand before each in the list.
+    fn parts_of_lengths(
+        &self,
+        partition: &Partition,
+        (of, most): (TensorId, &[i64]),
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<()> {
+        let Some(ends) = self.level(of, 1).array(ArrayRole::Positions) else {
+            return Ok(());
+        };
+        let (lo, hi) = self.range(partition.parent, scope)?;
+        let name = &self.graph.var(partition.part).name;
+        let parent = &self.graph.var(partition.parent).name;
+        let parts = b::int(partition.parts);
+        let tensor = self.tensor(of);
+        let rows = b::sub(hi, lo.clone());
+        let rows = match self
+            .graph
+            .covers(partition.parent, &tensor.dims[tensor.format.modes[0]])
+        {
+            true => rows,
+            false => b::max(rows, b::int(0)),
+        };
+        let rows = self.named(&format!("{parent}_count"), rows, out);
+        let make = |what: &str, count: Expr, zeroed: bool, out: &mut Vec<ir::Stmt>| {
+            let array = self.array(&format!("{name}_{what}"), ScalarType::I64, Storage::Local);
+            out.push(ir::Stmt::Alloc {
+                array,
+                count,
+                zeroed,
+            });
+            self.memory.freed(array);
+            array
+        };
+        let one = || b::int(1);
+        let all_places = b::mul(parts.clone(), rows.clone());
+        let begins = make("begins", b::add(parts.clone(), one()), false, out);
+        let before = make("before", b::add(all_places.clone(), one()), true, out);
+        let list = make("list", rows.clone(), false, out);
+        // The place of a row in the part that it lies in.
+        let place = |at: &Expr, body: &mut Vec<ir::Stmt>| {
+            let row = b::add(lo.clone(), at.clone());
+            let begin = self.load_index(ends, row.clone());
+            let length = b::sub(self.load_index(ends, b::add(row, one())), begin);
+            let length = self.named("length", length, body);
+            let exceeds = |most: &i64| b::binary(BinaryOp::Gt, length.clone(), b::int(*most));
+            let steps = most.iter().map(|m| b::select(exceeds(m), one(), b::int(0)));
+            let part = steps.reduce(b::add).unwrap_or_else(|| b::int(0));
+            let part = self.named("part", part, body);
+            b::locate(part, rows.clone(), at.clone())
+        };
+        let provenance = &self.graph.provenance;
+        let is_part = |var| provenance.ancestors(var).contains(&partition.parent);
+        let mut tag = self.starts_tag(&is_part);
+        // No two rows have one place, nor as many others before them.
+        tag.races_ignored = matches!(tag.run, ir::Run::Serial);
+        let each = |body: &dyn Fn(&Expr, &mut Vec<ir::Stmt>)| {
+            let (var, at) = self.fresh_index(parent, false);
+            let mut stmts = Vec::new();
+            body(&at, &mut stmts);
+            Bounds::of(b::int(0), rows.clone()).each(var, tag.clone(), stmts)
+        };
+        out.push(each(&|at, body| {
+            let place = b::add(place(at, body), one());
+            body.push(self.store_index(before, place, one()));
+        }));
+        out.push(ir::Stmt::Scan {
+            array: before,
+            count: all_places,
+            op: ReduceOp::Add,
+            total: None,
+        });
+        let (t, part) = self.fresh_index(name, false);
+        let begin = self.load_index(before, b::mul(part.clone(), rows.clone()));
+        let begin = vec![self.store_index(begins, part, begin)];
+        let all = Bounds::of(b::int(0), b::add(parts, one()));
+        out.push(all.each(t, LoopTag::default(), begin));
+        out.push(each(&|at, body| {
+            let place = self.load_index(before, place(at, body));
+            body.push(self.store_index(list, place, at.clone()));
+        }));
+        scope.begins.insert(partition.part, begins);
+        scope.listed.insert(partition.part, list);
         Ok(())
     }
 }

@@ -114,7 +114,6 @@ impl Lowerer<'_> {
         let Some(climb) = self.here(scope).climb(var) else {
             return Err(self.unknown_extent(var));
         };
-        let Affine { base, stride } = climb.affine;
         let own = climb.own || !whole;
         let begins = own.then_some(clip.lo).into_iter().chain(climb.begins);
         let lo = begins.reduce(b::max).unwrap_or_else(|| b::int(0));
@@ -130,23 +129,27 @@ impl Lowerer<'_> {
             most: clip.most,
             top: Top::Nothing,
         };
-        step.top = match climb.top {
-            relation::Top::Nothing => Top::Nothing,
-            relation::Top::Position(pos) => Top::Position { pos, base },
-            relation::Top::Fused(fused) => Top::Fused { fused, base },
-            relation::Top::Root(root) => {
-                let mut window = None;
-                if stride == b::int(1) {
-                    let start = b::add(self.range(root, scope)?.0, base);
-                    let Bounds { lo, hi, most } = step.bounds();
-                    let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi));
-                    window = Some(Window {
+        step.top = match (climb.top, climb.affine) {
+            (relation::Top::Nothing, _) => Top::Nothing,
+            (relation::Top::Position(pos), Some(Affine { base, .. })) => {
+                Top::Position { pos, base }
+            }
+            (relation::Top::Fused(fused), Some(Affine { base, .. })) => Top::Fused { fused, base },
+            (relation::Top::Root(root), Some(Affine { base, stride })) if stride == b::int(1) => {
+                let start = b::add(self.range(root, scope)?.0, base);
+                let Bounds { lo, hi, most } = step.bounds();
+                let bounds = Bounds::of(b::add(start.clone(), lo), b::add(start, hi));
+                Top::Root(Root {
+                    var: root,
+                    window: Some(Window {
                         bounds: bounds.at_most(most),
                         whole: whole && climb.whole,
-                    });
-                }
-                Top::Root(Root { var: root, window })
+                    }),
+                })
             }
+            (relation::Top::Root(var), _) => Top::Root(Root { var, window: None }),
+            // Positions and fused values are always counted from somewhere.
+            (relation::Top::Position(_) | relation::Top::Fused(_), None) => Top::Nothing,
         };
         Ok(step)
     }

@@ -72,7 +72,7 @@ impl Lowerer<'_> {
                     value,
                     atomic: false,
                 };
-                let tag = self.starts_tag(starts.tile);
+                let tag = self.starts_tag(&|var| var == starts.tile);
                 let tiles = Bounds::of(b::int(0), count.clone());
                 out.push(tiles.each(t, tag, vec![search, store]));
                 self.memory.freed(array);
@@ -134,11 +134,11 @@ impl Lowerer<'_> {
         Ok(first)
     }
 
-    /// Threads find the starts where threads run the tiles.
-    fn starts_tag(&self, tile: VarId) -> LoopTag {
+    /// Threads find what is found before loops where threads run them.
+    pub(super) fn starts_tag(&self, of: &dyn Fn(VarId) -> bool) -> LoopTag {
         let mut threads = false;
         self.graph.visit_nests(&mut |nest| {
-            for l in nest.loops.iter().filter(|l| l.var == tile) {
+            for l in nest.loops.iter().filter(|l| of(l.var)) {
                 let unit = l.tag.parallel.as_ref().map(|parallel| parallel.unit);
                 threads |= matches!(unit, Some(Unit::CpuThread(_)));
             }

@@ -102,7 +102,10 @@ impl Around {
             return Top::Nothing;
         };
         match climb.top {
-            relation::Top::Root(root) => Top::Root(root, climb.affine.stride.as_int() == Some(1)),
+            relation::Top::Root(root) => {
+                let stride = climb.affine.and_then(|affine| affine.stride.as_int());
+                Top::Root(root, stride == Some(1))
+            }
             relation::Top::Position(pos) => Top::Position(pos, counted(operands, pos)),
             relation::Top::Fused(_) => Top::Fused,
             relation::Top::Nothing => Top::Nothing,

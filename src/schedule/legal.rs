@@ -225,7 +225,13 @@ fn check_appended(graph: &Graph, nest: &Nest, arguments: &Arguments) -> Result<(
         .iter()
         .flat_map(|&var| graph.provenance.leaves(var, &order))
         .collect();
-    if !order.starts_with(&ascending) {
+    let scatters = |relation: &&Relation| {
+        let part = relation.children().0;
+        let is_part = |leaf: &VarId| graph.provenance.ancestors(*leaf).contains(&part);
+        !relation.ascends() && ascending.iter().any(is_part)
+    };
+    let scattered = graph.provenance.relations.iter().any(|r| scatters(&r));
+    if scattered || !order.starts_with(&ascending) {
         return Err(Diagnostic::error(
             codes::LEVEL_ORDER,
             arguments.span,

@@ -12,10 +12,14 @@
 //! after:  `forall(b, forall(ib, ...)) suchthat fuse(i, j, i_j) and pos(i_j, i_jpos, A(i,j)) and
 //!         partition(i_jpos, b, ib, P, merge_path)`
 //!
-//! and positions of rows may be given themselves. Where parts begin is searched before the loops. ib stands
+//! and positions of rows may be given themselves. `bins(4, 32)`: a part for rows of up to 4 elements, one for those of
+//! up to 32, and one for all others, each in their own order; iterations of b and ib write different rows.
+//!
+//! Where parts begin is searched before the loops, and so is what stands in bins. ib stands
 //! inside b. Refused: P < 1; i has no loop, or is a part of something; no operand stores a compressed
 //! level below a dense one over i; what `fuse` and `pos` refuse; positions of no rows, or that are counted
-//! anew in each iteration of a loop outside. `bins` are not supported yet.
+//! anew in each iteration of a loop outside; bins that are not P, or whose lengths do not ascend; a result that
+//! would be appended in the order of bins.
 
 use super::arguments::{Arguments, new_var, replace_loops};
 use super::{fuse, pos};
@@ -27,7 +31,8 @@ use crate::graph::relation::{By, Divide, Partition, Pos};
 use crate::graph::{Graph, Relation};
 use crate::level::ArrayRole;
 use crate::program::ir::{Access, VarId};
-use crate::syntax::ast::{ExprKind, Ident};
+use crate::syntax::ast::{Expr, ExprKind, Ident};
+use std::rc::Rc;
 
 const USAGE: &str = "partition(i, b, ib, 8, nnz)";
 
@@ -60,13 +65,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             Some(By::Path)
         }
         "bins" => {
-            return Err(Diagnostic::error(
-                codes::UNSUPPORTED_COMMAND,
-                by.span,
-                format!("parts by `{word}` are not supported yet"),
-                "`rows`, `nnz` and `merge_path` are",
-            )
-            .with_help("`nnz` makes parts that store equally much"));
+            let most = lengths(by, parts, arguments)?;
+            Some(By::Lengths(
+                rows_of(&graph, parent, arguments)?.tensor,
+                most,
+            ))
         }
         _ => {
             let message = "expected rows, nnz, merge_path or bins(4, 32)".to_string();
@@ -92,6 +95,39 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         }),
     });
     Ok(graph)
+}
+
+/// The numbers of elements that rows of all bins but the last have at most.
+fn lengths(by: &Expr, parts: i64, arguments: &Arguments) -> Result<Rc<[i64]>, Diagnostic> {
+    let given: &[Expr] = match &by.kind {
+        ExprKind::Apply { args, .. } => args,
+        ExprKind::Name(_)
+        | ExprKind::Number(_)
+        | ExprKind::Extent { .. }
+        | ExprKind::Member { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..) => &[],
+    };
+    let usage = "partition(i, b, ib, 3, bins(4, 32))";
+    let mut most: Vec<i64> = Vec::new();
+    for e in given {
+        let length = arguments.constants.eval(e)?;
+        if length < most.last().map_or(0, |last| last + 1) {
+            let message = format!("{length} does not exceed the length before it");
+            return Err(arguments.wrong(e.span, message, usage));
+        }
+        most.push(length);
+    }
+    let bins = most.len() + 1;
+    if given.is_empty() || i64::try_from(bins) != Ok(parts) {
+        let message = match given.is_empty() {
+            true => "`bins` takes the lengths of rows at which bins end".to_string(),
+            false => format!("these are {bins} bins, not {parts}"),
+        };
+        return Err(arguments.wrong(by.span, message, usage));
+    }
+    Ok(most.into())
 }
 
 /// The variable that counts the positions of all elements below rows: the one at hand, or that of

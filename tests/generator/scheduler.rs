@@ -369,8 +369,20 @@ impl Maker {
                     Some(first) if self.chance(70) => first.clone(),
                     Some(_) | None => i,
                 };
-                let by = self.pick(&["nnz", "nnz", "merge_path", "merge_path", "rows"]);
-                let parts = format!("partition({row}, a{n}, b{n}, {factor}, {by})");
+                let kinds = [
+                    "nnz",
+                    "nnz",
+                    "merge_path",
+                    "merge_path",
+                    "bins",
+                    "bins",
+                    "rows",
+                ];
+                let (count, by) = match self.pick(&kinds) {
+                    "bins" => (3, "bins(1, 3)"),
+                    by => (factor, by),
+                };
+                let parts = format!("partition({row}, a{n}, b{n}, {count}, {by})");
                 ("partition", parts)
             }
             24..=37 => {

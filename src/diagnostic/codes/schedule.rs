@@ -175,5 +175,6 @@ variable of the program over which an operand has a dense level with a compresse
     format f { A: csr }
     schedule f { partition(i, b, ib, 8, nnz)  parallelize(b, CPUThread, NoRaces) }
 
-`partition(i, b, ib, P, rows)` makes parts of equally many rows of anything.";
+`merge_path` cuts rows where parts of equally many rows and elements end, `bins(4, 32)` sorts them by their
+lengths. `partition(i, b, ib, P, rows)` makes parts of equally many rows of anything.";
 }

@@ -67,8 +67,8 @@ pub struct Climb<Q> {
     /// Whether the loop's own number of values says something besides.
     pub own: bool,
     pub top: Top,
-    /// The offset of the top.
-    pub affine: Affine<Q>,
+    /// The offset of the top; `None` if the loop comes to its values in no such order.
+    pub affine: Option<Affine<Q>>,
     /// Whether the top has no other values than the loop: it was only renamed.
     pub whole: bool,
 }
@@ -80,10 +80,10 @@ impl<Q: Quantity> Climb<Q> {
             ends: Vec::new(),
             own: true,
             top: Top::Root(var),
-            affine: Affine {
+            affine: Some(Affine {
                 base: Q::int(0),
                 stride: Q::int(1),
-            },
+            }),
             whole: true,
         }
     }
@@ -114,4 +114,6 @@ pub enum Lift<Q> {
     },
     /// The child is the last one whose offset is affine.
     Top(Top),
+    /// The loop tells the value of this variable of the program, and comes to its values in any order.
+    Scattered(VarId),
 }

@@ -129,6 +129,11 @@ pub trait RelationType {
         Some(self.parents().0)
     }
 
+    /// Whether the parent's values ascend with those of the children's loops, one inside the other.
+    fn ascends(&self) -> bool {
+        true
+    }
+
     // What else a relation may be:
 
     /// What takes a variable apart into tiles.
@@ -318,6 +323,11 @@ impl Relation {
     #[must_use]
     pub fn consecutive_in(&self, child: VarId, provenance: &Provenance) -> Option<VarId> {
         ask!(self, r => r.consecutive_in(child, provenance))
+    }
+
+    #[must_use]
+    pub fn ascends(&self) -> bool {
+        ask!(self, r => r.ascends())
     }
 
     #[must_use]

@@ -83,6 +83,11 @@ impl<'g> Values<'g> for Numbers<'_, 'g> {
         Some(all * part * part / (partition.parts * partition.parts))
     }
 
+    /// The last values come first.
+    fn value_at(&mut self, partition: &Partition, at: i64) -> Option<i64> {
+        Some(self.extent(partition.parent)? - 1 - at)
+    }
+
     fn size(&mut self, e: &SizeExpr) -> Option<i64> {
         e.as_int()
     }
@@ -143,17 +148,22 @@ fn commands(graph: &Graph, loops: &[VarId]) -> Vec<(Graph, Vec<VarId>)> {
             };
             (Relation::Divide(divide), vec![outer, inner])
         });
-        add(at, 1, &|graph| {
-            let (part, inner) = (derived(graph, parent), derived(graph, parent));
-            let partition = Partition {
-                parent,
-                part,
-                inner,
-                parts: 3,
-                by: By::Stored(TensorId(0)),
-            };
-            (Relation::Partition(partition), vec![part, inner])
-        });
+        // Lists are of variables of the program.
+        let whole = graph.provenance.producer(parent).is_none();
+        let lengths = whole.then(|| By::Lengths(TensorId(0), Rc::from([2, 4])));
+        for by in [By::Stored(TensorId(0))].into_iter().chain(lengths) {
+            add(at, 1, &|graph| {
+                let (part, inner) = (derived(graph, parent), derived(graph, parent));
+                let partition = Partition {
+                    parent,
+                    part,
+                    inner,
+                    parts: 3,
+                    by: by.clone(),
+                };
+                (Relation::Partition(partition), vec![part, inner])
+            });
+        }
         add(at, 1, &|graph| {
             let child = derived(graph, parent);
             let copy = Precompute { parent, child };
@@ -255,16 +265,11 @@ fn run(
     let least = if climb.own { 0 } else { i64::MIN };
     let begin = climb.begins.iter().copied().fold(least, Ord::max);
     let origin = here.origin(var).unwrap();
+    let at = climb.affine.map_or((0, 1), |own| (own.base, own.stride));
     for offset in begin..end {
         let mut around = around.clone();
         around.insert(var, origin + offset);
-        if !unfuse(
-            graph,
-            climb.top,
-            (climb.affine.base, climb.affine.stride),
-            offset,
-            &mut around,
-        ) {
+        if !unfuse(graph, climb.top, at, offset, &mut around) {
             continue;
         }
         run(graph, rest, &around, body);
@@ -309,7 +314,7 @@ fn unfuse(
         if begins || climb.ends.iter().any(|&end| own >= end) {
             return false;
         }
-        let at = (climb.affine.base, climb.affine.stride);
+        let at = climb.affine.map_or((0, 1), |own| (own.base, own.stride));
         let nested = climb.top == Top::Fused(part);
         let at = if nested { (0, 1) } else { at };
         let whole = unfuse(graph, climb.top, at, own, around);

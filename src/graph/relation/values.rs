@@ -67,6 +67,8 @@ pub trait Values<'g> {
     fn cut(&mut self, coord: VarId) -> Option<Cut<Self::Quantity>>;
     /// The offset of the parent at which a part begins, of the number that the part has.
     fn begin(&mut self, partition: &Partition, part: Self::Quantity) -> Option<Self::Quantity>;
+    /// The offset of the parent that stands at a place of the list that a partition made of its values.
+    fn value_at(&mut self, partition: &Partition, at: Self::Quantity) -> Option<Self::Quantity>;
     /// A number that sizes decide, or that is computed before the loops.
     fn size(&mut self, e: &SizeExpr) -> Option<Self::Quantity>;
 
@@ -138,8 +140,10 @@ pub trait Values<'g> {
     fn climb(&mut self, var: VarId) -> Option<Climb<Self::Quantity>> {
         let mut climb = Climb::at(var);
         let mut at = var;
-        while let Some(relation) = self.graph().provenance.producer(at) {
-            match relation.lift(at, climb.affine.clone(), self)? {
+        while let (Some(relation), Some(own)) =
+            (self.graph().provenance.producer(at), climb.affine.clone())
+        {
+            match relation.lift(at, own, self)? {
                 super::Lift::Open { end } => {
                     climb.ends.extend(end);
                     climb.top = match self.graph().provenance.is_stored(at) {
@@ -150,6 +154,12 @@ pub trait Values<'g> {
                 }
                 super::Lift::Top(top) => {
                     climb.top = top;
+                    return Some(climb);
+                }
+                super::Lift::Scattered(root) => {
+                    climb.top = Top::Root(root);
+                    climb.affine = None;
+                    climb.whole = false;
                     return Some(climb);
                 }
                 super::Lift::Whole {
@@ -178,7 +188,7 @@ pub trait Values<'g> {
                         climb.top = Top::Root(at);
                         return Some(climb);
                     }
-                    climb.affine = affine;
+                    climb.affine = Some(affine);
                     climb.whole &= renamed;
                     at = whole;
                 }
@@ -221,6 +231,10 @@ impl<'g> Values<'g> for Sizes<'g> {
     }
 
     fn begin(&mut self, _: &Partition, _: SizeExpr) -> Option<SizeExpr> {
+        None
+    }
+
+    fn value_at(&mut self, _: &Partition, _: SizeExpr) -> Option<SizeExpr> {
         None
     }
 

@@ -90,7 +90,12 @@ impl Cutter<'_> {
                 total,
             } = stmt
             {
-                self.scan((array, count, op, total), &mut totals)?;
+                let total = total.map(|total| {
+                    self.kernel.vars[total.0 as usize].mutable = false;
+                    totals.vars.push(total);
+                    (totals.array, totals.vars.len() - 1)
+                });
+                self.scan((array, count, op), total)?;
             } else if is_asked(&stmt) {
                 let mut asked = vec![stmt];
                 while let Some(mut next) = rest.next_if(is_asked) {
@@ -117,10 +122,15 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    fn scan(
+    /// Running sums or maxima, by launches of the runtime; the last of them becomes an element of an array if
+    /// it is asked for.
+    ///
+    /// # Errors
+    /// How many there are lies on the device.
+    pub(super) fn scan(
         &mut self,
-        (array, count, op, total): (ArrayId, Expr, ReduceOp, Option<VarId>),
-        totals: &mut Totals,
+        (array, count, op): (ArrayId, Expr, ReduceOp),
+        total: Option<(ArrayId, usize)>,
     ) -> Result<(), Refusal> {
         self.flush();
         if !self.known(&count) {
@@ -136,19 +146,15 @@ impl Cutter<'_> {
             count: b::ceil_div(most, Scan::TILE),
             zeroed: false,
         }));
-        let total = total.map(|total| {
-            self.kernel.vars[total.0 as usize].mutable = false;
-            totals.vars.push(total);
-            (totals.array, totals.vars.len() - 1)
-        });
-        self.segments
-            .push(Segment::Host(Stmt::Device(Device::Scan(Scan {
-                array,
-                count,
-                op,
-                sums,
-                total,
-            }))));
+        let scan = Scan {
+            array,
+            count,
+            op,
+            sums,
+            total,
+        };
+        let scan = Stmt::Device(Device::Scan(scan));
+        self.segments.push(Segment::Host(scan));
         Ok(())
     }
 

@@ -116,6 +116,15 @@ impl Cutter<'_> {
             }
             return self.append(rooms, body);
         }
+        if let Stmt::Scan {
+            array,
+            count,
+            op,
+            total: None,
+        } = stmt
+        {
+            return self.scan((array, count, op), None);
+        }
         if matches!(stmt, Stmt::FailIf { .. }) {
             // With what was found out just before, as one launch that the host asks how it went.
             let mut body = std::mem::take(&mut self.run);
@@ -243,7 +252,12 @@ impl Cutter<'_> {
         self.known(lo)
             && self.known(hi)
             && tag.gpu().is_none()
-            && only_sets(body, *var, &around, &Definitions::new())
+            && only_sets(
+                body,
+                (*var, tag.races_ignored),
+                &around,
+                &Definitions::new(),
+            )
             && self.stands_alone(*var, body)
     }
 

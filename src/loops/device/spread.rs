@@ -61,7 +61,7 @@ impl Spmd<'_> {
     /// [`only_sets`], in memory that several threads see.
     fn only_sets_others(&self, body: &[Stmt], var: VarId, around: &[Around]) -> bool {
         let own = |s: &Stmt| matches!(s, Stmt::Store { array, .. } if self.own.contains(array));
-        !body.last().is_some_and(own) && only_sets(body, var, around, &self.known)
+        !body.last().is_some_and(own) && only_sets(body, (var, false), around, &self.known)
     }
 
     /// Of a nest of loops that sets elements, shares one of the outer loops out to the
@@ -94,7 +94,7 @@ impl Spmd<'_> {
         let Some((_, outer)) = loops.split_last() else {
             return;
         };
-        let own = |around: &&Around| only_sets(row, around.var, &loops, &self.known);
+        let own = |around: &&Around| only_sets(row, (around.var, false), &loops, &self.known);
         let candidates = outer.iter().filter(own);
         let best = candidates.max_by_key(|around| around.most.unwrap_or(rows).min(rows));
         if let Some(chosen) = best.map(|around| around.var) {
@@ -124,8 +124,13 @@ fn thread_tag(axis: Axis) -> LoopTag {
 }
 
 /// Whether the iterations of the loop over `var`, one of the loops `around` the body, only set
-/// elements, each its own: any thread may do it.
-pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &Definitions) -> bool {
+/// elements, each its own, which may be known already (`apart`): any thread may do it.
+pub(super) fn only_sets(
+    body: &[Stmt],
+    (var, apart): (VarId, bool),
+    around: &[Around],
+    known: &Definitions,
+) -> bool {
     let Some((
         Stmt::Store {
             array,
@@ -159,7 +164,7 @@ pub(super) fn only_sets(body: &[Stmt], var: VarId, around: &[Around], known: &De
     let touches = touches(body, around, &mut Homes::default(), &known);
     let mut stores = touches.iter().filter(|touch| touch.write);
     stores.all(|store| {
-        let meets = |other: &Touch| meet(store, other, &Who::Iteration(var), facts);
+        let meets = |other: &Touch| !apart && meet(store, other, &Who::Iteration(var), facts);
         !touches.iter().any(|other| {
             // What the iteration itself reads of it, another thread may not have set.
             (other.array == *array && !other.write) || meets(other)

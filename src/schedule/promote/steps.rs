@@ -114,6 +114,10 @@ impl<'g> Values<'g> for Loops<'_, 'g> {
         None
     }
 
+    fn value_at(&mut self, _: &Partition, _: Option<Steps>) -> Option<Option<Steps>> {
+        None
+    }
+
     fn size(&mut self, e: &SizeExpr) -> Option<Option<Steps>> {
         e.as_int().map(Quantity::int)
     }
