@@ -9,6 +9,7 @@
 
 use super::steps::Steps;
 use crate::diagnostic::Span;
+use crate::graph::relation::{Quantity, Sizes, Values};
 use crate::graph::{Graph, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Shared, SizeExpr, VarId};
 use crate::scalar::{Literal, ScalarType};
@@ -23,6 +24,8 @@ pub(super) struct Side {
     /// Where the offset begins: the smallest constant of any access, less what loops that
     /// move it backwards reach; and how far the others reach beyond.
     pub constant: i64,
+    /// What part of it offsets of variables have beyond the loops that tell them.
+    apart: i64,
     spread: i64,
     /// Whether the corner may lie before the first coordinate.
     pub negative: bool,
@@ -94,19 +97,27 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
         corner = Some(plus(corner, e.clone(), *by));
     }
     let mut inside: Vec<(VarId, i64)> = Vec::new();
+    let mut apart: i64 = 0;
     for (root, by) in sum.vars {
-        let leaves = Steps::of(graph, root, loops)?.loops;
+        let steps = Steps::of(graph, root, loops)?;
+        let leaves = steps.loops;
         let is_inside = |leaf: VarId| loops[at + 1..].contains(&leaf);
         if !leaves.iter().any(|&(leaf, _)| is_inside(leaf)) {
             negative |= by < 0;
             corner = Some(plus(corner, index(root, span), by));
             continue;
         }
-        // Parts count from the start of their range.
+        // Parts count from the start of their range, loops from zero.
         let zero = |e: &SizeExpr| matches!(e, SizeExpr::Const(0));
-        if !graph.static_range(root).is_some_and(|(lo, _)| zero(lo)) {
+        let from_zero = |&(leaf, _): &(VarId, i64)| {
+            let origin = Sizes(graph).origin(leaf);
+            origin.is_some_and(|origin| origin.as_int() == Some(0))
+        };
+        let ranged = graph.static_range(root).is_some_and(|(lo, _)| zero(lo));
+        if !ranged || !leaves.iter().all(from_zero) {
             return None;
         }
+        apart = apart.checked_add(by.checked_mul(steps.constant)?)?;
         for (leaf, stride) in leaves {
             let by = by.checked_mul(stride)?;
             if !is_inside(leaf) {
@@ -119,7 +130,7 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
             }
         }
     }
-    let mut constant = sum.constant;
+    let mut constant = sum.constant.checked_add(apart)?;
     for &(leaf, by) in inside.iter().filter(|(_, by)| *by < 0) {
         let SizeExpr::Const(n) = graph.extent(leaf)? else {
             return None;
@@ -130,6 +141,7 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
         corner: corner.unwrap_or_else(|| number(0, span)),
         inside,
         constant,
+        apart,
         spread: 0,
         negative: negative || constant < 0,
     })
@@ -204,7 +216,8 @@ pub(super) fn offsets(sides: &[Side], access: &Access, span: Span) -> Option<Vec
         for &(var, by) in &side.inside {
             offset = Some(plus(offset, index(var, span), by));
         }
-        let beyond = sum.constant.checked_sub(side.constant)?;
+        let own = sum.constant.checked_add(side.apart)?;
+        let beyond = own.checked_sub(side.constant)?;
         if beyond != 0 || offset.is_none() {
             offset = Some(plus(offset, number(beyond, span), 1));
         }
