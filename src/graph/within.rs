@@ -54,9 +54,17 @@ pub fn opened(
     });
     let skipped = match full {
         Some(at) if at == skipped => 0,
+        // Lanes would come to elements of several rows at once, which the result does not tell apart.
+        Some(_) | None if l.tag.parallel.is_some() && is_kept(nest, &roots) => 0,
         Some(_) | None => skipped,
     };
     Some((roots, skipped))
+}
+
+/// Whether the result has the innermost of the variables, and not all others.
+fn is_kept(nest: &Nest, roots: &[VarId]) -> bool {
+    let kept = |root: &VarId| nest.lhs.contains(root);
+    roots.last().is_some_and(kept) && !roots.iter().all(kept)
 }
 
 /// The variables that were fused into `var`, outermost first.
