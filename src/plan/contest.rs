@@ -9,9 +9,10 @@ use super::results::Results;
 use super::{Contest, Write};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower, schedule as codes};
-use crate::graph::race::competed;
+use crate::graph::race::{competed, told};
 use crate::graph::simplify::Operands;
 use crate::graph::{Assign, Graph, Nest, Parallel, Race, Stmt, Unit};
+use crate::level::ArrayRole;
 use crate::operators::is_atomic;
 use crate::program::ir::{ReduceOp, Role, TensorId, VarId};
 use crate::units::Strategy;
@@ -55,6 +56,9 @@ pub(super) fn share_out(
             }
             continue;
         }
+        if parallel.race != Race::IgnoreRaces {
+            unless_told((operands, results), assign, var, refusal)?;
+        }
         let outside = around.owned.get(&tensor).copied().unwrap_or(0);
         let units = around.units.iter().skip(from.max(outside)).map(|u| u.0);
         let nests = || results.nests.iter().copied();
@@ -97,6 +101,41 @@ pub(super) fn share_out(
         around.rivals = contest.rivals.clone();
     }
     Ok(contest)
+}
+
+/// Refuses that iterations read whether anything stands at outer coordinates of a tensor that others of them
+/// note: each has elements of its own there, but the byte is everybody's.
+fn unless_told(
+    (operands, results): (Operands, &Results),
+    assign: &Assign,
+    var: VarId,
+    refusal: Refusal,
+) -> Result<(), Diagnostic> {
+    let tensor = operands.tensor(assign.tensor);
+    let noted =
+        results.is_noted(assign.tensor) && !operands.graph.workspaces.contains(&assign.tensor);
+    if !noted || !results.nests.iter().any(|nest| nest.reads(assign.tensor)) {
+        return Ok(());
+    }
+    let format = &tensor.format;
+    let shared = |level: usize| {
+        let known = format.modes[..=level].iter().map(|&mode| assign.lhs[mode]);
+        let known: Vec<VarId> = known.collect();
+        format.levels[level].has(ArrayRole::Presence) && !told(operands.graph, &known, var)
+    };
+    if !(0..format.order()).any(shared) || !told(operands.graph, &assign.lhs, var) {
+        return Ok(());
+    }
+    let name = &tensor.name;
+    let error = refusal.of(
+        codes::PARALLEL_REDUCTION,
+        format!("iterations note in `{name}` for others what they read themselves"),
+        "a race",
+    );
+    let help = format!(
+        "store `{name}` with this loop's level first, or dense, or leave the statements apart"
+    );
+    Err(error.with_help(help))
 }
 
 /// Refuses what the strategy cannot settle.
