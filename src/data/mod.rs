@@ -398,9 +398,13 @@ mod tests {
         ] {
             let tensor = random(seed, 0.3, &dims, ScalarType::F64);
             let want = write::densify(&tensor, Literal::ZERO).unwrap();
-            for format in formats(dims.len()) {
+            let whole = Tensor::Dense(want.clone());
+            let given = formats(dims.len())
+                .into_iter()
+                .flat_map(|format| [(format.clone(), &tensor), (format, &whole)]);
+            for (format, tensor) in given {
                 let packed =
-                    pack(&tensor, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap();
+                    pack(tensor, ScalarType::F64, (&dims, 0), &format, Literal::ZERO).unwrap();
                 assert_eq!(validate(&packed), Ok(()), "{format:?}");
                 let got = write::densify(&unpack(&packed), Literal::ZERO).unwrap();
                 assert_eq!(got, want, "{format:?}");

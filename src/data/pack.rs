@@ -38,9 +38,8 @@ pub fn pack(
         }
     }
     if let Tensor::Dense(dense) = tensor
-        && format.is_dense()
+        && format.is_plain()
         && dense.dims == dims
-        && format.modes.iter().copied().eq(0..format.order())
     {
         return Ok(Packed {
             dims: dims.to_vec(),

@@ -28,7 +28,7 @@ impl Tensor {
 #[must_use]
 pub fn unpack(packed: &Packed) -> Tensor {
     let format = &packed.format;
-    if format.is_dense() && format.modes.iter().copied().eq(0..format.order()) {
+    if format.is_plain() {
         return Tensor::Dense(Dense {
             dims: packed.dims.clone(),
             values: packed.values.clone(),

@@ -190,6 +190,13 @@ impl TensorFormat {
         }
     }
 
+    /// Whether every element is stored, in the order of the coordinates.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let in_order = self.modes.iter().copied().eq(0..self.order());
+        self.is_dense() && !self.is_rearranged() && in_order
+    }
+
     /// Whether every element is stored.
     #[must_use]
     pub fn is_dense(&self) -> bool {
