@@ -532,6 +532,48 @@ format slotted { A: ell }
     call(out.path(), program, &format!("{COMMON}{REARRANGED}"));
 }
 
+const BLOCKS: &str = r#"
+int main(void) {
+    const double some[] = {5, 7, 9};
+    sparsec_tensor A = {0}, B = {0}, D = {0};
+    const sparsec_level_spec rows[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+    const sparsec_spec csr = {"A", SPARSEC_FLOAT64, 2, 32, rows, NULL};
+    const int64_t sides[] = {5, 4}, at[] = {1, 3, 4, 0, 0, 2};
+    CHECK(!sparsec_pack(&A, &csr, sides, 3, at, some));
+    /* Two blocks of 2 times 2, of which the last one reaches beyond the last row. */
+    for (int again = 0; again < 2; again++) {
+        CHECK(!in_blocks(&A, &B) && B.order == 4 && B.vals_len == 8);
+        CHECK(B.dims[0] == 5 && B.dims[1] == 4 && B.dims[2] == 2 && B.dims[3] == 2);
+        CHECK(B.levels[0].mode == (SPARSEC_BLOCKS(2) | 0) && B.levels[1].mode == (SPARSEC_BLOCKS(2) | 1));
+        const int32_t *pos = B.levels[1].pos, *crd = B.levels[1].crd;
+        const double *vals = B.vals;
+        CHECK(pos[0] == 0 && pos[1] == 1 && pos[2] == 1 && pos[3] == 2 && crd[0] == 1 && crd[1] == 0);
+        CHECK(vals[0] == 9 && vals[1] == 0 && vals[2] == 0 && vals[3] == 5);
+        CHECK(vals[4] == 7 && vals[5] == 0 && vals[6] == 0 && vals[7] == 0);
+    }
+    /* What it made it takes, with all that blocks have. */
+    CHECK(!by_diagonals(&B, &D) && D.order == 2 && D.vals_len == 25);
+    const int32_t *diagonals = D.levels[0].crd;
+    const double *on = D.vals;
+    CHECK(diagonals[0] == 0 && diagonals[1] == 1 && diagonals[3] == 6 && on[4] == 7 && on[15] == 9 && on[16] == 5);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&B);
+    sparsec_free_tensor(&D);
+    return 0;
+}
+"#;
+
+#[test]
+fn results_in_blocks_and_by_diagonals_are_as_operands_are() {
+    let program = "def in_blocks(double(M,N) A) -> (B) { B(i,j) = A(i,j) }
+format in_blocks { A: csr, B: bcsr(2,2) }
+def by_diagonals(double(M,N) B) -> (D) { D(i,j) = B(i,j) }
+format by_diagonals { B: bcsr(2,2), D: dia }
+";
+    let out = tempfile::tempdir().unwrap();
+    call(out.path(), program, &format!("{COMMON}{BLOCKS}"));
+}
+
 #[test]
 fn fills_have_the_type_of_values() {
     let program = "def whole(int64(N) A) -> (y) { y min=! A(i) }

@@ -192,17 +192,18 @@ pub unsafe fn copy_out(
     format: &TensorFormat,
     fill: Literal,
 ) -> Result<Packed, String> {
-    let order = format.order();
+    let dimensions = format.dimensions();
+    let order = dimensions + format.added().count();
     if usize::try_from(view.order) != Ok(order) || view.ty != type_code(ty) {
         return Err("the result has another order or type".to_string());
     }
     // SAFETY: the kernel set `order` dims and levels, and the lengths of its arrays.
     unsafe {
-        let dims: Vec<u64> = (0..order)
+        let dims: Vec<u64> = (0..dimensions)
             .map(|m| u64::try_from(*view.dims.add(m)).unwrap_or(0))
             .collect();
         let mut levels = Vec::new();
-        for l in 0..order {
+        for l in 0..format.levels.len() {
             let level = &*view.levels.add(l);
             let arrays = format.levels[l].ty().roles().iter().map(|role| {
                 let (at, len) = match role.field() {

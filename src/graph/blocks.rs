@@ -9,6 +9,7 @@
 
 use super::diagonals::{diagonal, diagonals, on_diagonal, read_diagonals};
 use super::order::{appended_vars, choose_behind, range_vars, sparse_accesses};
+use super::rearranged::Rearranged;
 use super::relation::{Relation, Split};
 use super::terms::{index, reads, reduces, root_reduction};
 use super::{Graph, Loop, Nest};
@@ -21,13 +22,14 @@ use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 use std::rc::Rc;
 
-/// The function with tensors of blocks and of slots for the operands that are stored so, if there are any.
-/// What reads slots is still to be written ([`super::slots`]).
-pub(super) fn as_stored(function: &Rc<Function>) -> Option<Rc<Function>> {
+/// The function with tensors of blocks and of slots for those that are stored so, if there are any, and
+/// its results that are. What reads slots is still to be written ([`super::slots`]).
+pub(super) fn as_stored(function: &Rc<Function>) -> Option<(Rc<Function>, Rearranged)> {
     if !function.tensors.iter().any(|t| t.format.is_rearranged()) {
         return None;
     }
     let mut stored = Function::clone(function);
+    let results = Rearranged::of(&mut stored);
     for (at, tensor) in stored.tensors.iter_mut().enumerate() {
         if tensor.format.is_rearranged() {
             let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
@@ -50,7 +52,7 @@ pub(super) fn as_stored(function: &Rc<Function>) -> Option<Rc<Function>> {
             }
         }
     }
-    Some(Rc::new(stored))
+    Some((Rc::new(stored), results))
 }
 
 /// Reads elements of blocks where the function's expressions read elements of operands that are stored so.
@@ -257,7 +259,7 @@ impl Graph {
     }
 
     /// Whether nothing but blocks asks for a loop over the variable: it counts from zero, no other operand
-    /// is walked by it, and no other range reads it.
+    /// is walked by it, and no other range of several values reads it.
     pub(super) fn is_free(&self, nest: &Nest, accesses: &[super::Access], var: VarId) -> bool {
         let walked = accesses.iter().any(|access| {
             let format = &self.tensor(access.tensor).format;
@@ -267,7 +269,7 @@ impl Graph {
         let counted = self
             .static_range(var)
             .is_some_and(|(lo, _)| *lo == SizeExpr::Const(0));
-        let read = |l: &Loop| range_vars(self, l.var).contains(&var);
+        let read = |l: &Loop| !self.has_one_value(l.var) && range_vars(self, l.var).contains(&var);
         let own = nest.loops.iter().any(|l| l.var == var);
         own && counted && !walked && !nest.loops.iter().any(read)
     }
@@ -344,14 +346,31 @@ impl Graph {
             order
         };
         let all: Vec<VarId> = nest.loops.iter().flat_map(|l| parts(l.var)).collect();
+        // What a variable that was taken apart tells is known when all of its parts are.
+        let told = |var: &VarId| {
+            let read = range_vars(self, *var);
+            splits.iter().any(|split| read.contains(&split.parent))
+        };
+        let (told, all): (Vec<VarId>, Vec<VarId>) = all.into_iter().partition(told);
         if self.adds_up(nest) {
-            return ordered(all);
+            return [ordered(all), told].concat();
         }
         // What does not add up in the result itself: all loops of the left side outside.
         let (left, right): (Vec<VarId>, Vec<VarId>) =
             all.into_iter().partition(|v| lhs.contains(v));
-        let mut order = ordered(left);
-        order.extend(ordered(right));
-        order
+        [ordered(left), ordered(right), told].concat()
+    }
+
+    /// Whether the range of a variable is one value, whatever that is.
+    fn has_one_value(&self, var: VarId) -> bool {
+        let range = &self.var(var).range;
+        let (Bound::Dynamic(lo), Bound::Dynamic(hi)) = (&range.lo, &range.hi) else {
+            return false;
+        };
+        let ExprKind::Binary(BinaryOp::Add, from, by) = &hi.kind else {
+            return false;
+        };
+        let one = matches!(&by.kind, ExprKind::Literal(Literal::Int(1)));
+        one && super::equal::same(lo, from)
     }
 }

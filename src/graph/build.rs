@@ -7,6 +7,7 @@
 //! would be rounded at each step) the sum is computed into a temporary first.
 
 use super::order::{self, choose, is_concordant, sparse_accesses};
+use super::rearranged::Rearranged;
 use super::terms::{binary, flatten, push_factors, reads, reduces, root_reduction};
 use super::versions::Versions;
 use super::{Graph, Loop, Nest, visit};
@@ -26,7 +27,10 @@ impl Graph {
     /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
         let rearranged = super::blocks::as_stored(function);
-        let stored = rearranged.as_ref().unwrap_or(function);
+        let is_rearranged = rearranged.is_some();
+        let (stored, results) =
+            rearranged.unwrap_or_else(|| (Rc::clone(function), Rearranged::default()));
+        let stored = &stored;
         let mut graph = Graph {
             function: Rc::clone(function),
             tensors: stored.tensors.clone(),
@@ -47,15 +51,22 @@ impl Graph {
         let mut errors = Vec::new();
         let mut versions = Versions::given(&mut graph, stored);
         let mut slots = super::slots::Slots::default();
+        let mut add = |graph: &mut Graph, (piece, stmt): (Piece, Statement)| {
+            let added = slots.read_in(graph, piece, stmt);
+            let added = added.and_then(|(piece, stmt)| graph.add_piece(piece, &stmt));
+            errors.extend(added.err());
+        };
         for at in 0..stored.stmts.len() {
-            for (piece, stmt) in versions.next(&mut graph, stored, at) {
-                let added = slots.read_in(&mut graph, piece, stmt);
-                if let Err(error) = added.and_then(|(piece, stmt)| graph.add_piece(piece, &stmt)) {
-                    errors.push(error);
+            for computed in versions.next(&mut graph, stored, at) {
+                for own in results.written(&mut graph, computed) {
+                    add(&mut graph, own);
                 }
             }
         }
-        if rearranged.is_some() {
+        for own in results.rest(&mut graph, stored) {
+            add(&mut graph, own);
+        }
+        if is_rearranged {
             graph.take_blocks_apart();
         }
         if errors.is_empty() {

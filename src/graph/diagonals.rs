@@ -26,7 +26,7 @@ use crate::scalar::ScalarType;
 pub fn read_diagonals(function: &Function, e: &mut Expr) {
     walk_mut(e, &mut |node| {
         if let ExprKind::Access(access) = &mut node.kind
-            && let tensor = function.tensor(access.tensor)
+            && let Some(tensor) = function.tensors.get(access.tensor.index())
             && tensor.format.has_diagonals()
             && tensor.format.slots().is_none()
         {

@@ -27,6 +27,7 @@ pub mod print;
 pub mod producers;
 pub mod provenance;
 pub mod race;
+mod rearranged;
 pub mod relation;
 pub mod simplify;
 mod slots;

@@ -109,6 +109,20 @@ impl ReduceOp {
         }
     }
 
+    /// One that a value changes nothing in, where values are of this type.
+    #[must_use]
+    pub fn with_neutral(value: Literal, ty: ScalarType) -> Option<ReduceOp> {
+        let all: &[ReduceOp] = if ty == ScalarType::Bool {
+            &[ReduceOp::Or, ReduceOp::And]
+        } else if ty.is_complex() {
+            &[ReduceOp::Add, ReduceOp::Mul]
+        } else {
+            &[ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max]
+        };
+        let mut all = all.iter().copied();
+        all.find(|op| op.neutral(ty).same_value(value))
+    }
+
     /// Its sign before `=`, as in `y(i) min= x(i)`.
     #[must_use]
     pub fn sign(self) -> &'static str {

@@ -231,9 +231,19 @@ impl Search<'_> {
             }
             Some(chosen)
         };
-        let levels: Option<Vec<Levels>> = levels.iter().enumerate().map(of_level).collect();
+        let found: Option<Vec<Levels>> = levels.iter().enumerate().map(of_level).collect();
+        let found = found?;
+        // Where a coordinate stands as often as its block has elements, blocks are far fewer.
+        let repeats = |&(id, level): &(AccessId, usize)| {
+            let operand = self.tree.table.get(id).access.tensor;
+            !self.graph.tensor(operand).format.levels[level].unique
+        };
+        let blocks = levels.last().is_some_and(|level| level.is_placed());
+        if blocks && found.iter().flatten().any(repeats) {
+            return None;
+        }
         Some(Most {
-            levels: levels?,
+            levels: found,
             tried: self.tried.contains(&tensor),
         })
     }

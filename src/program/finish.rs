@@ -53,7 +53,7 @@ pub(super) fn finish(
     for (storage, (tensor, role)) in storage.iter().zip(draft.tensors.iter().zip(&roles)) {
         draft
             .errors
-            .extend(formats::unless_read(storage, &tensor.name, *role));
+            .extend(formats::unless_read(storage, tensor, *role));
     }
     if !draft.errors.is_empty() {
         return Err(draft.errors);

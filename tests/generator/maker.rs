@@ -169,12 +169,24 @@ impl Maker {
             let set = scatters && !self.params.iter().any(|p| p.name == name);
             if !scatters
                 && self.chance(15)
-                && let Some(format) = self.following(&mut stmt)
+                && let Some(mut format) = self.following(&mut stmt)
             {
+                if n + 1 < statements {
+                    format.blocks.clear();
+                    format.diagonals = None;
+                }
                 formats.push((name.clone(), format));
             } else if self.chance(40)
-                && let Some(format) = self.format(stmt.left.len(), self.ty)
+                && let Some(mut format) = self.format(stmt.left.len(), self.ty)
             {
+                // Temporaries have none, nor has what is updated.
+                if n + 1 == statements && !is_update(stmt.op) && !scatters {
+                    format = self.in_blocks(format);
+                    format = self.on_diagonals(format);
+                }
+                if format.is_declared() {
+                    self.note("rearranged result");
+                }
                 if is_update(stmt.op) || scatters {
                     self.note("sparse update");
                 }
@@ -365,11 +377,9 @@ impl Maker {
             .filter_map(|(name, subscripts)| {
                 let param = self.params.iter().find(|p| p.name == name)?;
                 let format = param.format.clone().filter(|f| f.fill.is_none())?;
-                // Results have none.
+                // Results have no slots.
                 let format = Format {
-                    blocks: Vec::new(),
                     slots: None,
-                    diagonals: None,
                     ..format
                 };
                 let plain = subscripts

@@ -176,8 +176,8 @@ impl Maker {
         })
     }
 
-    /// The format of an operand, some of whose modes may be stored in blocks.
-    fn in_blocks(&mut self, mut format: Format) -> Format {
+    /// A format, some of whose modes may be stored in blocks.
+    pub(crate) fn in_blocks(&mut self, mut format: Format) -> Format {
         if self.taco || !self.chance(20) {
             return format;
         }
@@ -214,8 +214,8 @@ impl Maker {
         format
     }
 
-    /// The format of an operand, two of whose modes may be stored by diagonals.
-    fn on_diagonals(&mut self, mut format: Format) -> Format {
+    /// A format, two of whose modes may be stored by diagonals.
+    pub(crate) fn on_diagonals(&mut self, mut format: Format) -> Format {
         let plain = format.blocks.is_empty() && format.slots.is_none();
         if self.taco || !plain || format.levels.len() < 2 || !self.chance(12) {
             return format;

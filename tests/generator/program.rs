@@ -181,7 +181,7 @@ impl fmt::Display for Expr {
 
 impl Format {
     /// Whether it stores anything but the modes themselves.
-    fn is_declared(&self) -> bool {
+    pub fn is_declared(&self) -> bool {
         !self.blocks.is_empty() || self.slots.is_some() || self.diagonals.is_some()
     }
 

@@ -37,14 +37,14 @@ place for each coordinate, so it can be neither.";
 
 A scalar is a single value. Remove the entry.";
     NOT_SUPPORTED = "E0307", "a format that is not supported yet",
-"Levels that are hashed or a range, and levels that store an expression such as `j-i` or the
-number of an element in its row (dia, ell, sell), are part of the language but cannot be
-stored yet:
+"Levels that are hashed, a range of anything but diagonals, and levels that store another
+expression than a dimension, its blocks, slots or diagonals are part of the language but cannot be stored
+yet:
 
-    format f { A: ell }
+    format f { A: {dense, hashed} }
 
-Use dense, compressed, singleton and bitmap levels, of dimensions or of their blocks: `A: csr`,
-`A: bcsr(4,4)`. Blocks are for operands: a result that is stored in blocks is refused, too.";
+Use dense, compressed, singleton and bitmap levels: `A: csr`, `A: bcsr(4,4)`, `A: ell`, `A: dia`. Slots are for
+operands; temporaries and tensors that are updated are stored by their dimensions.";
     SINGLETON_PARENT = "E0308", "a singleton level under a unique parent",
 "A singleton level stores one coordinate for each position of the level above it. If that
 level has each coordinate once, a row could have only one element:

@@ -6,8 +6,8 @@ mod parts;
 mod spelled;
 mod typical;
 
-use super::draft::Draft;
-use super::ir::{Literal, Role, ScalarType, TensorId};
+use super::draft::{Draft, DraftTensor};
+use super::ir::{Literal, ReduceOp, Role, ScalarType, TensorId};
 use super::library::Library;
 use super::spelling::suggest;
 use crate::diagnostic::codes::format as codes;
@@ -54,28 +54,36 @@ pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
     storages
 }
 
-/// Blocks and slots are read only: what writes them would have to know where the elements of one end.
-pub(super) fn unless_read(storage: &Storage, name: &str, role: Role) -> Option<Diagnostic> {
+/// Blocks, slots and diagonals are no storage of temporaries, nor of what is updated; how many slots a result
+/// has, nothing tells.
+pub(super) fn unless_read(
+    storage: &Storage,
+    tensor: &DraftTensor,
+    role: Role,
+) -> Option<Diagnostic> {
     let entry = storage.entry.filter(|_| storage.format.is_rearranged())?;
-    let what = match role {
-        Role::Input => return None,
-        Role::InOut | Role::Result => "a result",
-        Role::Temporary => "a temporary",
-    };
+    let (name, ty) = (&tensor.name, tensor.ty.unwrap_or(ScalarType::F64));
+    let fills = ReduceOp::with_neutral(storage.fill, ty.compute()).is_some();
     let (how, parts) = match storage.format.slots() {
         Some(_) => ("in", "slots"),
         None if storage.format.has_diagonals() => ("by", "diagonals"),
         None => ("in", "blocks"),
     };
+    let what = match role {
+        Role::Input => return None,
+        Role::Result if storage.format.slots().is_none() && fills => return None,
+        Role::Result if storage.format.slots().is_none() => "a result that has this fill and is",
+        Role::Result => "a result that is",
+        Role::InOut => "a tensor that is updated and",
+        Role::Temporary => "a temporary that is",
+    };
     let error = Diagnostic::error(
         codes::NOT_SUPPORTED,
         entry,
-        format!("{what} that is stored {how} {parts} is not supported yet"),
+        format!("{what} stored {how} {parts} is not supported yet"),
         "written by this function",
     );
-    Some(error.with_help(format!(
-        "store `{name}` as `csr`, or dense: operands alone may have {parts}"
-    )))
+    Some(error.with_help(format!("store `{name}` as `csr`, or dense")))
 }
 
 /// The entry that speaks of a tensor. A later file goes before an earlier one.

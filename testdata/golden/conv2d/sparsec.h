@@ -1178,9 +1178,11 @@ static inline int sparsec_have_values(sparsec_tensor *t, int64_t count) {
 
 /* Makes t a tensor with a place for each element, in the memory that it has if that is enough. */
 static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
-    int64_t count = sparsec_element_count(spec->order, dims), positions = 1;
-    bool fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
+    int64_t count = 1, positions = 1;
+    bool fits;
     int error;
+    for (int32_t l = 0; l < spec->order; l++) count = sparsec_times(count, sparsec_extent(dims, spec->levels[l].mode));
+    fits = sparsec_is_lent(t) && sparsec_is_shape(t, spec, dims) && t->vals_len == count;
     for (int32_t l = 0; fits && l < spec->order; l++) {
         positions = sparsec_times(positions, sparsec_extent(dims, spec->levels[l].mode));
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;

@@ -1,0 +1,210 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "bins.h"
+
+/* spmv_bins
+ *   y(i) +=! A(i, j) * x(j)
+ *   A: {dense, compressed}
+ *   partition(i, bin, ib, 3, bins(4, 32))
+ *   parallelize(ib, CPUThread, NoRaces)
+ */
+int spmv_bins_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    (void)N;
+    int64_t *bin_begins = NULL;
+    int64_t *bin_before = NULL;
+    int64_t *bin_list = NULL;
+    int error;
+    bin_begins = sparsec_resize(NULL, 4, sizeof *bin_begins);
+    SPARSEC_NEED(bin_begins);
+    bin_before = sparsec_zeroed(sparsec_plus(sparsec_times(3, M), 1), sizeof *bin_before);
+    SPARSEC_NEED(bin_before);
+    bin_list = sparsec_resize(NULL, M, sizeof *bin_list);
+    SPARSEC_NEED(bin_list);
+#ifdef _OPENMP
+    #pragma omp parallel for
+#endif
+    for (int64_t i = 0; i < M; i++) {
+        int64_t length = A2_pos[i + 1] - A2_pos[i];
+        int64_t part = (length > 4 ? 1 : 0) + (length > 32 ? 1 : 0);
+        bin_before[part * M + i + 1] = 1;
+    }
+    int64_t total = 0;
+    for (int64_t k = 0; k < 3 * M; k++) {
+        total += bin_before[k + 1];
+        bin_before[k + 1] = total;
+    }
+    for (int64_t bin = 0; bin < 4; bin++) {
+        bin_begins[bin] = bin_before[bin * M];
+    }
+#ifdef _OPENMP
+    #pragma omp parallel for
+#endif
+    for (int64_t i = 0; i < M; i++) {
+        int64_t length = A2_pos[i + 1] - A2_pos[i];
+        int64_t part = (length > 4 ? 1 : 0) + (length > 32 ? 1 : 0);
+        bin_list[bin_before[part * M + i]] = i;
+    }
+    for (int64_t bin = 0; bin < 3; bin++) {
+#ifdef _OPENMP
+        #pragma omp parallel for
+#endif
+        for (int64_t ib = 0; ib < bin_begins[bin + 1] - bin_begins[bin]; ib++) {
+            int64_t i = bin_list[bin_begins[bin] + ib];
+            double sum = 0.0;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                int64_t j = A2_crd[pA2];
+                sum += A_vals[pA2] * x_vals[j];
+            }
+            y_vals[i] = sum;
+        }
+    }
+    sparsec_release(bin_begins);
+    bin_begins = NULL;
+    sparsec_release(bin_before);
+    bin_before = NULL;
+    sparsec_release(bin_list);
+    bin_list = NULL;
+    return SPARSEC_OK;
+fail:
+    sparsec_release(bin_begins);
+    sparsec_release(bin_before);
+    sparsec_release(bin_list);
+    return error;
+}
+
+static const sparsec_level_spec spmv_bins_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec spmv_bins_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_bins_A_levels, NULL};
+static const sparsec_level_spec spmv_bins_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_bins_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_bins_x_levels, NULL};
+static const sparsec_level_spec spmv_bins_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_bins_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_bins_y_levels, NULL};
+
+int spmv_bins(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(A, &spmv_bins_A_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_bins_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_same_size("N", "x", x->dims[0], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, x, y};
+    error = sparsec_apart(y, "y", tensors, 3);
+    if (error) return error;
+    int64_t y_dims[] = {M};
+    error = sparsec_shape_dense(y, &spmv_bins_y_spec, y_dims);
+    if (error) return error;
+    error = spmv_bins_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (const double *)x->vals, (double *)y->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv_bins(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor x = {0};
+    const int64_t x_dims[] = {n};
+    sparsec_tensor y = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &spmv_bins_A_spec, A_dims, 1);
+    error |= smoke_fill(&x, &spmv_bins_x_spec, x_dims, 2);
+    if (!error) error = spmv_bins(&A, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv_bins(&A, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv_bins", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv_bins(n, rounds);
+    return failed;
+}
+#endif

@@ -1,0 +1,208 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "merge_path.h"
+
+/* spmv_path
+ *   y(i) +=! A(i, j) * x(j)
+ *   A: {dense, compressed}
+ *   fuse(i, j, i_j)
+ *   pos(i_j, i_jpos, A(i,j))
+ *   partition(i_jpos, part, entry, 64, merge_path)
+ *   parallelize(part, CPUThread, Atomics)
+ */
+int spmv_path_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals,
+    const double *SPARSEC_RESTRICT x_vals, double *SPARSEC_RESTRICT y_vals) {
+    (void)N;
+    int64_t *part_begins = NULL;
+    int error;
+    int64_t i_jpos_begin = A2_pos[0];
+    int64_t i_jpos_end = A2_pos[M];
+    part_begins = sparsec_resize(NULL, 65, sizeof *part_begins);
+    SPARSEC_NEED(part_begins);
+    int64_t part_path = M + (i_jpos_end - i_jpos_begin);
+    for (int64_t part = 0; part < 65; part++) {
+        int64_t step = sparsec_floordiv(part * part_path, 64);
+        int64_t A_row = 0;
+        int64_t end = M;
+        while (A_row < end) {
+            int64_t middle = A_row + sparsec_floordiv(end - A_row, 2);
+            if (A2_pos[middle + 1] - i_jpos_begin + middle < step) {
+                A_row = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        part_begins[part] = step - A_row;
+    }
+    sparsec_clear(y_vals, M, sizeof *y_vals);
+#ifdef _OPENMP
+    #pragma omp parallel for
+#endif
+    for (int64_t part = 0; part < 64; part++) {
+        int64_t entry_begin = i_jpos_begin + part_begins[part];
+        int64_t entry_end = i_jpos_begin + part_begins[part + 1];
+        if (entry_begin < entry_end) {
+            int64_t A1_first = sparsec_lower_bound_int32(A2_pos, 0, M, entry_begin + 1);
+            int64_t A1_last = sparsec_gallop_int32(A2_pos, A1_first, M, entry_end);
+            for (int64_t i = sparsec_max_int64(A1_first - 1, 0); i < A1_last; i++) {
+                double sum = 0.0;
+                int64_t pA2_begin = sparsec_max_int64(A2_pos[i], entry_begin);
+                int64_t pA2_end = sparsec_min_int64(A2_pos[i + 1], entry_end);
+                for (int64_t i_jpos = pA2_begin; i_jpos < pA2_end; i_jpos++) {
+                    int64_t j = A2_crd[i_jpos];
+                    sum += A_vals[i_jpos] * x_vals[j];
+                }
+                if (A2_pos[i] >= entry_begin && A2_pos[i + 1] <= entry_end) {
+                    y_vals[i] += sum;
+                } else {
+#ifdef _OPENMP
+                    #pragma omp atomic
+#endif
+                    y_vals[i] += sum;
+                }
+            }
+        }
+    }
+    sparsec_release(part_begins);
+    part_begins = NULL;
+    return SPARSEC_OK;
+fail:
+    sparsec_release(part_begins);
+    return error;
+}
+
+static const sparsec_level_spec spmv_path_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec spmv_path_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_path_A_levels, NULL};
+static const sparsec_level_spec spmv_path_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_path_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_path_x_levels, NULL};
+static const sparsec_level_spec spmv_path_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_path_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_path_y_levels, NULL};
+
+int spmv_path(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(A, &spmv_path_A_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_path_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_same_size("N", "x", x->dims[0], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, x, y};
+    error = sparsec_apart(y, "y", tensors, 3);
+    if (error) return error;
+    int64_t y_dims[] = {M};
+    error = sparsec_shape_dense(y, &spmv_path_y_spec, y_dims);
+    if (error) return error;
+    error = spmv_path_raw(M, N, (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd,
+        (const double *)A->vals, (const double *)x->vals, (double *)y->vals);
+    if (error) return sparsec_fail_code(error);
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv_path(int64_t n, int rounds) {
+    sparsec_tensor A = {0};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor x = {0};
+    const int64_t x_dims[] = {n};
+    sparsec_tensor y = {0};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &spmv_path_A_spec, A_dims, 1);
+    error |= smoke_fill(&x, &spmv_path_x_spec, x_dims, 2);
+    if (!error) error = spmv_path(&A, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv_path(&A, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv_path", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv_path(n, rounds);
+    return failed;
+}
+#endif
