@@ -249,15 +249,11 @@ impl Cutter<'_> {
             return false;
         };
         let around: Vec<Around> = Around::of(stmt, &Definitions::new()).into_iter().collect();
+        let own = (*var, tag.races_ignored);
         self.known(lo)
             && self.known(hi)
             && tag.gpu().is_none()
-            && only_sets(
-                body,
-                (*var, tag.races_ignored),
-                &around,
-                &Definitions::new(),
-            )
+            && only_sets(body, own, &around, &Definitions::new())
             && self.stands_alone(*var, body)
     }
 
