@@ -26,9 +26,10 @@ use crate::scalar::ScalarType;
 
 /// The results of a function that are stored in blocks or by diagonals.
 #[derive(Default)]
-pub(super) struct Rearranged(Vec<Result>);
+pub(super) struct Rearranged(Vec<Own>);
 
-struct Result {
+/// One of them.
+struct Own {
     tensor: TensorId,
     /// As the function declares it.
     declared: Tensor,
@@ -49,9 +50,18 @@ impl Rearranged {
             let mut writers = function.stmts.iter().filter(|stmt| stmt.tensor == tensor);
             let plain = |stmt: &Statement| stmt.op.is_none() && reduces(&stmt.rhs).is_empty();
             let alone = writers.next().is_some_and(plain) && writers.next().is_none();
-            let read = function.stmts.iter().any(|stmt| reads(&stmt.rhs, tensor));
+            let told = function
+                .vars
+                .iter()
+                .flat_map(|v| [&v.range.lo, &v.range.hi]);
+            let told = told.filter_map(|bound| match bound {
+                Bound::Static(_) => None,
+                Bound::Dynamic(e) => Some(e),
+            });
+            let all = function.stmts.iter().map(|stmt| &stmt.rhs).chain(told);
+            let read = all.into_iter().any(|e| reads(e, tensor));
             let rows = (!alone || read).then(|| by_rows(function, tensor));
-            found.push(Result {
+            found.push(Own {
                 tensor,
                 declared,
                 rows,
@@ -66,7 +76,7 @@ impl Rearranged {
         graph: &mut Graph,
         (piece, stmt): (Piece, Statement),
     ) -> Vec<(Piece, Statement)> {
-        let own = |result: &&Result| result.rows.is_none() && result.tensor == piece.tensor;
+        let own = |result: &&Own| result.rows.is_none() && result.tensor == piece.tensor;
         let Some(result) = self.0.iter().find(own) else {
             return vec![(piece, stmt)];
         };
@@ -178,7 +188,7 @@ fn by_rows(function: &mut Function, of: TensorId) -> TensorId {
     rows
 }
 
-impl Result {
+impl Own {
     /// The piece with loops over what the result stores, where all that it reads is stored so, too.
     fn by_its_own(
         &self,
@@ -314,7 +324,7 @@ impl Result {
     }
 }
 
-impl Result {
+impl Own {
     /// The right side, summed over the variables that the coordinates tell: each element once.
     fn each(&self, piece: &Piece, lhs: &[VarId]) -> Expr {
         let rhs = &piece.rhs;
@@ -340,38 +350,24 @@ fn told_by(graph: &mut Graph, e: Expr, stmt: &Statement) -> VarId {
     if let Some(var) = e.as_var() {
         return var;
     }
-    let constant = match &e.kind {
-        ExprKind::Literal(Literal::Int(n)) => Some(*n),
-        ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Access(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => None,
-    };
-    let range = match constant {
-        Some(n) => Range {
+    let range = if let ExprKind::Literal(Literal::Int(n)) = e.kind {
+        Range {
             lo: Bound::Static(SizeExpr::Const(n)),
             hi: Bound::Static(SizeExpr::Const(n + 1)),
-        },
-        None => {
-            let one = Expr {
-                kind: ExprKind::Literal(Literal::Int(1)),
-                ty: ScalarType::I64,
-                span: e.span,
-            };
-            let next = ExprKind::Binary(BinaryOp::Add, Shared::new(e.clone()), Shared::new(one));
-            Range {
-                lo: Bound::Dynamic(e.clone()),
-                hi: Bound::Dynamic(Expr {
-                    kind: next,
-                    ..e.clone()
-                }),
-            }
+        }
+    } else {
+        let one = Expr {
+            kind: ExprKind::Literal(Literal::Int(1)),
+            ty: ScalarType::I64,
+            span: e.span,
+        };
+        let next = ExprKind::Binary(BinaryOp::Add, Shared::new(e.clone()), Shared::new(one));
+        Range {
+            lo: Bound::Dynamic(e.clone()),
+            hi: Bound::Dynamic(Expr {
+                kind: next,
+                ..e.clone()
+            }),
         }
     };
     let name = graph.fresh_name(&name_of(graph, &e));
@@ -393,19 +389,12 @@ fn name_of(graph: &Graph, e: &Expr) -> String {
         name.strip_suffix("_all").unwrap_or(name).to_string()
     };
     let names: Vec<String> = names.map(own).collect();
-    let ending = match &e.kind {
-        ExprKind::Binary(BinaryOp::Div, ..) => "_o",
-        ExprKind::Binary(BinaryOp::Rem, ..) => "_i",
-        ExprKind::Binary(..)
-        | ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Access(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => "",
+    let ending = if matches!(e.kind, ExprKind::Binary(BinaryOp::Div, ..)) {
+        "_o"
+    } else if matches!(e.kind, ExprKind::Binary(BinaryOp::Rem, ..)) {
+        "_i"
+    } else {
+        ""
     };
     match names.is_empty() {
         true => "at".to_string(),

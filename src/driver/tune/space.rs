@@ -9,7 +9,7 @@
 use crate::data::generate::Random;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{Function, VarId};
+use crate::program::ir::VarId;
 use crate::syntax::ast::{Command, ExprKind, Number};
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ impl Space {
                     .map(|(what, choices)| {
                         let label = &graph.statement(nest).label;
                         Gene {
-                            name: format!("{label}.{}", what.name(&graph.function)),
+                            name: format!("{label}.{}", what.name(&graph)),
                             what: Decision::Free(at, what),
                             choices,
                         }
@@ -229,8 +229,8 @@ pub fn choice(random: &mut Random, n: usize) -> usize {
 }
 
 impl Free {
-    fn name(&self, function: &Function) -> String {
-        let name = |var: &VarId| function.var(*var).name.clone();
+    fn name(&self, graph: &Graph) -> String {
+        let name = |var: &VarId| graph.var(*var).name.clone();
         match self {
             Free::Split(var, _) => format!("split.{}", name(var)),
             Free::Place(Part::Outer(var)) => format!("place.{}", name(var)),

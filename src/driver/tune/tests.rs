@@ -5,7 +5,7 @@ use super::express::express;
 use super::log::{self, Logged};
 use super::race::{Plan, Runner, race};
 use super::search::Kind;
-use super::space::Space;
+use super::space::{Gene, Space};
 use super::worker::Outcome;
 use crate::data::generate::Random;
 use crate::diagnostic::Sources;
@@ -31,6 +31,13 @@ fn space(text: &str) -> Space {
         .map(|(at, _)| (crate::program::ir::VarId(u32::try_from(at).unwrap()), 100))
         .collect();
     Space::new(graph, Vec::new(), &extents)
+}
+
+#[test]
+fn loops_that_the_function_does_not_have_are_decided_on() {
+    let blocks = "def f(double(M,N) A) -> (B) { B(i,j) = 2 * A(i,j) } format f { A: bcsr(2,2), B: bcsr(2,2) }";
+    let named = |gene: &Gene| gene.name.contains("i_o");
+    assert!(space(blocks).genes.iter().any(named));
 }
 
 /// A machine on which schedules take what their text says, and a clock that measurements move.
