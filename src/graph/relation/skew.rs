@@ -22,7 +22,8 @@ pub struct Skew {
 impl Skew {
     /// Whether one variable can be skewed along another: neither was fused, they are no parts of
     /// the same, and no other part of what the inner one is a part of was skewed: a single loop
-    /// would tell both, and neither ends it for the other.
+    /// would tell both, and neither ends it for the other. Nor is the outer one skewed along the inner one
+    /// elsewhere: each would be told by the other.
     #[must_use]
     pub fn is_between(provenance: &Provenance, outer: VarId, inner: VarId) -> bool {
         let along = provenance.told_by(outer);
@@ -33,7 +34,28 @@ impl Skew {
         };
         let mut skewed = provenance.relations.iter().filter_map(Relation::skews);
         let fused = provenance.is_fused(outer) || provenance.is_fused(inner);
-        !fused && !from.iter().any(|v| along.contains(v)) && !skewed.any(part)
+        let back = Self::leads(provenance, outer, inner);
+        !fused && !back && !from.iter().any(|v| along.contains(v)) && !skewed.any(part)
+    }
+
+    /// Whether one variable is skewed along another, or along what is.
+    fn leads(provenance: &Provenance, from: VarId, to: VarId) -> bool {
+        let meets = |a: VarId, b: VarId| {
+            let others = provenance.roots(b);
+            provenance.roots(a).iter().any(|v| others.contains(v))
+        };
+        let skews = |relation: &Relation| {
+            if let Relation::Skew(skew) = relation {
+                Some(*skew)
+            } else {
+                None
+            }
+        };
+        let mut along = provenance.relations.iter().filter_map(skews);
+        along.any(|skew| {
+            let on = meets(skew.inner, from) && skew.outer != from;
+            on && (meets(skew.outer, to) || Self::leads(provenance, skew.outer, to))
+        })
     }
 
     fn steepness<Q: Quantity>(&self) -> Q {
