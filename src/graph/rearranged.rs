@@ -322,9 +322,7 @@ impl Own {
         };
         [(met, Statement { lhs, vars, ..stmt }), (result, all)]
     }
-}
 
-impl Own {
     /// The right side, summed over the variables that the coordinates tell: each element once.
     fn each(&self, piece: &Piece, lhs: &[VarId]) -> Expr {
         let rhs = &piece.rhs;

@@ -68,7 +68,9 @@ impl Lowerer<'_> {
         for requirement in found {
             let mut requirement = requirement;
             if let Some(name) = self.reads_slots(&requirement.bad) {
-                let message = format!("what guards a subscript reads `{name}`, which is in slots");
+                let message = format!(
+                    "what guards a subscript reads `{name}`, which is not stored by its dimensions"
+                );
                 let error = self.error(NOT_SUPPORTED, message, "not supported yet");
                 return Err(error.with_help(format!("store `{name}` as `csr`, or dense")));
             }
@@ -85,13 +87,15 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The name of a tensor in slots that an expression of the program reads.
+    /// The name of a tensor in slots, or of a result that is put into blocks behind all statements, that an
+    /// expression of the program reads.
     fn reads_slots(&self, e: &Expr) -> Option<String> {
         let mut found = None;
         crate::graph::visit(e, &mut |node| {
             if let ExprKind::Access(access) = &node.kind
-                && let tensor = self.graph.function.tensor(access.tensor)
-                && tensor.format.slots().is_some()
+                && let Some(tensor) = self.graph.function.tensors.get(access.tensor.index())
+                && (tensor.format.slots().is_some()
+                    || (tensor.role == Role::Result && tensor.format.is_rearranged()))
             {
                 found = Some(tensor.name.clone());
             }
