@@ -929,7 +929,10 @@ static inline int64_t sparsec_dimension(int64_t mode) {
 /* How many coordinates a level of this mode has below each parent: the last block may reach beyond the dimension. */
 static inline int64_t sparsec_extent(const int64_t *dims, int64_t mode) {
     const int64_t dim = dims[sparsec_dimension(mode)], block = mode >> 32;
-    if (block < 0) return dim > 0 || dims[-block - 1] > 0 ? sparsec_plus(dim, dims[-block - 1] - 1) : 0;
+    if (block < 0) {
+        const int64_t along = dims[-block - 1];
+        return dim > 0 ? sparsec_plus(dim - 1, along) : along > 0 ? along - 1 : 0;
+    }
     return block > 1 ? dim / block + (dim % block > 0) : dim;
 }
 
