@@ -128,7 +128,8 @@ impl Lowerer<'_> {
         let name = &self.graph.var(var).name;
         let lo = b::min(b::max(lo, b::int(0)), extent.clone());
         let lo = self.named(&format!("{name}_from"), lo, out);
-        let hi = self.named(&format!("{name}_to"), b::max(hi, lo.clone()), out);
+        let hi = b::max(b::min(hi, extent.clone()), lo.clone());
+        let hi = self.named(&format!("{name}_to"), hi, out);
         (lo, hi)
     }
 
