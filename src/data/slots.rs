@@ -27,9 +27,11 @@ pub fn numbers(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     let order = order_of(&keys, count).unwrap_or_else(|| (0..count).collect());
     let mut numbers = vec![0; count];
     for pair in order.windows(2) {
-        let same = rows.iter().all(|row| row[pair[0]] == row[pair[1]]);
-        if same {
-            numbers[pair[1]] = numbers[pair[0]] + 1;
+        let same = |keys: &[Vec<u64>]| keys.iter().all(|key| key[pair[0]] == key[pair[1]]);
+        if same(&rows) {
+            // What is given of one place several times is added up there.
+            let next = u64::from(!same(&columns));
+            numbers[pair[1]] = numbers[pair[0]] + next;
         }
     }
     numbers
