@@ -4,7 +4,8 @@ use super::equal::same_access;
 use super::relation::Pos;
 use super::{Graph, Stmt, visit};
 use crate::level::ArrayRole;
-use crate::program::ir::{self, Access, Bound, ExprKind, Role, Tensor, VarId};
+use crate::program::affine;
+use crate::program::ir::{self, Access, BinaryOp, Bound, ExprKind, Role, Tensor, TensorId, VarId};
 
 /// Whether an operand of the caller's has a row for each value of `row`: its positions are known to rise from
 /// row to row.
@@ -16,6 +17,19 @@ pub fn has_rows(tensor: &Tensor, access: &Access, row: VarId) -> bool {
         && levels[0].is_full()
         && levels[1].has(ArrayRole::Positions)
         && access.subscripts[tensor.format.modes[0]].as_var() == Some(row)
+}
+
+/// Whether data or a condition decide that a subscript stays inside its tensor, so that it is checked.
+#[must_use]
+pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bool {
+    let mut checked = false;
+    visit(subscript, &mut |node| match &node.kind {
+        ExprKind::Access(access) => checked |= !tensors[access.tensor.index()].dims.is_empty(),
+        ExprKind::Index(var) => checked |= graph.static_range(*var).is_none(),
+        _ => {}
+    });
+    let is_param = |id: TensorId| tensors[id.index()].role == Role::Input;
+    checked || affine(subscript, &is_param).is_none()
 }
 
 /// An access of the nest at hand: an index into its [`Table`].
@@ -33,6 +47,30 @@ pub struct Entry {
     pub access: Access,
     /// Stands inside a subscript or a bound: it is never walked, only located.
     pub nested: bool,
+    /// It is read on a condition wherever it stands, so its subscripts may lie outside of the tensor
+    /// where it is not.
+    pub guarded: bool,
+}
+
+/// Where an access stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    nested: bool,
+    guarded: bool,
+}
+
+impl Place {
+    const NESTED: Self = Place {
+        nested: true,
+        guarded: false,
+    };
+
+    fn guarded(self) -> Self {
+        Place {
+            guarded: true,
+            ..self
+        }
+    }
 }
 
 impl Table {
@@ -65,7 +103,7 @@ impl Table {
                     self.collect(graph, tensors, stmt);
                 }
             }
-            Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, false),
+            Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, Place::default()),
         }
     }
 
@@ -76,54 +114,77 @@ impl Table {
             let range = &graph.var(root).range;
             for bound in [&range.lo, &range.hi] {
                 if let Bound::Dynamic(e) = bound {
-                    self.add_expr(tensors, e, true);
+                    self.add_expr(tensors, e, Place::NESTED);
                 }
             }
         }
         if let Some(Pos { access, .. }) = graph.provenance.position_of(var)
             && !tensors[access.tensor.index()].dims.is_empty()
         {
-            self.add(access, false);
+            self.add(access, Place::default());
         }
     }
 
-    fn add_expr(&mut self, tensors: &[Tensor], e: &ir::Expr, nested: bool) {
+    fn add_expr(&mut self, tensors: &[Tensor], e: &ir::Expr, place: Place) {
         match &e.kind {
             ExprKind::Access(access) => {
                 if !tensors[access.tensor.index()].dims.is_empty() {
-                    self.add(access, nested);
+                    self.add(access, place);
                 }
+                let inside = Place {
+                    nested: true,
+                    ..place
+                };
                 for subscript in &access.subscripts {
-                    self.add_expr(tensors, subscript, true);
+                    self.add_expr(tensors, subscript, inside);
                 }
             }
             ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.add_expr(tensors, a, nested),
-            ExprKind::Binary(_, a, b) => {
-                self.add_expr(tensors, a, nested);
-                self.add_expr(tensors, b, nested);
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.add_expr(tensors, a, place),
+            ExprKind::Binary(op, a, b) => {
+                self.add_expr(tensors, a, place);
+                let second = match op {
+                    BinaryOp::And | BinaryOp::Or => place.guarded(),
+                    BinaryOp::Add
+                    | BinaryOp::Sub
+                    | BinaryOp::Mul
+                    | BinaryOp::Div
+                    | BinaryOp::Rem
+                    | BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge => place,
+                };
+                self.add_expr(tensors, b, second);
             }
             ExprKind::Select(c, a, b) => {
-                self.add_expr(tensors, c, nested);
-                self.add_expr(tensors, a, nested);
-                self.add_expr(tensors, b, nested);
+                self.add_expr(tensors, c, place);
+                self.add_expr(tensors, a, place.guarded());
+                self.add_expr(tensors, b, place.guarded());
             }
             ExprKind::Call(_, args) => {
                 for arg in args {
-                    self.add_expr(tensors, arg, nested);
+                    self.add_expr(tensors, arg, place);
                 }
             }
-            ExprKind::Reduce { body, .. } => self.add_expr(tensors, body, nested),
+            ExprKind::Reduce { body, .. } => self.add_expr(tensors, body, place),
         }
     }
 
-    fn add(&mut self, access: &Access, nested: bool) {
+    fn add(&mut self, access: &Access, Place { nested, guarded }: Place) {
         match self.find(access) {
             // Once inside a subscript, an access must be locatable at any time.
-            Some(id) => self.entries[id.0].nested |= nested,
+            Some(id) => {
+                let entry = &mut self.entries[id.0];
+                entry.nested |= nested;
+                entry.guarded &= guarded;
+            }
             None => self.entries.push(Entry {
                 access: access.clone(),
                 nested,
+                guarded,
             }),
         }
     }

@@ -8,6 +8,7 @@
 use super::{Lower, Lowerer};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
+use crate::graph::access::is_checked;
 use crate::graph::blocks::read_blocks;
 use crate::graph::concretize::concretize_nest;
 use crate::graph::diagonals::read_diagonals;
@@ -17,7 +18,6 @@ use crate::graph::{Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
 use crate::plan;
-use crate::program::affine;
 use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, Role, Shared, SizeExpr, Tensor, TensorId,
     UnaryOp, VarId,
@@ -210,14 +210,12 @@ impl Lowerer<'_> {
         guards: &[Expr],
         found: &mut Vec<Requirement>,
     ) {
-        let gathers = self.contains_access(subscript);
+        if !is_checked(self.graph, &self.tensors, subscript) {
+            return;
+        }
         let dynamic = vars_in(subscript)
             .into_iter()
             .any(|v| self.graph.static_range(v).is_none());
-        let is_param = |id: TensorId| self.tensor(id).role == Role::Input;
-        if !gathers && !dynamic && affine(subscript, &is_param).is_some() {
-            return;
-        }
         // What an operand stores in blocks has the extents that the program says.
         let declared = self.graph.function.tensor(access.tensor);
         let extent = size(declared.dims[mode].clone(), subscript);
@@ -263,16 +261,6 @@ impl Lowerer<'_> {
         }
         let outside = either(below_zero(&lo), Some(less(extent, hi.clone())));
         outside.map(|outside| and(less(lo, hi), outside))
-    }
-
-    fn contains_access(&self, e: &Expr) -> bool {
-        let mut found = false;
-        crate::graph::visit(e, &mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                found |= !self.tensor(access.tensor).dims.is_empty();
-            }
-        });
-        found
     }
 
     /// Whether the expression and the ranges of its variables read inputs only.

@@ -2,6 +2,7 @@
 //! (`plan/locate.rs`).
 
 use super::access::AccessId;
+use crate::graph::access::is_checked;
 use super::{Lower, Lowerer, Scope};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
@@ -64,10 +65,10 @@ impl Lowerer<'_> {
                     (found, absent)
                 }
                 By::Arithmetic => {
-                    self.compute(id, key, scope);
+                    self.compute(id, (key, None), scope);
                     continue;
                 }
-                By::Probe(absent) => match self.compute(id, key, scope) {
+                By::Probe(absent) => match self.probe(id, key, scope, &mut out) {
                     Some(present) => (present, absent),
                     None => continue,
                 },
@@ -100,18 +101,49 @@ impl Lowerer<'_> {
 
     /// Moves the cursor to the position that arithmetic tells; whether there is an element, if it
     /// has to be asked.
-    fn compute(&self, id: AccessId, key: Expr, scope: &mut Scope) -> Option<Expr> {
+    fn compute(
+        &self,
+        id: AccessId,
+        (key, inside): (Expr, Option<Expr>),
+        scope: &mut Scope,
+    ) -> Option<Expr> {
         let level = scope.cursors[id.0].level;
         let stored = self.level(self.tree.table.get(id).access.tensor, level);
         let cursor = &mut scope.cursors[id.0];
         let pos = stored.locate(cursor.pos.clone(), key)?;
         cursor.advance(pos.clone());
-        let present = stored.present(pos)?;
+        let noted = stored.present(pos);
+        let present = inside.into_iter().chain(noted).reduce(b::and)?;
         // Of an absent parent the position is no position.
         Some(match cursor.present.take() {
             Some(parent) => b::and(parent, present),
             None => present,
         })
+    }
+
+    /// [`Self::compute`] where there may be no element: none is noted, or none can be at a coordinate
+    /// outside of the level's.
+    fn probe(
+        &self,
+        id: AccessId,
+        key: Expr,
+        scope: &mut Scope,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Option<Expr> {
+        let entry = self.tree.table.get(id);
+        let tensor = entry.access.tensor;
+        let level = scope.cursors[id.0].level;
+        let subscript = &entry.access.subscripts[self.tensor(tensor).format.modes[level]];
+        if !entry.guarded || !is_checked(self.graph, &self.tensors, subscript) {
+            return self.compute(id, (key, None), scope);
+        }
+        let name = &self.tensor(tensor).name;
+        let key = self.named(&format!("at_{name}{}", level + 1), key, out);
+        let inside = b::and(
+            b::binary(ir::BinaryOp::Ge, key.clone(), b::int(0)),
+            b::lt(key.clone(), self.extent(tensor, level)),
+        );
+        self.compute(id, (key, Some(inside)), scope)
     }
 
     /// Whether an element is there, as a variable that is asked more than once.
