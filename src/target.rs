@@ -21,8 +21,6 @@ pub struct Properties {
     pub has_blocks: bool,
     /// Kernels may ask for memory while they run.
     pub allocates: bool,
-    /// The checked function can give a result the coordinates of an argument.
-    pub copies_coordinates: bool,
     /// There are instructions that fetch ahead.
     pub fetches: bool,
 }
@@ -37,14 +35,12 @@ impl Target {
                 word: "c",
                 has_blocks: false,
                 allocates: true,
-                copies_coordinates: true,
                 fetches: true,
             },
             Target::Cuda => Properties {
                 word: "cuda",
                 has_blocks: true,
                 allocates: false,
-                copies_coordinates: false,
                 fetches: false,
             },
         }

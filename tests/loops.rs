@@ -10,14 +10,19 @@ use sparsec::{diagram, graph::Graph, plan};
 use support::corpus::{files, listed, programs};
 use support::{compile, parse, scheduled};
 
-/// A kernel says the same when it is read, and is as well-formed.
+/// A kernel says the same when it is read, and is as well-formed; one that it calls is a text of its
+/// own.
 fn reads_back(kernel: &Kernel) {
+    if let Some(keeping) = &kernel.keeping {
+        reads_back(keeping);
+    }
     let printed = text::print(kernel);
     let read = text::read(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
     assert_eq!(text::print(&read), printed);
     assert_eq!(verify::verify(&read), Vec::<String>::new(), "{printed}");
     let mut kernel = kernel.clone();
     kernel.comment = Vec::new();
+    kernel.keeping = None;
     // By their text: NaN differs from itself.
     let (read, kernel) = (format!("{read:?}"), format!("{kernel:?}"));
     assert!(read == kernel, "the text leaves something out\n{printed}");
@@ -26,7 +31,7 @@ fn reads_back(kernel: &Kernel) {
 /// Its plan is told and drawn: all lines are boxes, and every result is among them.
 fn has_a_plan(graph: &Graph) {
     let plan = plan::plan(graph, graph.function.span).unwrap().unwrap();
-    let outline = plan::text::outline(graph, &plan);
+    let outline = plan::text::of(graph).unwrap();
     let printed = plan::text::print(&outline);
     let planned = plan.trees.iter().flat_map(|tree| &tree.nests);
     let planned: Vec<_> = planned.map(|nest| nest.tensor).collect();

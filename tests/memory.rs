@@ -40,6 +40,8 @@ fn call(folder: &Path, program: &str, caller: &str, flags: &[&str]) {
 const KERNELS: &str = "def add(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def add_counted(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
 def add_shared(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
+def add_once(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }
+def turned_once(double(N,N) A, double(N,N) B) -> (C) { C(j,i) = A(i,j) + B(i,j) }
 def mul_counted(double(N,N) A, double(N,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
 def mul_shared(double(N,N) A, double(N,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
 def mul(double(N,N) A, double(N,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
@@ -58,6 +60,8 @@ format wide { A: csr index 64, B: csr index 64, C: csr index 64 }
 format add { A: csr, B: csr, C: csr }
 format add_counted { A: csr, B: csr, C: csr }
 format add_shared { A: csr, B: csr, C: csr }
+format add_once { A: csr, B: csr, C: csr }
+format turned_once { A: csr, B: csr, C: csr }
 format mul_counted { A: csr, B: csr, C: csr }
 format mul_shared { A: csr, B: csr, C: csr }
 format mul { A: csr, B: csr, C: csr }
@@ -74,6 +78,8 @@ format update_rows { A: csr, C: csr }
 schedule add for c { assemble(C, append) }
 schedule add_counted for c { assemble(C, two_phase) }
 schedule add_shared for c { parallelize(i, CPUThread, NoRaces) }
+schedule add_once for c { assemble(C, once) parallelize(i, CPUThread, NoRaces) }
+schedule turned_once for c { assemble(C, once) }
 schedule mul_counted for c { assemble(C, two_phase) }
 schedule mul_shared for c { parallelize(i, CPUThread, NoRaces) }
 schedule wide for c { parallelize(i, CPUThread, NoRaces) }
@@ -257,6 +263,8 @@ int main(void) {
     WALK(add, 20);
     WALK(add_counted, 20);
     WALK(add_shared, 20);
+    WALK(add_once, 12);
+    WALK(turned_once, 20);
     WALK(mul_counted, 20);
     WALK(mul_shared, 20);
     WALK(mul, 30);

@@ -244,6 +244,113 @@ schedule scale for c { assemble(C, once) }
     call(out.path(), program, ONCE);
 }
 
+/// Results that are assembled once, of operands that store something else from call to call: they are
+/// those of a first call, and what stores the same is not assembled again.
+const CHANGED: &str = r#"
+typedef int kernel(const sparsec_tensor *, const sparsec_tensor *, sparsec_tensor *);
+static const struct {
+    kernel *whole, *values;
+    int (*expand)(const sparsec_tensor *, sparsec_tensor *);
+} kernels[] = {
+    {gemm, gemm_values, of_rows},       {gemm_shared, gemm_shared_values, of_rows},
+    {merged, merged_values, of_rows},   {merged_shared, merged_shared_values, of_found},
+    {dots, dots_values, of_found},      {turned, turned_values, of_rows},
+    {listed, listed_values, of_list},   {tiled, tiled_values, of_rows},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels, DRAWN = 5, N = 7 };
+static uint64_t state = 1;
+static int64_t below(int64_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(state >> 33) % n;
+}
+int main(void) {
+    const sparsec_level_spec rows[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+    const sparsec_spec csr = {"A", SPARSEC_FLOAT64, 2, 32, rows, NULL};
+    const int64_t dims[] = {N, N};
+    sparsec_tensor drawn[2][DRAWN] = {{{0}}};
+    int again = 0, changed = 0;
+    for (int side = 0; side < 2; side++)
+        for (int s = 0; s < DRAWN; s++) {
+            int64_t coords[2 * N * N], n = 0;
+            double vals[N * N];
+            for (int64_t at = 0; at < N * N; at++)
+                if (below(10) < 2 * s && (s != 3 || at / N != 2)) {
+                    coords[2 * n] = at / N, coords[2 * n + 1] = at % N;
+                    vals[n++] = (double)(1 + below(9));
+                }
+            CHECK(!sparsec_pack(&drawn[side][s], &csr, dims, n, coords, vals));
+        }
+    for (int k = 0; k < KERNELS; k++) {
+        sparsec_tensor C = {0}, D = {0}, E = {0};
+        int s = 0, t = 0, last = -1;
+        for (int round = 0; round < 120; round++) {
+            if (below(3)) s = (int)below(DRAWN), t = (int)below(DRAWN);
+            const sparsec_tensor *A = &drawn[0][s], *B = &drawn[1][t];
+            sparsec_tensor fresh = {0};
+            if (last >= 0) {
+                const int status = kernels[k].values(A, B, &C);
+                CHECK(status == SPARSEC_OK || (status == SPARSEC_CHANGED && last != s * DRAWN + t));
+                again += status == SPARSEC_OK, changed += status == SPARSEC_CHANGED;
+            }
+            for (int64_t p = 0; p < C.vals_len; p++) ((double *)C.vals)[p] = 1e300;
+            CHECK(!kernels[k].whole(A, B, &C) && !kernels[k].whole(A, B, &fresh));
+            CHECK(!kernels[k].expand(&C, &D) && !kernels[k].expand(&fresh, &E));
+            for (int64_t at = 0; at < N * N; at++) CHECK(((double *)D.vals)[at] == ((double *)E.vals)[at]);
+            sparsec_free_tensor(&fresh);
+            last = s * DRAWN + t;
+        }
+        sparsec_free_tensor(&C), sparsec_free_tensor(&D), sparsec_free_tensor(&E);
+    }
+    CHECK(again > 100 && changed > 100);
+    for (int s = 0; s < DRAWN; s++) sparsec_free_tensor(&drawn[0][s]), sparsec_free_tensor(&drawn[1][s]);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_is_assembled_once_follows_its_operands() {
+    let kernels = [
+        ("gemm", "C(i,j) +=! A(i,k) * B(k,j)", "csr", ""),
+        ("gemm_shared", "C(i,j) +=! A(i,k) * B(k,j)", "csr", SHARED),
+        ("merged", "C(i,j) = A(i,j) + B(i,j)", "csr", ""),
+        ("merged_shared", "C(i,j) = A(i,j) + B(i,j)", "dcsr", SHARED),
+        ("dots", "C(i,j) = A(i,k) * B(j,k)", "dcsr", SHARED),
+        ("turned", "C(j,i) = A(i,j) + B(i,j)", "csr", ""),
+        ("listed", "C(i,j) = A(i,j) + B(i,j)", "coo", SHARED),
+        (
+            "tiled",
+            "C(i,j) = A(i,j) * B(i,j) + A(i,j)",
+            "csr",
+            "split(i, i0, i1, 3)",
+        ),
+    ];
+    let mut program = String::new();
+    for (name, stmt, format, schedule) in kernels {
+        program += &format!(
+            "def {name}(double(N,N) A, double(N,N) B) -> (C) {{ {stmt} }}
+format {name} {{ A: csr, B: csr, C: {format} }}
+schedule {name} for c {{ assemble(C, once) {schedule} }}
+"
+        );
+    }
+    for (name, format) in [("of_rows", "csr"), ("of_found", "dcsr"), ("of_list", "coo")] {
+        program += &format!(
+            "def {name}(double(N,N) C) -> (D) {{ D(i,j) = C(i,j) }}
+format {name} {{ C: {format} }}
+"
+        );
+    }
+    let out = tempfile::tempdir().unwrap();
+    call_with(
+        out.path(),
+        &program,
+        &format!("{COMMON}{CHANGED}"),
+        &["-O1", "-fopenmp"],
+    );
+}
+
+const SHARED: &str = "parallelize(i, CPUThread, NoRaces)";
+
 /// Packs elements into drawn formats: in any order and in several that are known, some twice, with
 /// small and large extents, for one and for several threads. The arrays are those of the
 /// definition: sorted by comparisons, then one level after the other.

@@ -22,7 +22,7 @@ fn run(program: &str, data: &str, trust: Trust, rounds: Option<u32>) -> Outcome 
     let kernels = std::slice::from_ref(kernel);
     let library = Library::build(kernels, backend, trust, &mut sources).unwrap();
     let outcome = run::run(&library, 0, kernel, function, &bound, rounds).unwrap();
-    let differences = run::verify(function, &bound, &outcome.results).unwrap();
+    let differences = run::verify(function, &bound, &outcome).unwrap();
     assert!(differences.is_empty(), "{program}: {differences:?}");
     assert_eq!(library.device_time(), None, "the clock goes on: {program}");
     outcome

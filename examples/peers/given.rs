@@ -119,7 +119,7 @@ impl Given {
         }
         let length = |row: usize| i64::from(first.pos[row + 1] - first.pos[row]);
         match key {
-            "product" | "product, unsorted" => (first.crd.iter())
+            "product" | "product, unsorted" | "product, kept" => (first.crd.iter())
                 .map(|&k| length(usize::try_from(k).unwrap()))
                 .sum(),
             "product A^T" | "product A^T, unsorted" => columns.iter().map(|&n: &i64| n * n).sum(),

@@ -122,6 +122,21 @@ bool mkl_unsorted(Elements &out) {
 void mkl_product(const Case &) {
     mkl_must(mkl_sparse_spmm(SPARSE_OPERATION_NON_TRANSPOSE, left, left, &made));
 }
+// The first call finds the coordinates, later ones compute values.
+void mkl_prepare_kept(const Case &c) {
+    mkl_prepare(c);
+    mkl_must(mkl_sparse_sp2m(SPARSE_OPERATION_NON_TRANSPOSE, general, left, SPARSE_OPERATION_NON_TRANSPOSE, general,
+                             left, SPARSE_STAGE_FULL_MULT_NO_VAL, &made));
+}
+void mkl_kept_product(const Case &) {
+    mkl_must(mkl_sparse_sp2m(SPARSE_OPERATION_NON_TRANSPOSE, general, left, SPARSE_OPERATION_NON_TRANSPOSE, general,
+                             left, SPARSE_STAGE_FINALIZE_MULT, &made));
+}
+void mkl_keep() {}
+void mkl_kept_done() {
+    mkl_drop();
+    mkl_done();
+}
 void mkl_sorted_product(const Case &c) {
     mkl_product(c);
     mkl_must(mkl_sparse_order(made));
@@ -313,6 +328,7 @@ void graph_pack(const Case &c) {
 const Peer peers[] = {
 #ifdef HAVE_MKL
     {"product, unsorted", "MKL", mkl_prepare, mkl_product, mkl_unsorted, mkl_drop, mkl_done},
+    {"product, kept", "MKL", mkl_prepare_kept, mkl_kept_product, mkl_unsorted, mkl_keep, mkl_kept_done},
     {"product", "MKL", mkl_prepare, mkl_sorted_product, mkl_result, mkl_drop, mkl_done},
     {"product A^T, unsorted", "MKL", mkl_prepare, mkl_product_transposed, mkl_unsorted, mkl_drop, mkl_done},
     {"product A^T", "MKL", mkl_prepare, mkl_sorted_product_transposed, mkl_result, mkl_drop, mkl_done},

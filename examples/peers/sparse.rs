@@ -41,6 +41,8 @@ pub struct Operation {
     /// What counts first and may run in several threads; none where there is one way.
     counted: Option<&'static str>,
     ours: &'static str,
+    /// Whether the first call makes the coordinates and those that are measured find them.
+    kept: bool,
     /// Whether the result has the columns of the operand as rows.
     turned: bool,
     /// Whether elements to pack come in any order.
@@ -54,6 +56,7 @@ const PLAIN: Operation = Operation {
     program: "",
     counted: None,
     ours: "",
+    kept: false,
     turned: false,
     shuffled: false,
     target: 1.0,
@@ -106,6 +109,26 @@ pub fn operations() -> Vec<Operation> {
             program: "C(i,j) = A(i,k) * A(j,k)",
             counted: rows,
             ours: "k_raw(d[0], d[1], MATRIX(0), RESULT)",
+            ..PLAIN
+        },
+        Operation {
+            name: "SpGEMM A A, coordinates kept",
+            key: "product, kept",
+            program: "C(i,j) = A(i,k) * A(k,j)",
+            counted: rows,
+            ours: "made[2] ? k_values_raw(d[0], MATRIX(0), made[0], made[1], made[2]) : k_raw(d[0], MATRIX(0), RESULT)",
+            kept: true,
+            ..PLAIN
+        },
+        Operation {
+            name: "add, coordinates kept",
+            key: "add",
+            program: "C(i,j) = A(i,j) + B(i,j)",
+            counted: even,
+            ours:
+                "made[2] ? k_values_raw(d[0], d[1], MATRIX(0), MATRIX(1), made[0], made[1], made[2])
+                : k_raw(d[0], d[1], MATRIX(0), MATRIX(1), RESULT)",
+            kept: true,
             ..PLAIN
         },
         Operation {
@@ -175,17 +198,25 @@ type Measure = unsafe extern "C" fn(
 /// One operation's table.
 pub fn table(operation: &Operation, folder: &Path, peers: &Peers, threads: i32) {
     let names = peers.names("sparse_peer_name", operation.key);
-    let plain = compile(operation, None);
-    let counted = operation
-        .counted
-        .map(|script| compile(operation, Some(script)));
-    let mut kernels = vec![(&plain, false)];
+    let once = |script| format!("assemble(C, once) {script}");
+    let plain = compile(operation, operation.kept.then(|| once("")).as_deref());
+    let counted = operation.counted.map(|script| match operation.kept {
+        true => compile(operation, Some(&once(script))),
+        false => compile(operation, Some(script)),
+    });
+    let mut kernels = vec![(&plain, operation.kept)];
     let mut heads = vec!["no schedule ms"];
-    if let Some(counted) = &counted {
-        kernels.push((counted, false));
-        heads.push("counted first ms");
+    if operation.kept {
+        heads = vec!["one thread ms"];
     }
-    if !operation.program.is_empty() {
+    if let Some(counted) = &counted {
+        kernels.push((counted, operation.kept));
+        heads.push(match operation.kept {
+            true => "shared out ms",
+            false => "counted first ms",
+        });
+    }
+    if !operation.program.is_empty() && !operation.kept {
         kernels.push((&plain, true));
         heads.push("arrays of before ms");
     }

@@ -8,10 +8,9 @@ use crate::diagram;
 use crate::driver::{self, Failure, argument, compile};
 use crate::emit::{self, Unit};
 use crate::format::builtin;
-use crate::graph::Graph;
 use crate::graph::print as graph_print;
 use crate::loops::text as loops_text;
-use crate::plan::{self, Plan, text as plan_text};
+use crate::plan::text as plan_text;
 
 pub(super) fn show(args: &ShowArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
@@ -75,10 +74,7 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
             Stage::Graph | Stage::Schedule => diagram::graph::diagram(graph),
             Stage::Provenance => diagram::provenance::diagram(graph),
             Stage::Lattice => diagram::lattice::diagram(lattices),
-            Stage::Plan => {
-                let outlines = planned(graph)?.map(|plan| plan_text::outline(graph, &plan));
-                diagram::plan::diagram(&outlines.unwrap_or_default())
-            }
+            Stage::Plan => diagram::plan::diagram(&plan_text::of(graph)?),
             Stage::Tokens | Stage::Program | Stage::Loops | Stage::Kernel => {
                 expect_text(args, reporter)?;
                 continue;
@@ -136,14 +132,14 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
             .for_each(|l| out += &diagram::lattice::text(l)),
         Stage::Plan => {
             for graph in &compiled.graphs {
-                if let Some(plan) = planned(graph)? {
-                    out += &plan_text::print(&plan_text::outline(graph, &plan));
-                }
+                out += &plan_text::print(&plan_text::of(graph)?);
             }
         }
         Stage::Loops => compiled
             .kernels
             .iter()
+            .flat_map(|kernel| [Some(kernel), kernel.keeping.as_deref()])
+            .flatten()
             .for_each(|k| out += &loops_text::print(k)),
         Stage::Kernel => {
             out = emit::kernel_text(
@@ -157,11 +153,6 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
         Stage::Tokens => {}
     }
     Ok(out)
-}
-
-/// What lowering decided of a graph.
-fn planned(graph: &Graph) -> Result<Option<Plan>, Failure> {
-    plan::plan(graph, graph.function.span).map_err(|error| error.into())
 }
 
 pub(super) fn formats() -> u8 {

@@ -218,7 +218,7 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let differences = if args.verify {
         progress.step("verifying");
-        run::verify(function, &bound, &outcome.results)?
+        run::verify(function, &bound, &outcome)?
     } else {
         Vec::new()
     };

@@ -54,6 +54,18 @@ impl CTensor {
             fill: [0; 2],
         }
     }
+
+    /// Overwrites all values, of so many bytes, with others: what is not computed again is seen.
+    ///
+    /// # Safety
+    /// A kernel must have made the tensor, of this type.
+    pub unsafe fn lose_values(&mut self, size: usize) {
+        const LOST: u8 = 0x41;
+        if let (Ok(count), false) = (usize::try_from(self.vals_len), self.vals.is_null()) {
+            // SAFETY: there are so many bytes, by the caller's promise.
+            unsafe { std::ptr::write_bytes(self.vals.cast::<u8>(), LOST, count * size) };
+        }
+    }
 }
 
 /// A packed tensor with its C view. The view points into the tensor.

@@ -88,6 +88,25 @@ pub struct DeviceTime {
     pub intervals: u32,
 }
 
+/// The functions of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// `NAME`
+    Whole,
+    /// `NAME_values`, of results that are assembled once.
+    Values,
+}
+
+impl Entry {
+    /// What the trampoline is called.
+    fn word(self) -> &'static str {
+        match self {
+            Entry::Whole => "call",
+            Entry::Values => "values",
+        }
+    }
+}
+
 type Call = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 
 impl Library {
@@ -154,7 +173,7 @@ impl Library {
         })
     }
 
-    /// Calls the checked entry point of the kernel at `at` with the addresses of its
+    /// Calls a checked entry point of the kernel at `at` with the addresses of its
     /// arguments. Returns its status and, where that is not 0, its reason.
     ///
     /// # Errors
@@ -162,10 +181,14 @@ impl Library {
     ///
     /// # Safety
     /// `args` must hold what the kernel's interface says, in its order.
-    pub unsafe fn call(&self, at: usize, args: &mut [*mut c_void]) -> Result<(), (i32, String)> {
+    pub unsafe fn call(
+        &self,
+        (at, entry): (usize, Entry),
+        args: &mut [*mut c_void],
+    ) -> Result<(), (i32, String)> {
         // SAFETY: the trampoline's type is fixed; the arguments are the caller's promise.
         unsafe {
-            let name = format!("sparsec_call_{at}");
+            let name = format!("sparsec_{}_{at}", entry.word());
             let call = self
                 .library
                 .get::<Call>(name.as_bytes())
@@ -330,7 +353,14 @@ pub(super) fn trampolines(kernels: &[Kernel], target: Target) -> String {
          void sparsec_release_tensor(sparsec_tensor *t);\n\
          void sparsec_release_tensor(sparsec_tensor *t) { sparsec_free_tensor(t); }\n",
     );
-    for (at, kernel) in kernels.iter().enumerate() {
+    let kept = |kernel: &Kernel| kernel.keeping.clone();
+    let all = kernels.iter().enumerate().flat_map(|(at, kernel)| {
+        let values = kept(kernel).map(|own| (at, Entry::Values, *own));
+        [(at, Entry::Whole, kernel.clone())]
+            .into_iter()
+            .chain(values)
+    });
+    for (at, entry, kernel) in all {
         let args: Vec<String> = kernel
             .interface
             .checked()
@@ -347,8 +377,9 @@ pub(super) fn trampolines(kernels: &[Kernel], target: Target) -> String {
         };
         let _ = writeln!(
             out,
-            "int sparsec_call_{at}(void **sparsec_args);\n\
-             int sparsec_call_{at}(void **sparsec_args) {{ {unused}return {}({}); }}",
+            "int sparsec_{0}_{at}(void **sparsec_args);\n\
+             int sparsec_{0}_{at}(void **sparsec_args) {{ {unused}return {1}({2}); }}",
+            entry.word(),
             function(&kernel.name, target),
             args.join(", ")
         );

@@ -3,7 +3,7 @@
 
 use super::abi::{Argument, CTensor, copy_out};
 use super::bind::Bound;
-use super::build::{DeviceTime, Library};
+use super::build::{DeviceTime, Entry, Library};
 use super::{Failure, count};
 use crate::data::values::{Number, Values};
 use crate::data::{self, DataError, Packed, Tensor};
@@ -149,6 +149,34 @@ impl<'l> Calls<'l> {
         function: &Function,
         times: u32,
     ) -> Result<Taken, Failure> {
+        self.call_entry(Entry::Whole, arguments, function, times)
+    }
+
+    /// Loses the values of results that calls have made, and computes them again where their
+    /// coordinates are, with the function for that.
+    ///
+    /// # Errors
+    /// As [`Calls::call`]; others would be stored.
+    pub fn call_values(
+        &mut self,
+        arguments: &mut Arguments,
+        function: &Function,
+    ) -> Result<Taken, Failure> {
+        for (view, id) in &mut self.results {
+            let size = function.tensor(*id).ty.size();
+            // SAFETY: a call has made it.
+            unsafe { view.lose_values(size) };
+        }
+        self.call_entry(Entry::Values, arguments, function, 1)
+    }
+
+    fn call_entry(
+        &mut self,
+        entry: Entry,
+        arguments: &mut Arguments,
+        function: &Function,
+        times: u32,
+    ) -> Result<Taken, Failure> {
         arguments.restore();
         let mut results = self.results.iter_mut();
         let mut pointers: Vec<*mut c_void> = Vec::new();
@@ -175,7 +203,7 @@ impl<'l> Calls<'l> {
         let mut called = Ok(());
         for _ in 0..times {
             // SAFETY: the slots were made from the kernel's own interface.
-            called = unsafe { self.library.call(self.at, &mut pointers) };
+            called = unsafe { self.library.call((self.at, entry), &mut pointers) };
             if called.is_err() {
                 break;
             }

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub results: BTreeMap<TensorId, Packed>,
+    /// Where calls behind the first compute values alone: what that one made.
+    pub first: Option<BTreeMap<TensorId, Packed>>,
     /// Seconds of each timed run; of the only run without `--time`.
     pub seconds: Vec<f64>,
     pub clock: Clock,
@@ -48,11 +50,17 @@ pub fn run(
     let mut arguments = Arguments::pack(&kernel.interface, function, bound)?;
     let mut calls = Calls::new(library, at, &arguments);
     let mut taken = Vec::new();
+    let mut first = None;
+    let keeps = kernel.keeping.is_some();
     let warm_up = u32::from(rounds.is_some());
     for round in 0..warm_up + rounds.unwrap_or(1) {
         let one = calls.call(&mut arguments, function, 1)?;
         if round >= warm_up {
             taken.push(one);
+        }
+        if keeps && round == 0 {
+            first = Some(calls.results(&arguments, function)?);
+            calls.call_values(&mut arguments, function)?;
         }
     }
     let (clock, seconds) = timed(&taken);
@@ -60,6 +68,7 @@ pub fn run(
     let made: usize = results.values().map(count::bytes).sum();
     Ok(Outcome {
         results,
+        first,
         seconds,
         clock,
         operations: count::operations(function, bound, &arguments.stored),
@@ -95,9 +104,13 @@ pub struct Difference {
 pub fn verify(
     function: &Function,
     bound: &Bound,
-    results: &BTreeMap<TensorId, Packed>,
+    outcome: &Outcome,
 ) -> Result<Vec<Difference>, Failure> {
-    Ok(differences(function, &expected(function, bound)?, results))
+    let expected = expected(function, bound)?;
+    let all = outcome.first.iter().chain([&outcome.results]);
+    Ok(all
+        .flat_map(|results| differences(function, &expected, results))
+        .collect())
 }
 
 /// The reference evaluator's results.

@@ -52,7 +52,7 @@ pub(super) fn text_with(unit: &Unit, raw: &mut impl FnMut(&Kernel, &str) -> Stri
         unit.name
     );
     out.push_str(&super::operators::definitions(unit, Target::C));
-    for kernel in &unit.kernels {
+    for kernel in unit.all() {
         out.push('\n');
         out.push_str(&comment(kernel));
         let name = function(&kernel.name, Target::C);
@@ -132,7 +132,7 @@ pub(super) fn header_with(
         let _ = write!(out, "\n{types}");
     }
     let mut functions = String::new();
-    for kernel in &unit.kernels {
+    for kernel in unit.all() {
         functions.push('\n');
         functions.push_str(&comment(kernel));
         let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
@@ -150,6 +150,12 @@ pub(super) fn header_with(
                 "/* Checked; replaces {}, which it takes with the old content: a call that fails leaves it as it\n \
                  * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */",
                 renewed.join(", ")
+            );
+        }
+        if unit.is_keeping(kernel) {
+            functions.push_str(
+                "/* Checked; computes values where the coordinates are there, as the function below does where it\n \
+                 * can. SPARSEC_CHANGED if others would be stored; the values are not those of a result then. */\n",
             );
         }
         if !results.is_empty() {

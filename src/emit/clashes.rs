@@ -49,6 +49,8 @@ pub fn given(kernel: &Kernel, target: Target) -> Vec<String> {
             names.push(format!("{name}_{own}_fill"));
         }
     }
+    let keeping = kernel.keeping.iter();
+    names.extend(keeping.flat_map(|own| given(own, target)));
     names
 }
 

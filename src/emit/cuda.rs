@@ -90,7 +90,7 @@ pub fn kernel_text(unit: &Unit) -> String {
         unit.name
     );
     out.push_str(&super::operators::definitions(unit, Target::Cuda));
-    for kernel in &unit.kernels {
+    for kernel in unit.all() {
         out.push('\n');
         out.push_str(&comment(kernel));
         out.push_str(&device_text(kernel));
@@ -117,8 +117,7 @@ pub fn kernel_text(unit: &Unit) -> String {
 /// Whether a kernel needs the runtime's scans.
 fn scans(unit: &Unit) -> bool {
     let scan = |stmt: &Stmt| matches!(stmt, Stmt::Device(Device::Scan(_)));
-    let mut kernels = unit.kernels.iter();
-    kernels.any(|kernel| visit::any(&kernel.body, &scan))
+    unit.all().any(|kernel| visit::any(&kernel.body, &scan))
 }
 
 /// The text of `NAME.h`.
@@ -138,9 +137,13 @@ pub fn header(unit: &Unit) -> String {
                 return "/* The host asks how launches went while it runs: there is no function on device arrays. */\n"
                 .to_string();
             }
+            let status = match host.status {
+                Some(_) => "\n * Behind the stream, status[0] is a status.",
+                None => "",
+            };
             format!(
                 "/* On arrays of the device, which the caller allocates; starts everything on the stream and\n \
-             * returns. Takes workspace of as many bytes as the second function says. */\n{};\n{};\n",
+             * returns. Takes workspace of as many bytes as the second function says.{status} */\n{};\n{};\n",
                 host.device_signature(),
                 host.workspace_signature()
             )

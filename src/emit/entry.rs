@@ -95,6 +95,7 @@ pub(super) struct Entry<'k> {
     /// Those of other variables, by what they are meant to be called.
     locals: BTreeMap<String, String>,
     scopes: Scopes,
+    target: Target,
 }
 
 impl<'k> Entry<'k> {
@@ -126,6 +127,7 @@ impl<'k> Entry<'k> {
             sizes,
             locals: BTreeMap::new(),
             scopes,
+            target,
         }
     }
 
@@ -237,6 +239,7 @@ impl<'k> Entry<'k> {
         self.requirements();
         self.promises();
         self.apart();
+        self.try_keeping();
         for tensor in tensors(kernel) {
             if tensor.direction == Direction::Out {
                 self.make_result(tensor);
@@ -417,20 +420,56 @@ impl<'k> Entry<'k> {
         printer.expr(dim)
     }
 
+    /// Computes values alone where results have coordinates and these are the right ones.
+    fn try_keeping(&mut self) {
+        let Some(keeping) = &self.kernel.keeping else {
+            return;
+        };
+        let kept = tensors(keeping).filter(|t| is_kept(keeping, t));
+        let kept: Vec<String> = kept.map(|t| t.name.clone()).collect();
+        let mut there = Vec::new();
+        for tensor in tensors(self.kernel).filter(|t| kept.contains(&t.name)) {
+            let (own, spec) = (self.own(&tensor.name), self.spec(&tensor.name));
+            let dims = self.dims_of(tensor);
+            there.push(format!("sparsec_is_made({own}, {spec}, {dims})"));
+        }
+        let args: Vec<String> = self
+            .kernel
+            .interface
+            .checked()
+            .map(|(at, _)| self.args[at].0.clone())
+            .collect();
+        let list: Vec<&str> = args.iter().map(String::as_str).collect();
+        let call = format!("error = {}(", function(&keeping.name, self.target));
+        let call = wrap_call(&call, &list, ");").replace('\n', "\n        ");
+        self.line(&format!("if ({}) {{", there.join(" && ")));
+        self.line(&format!("    {call}"));
+        self.line("    if (error != SPARSEC_CHANGED) return error;");
+        self.line("}");
+    }
+
+    /// The array of a tensor's extents, which is declared where it is asked for first.
+    fn dims_of(&mut self, tensor: &TensorArg) -> String {
+        if tensor.dims.is_empty() {
+            return "NULL".to_string();
+        }
+        let dims: Vec<String> = tensor.dims.iter().map(|d| self.dim_text(d)).collect();
+        let want = format!("{}_dims", self.own(&tensor.name));
+        let known = self.locals.contains_key(&want);
+        let name = self.local(&want);
+        if !known {
+            self.line(&format!("int64_t {name}[] = {{{}}};", dims.join(", ")));
+        }
+        name
+    }
+
     fn make_result(&mut self, tensor: &TensorArg) {
         let own = self.own(&tensor.name);
-        let dims: Vec<String> = tensor.dims.iter().map(|d| self.dim_text(d)).collect();
+        let dims_name = self.dims_of(tensor);
         let shape = if returned(self.kernel, tensor) {
             "sparsec_shape"
         } else {
             "sparsec_shape_dense"
-        };
-        let dims_name = if dims.is_empty() {
-            "NULL".to_string()
-        } else {
-            let name = self.local(&format!("{own}_dims"));
-            self.line(&format!("int64_t {name}[] = {{{}}};", dims.join(", ")));
-            name
         };
         let call = match &tensor.like {
             Some((operand, levels)) => format!(
@@ -464,10 +503,9 @@ impl<'k> Entry<'k> {
                 continue;
             }
             let own = self.own(&tensor.name);
-            let is_const = if tensor.direction == Direction::In {
-                "const "
-            } else {
-                ""
+            let constant = |id: ArrayId| match kernel.array(id).storage {
+                Storage::Input => "const ",
+                Storage::Output | Storage::Returned | Storage::Local | Storage::Shared => "",
             };
             let given_back = returned(kernel, tensor);
             for (l, level) in tensor.levels.iter().enumerate() {
@@ -481,6 +519,7 @@ impl<'k> Entry<'k> {
                         ));
                         args.push(format!("&{name}"));
                     } else {
+                        let is_const = constant(id);
                         args.push(format!("({is_const}{ty} *){own}->levels[{l}].{field}"));
                     }
                 }
@@ -493,6 +532,7 @@ impl<'k> Entry<'k> {
                 ));
                 args.push(format!("&{name}"));
             } else {
+                let is_const = constant(tensor.values);
                 args.push(format!("({is_const}{ty} *){own}->vals"));
             }
         }
@@ -550,6 +590,13 @@ impl<'k> Entry<'k> {
         self.line(&format!("{own}->vals = {values};"));
         self.line(&format!("{own}->vals_len = {own}->vals_cap = {positions};"));
     }
+}
+
+/// Whether the tensor is a result whose coordinates are there.
+pub(super) fn is_kept(kernel: &Kernel, tensor: &TensorArg) -> bool {
+    let given = |id: ArrayId| kernel.array(id).storage == Storage::Input;
+    tensor.direction == Direction::InOut
+        && tensor.levels.iter().flat_map(LevelArrays::ids).any(given)
 }
 
 /// Whether the kernel allocates the tensor's arrays.

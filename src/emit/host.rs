@@ -4,6 +4,7 @@ use super::device::kernel_function;
 use super::kernel::{Printer, wrap_call};
 use super::names::function;
 use super::phases::{self, Phases};
+use super::status;
 use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::build as b;
@@ -49,13 +50,16 @@ pub(super) struct Host<'k> {
     grown: Vec<ArrayId>,
     pub(super) form: Form,
     pub(super) phases: Option<Phases>,
+    /// What receives the status, if the caller is told it so.
+    pub(super) status: Option<ArrayId>,
     /// Of a phase: the arrays that it names.
     named: BTreeSet<ArrayId>,
 }
 
 impl<'k> Host<'k> {
     pub(super) fn new(kernel: &'k Kernel) -> Self {
-        let form = if grows(kernel) {
+        let status = status::status(kernel);
+        let form = if status.is_none() && grows(kernel) {
             Form::Run
         } else {
             Form::Device
@@ -63,6 +67,7 @@ impl<'k> Host<'k> {
         Host {
             form,
             phases: phases::phases(kernel),
+            status,
             named: BTreeSet::new(),
             kernel,
             name: function(&kernel.name, Target::Cuda),
@@ -197,6 +202,7 @@ impl<'k> Host<'k> {
         }
         if with_arrays {
             params.extend(self.phase_params());
+            params.extend(self.status_param());
         }
         for (at, array) in kernel.arrays.iter().enumerate() {
             if self.printer.arrays[at].is_empty() {
@@ -438,10 +444,10 @@ impl<'k> Host<'k> {
         }
     }
 
-    /// Whether it is what a caller gives the counting function.
+    /// Whether it is what a caller gives for counts, or for a status.
     pub(super) fn is_totals(&self, array: ArrayId) -> bool {
         let phases = self.phases.as_ref();
-        phases.is_some_and(|phases| phases.totals == array)
+        self.status == Some(array) || phases.is_some_and(|phases| phases.totals == array)
     }
 
     /// Whether arrays are taken from the workspace.
@@ -516,6 +522,10 @@ impl<'k> Host<'k> {
     }
 
     fn retry(&mut self, retry: &Retry) {
+        if self.status == Some(retry.needs) {
+            // The caller looks at it.
+            return self.stmts(&retry.body);
+        }
         let again = !retry.rooms.is_empty();
         self.printer.line(if again { "for (;;) {" } else { "{" });
         self.printer.indent += 1;

@@ -21,6 +21,7 @@ mod phases;
 mod shares;
 pub mod smoke;
 pub mod specs;
+mod status;
 mod stmt;
 pub mod taken;
 mod transfer;
@@ -38,6 +39,20 @@ pub struct Unit {
     /// The stem of the files' names.
     pub name: String,
     pub kernels: Vec<Kernel>,
+}
+
+impl Unit {
+    /// Whether the kernel is one that another one calls first.
+    fn is_keeping(&self, kernel: &Kernel) -> bool {
+        let mut keeping = self.kernels.iter().filter_map(|k| k.keeping.as_deref());
+        keeping.any(|keeping| std::ptr::eq(keeping, kernel))
+    }
+
+    /// Every kernel, each behind the one that it calls.
+    pub fn all(&self) -> impl Iterator<Item = &Kernel> {
+        let kernels = self.kernels.iter();
+        kernels.flat_map(|kernel| kernel.keeping.as_deref().into_iter().chain([kernel]))
+    }
 }
 
 /// A file to be written.

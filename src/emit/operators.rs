@@ -23,8 +23,8 @@ pub(super) fn functor(own: Own) -> String {
 
 /// What the kernels of a unit need of operators that the program declares, if they use any.
 pub(super) fn definitions(unit: &Unit, target: Target) -> String {
-    let used: BTreeSet<(Own, ScalarType)> = unit.kernels.iter().flat_map(own::uses).collect();
-    let shared: BTreeSet<(Own, ScalarType)> = unit.kernels.iter().flat_map(own::shared).collect();
+    let used: BTreeSet<(Own, ScalarType)> = unit.all().flat_map(own::uses).collect();
+    let shared: BTreeSet<(Own, ScalarType)> = unit.all().flat_map(own::shared).collect();
     let mut out = String::new();
     let mut last = None;
     for &(own, ty) in &used {
@@ -63,6 +63,7 @@ fn combining(own: Own, ty: ScalarType, target: Target) -> String {
         arrays: Vec::new(),
         checks: Vec::new(),
         body: Vec::new(),
+        keeping: None,
     };
     let mut printer = Printer::new(&kernel);
     let (x, y) = (VarId(0), VarId(1));

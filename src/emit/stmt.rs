@@ -389,5 +389,6 @@ pub(super) fn error_name(code: ErrorCode) -> &'static str {
         ErrorCode::OutOfMemory => "SPARSEC_OUT_OF_MEMORY",
         ErrorCode::IndexOutOfRange => "SPARSEC_INDEX_OUT_OF_RANGE",
         ErrorCode::IndexOverflow => "SPARSEC_INDEX_OVERFLOW",
+        ErrorCode::Changed => "SPARSEC_CHANGED",
     }
 }

@@ -1,13 +1,13 @@
 //! What a function for a GPU does around its launches: it copies operands to the device and
 //! results back.
 
-use super::entry::{Entry, renewing, returned, tensors};
+use super::entry::{Entry, is_kept, renewing, returned, tensors};
 use super::host::Form;
 use super::phases::Phases;
 use super::stmt::error_name;
 use super::types::c_type;
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt};
+use crate::loops::ir::{ArrayId, Expr, Kernel, Stmt, Storage};
 use crate::target::Target;
 
 /// An array that is allocated once its size is counted: where it stands among the arguments, and
@@ -66,11 +66,6 @@ impl Entry<'_> {
             };
             let own = self.own(&tensor.name);
             let given_back = returned(kernel, tensor);
-            let constant = if tensor.direction == Direction::In {
-                "const "
-            } else {
-                ""
-            };
             let mut arrays = Vec::new();
             for (l, level) in tensor.levels.iter().enumerate() {
                 for &(role, id) in &level.arrays {
@@ -82,7 +77,7 @@ impl Entry<'_> {
                     ));
                 }
             }
-            let upload = if tensor.direction == Direction::Out {
+            let upload = if tensor.direction == Direction::Out || is_kept(kernel, tensor) {
                 format!("sparsec_room_vals(&{memory}, {own})")
             } else {
                 format!("sparsec_upload_vals(&{memory}, {own})")
@@ -106,6 +101,10 @@ impl Entry<'_> {
                         format!("{memory}.room({}, sizeof({ty}))", self.dim_text(count))
                     }
                     (true, None) | (false, _) => upload,
+                };
+                let constant = match kernel.array(id).storage {
+                    Storage::Input => "const ",
+                    Storage::Output | Storage::Returned | Storage::Local | Storage::Shared => "",
                 };
                 self.line(&format!(
                     "{constant}{ty} *{name} = ({constant}{ty} *){from};"
@@ -133,8 +132,13 @@ impl Entry<'_> {
                     self.both_phases(phases, &memory, (&counts, later), (&sizes, args, &tail));
                 }
                 None => {
+                    let status = host.status.map(|_| self.status_room(&memory));
                     self.line(&format!("if ({memory}.error) return {memory}.error;"));
-                    self.launches("device", &[&sizes, args.as_slice(), &tail].concat());
+                    let told: Vec<String> = status.iter().cloned().collect();
+                    self.launches("device", &[&sizes, args.as_slice(), &told, &tail].concat());
+                    if let Some(status) = status {
+                        self.fetch_status(&status);
+                    }
                 }
             }
         }
@@ -146,7 +150,8 @@ impl Entry<'_> {
             let values = self.local(&format!("{own}_vals"));
             if !returned(kernel, tensor) {
                 for (l, level) in tensor.levels.iter().enumerate() {
-                    for (role, _) in &level.arrays {
+                    let written = |id| kernel.array(id).storage != Storage::Input;
+                    for (role, _) in level.arrays.iter().filter(|(_, id)| written(*id)) {
                         let what = role.word();
                         let array = self.local(&format!("{own}{}_{what}", l + 1));
                         self.try_call(&format!("sparsec_download_{what}({own}, {l}, {array})"));
@@ -163,6 +168,27 @@ impl Entry<'_> {
             }
             self.try_call(&format!("sparsec_download_result({own}, {values})"));
         }
+    }
+
+    /// Room for the status on the device.
+    fn status_room(&mut self, memory: &str) -> String {
+        let status = self.local("status");
+        self.line(&format!(
+            "int64_t *{status} = (int64_t *){memory}.room(1, sizeof(int64_t));"
+        ));
+        status
+    }
+
+    /// Fails if the device says so.
+    fn fetch_status(&mut self, status: &str) {
+        let told = self.local("told");
+        self.line(&format!("int64_t {told}[1];"));
+        self.try_call(&format!(
+            "sparsec_fetch({told}, {status}, 1, sizeof *{told}, 0)"
+        ));
+        self.line(&format!(
+            "if ({told}[0]) return sparsec_fail_code((int){told}[0]);"
+        ));
     }
 
     /// Calls a function that launches.

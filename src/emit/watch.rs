@@ -78,9 +78,15 @@ pub fn shares_loops(kernel: &Kernel) -> bool {
 pub fn emit(unit: &Unit, watching: Watching) -> (Vec<File>, Legend) {
     let mut legend = Legend::default();
     let text = c::text_with(unit, &mut |kernel, name| {
+        let known = legend.places.len();
         let mut printer = Printer::new(kernel);
         printer.watch = Some(Watch::new(kernel, watching, &mut legend));
-        printer.function(name, "", super::kernel::Part::Body)
+        let text = printer.function(name, "", super::kernel::Part::Body);
+        if unit.is_keeping(kernel) {
+            // Its arrays are none of the kernel's that is asked for.
+            (legend.places[known..].iter_mut()).for_each(|place| place.array = None);
+        }
+        text
     });
     let head = format!(
         "#undef _OPENMP\n#define SPARSEC_PLACES {}\n#define SPARSEC_DEPTH {}\n#include \"watch.h\"\n",

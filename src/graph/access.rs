@@ -23,10 +23,11 @@ pub fn has_rows(tensor: &Tensor, access: &Access, row: VarId) -> bool {
 #[must_use]
 pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bool {
     let mut checked = false;
-    visit(subscript, &mut |node| match &node.kind {
-        ExprKind::Access(access) => checked |= !tensors[access.tensor.index()].dims.is_empty(),
-        ExprKind::Index(var) => checked |= graph.static_range(*var).is_none(),
-        _ => {}
+    visit(subscript, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind {
+            checked |= !tensors[access.tensor.index()].dims.is_empty();
+        }
+        checked |= matches!(node.kind, ExprKind::Index(var) if graph.static_range(var).is_none());
     });
     let is_param = |id: TensorId| tensors[id.index()].role == Role::Input;
     checked || affine(subscript, &is_param).is_none()

@@ -19,6 +19,7 @@ pub mod equal;
 pub mod exact;
 pub mod fold;
 mod initial;
+mod kept;
 pub mod known;
 pub mod lattice;
 pub mod order;
@@ -101,8 +102,10 @@ pub enum Assembly {
     Append,
     /// Counted, then filled.
     TwoPhase,
-    /// Its coordinates are there before the kernel runs.
+    /// Its coordinates are made by the first call, and there when later ones run.
     Once,
+    /// They are there: see [`Graph::keeping`].
+    Kept,
 }
 
 /// `starts(v, before)`

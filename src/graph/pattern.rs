@@ -10,8 +10,6 @@ use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::terms::{reduces, replace};
 use super::{Graph, Nest, Stmt};
-use crate::diagnostic::codes::schedule as codes;
-use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, TensorId, VarId};
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
@@ -31,7 +29,7 @@ pub struct Source {
 pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
     let result = graph.tensor(nest.tensor);
     let collected = graph.collected.contains(&nest.tensor);
-    if !result.is_appended() || collected || nest.op.is_some() {
+    if !result.is_appended() || collected || nest.op.is_some() || graph.is_kept(nest.tensor) {
         return None;
     }
     let mut accesses: Vec<Access> = Vec::new();
@@ -105,17 +103,6 @@ fn is_appended_here(graph: &Graph, nest: &Nest, tensor: TensorId) -> bool {
             && (beside || !graph.follows_appended)
             && source(graph, other).is_none()
     })
-}
-
-/// The refusal of `once` where no input says what the result stores.
-pub fn follows_nothing(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::ASSEMBLE,
-        span,
-        format!("no input stores what `{name}` stores"),
-        "its coordinates are found as it is computed",
-    )
-    .with_help("`once` is for products with a sparse operand in whose format the result is stored")
 }
 
 /// The operands whose coordinates results have that follow one: what follows a result that

@@ -37,6 +37,25 @@ pub struct Kernel {
     /// leaves it out.
     pub checks: Vec<Stmt>,
     pub body: Vec<Stmt>,
+    /// A kernel of its own, `NAME_values`, that computes the values of results whose coordinates a
+    /// call of this one has made. The checked entry point tries it first.
+    pub keeping: Option<Box<Kernel>>,
+}
+
+impl Kernel {
+    /// The kernel under another name.
+    #[must_use]
+    pub fn called(self, name: &str) -> Self {
+        let keeping = self.keeping.map(|own| {
+            let own = own.called(&format!("{name}_values"));
+            Box::new(own)
+        });
+        Kernel {
+            name: name.to_string(),
+            keeping,
+            ..self
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -343,6 +362,8 @@ pub enum ErrorCode {
     IndexOutOfRange,
     /// A count does not fit the index width.
     IndexOverflow,
+    /// A result whose coordinates are there would store others.
+    Changed,
 }
 
 impl ErrorCode {
@@ -353,6 +374,7 @@ impl ErrorCode {
             ErrorCode::OutOfMemory => 1,
             ErrorCode::IndexOutOfRange => 2,
             ErrorCode::IndexOverflow => 3,
+            ErrorCode::Changed => 7,
         }
     }
 }

@@ -100,12 +100,16 @@ pub fn of(target: Target) -> &'static [Pass] {
 /// # Panics
 /// In a debug build, with the name of the pass, if what it made is not well-formed.
 pub fn run(mut kernel: Kernel, passes: &[Pass]) -> Result<Kernel, Refusal> {
+    let keeping = match kernel.keeping.take() {
+        Some(keeping) => Some(Box::new(run(*keeping, passes)?)),
+        None => None,
+    };
     verified(&kernel, "lowering");
     for pass in passes {
         kernel = (pass.run)(kernel)?;
         verified(&kernel, pass.name);
     }
-    Ok(kernel)
+    Ok(Kernel { keeping, ..kernel })
 }
 
 fn verified(kernel: &Kernel, by: &str) {

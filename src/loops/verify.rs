@@ -368,6 +368,7 @@ mod tests {
             arrays: vec![],
             checks: vec![],
             body,
+            keeping: None,
         }
     }
 

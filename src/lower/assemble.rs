@@ -44,6 +44,9 @@ pub(super) enum Pass {
     Counting,
     /// They store elements where there is room.
     Filling,
+    /// They store values where the coordinates are there, and note in the variable if these are
+    /// others.
+    Kept(ir::VarId),
 }
 
 #[derive(Clone, Debug)]
@@ -59,13 +62,17 @@ pub(super) struct Group {
     pub(super) total: Option<ir::VarId>,
     /// Where the elements of each iteration begin, if iterations are shared out.
     pub(super) begins: Option<ArrayId>,
-    /// In loops that fill: up to where elements are those of the iteration at hand. What is stored
-    /// for an element that may be none must not be stored behind.
+    /// In loops that fill: up to where elements are those of the iteration at hand, or of the row
+    /// whose coordinates are there. What is stored for an element that may be none must not be stored
+    /// behind.
     pub(super) end: Option<ir::VarId>,
     /// Whether segments end behind the loops, or have ended before.
     pub(super) ended: bool,
     /// Where the next element of each row goes, if loops come to rows in any order.
     pub(super) rows: Option<Rows>,
+    /// Whether each coordinate of the first level is searched, since iterations that come to it are
+    /// shared out and elements are there.
+    pub(super) searched: bool,
 }
 
 impl Group {
@@ -97,6 +104,8 @@ pub(crate) struct ResultCursor {
     pub(super) pending: Vec<Expr>,
     /// The positions at the levels that note which elements are there.
     pub(super) passed: Vec<(usize, Expr)>,
+    /// Where coordinates are there: whether the outer ones are, if that has to be asked.
+    pub(super) there: Option<Expr>,
 }
 
 impl Assembly {
@@ -107,6 +116,15 @@ impl Assembly {
             pos: b::int(0),
             pending: Vec::new(),
             passed: Vec::new(),
+            there: None,
+        }
+    }
+
+    /// Where its coordinates are there: the variable that says that they are others.
+    pub(super) fn kept(&self) -> Option<ir::VarId> {
+        match self.pass {
+            Pass::Kept(changed) => Some(changed),
+            Pass::Growing | Pass::Bounded | Pass::Counting | Pass::Filling => None,
         }
     }
 
@@ -128,7 +146,12 @@ pub(super) fn index(var: ir::VarId) -> Expr {
 
 impl Lowerer<'_> {
     /// Counters and capacities of a sparse result.
-    pub(super) fn begin_assembly(&self, id: TensorId, lhs: &[VarId]) -> Lower<Assembly> {
+    pub(super) fn begin_assembly(
+        &self,
+        id: TensorId,
+        lhs: &[VarId],
+        kept: Option<ir::VarId>,
+    ) -> Lower<Assembly> {
         let tensor = self.tensor(id).clone();
         let format = &tensor.format;
         let mut groups: Vec<Group> = Vec::new();
@@ -173,14 +196,15 @@ impl Lowerer<'_> {
                     .then(|| self.fresh(&format!("{name}_pos_capacity"), ScalarType::I64, true)),
                 total: None,
                 begins: None,
-                end: None,
+                end: kept.map(|_| self.fresh(&format!("p{name}_end"), ScalarType::I64, false)),
                 ended: false,
                 rows: None,
+                searched: kept.is_some() && level == 0 && self.is_shared_out(id),
             });
             level = last + 1;
         }
         let bounded = self.tree.counted.is_none() && self.tree.most.contains_key(&id);
-        if !self.graph.is_added(id) && self.tree.counted.is_none() && !bounded {
+        if !self.graph.is_added(id) && self.tree.counted.is_none() && !bounded && kept.is_none() {
             self.remarks.say(
                 Diagnostic::performance(
                     performance::GROWS,
@@ -209,9 +233,10 @@ impl Lowerer<'_> {
             groups,
             block_capacity,
             collected: false,
-            pass: match bounded {
-                true => Pass::Bounded,
-                false => Pass::Growing,
+            pass: match (kept, bounded) {
+                (Some(changed), _) => Pass::Kept(changed),
+                (None, true) => Pass::Bounded,
+                (None, false) => Pass::Growing,
             },
             noted: self.noted(id, first_group),
         })
@@ -235,7 +260,7 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let counter = index(group.counter);
         let arrays = match assembly.pass {
-            Pass::Counting => Vec::new(),
+            Pass::Counting | Pass::Kept(_) => Vec::new(),
             Pass::Growing | Pass::Bounded | Pass::Filling => {
                 self.coordinate_arrays(assembly, group)
             }
@@ -279,12 +304,17 @@ impl Lowerer<'_> {
         scope: &Scope,
         mut out: Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        out.extend(self.close(scope, |own, parts| own == root && parts.len() < 2));
+        self.close(scope, &mut out, |own, parts| own == root && parts.len() < 2);
         out
     }
 
     /// After the loop over `var`, if it is the outermost part of what a result stores.
-    pub(super) fn close_tiles(&self, var: VarId, scope: &Scope) -> Vec<ir::Stmt> {
+    pub(super) fn close_tiles(
+        &self,
+        var: VarId,
+        scope: &Scope,
+        mut out: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
         let provenance = &self.graph.provenance;
         // Blocks that are walked within their positions have a loop in place of these.
         let stands_for = |part: VarId| {
@@ -292,11 +322,18 @@ impl Lowerer<'_> {
             provenance.coordinates(pos.parent).into_iter().next()
         };
         let is_first = |part: VarId| part == var || stands_for(part) == Some(var);
-        self.close(scope, |_, parts| parts.len() > 1 && is_first(parts[0]))
+        self.close(scope, &mut out, |_, parts| {
+            parts.len() > 1 && is_first(parts[0])
+        });
+        out
     }
 
-    fn close(&self, scope: &Scope, ends: impl Fn(VarId, &[VarId]) -> bool) -> Vec<ir::Stmt> {
-        let mut out = Vec::new();
+    fn close(
+        &self,
+        scope: &Scope,
+        out: &mut Vec<ir::Stmt>,
+        ends: impl Fn(VarId, &[VarId]) -> bool,
+    ) {
         for (assembly, cursor) in self.assemblies.iter().zip(&scope.results) {
             let format = &self.tensor(assembly.tensor).format;
             let group = assembly.groups.iter().find(|g| g.first == cursor.level);
@@ -305,10 +342,16 @@ impl Lowerer<'_> {
             let ends_here = assembly.pass != Pass::Counting && !group.ended;
             if ends_here && !assembly.collected && ends(root, &self.parts_of(assembly.tensor, root))
             {
-                out.extend(self.close_group(assembly, group, cursor));
+                match assembly.kept() {
+                    None => out.extend(self.close_group(assembly, group, cursor)),
+                    Some(_) if group.searched => {}
+                    Some(changed) => {
+                        let loops = std::mem::take(out);
+                        *out = self.kept_segment((group, changed), cursor, loops);
+                    }
+                }
             }
         }
-        out
     }
 
     /// The end of a segment; what reads it in the same loops must not meet one that wrapped.

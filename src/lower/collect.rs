@@ -6,6 +6,7 @@
 //! row costs what is met in it.
 
 use super::assemble::Assembly;
+use super::kept::KeptRow;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Assign;
 use crate::level::ArrayRole;
@@ -18,7 +19,15 @@ use crate::program::ir::ReduceOp;
 
 /// A workspace that collects a row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) enum Row {
+    Listed(ListedRow),
+    /// Its elements are put where the result has them.
+    Kept(KeptRow),
+}
+
+/// A list of the elements that are met.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedRow {
     /// How many elements it has.
     count: ir::VarId,
     coordinates: ArrayId,
@@ -144,18 +153,13 @@ impl Lowerer<'_> {
 
     /// The memory of a row: allocated once, with a part for each thread where threads collect rows.
     /// Gives its array of positions, too, which stands for none.
-    fn begin_row(&self, workspace: &Workspace) -> Option<(ArrayId, Row, Vec<ir::Stmt>)> {
+    fn begin_row(&self, workspace: &Workspace) -> Option<(ArrayId, ListedRow, Vec<ir::Stmt>)> {
         let (temp, threaded) = (workspace.temp, workspace.threaded);
         let name = self.tensor(temp).name.clone();
         let pos = self.level(temp, 0).array(ArrayRole::Positions)?;
         let coordinates = self.level(temp, 0).array(ArrayRole::Coordinates)?;
         let values = self.names.values(temp);
-        let places = super::workspace::Room {
-            own: None,
-            name: format!("{name}_places"),
-            elem: self.names.elem(coordinates),
-            zeroed: true,
-        };
+        let places = places(&name, self.names.elem(coordinates));
         let [coordinates, values] = [coordinates, values].map(|array| self.own_room(array, false));
         let rooms = self.rooms_of((temp, threaded), &[coordinates, values, places]);
         let mut out = Vec::new();
@@ -168,14 +172,30 @@ impl Lowerer<'_> {
         }
         self.names
             .stand_in(temp, (ArrayRole::Coordinates, own[0]), own[1]);
-        let row = Row {
+        let row = ListedRow {
             count: self.fresh(&format!("{name}_count"), ir::ScalarType::I64, true),
             coordinates: own[0],
             values: own[1],
             places: own[2],
         };
-        self.names.set_row(temp, row);
+        self.names.set_row(temp, Row::Listed(row));
         Some((pos, row, out))
+    }
+
+    /// The places of a row alone.
+    pub(super) fn places_of(
+        &self,
+        workspace: &Workspace,
+        elem: ir::ScalarType,
+        out: &mut Vec<ir::Stmt>,
+    ) -> ArrayId {
+        let (temp, threaded) = (workspace.temp, workspace.threaded);
+        let rooms = [places(&self.tensor(temp).name, elem)];
+        let rooms = self.rooms_of((temp, threaded), &rooms);
+        match threaded {
+            true => self.parts(temp, &rooms, out)[0],
+            false => rooms[0],
+        }
     }
 
     /// Notes that a row has an element.
@@ -185,6 +205,11 @@ impl Lowerer<'_> {
         assign: &Assign,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let row = match row {
+            Row::Listed(row) => row,
+            // What is counted is listed.
+            Row::Kept(_) => return Ok(Vec::new()),
+        };
         let coordinate = self.known(assign.lhs[0], scope)?;
         let place = self.load_index(row.places, coordinate.clone());
         Ok(vec![ir::Stmt::If {
@@ -195,7 +220,7 @@ impl Lowerer<'_> {
     }
 
     /// A coordinate that the row does not have yet.
-    fn met(&self, row: Row, coordinate: &Expr, value: Option<Expr>) -> Vec<ir::Stmt> {
+    fn met(&self, row: ListedRow, coordinate: &Expr, value: Option<Expr>) -> Vec<ir::Stmt> {
         let count = b::var(row.count, ir::ScalarType::I64);
         let mut out = vec![self.stored(row.coordinates, count.clone(), coordinate.clone())];
         let next = b::add(count.clone(), b::int(1));
@@ -217,6 +242,10 @@ impl Lowerer<'_> {
         (assign, value, mut out): (&Assign, Expr, Vec<ir::Stmt>),
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let row = match row {
+            Row::Listed(row) => row,
+            Row::Kept(row) => return self.put_into(row, (assign, value, out), scope),
+        };
         let values = row.values;
         let ty = self.names.elem(values);
         let name = self.tensor(assign.tensor).name.clone();
@@ -251,5 +280,15 @@ impl Lowerer<'_> {
             value: b::cast(elem, value),
             atomic: false,
         }
+    }
+}
+
+/// The memory of the places of a row.
+fn places(name: &str, elem: ir::ScalarType) -> super::workspace::Room {
+    super::workspace::Room {
+        own: None,
+        name: format!("{name}_places"),
+        elem,
+        zeroed: true,
     }
 }

@@ -32,8 +32,7 @@ impl Lowerer<'_> {
         inside.append(&mut loops);
         inside.extend(after);
         out.extend(super::cuts::guarded(cut, inside));
-        out.extend(self.close_tiles(l.var, &scope));
-        Ok(out)
+        Ok(self.close_tiles(l.var, &scope, out))
     }
 
     fn loop_of(&self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {

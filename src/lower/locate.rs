@@ -2,8 +2,8 @@
 //! (`plan/locate.rs`).
 
 use super::access::AccessId;
-use crate::graph::access::is_checked;
 use super::{Lower, Lowerer, Scope};
+use crate::graph::access::is_checked;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};

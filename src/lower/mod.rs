@@ -19,6 +19,7 @@ mod exits;
 mod extents;
 mod here;
 pub mod iterate;
+mod kept;
 pub mod lattice;
 pub mod locate;
 mod memory;
@@ -49,7 +50,7 @@ pub mod workspace;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::Graph;
 use crate::graph::relation::Cut;
-use crate::level::InKernel;
+use crate::level::{ArrayRole, InKernel};
 use crate::loops::build as b;
 use crate::loops::interface::Interface;
 use crate::loops::ir::{self, ArrayId, Expr, Kernel, ScalarType, Storage};
@@ -72,11 +73,23 @@ pub struct Lowered {
     pub lattices: Vec<lattice::Report>,
 }
 
-/// Lowers a graph.
+/// Lowers a graph; where the first call of the function makes coordinates, with the kernel that later
+/// ones run.
 ///
 /// # Errors
 /// What is not built yet, with the place of the statement or the command.
 pub fn lower(graph: &Graph) -> Diagnosed<Lowered> {
+    let mut lowered = lower_one(graph)?;
+    if let Some(keeping) = graph.keeping() {
+        let name = lowered.kernel.name.clone();
+        lowered.kernel.keeping = Some(Box::new(lower_one(&keeping)?.kernel));
+        lowered.kernel = lowered.kernel.called(&name);
+    }
+    Ok(lowered)
+}
+
+/// One of its kernels.
+fn lower_one(graph: &Graph) -> Diagnosed<Lowered> {
     let planned = plan::plan(graph, graph.function.span).map_err(|error| vec![error])?;
     let Some(plan) = planned else {
         // `schedule` refuses such orders before they get here.
@@ -158,6 +171,7 @@ fn finish(
         arrays,
         checks,
         body: parts.into_iter().flatten().collect(),
+        keeping: None,
     });
     let (said, lattices) = books.remarks.finish(&kernel);
     let mut remarks = graph.remarks.clone();
@@ -302,8 +316,15 @@ impl<'g> Lowerer<'g> {
             Role::Input => Storage::Input,
             Role::Temporary => Storage::Local,
             Role::InOut => Storage::Output,
-            Role::Result if tensor.is_appended() && !self.is_once(id) => Storage::Returned,
-            Role::Result => Storage::Output,
+            Role::Result => match tensor.is_appended() && !self.is_there(id) {
+                true => Storage::Returned,
+                false => Storage::Output,
+            },
+        };
+        // Coordinates that are there are read alone.
+        let indices = match self.is_there(id) {
+            true => Storage::Input,
+            false => storage,
         };
         let mut levels = Vec::new();
         for (at, level) in tensor.format.levels.iter().enumerate() {
@@ -311,6 +332,10 @@ impl<'g> Lowerer<'g> {
             for &role in level.ty().roles() {
                 let name = format!("{}{}_{}", tensor.name, at + 1, role.word());
                 let elem = role.width(tensor.format.index_bits).scalar();
+                let storage = match role {
+                    ArrayRole::Presence => storage,
+                    ArrayRole::Positions | ArrayRole::Coordinates => indices,
+                };
                 own.push((role, self.array(&name, elem, storage)));
             }
             levels.push(own);
@@ -320,8 +345,8 @@ impl<'g> Lowerer<'g> {
     }
 
     /// Whether the tensor's coordinates are made before the kernel runs.
-    fn is_once(&self, id: TensorId) -> bool {
-        self.graph.assembly(id) == Some(crate::graph::Assembly::Once)
+    fn is_there(&self, id: TensorId) -> bool {
+        self.graph.is_given(id) || self.graph.is_kept(id)
     }
 
     fn fresh(&self, name: &str, ty: ScalarType, mutable: bool) -> ir::VarId {

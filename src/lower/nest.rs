@@ -13,7 +13,7 @@ impl Lowerer<'_> {
     pub(super) fn nest(&self, tree: Rc<Tree>) -> Lower<Vec<ir::Stmt>> {
         let at = self.of(Rc::clone(&tree), Vec::new());
         let mut assemblies = Vec::new();
-        let mut out = Vec::new();
+        let (mut out, mut changed) = (Vec::new(), None);
         let mut scope = Scope {
             cursors: vec![Cursor::root(); tree.table.entries.len()],
             ..Scope::default()
@@ -24,9 +24,11 @@ impl Lowerer<'_> {
                 Made::Follows(source, levels) => {
                     at.begin_pattern(nest, (*source, *levels), &mut out);
                 }
-                Made::Appended | Made::Collected(_) | Made::Spread => {
+                Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => {
                     self.names.follow(*tensor, None);
-                    let mut assembly = at.begin_assembly(*tensor, &nest.lhs)?;
+                    let kept = self.graph.is_kept(*tensor);
+                    let kept = kept.then(|| *changed.get_or_insert_with(|| self.begin_kept()));
+                    let mut assembly = at.begin_assembly(*tensor, &nest.lhs, kept)?;
                     assembly.collected = matches!(made, Made::Collected(_));
                     scope.results.push(assembly.start());
                     assemblies.push(assembly);
@@ -35,6 +37,9 @@ impl Lowerer<'_> {
         }
         let at = at.of(Rc::clone(&tree), assemblies);
         let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
+        if let (None, Some(body), true) = (&tree.counted, &tree.body, spread) {
+            return at.spread_where_kept(body, (out, scope));
+        }
         if let (Some(counted), Some(body), true) = (&tree.counted, &tree.body, spread) {
             return at.spread(counted, body, (out, scope));
         }
@@ -49,9 +54,12 @@ impl Lowerer<'_> {
             None => Vec::new(),
         };
         out.extend(at.fills());
-        out.extend(match at.assemblies.as_slice() {
-            [] => loops,
-            made => at.appended(made, loops),
+        let kept = at.kept(&at.assemblies, loops);
+        let grown = at.assemblies.iter().filter(|a| a.kept().is_none());
+        let grown: Vec<Assembly> = grown.cloned().collect();
+        out.extend(match grown.as_slice() {
+            [] => kept,
+            grown => at.appended(grown, kept),
         });
         out.extend(at.sorted_results(&at.assemblies));
         Ok(out)

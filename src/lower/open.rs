@@ -10,14 +10,14 @@ use crate::plan::{Inside, Node, Opened};
 
 /// A statement for which a result's level was opened.
 #[derive(Clone, Copy)]
-struct Opening<'s> {
+pub(super) struct Opening<'s> {
     /// See [`Opened`].
-    vacuous: bool,
+    pub vacuous: bool,
     /// Levels of other results that are still to be opened.
-    others: &'s [Opened],
-    node: &'s Node,
+    pub others: &'s [Opened],
+    pub node: &'s Node,
     /// Coordinates to be written with the element.
-    pending: &'s [Expr],
+    pub pending: &'s [Expr],
 }
 
 impl Lowerer<'_> {
@@ -79,26 +79,31 @@ impl Lowerer<'_> {
             } else {
                 Vec::new()
             },
-            passed: cursor.passed,
+            passed: cursor.passed.clone(),
+            there: cursor.there.clone(),
         };
-        if cursor.level < group.last {
-            return self.open_from(others, node, scope);
-        }
-        if let Some(rows) = group.rows {
-            let (row, coordinate) = (cursor.pos, pending.pop().unwrap_or_else(|| b::int(0)));
-            let inner = (others, node);
-            return self.spread_element((at, &assembly), rows, (row, coordinate), inner, scope);
-        }
+        let searched = group.searched && cursor.level == group.first;
+        let first = pending[0].clone();
         let inside = Opening {
             vacuous: opened.vacuous,
             others,
             node,
             pending: &pending,
         };
-        match assembly.groups.get(g + 1) {
-            Some(next) => self.commit_if_any(&assembly, &group, &next.clone(), inside, scope),
-            None => self.commit_element(&assembly, &group, inside, scope),
-        }
+        let out = if cursor.level < group.last {
+            self.open_from(others, node, scope)
+        } else if let Some(rows) = group.rows {
+            let row = (cursor.pos.clone(), pending[pending.len() - 1].clone());
+            self.spread_element((at, &assembly), rows, row, (others, node), scope)
+        } else if let Some(next) = assembly.groups.get(g + 1) {
+            self.commit_if_any(&assembly, &group, &next.clone(), inside, scope)
+        } else {
+            self.commit_element(&assembly, &group, inside, scope)
+        }?;
+        Ok(match searched {
+            true => self.searched_segment((&assembly, &group), &cursor, first, out),
+            false => out,
+        })
     }
 
     /// An outer coordinate: kept if something was appended below it.
@@ -110,6 +115,10 @@ impl Lowerer<'_> {
         inside: Opening<'_>,
         scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        if assembly.kept().is_some() {
+            let between = (group.last + 1, next.first);
+            return self.kept_outer((assembly, group), between, inside, scope);
+        }
         let counter = index(group.counter);
         let parents = self.extents(assembly.tensor, group.last + 1, next.first);
         let mut out = Vec::new();
@@ -168,6 +177,9 @@ impl Lowerer<'_> {
                 format!("sharing the loop inside an element of `{name}` is not supported yet"),
                 "joined with a statement that appends, too",
             ));
+        }
+        if let Some(changed) = assembly.kept() {
+            return self.kept_element((assembly, group), changed, inside, scope);
         }
         let counter = index(group.counter);
         let values = self.names.values(assembly.tensor);

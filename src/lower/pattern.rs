@@ -17,7 +17,7 @@ impl Lowerer<'_> {
     pub(super) fn followed(&self, tensor: TensorId) -> Option<(AccessId, usize)> {
         self.tree.made.iter().find_map(|(own, made)| match made {
             Made::Follows(source, levels) => (*own == tensor).then_some((*source, *levels)),
-            Made::Placed | Made::Appended | Made::Collected(_) | Made::Spread => None,
+            Made::Placed | Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => None,
         })
     }
 
@@ -39,7 +39,7 @@ impl Lowerer<'_> {
         };
         self.names.follow(tensor, Some((followed, *levels)));
         let format = self.tensor(tensor).format.clone();
-        let once = self.is_once(tensor);
+        let once = self.is_there(tensor);
         let mut count = b::int(1);
         for level in 0..format.order() {
             if level >= *levels {

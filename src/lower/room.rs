@@ -143,7 +143,7 @@ impl Lowerer<'_> {
     }
 
     /// How many positions a level of an operand has.
-    fn positions(&self, operand: TensorId, last: usize) -> Expr {
+    pub(super) fn positions(&self, operand: TensorId, last: usize) -> Expr {
         // What stores what another one does has its size, which is known before anything runs.
         let operand = match self.names.followed(operand) {
             Some((followed, known)) if known > last => followed,

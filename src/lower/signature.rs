@@ -97,6 +97,7 @@ impl Lowerer<'_> {
             ty: tensor.ty,
             direction: match tensor.role {
                 Role::Input | Role::Temporary => Direction::In,
+                Role::Result if self.graph.is_kept(id) => Direction::InOut,
                 Role::Result => Direction::Out,
                 Role::InOut => Direction::InOut,
             },
@@ -108,7 +109,7 @@ impl Lowerer<'_> {
             like: self
                 .names
                 .followed(id)
-                .filter(|_| self.is_once(id))
+                .filter(|_| self.graph.is_given(id))
                 .map(|(operand, levels)| (self.tensor(operand).name.clone(), levels)),
             before: {
                 let mut renewed = self.graph.renewed.iter();

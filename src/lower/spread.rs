@@ -77,6 +77,40 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
+    /// The loops that store where coordinates are there: rows are not counted, but none may end elsewhere.
+    pub(super) fn spread_where_kept(
+        &self,
+        body: &Inside,
+        (mut out, mut scope): (Vec<ir::Stmt>, Scope),
+    ) -> Lower<Vec<ir::Stmt>> {
+        let Some(mut keeping) = self.assemblies.last().cloned() else {
+            return Ok(out);
+        };
+        let Some(changed) = keeping.kept() else {
+            return Ok(out);
+        };
+        let (pos, first) = (keeping.groups[0].pos, keeping.groups[0].first);
+        let rows = self.extents(keeping.tensor, 0, first);
+        out.extend(self.find_starts(&mut scope)?);
+        let name = format!("{}{}", self.tensor(keeping.tensor).name, first + 1);
+        let array = self.next_of_rows(&name, pos, &rows, &mut out);
+        keeping.groups[0].rows = Some(Rows { array, first: 0 });
+        let keeper = self.of(Rc::clone(&self.tree), vec![keeping.clone()]);
+        let scope = Scope {
+            results: vec![keeping.start()],
+            ..scope
+        };
+        let mut loops = keeper.inside(body, scope, None)?;
+        let (k, at) = self.fresh_index("k", false);
+        let end = self.load_index(pos, b::add(at.clone(), b::int(1)));
+        let elsewhere = b::ne(self.load_index(array, at), end);
+        let all = Bounds::of(b::int(0), rows);
+        let ends = vec![super::kept::note(changed, elsewhere)];
+        loops.push(all.each(k, ir::LoopTag::default(), ends));
+        out.extend(keeper.kept(&[keeping], loops));
+        Ok(out)
+    }
+
     /// An array of where each row goes on: at first where it begins.
     fn next_of_rows(
         &self,
@@ -104,6 +138,7 @@ impl Lowerer<'_> {
         (others, node): (&[Opened], &Node),
         mut scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let end = b::add(row.clone(), b::int(1));
         let row = b::add(row, b::int(rows.first));
         let elem = self.names.elem(rows.array);
         let counted = ir::Stmt::Store {
@@ -127,8 +162,24 @@ impl Lowerer<'_> {
             var: place,
             init: self.load_index(rows.array, row),
         }];
-        out.extend(self.open_from(others, node, scope)?);
-        for array in self.coordinate_arrays(assembly, group) {
+        let mut inside = self.open_from(others, node, scope)?;
+        let arrays = self.coordinate_arrays(assembly, group);
+        if let Some(changed) = assembly.kept() {
+            inside.push(counted);
+            let left = b::lt(here.clone(), self.load_index(group.pos, end));
+            let same = arrays.iter().map(|&array| {
+                let next = self.load_index(array, here.clone());
+                b::eq(next, coordinate.clone())
+            });
+            out.push(ir::Stmt::If {
+                cond: b::all(std::iter::once(left).chain(same)),
+                then: inside,
+                otherwise: vec![super::kept::note(changed, b::boolean(true))],
+            });
+            return Ok(out);
+        }
+        out.append(&mut inside);
+        for array in arrays {
             out.push(self.store_index(array, here.clone(), coordinate.clone()));
         }
         out.push(counted);

@@ -10,7 +10,12 @@ fn cases_of_lowering() {
     check("lower", |shared, given| {
         let mut sources = Sources::default();
         match scheduled(&mut sources, shared, given).and_then(|graph| lower(&graph)) {
-            Ok(lowered) => text::print(&simplify(lowered.kernel)),
+            Ok(lowered) => {
+                let keeping = lowered.kernel.keeping.clone();
+                let kernels = [Some(lowered.kernel), keeping.map(|own| *own)];
+                let texts = kernels.into_iter().flatten().map(simplify);
+                texts.map(|kernel| text::print(&kernel)).collect()
+            }
             Err(errors) => rendered(&errors, &sources),
         }
     });

@@ -37,6 +37,7 @@ impl Lowerer<'_> {
         let Workspace { temp, threaded, .. } = *workspace;
         match workspace.keeps {
             Keeps::Row => return self.row(workspace, scope),
+            Keeps::Put(result) => return self.kept_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),
             Keeps::All | Keeps::Fill => {}
         }

@@ -28,14 +28,14 @@ pub fn counting(plan: &Plan) -> Option<Plan> {
 
 fn appended(tree: &Tree) -> BTreeSet<TensorId> {
     let made = tree.made.iter();
-    let appended = made.filter(|(_, made)| made.is_appended());
+    let appended = made.filter(|(_, made)| made.grows());
     appended.map(|(tensor, _)| *tensor).collect()
 }
 
 /// The plan of the phase that counts what a tree appends.
 pub(super) fn counted(tree: &Tree) -> Tree {
     let mut counted = tree.clone();
-    counted.made.retain(|(_, made)| made.is_appended());
+    counted.made.retain(|(_, made)| made.grows());
     counted.counted = None;
     counted.phase = super::Phase::Counting;
     counted.coverage.clear();
@@ -46,6 +46,11 @@ pub(super) fn counted(tree: &Tree) -> Tree {
         .as_ref()
         .and_then(|body| inside(&tree.table, body, Terms::Unasked));
     counted
+}
+
+/// What says of an element that may be none whether there was a term.
+pub(crate) fn terms(table: &Table, element: &Node) -> Option<Node> {
+    node(table, element, Terms::Sums)
 }
 
 /// Of which assignments it has to be known that they are done.

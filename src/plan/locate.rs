@@ -73,7 +73,9 @@ pub(super) fn locate(
 fn may_lie_outside(operands: Operands, id: AccessId, level: usize) -> bool {
     let entry = operands.table.get(id);
     let format = &operands.tensor(entry.access.tensor).format;
-    let read = format.levels[level + 1..].iter().any(|below| !below.is_full());
+    let read = format.levels[level + 1..]
+        .iter()
+        .any(|below| !below.is_full());
     let subscript = &entry.access.subscripts[format.modes[level]];
     entry.guarded && read && is_checked(operands.graph, operands.tensors, subscript)
 }

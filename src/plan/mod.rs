@@ -30,6 +30,7 @@ pub mod counting;
 mod coverage;
 mod exits;
 mod gaps;
+mod kept;
 mod locate;
 mod most;
 mod phases;
@@ -230,6 +231,8 @@ pub enum Keeps {
     /// It gets elements in any order, each at its first value, and is sorted behind its producer
     /// unless its level is in no order.
     Row,
+    /// It is the row of this result, whose coordinates are there: values are put where it has them.
+    Put(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.
     Noted,
 }

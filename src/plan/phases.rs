@@ -25,6 +25,10 @@ pub(super) fn counted(
         return Ok(None);
     };
     let shared = shared(graph, &appended);
+    let kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
+    let kept = kept.count();
+    // Where elements are is known: nothing is counted, but iterations must not meet.
+    let counts = kept < appended.len();
     let said = |how| {
         let mut tensors = appended.iter().map(|nest| nest.tensor);
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
@@ -43,8 +47,20 @@ pub(super) fn counted(
         )
         .with_help(help))
     };
+    if let Some(nest) = appended.iter().find(|nest| graph.is_kept(nest.tensor))
+        && counts
+    {
+        let name = &graph.tensor(nest.tensor).name;
+        return refused(
+            nest,
+            format!("`{name}` keeps its coordinates in loops that count those of others"),
+            "assemble all results of these loops once, or leave the statements apart".to_string(),
+        );
+    }
     let read = |nest: &&&Nest| tree.nests.iter().any(|other| other.reads(nest.tensor));
-    if let Some(nest) = appended.iter().find(read) {
+    if let Some(nest) = appended.iter().find(read)
+        && counts
+    {
         let name = &graph.tensor(nest.tensor).name;
         return refused(
             nest,
@@ -53,11 +69,14 @@ pub(super) fn counted(
         );
     }
     let vars: Vec<VarId> = shared.iter().map(|l| l.var).collect();
+    let count = |shared| {
+        counts.then(|| {
+            let tree = counting::counted(tree);
+            Box::new(Counted { tree, shared })
+        })
+    };
     let Some(&var) = vars.first() else {
-        return Ok(Some(Box::new(Counted {
-            tree: counting::counted(tree),
-            shared: vars,
-        })));
+        return Ok(count(vars));
     };
     let name = |var: VarId| &graph.var(var).name;
     if said(Assembly::Append) {
@@ -127,10 +146,7 @@ pub(super) fn counted(
             );
         }
     }
-    Ok(Some(Box::new(Counted {
-        tree: counting::counted(tree),
-        shared: vars,
-    })))
+    Ok(count(vars))
 }
 
 /// The loops that threads or blocks share and in which something is appended, outermost first.
@@ -171,7 +187,9 @@ fn is_small(l: &graph::Loop) -> bool {
 /// Whether rows are collected in workspaces.
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
-        Node::Workspace(workspace) if workspace.keeps == Keeps::Row => Err(()),
+        Node::Workspace(workspace) if matches!(workspace.keeps, Keeps::Row | Keeps::Put(_)) => {
+            Err(())
+        }
         Node::Workspace(_)
         | Node::Loop(_)
         | Node::Within { .. }

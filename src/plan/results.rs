@@ -22,6 +22,8 @@ pub enum Made {
     Follows(AccessId, usize),
     /// One behind the other.
     Appended,
+    /// One behind the other where their coordinates are there: each is compared with the next one.
+    Kept,
     /// One behind the other as the loops come to them, sorted behind the loops: those of one place
     /// become one with this operator.
     Collected(Option<ReduceOp>),
@@ -31,13 +33,19 @@ pub enum Made {
 }
 
 impl Made {
-    /// Whether elements get coordinates as the loops come to them.
+    /// Whether loops come to the coordinates one behind the other.
     #[must_use]
     pub fn is_appended(self) -> bool {
         match self {
             Made::Placed | Made::Follows(..) => false,
-            Made::Appended | Made::Collected(_) | Made::Spread => true,
+            Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => true,
         }
+    }
+
+    /// Whether elements get coordinates as the loops come to them.
+    #[must_use]
+    pub fn grows(self) -> bool {
+        self.is_appended() && self != Made::Kept
     }
 }
 
@@ -62,7 +70,11 @@ impl<'a> Results<'a> {
                 let id = table.find(&source.access)?;
                 Some(Made::Follows(id, source.levels))
             });
-            (nest.tensor, followed.unwrap_or(Made::Appended))
+            let appended = match graph.is_kept(nest.tensor) {
+                true => Made::Kept,
+                false => Made::Appended,
+            };
+            (nest.tensor, followed.unwrap_or(appended))
         });
         Results {
             nests,

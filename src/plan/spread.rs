@@ -31,7 +31,7 @@ pub(super) fn spread(graph: &Graph, nests: &[Vec<&Nest>], stmt: &Stmt) -> Option
         && is_only_read(graph, met.tensor)
         && has_rows(graph, own.tensor)
         && come_in_order(graph, met, own)
-        && matches!(said(own.tensor), None | Some(Assembly::TwoPhase))
+        && said(own.tensor) != Some(Assembly::Append)
         && said(met.tensor).is_none();
     possible.then(|| {
         let nest = Nest {

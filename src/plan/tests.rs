@@ -3,7 +3,7 @@
 
 mod coverage;
 
-use super::{plan, text};
+use super::text;
 use crate::cases::{check, rendered, scheduled};
 use crate::diagnostic::Sources;
 
@@ -11,13 +11,11 @@ use crate::diagnostic::Sources;
 fn cases_of_plans() {
     check("plan", |shared, given| {
         let mut sources = Sources::default();
-        let made = scheduled(&mut sources, shared, given).and_then(|graph| {
-            let span = graph.function.span;
-            let plan = plan(&graph, span).map_err(|error| vec![error])?;
-            Ok(plan.map(|plan| text::print(&text::outline(&graph, &plan))))
-        });
+        let made = scheduled(&mut sources, shared, given)
+            .and_then(|graph| text::of(&graph).map_err(|error| vec![error]));
         match made {
-            Ok(text) => text.unwrap_or_else(|| "no plan".to_string()),
+            Ok(lines) if lines.is_empty() => "no plan".to_string(),
+            Ok(lines) => text::print(&lines),
             Err(errors) => rendered(&errors, &sources),
         }
     });

@@ -4,6 +4,7 @@ use super::{
     Absent, By, Case, Contest, Coverage, Inside, Keeps, Loop, Made, Merge, Node, Over, Phase, Plan,
     Then, Tree, Walk, Workspace, Write, counting,
 };
+use crate::diagnostic::Diagnostic;
 use crate::graph::access::AccessId;
 use crate::graph::print::{access_text, assign_text, stmt_text, tag_text, var_text};
 use crate::graph::{Graph, Parallel, Race};
@@ -81,6 +82,25 @@ pub fn outline(graph: &Graph, plan: &Plan) -> Vec<Line> {
     lines
 }
 
+/// The outline of a graph's plan, with that of calls which find coordinates there
+/// ([`Graph::keeping`]).
+///
+/// # Errors
+/// No plan is made for it.
+pub fn of(graph: &Graph) -> Result<Vec<Line>, Diagnostic> {
+    let planned = |graph: &Graph| super::plan(graph, graph.function.span);
+    let plan = planned(graph)?;
+    let mut lines = plan.map_or(Vec::new(), |plan| outline(graph, &plan));
+    if let Some(graph) = graph.keeping()
+        && let Some(plan) = planned(&graph)?
+    {
+        let mut line = Line::new(About::Results, "later calls".to_string());
+        line.below = trees(&graph, &plan);
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
 fn trees(graph: &Graph, plan: &Plan) -> Vec<Line> {
     let trees = plan.trees.iter().map(|tree| {
         let teller = Teller { graph, plan, tree };
@@ -142,6 +162,7 @@ impl Teller<'_> {
                 format!("stores what {} does, on {levels} level{s}", self.access(id))
             }
             Made::Appended if self.tree.phase == Phase::Counting => "is counted".to_string(),
+            Made::Kept => "keeps its coordinates".to_string(),
             Made::Appended if self.tree.gaps.contains(&tensor) => format!(
                 "is appended{}; where skipped rows end is filled in behind",
                 self.most(tensor)
@@ -204,6 +225,7 @@ impl Teller<'_> {
                 ""
             };
             let what = match self.tree.phase {
+                Phase::Filling if self.graph.is_kept(opened.tensor) => "has the coordinate",
                 Phase::Filling => "gets the coordinate",
                 Phase::Counting => "is counted",
             };
@@ -263,8 +285,14 @@ impl Teller<'_> {
             Keeps::Row => ", collected in any order, then sorted",
             Keeps::Fill => ", holds its fill before",
             Keeps::Noted => " that says which elements are there",
-            Keeps::All => "",
+            Keeps::Put(_) | Keeps::All => "",
         };
+        if let Keeps::Put(result) = workspace.keeps {
+            let text = format!("where {name} is the row of {}", self.tensor(result));
+            let mut line = Line::new(About::Structure, text);
+            line.below = self.node(&workspace.producer);
+            return vec![line];
+        }
         let mut line = Line::new(About::Structure, format!("where {name} is {kind}{filled}"));
         line.below = self.node(&workspace.producer);
         line.below.extend(self.node(&workspace.consumer));

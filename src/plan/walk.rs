@@ -4,6 +4,7 @@ use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers, fills};
 use super::gaps::{endless, skipped, tried, unreached};
+use super::kept;
 use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
@@ -258,8 +259,11 @@ impl<'w> Walker<'w> {
                 };
                 let format = &self.operands.tensor(*temp).format;
                 let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
+                let consumer = self.stmt(consumer, &inner)?;
+                let nodes = (&producer, &consumer);
                 let keeps = if self.graph().collected.contains(temp) {
-                    Keeps::Row
+                    let result = kept::row_of(self.operands, self.results, *temp, nodes);
+                    result.map_or(Keeps::Row, Keeps::Put)
                 } else if notes {
                     Keeps::Noted
                 } else if init.is_none() && (copied || covered != Some(Coverage::Whole)) {
@@ -273,7 +277,7 @@ impl<'w> Walker<'w> {
                     keeps,
                     threaded: around.units.iter().any(|(_, unit)| threads(unit)),
                     producer,
-                    consumer: self.stmt(consumer, &inner)?,
+                    consumer,
                 })))
             }
             Stmt::Sequence(stmts) => {

@@ -6,17 +6,15 @@
 //! `two_phase` the loops run twice: they count what will be stored, then they store it, so that
 //! iterations of the outermost loop may be shared out, each with room of its own. That is what
 //! happens without the command where they are. With `once`, coordinates are made by
-//! the first call of the checked function, and later calls (and the raw function) compute values
-//! only: for results that store what an operand stores, where a program runs many times on one
-//! pattern. Of TACO's `Insert` and `Append`, which mean the first two, the third argument says
+//! the first call of the checked function, and later calls compute values only, where a program runs
+//! many times on one pattern (see `graph/kept.rs`). Of TACO's `Insert` and `Append`, which mean the first two, the third argument says
 //! whether the loops that count have a schedule of their own.
-//! Refused: C is dense; `once` on a result that follows no input, or on a GPU (not supported yet);
-//! loops that count with a schedule of their own (not supported yet).
+//! Refused: C is dense; `once` on a sparse result that is updated; loops that count with a schedule of their own (not supported yet).
 
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::{Assembled, Assembly, Graph, pattern};
+use crate::graph::{Assembled, Assembly, Graph};
 use crate::program::ir::{Role, TensorId};
 
 const USAGE: &str = "assemble(C, two_phase)";
@@ -64,15 +62,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         }
     };
     check_own_schedule(arguments)?;
-    if said == Assembly::Once && !arguments.target.properties().copies_coordinates {
-        return Err(Diagnostic::error(
-            codes::UNSUPPORTED_COMMAND,
-            arguments.span,
-            "`assemble(.., once)` is not supported on GPUs yet",
-            "for the C target",
-        )
-        .with_help("leave it out: coordinates are made at every call"));
-    }
     graph.assembled.retain(|said| said.tensor != tensor);
     graph.assembled.push(Assembled {
         tensor,
@@ -82,7 +71,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let how = match said {
         Assembly::Append => "append",
         Assembly::TwoPhase => "two_phase",
-        Assembly::Once => "once",
+        Assembly::Once | Assembly::Kept => "once",
     };
     graph.script.push(format!("assemble({}, {how})", name.name));
     Ok(graph)
@@ -107,26 +96,28 @@ fn check_own_schedule(arguments: &Arguments) -> Result<(), Diagnostic> {
     }
 }
 
-/// What is assembled once stores what an input stores, whatever commands have made of the loops.
+/// The caller of a sparse result that is updated says what it stores before: its coordinates are made
+/// anew, unless they stay as they are, whatever commands have made of the loops.
 ///
 /// # Errors
-/// It follows no input any more.
+/// It would be assembled once all the same.
 pub(super) fn check(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
-    let once = |said: &&Assembled| said.how == Assembly::Once;
-    let all = || graph.assembled.iter().filter(once);
-    let followed = match all().next() {
-        None => return Ok(()),
-        Some(_) => pattern::followed(graph),
+    let once = |said: &&Assembled| said.how == Assembly::Once && !graph.is_given(said.tensor);
+    let renewed = |said: &Assembled| graph.renewed.iter().any(|(own, _)| *own == said.tensor);
+    let Some(said) = graph
+        .assembled
+        .iter()
+        .filter(once)
+        .find(|said| renewed(said))
+    else {
+        return Ok(());
     };
-    for once in all() {
-        let mut writers = graph.nests.iter().filter(|n| n.tensor == once.tensor);
-        let given = followed.get(&once.tensor).is_some_and(|&operand| {
-            matches!(graph.tensor(operand).role, Role::Input | Role::InOut)
-        });
-        if !given || !writers.all(|nest| pattern::source(graph, nest).is_some()) {
-            let name = &graph.tensor(once.tensor).name;
-            return Err(pattern::follows_nothing(name, arguments.span));
-        }
-    }
-    Ok(())
+    let name = &graph.tensor(said.tensor).name;
+    Err(Diagnostic::error(
+        codes::ASSEMBLE,
+        arguments.span,
+        format!("`{name}` has the coordinates that its caller gives"),
+        "each call adds to them",
+    )
+    .with_help("make a result of its own, or leave `assemble` out"))
 }

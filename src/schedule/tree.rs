@@ -23,10 +23,16 @@ pub fn check(graph: &Graph, arguments: &Arguments, last: bool) -> Result<(), Dia
         return Ok(());
     }
     check_fetches(graph, arguments)?;
-    match plan::plan(graph, arguments.span)? {
-        Some(plan) if last => finish(graph, &plan, arguments.span),
-        Some(_) | None => Ok(()),
+    // Where coordinates are there, loops may have less to do, never more: but iterations that are
+    // shared out must find them.
+    for graph in std::iter::once(graph).chain(graph.keeping().as_ref()) {
+        if let Some(plan) = plan::plan(graph, arguments.span)?
+            && last
+        {
+            finish(graph, &plan, arguments.span)?;
+        }
     }
+    Ok(())
 }
 
 /// What must hold of the plan behind the last command: loops are written for all of it, and a tile

@@ -330,7 +330,6 @@ impl Maker {
         });
         if let Some((result, _)) = follows
             && n == 0
-            && !self.cuda
             && self.chance(40)
         {
             return ("assemble", format!("assemble({result}, once)"));
@@ -341,9 +340,10 @@ impl Maker {
         });
         if let Some((result, _)) = stored
             && n == 0
-            && self.chance(25)
+            && self.chance(40)
         {
-            return ("assemble", format!("assemble({result}, two_phase)"));
+            let how = self.pick(&["once", "two_phase"]);
+            return ("assemble", format!("assemble({result}, {how})"));
         }
         let kind = if n == 0 && dynamic.is_some() && self.chance(50) {
             0

@@ -251,7 +251,7 @@ pub fn kernels(cases: &[Case]) -> Vec<Kernel> {
         } else {
             format!("case{}_{}", at - case.function, kernel.name)
         };
-        Kernel { name, ..kernel }
+        kernel.called(&name)
     };
     cases.iter().enumerate().map(&mut named).collect()
 }
@@ -315,7 +315,7 @@ fn run_one(
     let outcome = bind::bind(function, data, &mut sources)
         .and_then(|bound| {
             let outcome = run::run(library, at, kernel, function, &bound, None)?;
-            run::verify(function, &bound, &outcome.results)
+            run::verify(function, &bound, &outcome)
         })
         .map_err(|failure| brief(&failure))?;
     match outcome.first() {

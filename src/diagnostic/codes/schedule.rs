@@ -138,9 +138,9 @@ the iteration begins: by arithmetic, or as the start of a row.
 Elsewhere the command has no effect, which a note says (P0803). Lanes of a vector cannot fetch
 one by one: name a loop outside of them.";
     ASSEMBLE = "E0425", "coordinates that cannot be made so",
-"`assemble(C, append | once)` says how a sparse result gets its coordinates. With `once`, the
-first call makes them and later ones compute values only. So what C stores must be known
-before: an operand that is given stores it, and C has that operand's format.
+"`assemble(C, append | two_phase | once)` says how a sparse result gets its coordinates. A result
+that is dense, or has a place for each element, has none to get: leave the command out. Of a sparse
+one that is updated the caller says what is stored, so that it is not assembled `once`.
 
     def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }
     format f { A: csr, C: csr }

@@ -106,6 +106,7 @@ pub fn read(text: &str) -> Result<Kernel, Malformed> {
             arrays: Vec::new(),
             checks: Vec::new(),
             body: Vec::new(),
+            keeping: None,
         },
     };
     reader.header()?;

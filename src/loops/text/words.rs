@@ -34,10 +34,11 @@ pub(super) const DIRECTIONS: [(Direction, &str); 3] = [
     (Direction::InOut, "inout"),
 ];
 
-pub(super) const ERRORS: [(ErrorCode, &str); 3] = [
+pub(super) const ERRORS: [(ErrorCode, &str); 4] = [
     (ErrorCode::OutOfMemory, "out_of_memory"),
     (ErrorCode::IndexOutOfRange, "index_out_of_range"),
     (ErrorCode::IndexOverflow, "index_overflow"),
+    (ErrorCode::Changed, "changed"),
 ];
 
 /// Operators between their operands, with how tightly they bind.

@@ -153,7 +153,8 @@ enum sparsec_status {
     SPARSEC_INDEX_OVERFLOW = 3,     /* a count does not fit the index width */
     SPARSEC_BAD_ARGUMENT = 4,       /* an argument is not as the kernel expects it */
     SPARSEC_DEVICE_FAILED = 5,      /* a GPU is missing or refuses */
-    SPARSEC_PROMISE_BROKEN = 6      /* the data are not as the schedule promises (debug builds) */
+    SPARSEC_PROMISE_BROKEN = 6,     /* the data are not as the schedule promises (debug builds) */
+    SPARSEC_CHANGED = 7             /* a result would store others than the coordinates that it has */
 };
 
 enum sparsec_type {
@@ -312,6 +313,7 @@ static inline int sparsec_fail_code(int status) {
         return SPARSEC_FAIL(status, "a data-dependent subscript or bound lies outside its tensor");
     case SPARSEC_INDEX_OVERFLOW:
         return SPARSEC_FAIL(status, "the result has more stored elements than its index width counts");
+    case SPARSEC_CHANGED: return SPARSEC_FAIL(status, "the result would store others than the coordinates that it has");
     default: return status;
     }
 }
@@ -929,7 +931,10 @@ static inline int64_t sparsec_dimension(int64_t mode) {
 /* How many coordinates a level of this mode has below each parent: the last block may reach beyond the dimension. */
 static inline int64_t sparsec_extent(const int64_t *dims, int64_t mode) {
     const int64_t dim = dims[sparsec_dimension(mode)], block = mode >> 32;
-    if (block < 0) return dim > 0 || dims[-block - 1] > 0 ? sparsec_plus(dim, dims[-block - 1] - 1) : 0;
+    if (block < 0) {
+        const int64_t along = dims[-block - 1];
+        return dim > 0 ? sparsec_plus(dim - 1, along) : along > 0 ? along - 1 : 0;
+    }
     return block > 1 ? dim / block + (dim % block > 0) : dim;
 }
 
@@ -1164,6 +1169,13 @@ static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec 
     bool same = sparsec_is_kind(t, spec) && t->vals;
     for (int32_t m = 0; same && m < spec->order; m++) same = t->dims[m] == dims[m];
     return same;
+}
+
+/* Whether t is a tensor of this kind and shape, and its levels have their arrays. */
+static inline bool sparsec_is_made(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
+    bool made = sparsec_is_shape(t, spec, dims);
+    for (int32_t l = 0; made && l < spec->order; l++) made = t->levels[l].kind != SPARSEC_COMPRESSED || t->levels[l].pos;
+    return made;
 }
 
 /* Room for this many values. */

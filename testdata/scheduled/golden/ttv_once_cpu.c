@@ -16,9 +16,9 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     const int32_t *SPARSEC_RESTRICT B1_crd, const int32_t *SPARSEC_RESTRICT B2_pos,
     const int32_t *SPARSEC_RESTRICT B2_crd, const int32_t *SPARSEC_RESTRICT B3_pos,
     const int32_t *SPARSEC_RESTRICT B3_crd, const double *SPARSEC_RESTRICT B_vals,
-    const double *SPARSEC_RESTRICT c_vals, int32_t *SPARSEC_RESTRICT A1_pos,
-    int32_t *SPARSEC_RESTRICT A1_crd, int32_t *SPARSEC_RESTRICT A2_pos,
-    int32_t *SPARSEC_RESTRICT A2_crd, double *SPARSEC_RESTRICT A_vals) {
+    const double *SPARSEC_RESTRICT c_vals, const int32_t *SPARSEC_RESTRICT A1_pos,
+    const int32_t *SPARSEC_RESTRICT A1_crd, const int32_t *SPARSEC_RESTRICT A2_pos,
+    const int32_t *SPARSEC_RESTRICT A2_crd, double *SPARSEC_RESTRICT A_vals) {
     (void)I; (void)J; (void)K; (void)B1_crd; (void)B2_crd; (void)A1_pos; (void)A1_crd; (void)A2_pos; (void)A2_crd;
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
@@ -68,8 +68,8 @@ int ttv(const sparsec_tensor *B, const sparsec_tensor *c, sparsec_tensor *A) {
     error = ttv_raw(I, J, K, (const int32_t *)B->levels[0].pos, (const int32_t *)B->levels[0].crd,
         (const int32_t *)B->levels[1].pos, (const int32_t *)B->levels[1].crd,
         (const int32_t *)B->levels[2].pos, (const int32_t *)B->levels[2].crd, (const double *)B->vals,
-        (const double *)c->vals, (int32_t *)A->levels[0].pos, (int32_t *)A->levels[0].crd,
-        (int32_t *)A->levels[1].pos, (int32_t *)A->levels[1].crd, (double *)A->vals);
+        (const double *)c->vals, (const int32_t *)A->levels[0].pos, (const int32_t *)A->levels[0].crd,
+        (const int32_t *)A->levels[1].pos, (const int32_t *)A->levels[1].crd, (double *)A->vals);
     if (error) return sparsec_fail_code(error);
     return SPARSEC_OK;
 }

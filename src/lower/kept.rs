@@ -1,0 +1,421 @@
+//! Results whose coordinates are there (`assemble(C, once)`, see [`crate::graph::kept`]): the loops
+//! come to elements in the order in which they are stored, so each is compared with the next one that
+//! its row has, and its value is stored there. A coordinate that is not the next one, and a row that
+//! ends elsewhere, say that something else is to be stored than there is room for: they set a flag,
+//! and nothing is written outside of the arrays.
+//!
+//! Where a row is collected in any order and stored as it is, the row of the result says of each
+//! coordinate at which place its value is: nothing is listed, sorted or copied.
+
+use super::assemble::{Assembly, Group, ResultCursor, index};
+use super::collect::Row;
+use super::open::Opening;
+use super::{Lower, Lowerer, Scope};
+use crate::graph::{Assign, Unit};
+use crate::loops::build as b;
+use crate::loops::ir::{self, ArrayId, ErrorCode, Expr, Run, ScalarType};
+use crate::loops::trips::Bounds;
+use crate::loops::visit;
+use crate::plan::{Phase, Tree, Workspace, counting};
+use crate::program::ir::{ReduceOp, TensorId};
+use std::rc::Rc;
+
+/// The row of a result in which values are put as they come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptRow {
+    values: ArrayId,
+    /// For each coordinate the number of its element in the result, counted from 1, or 0.
+    places: ArrayId,
+    changed: ir::VarId,
+}
+
+impl Lowerer<'_> {
+    /// The flag that says that something else is to be stored.
+    pub(super) fn begin_kept(&self) -> ir::VarId {
+        self.fresh("changed", ScalarType::Bool, true)
+    }
+
+    /// The loops of a tree, with what stands around them where results keep their coordinates.
+    pub(super) fn kept(&self, assemblies: &[Assembly], mut loops: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
+        let kept = assemblies.iter().find_map(Assembly::kept);
+        let Some(changed) = kept else { return loops };
+        share_flag(&mut loops, changed);
+        let mut out = Vec::new();
+        for assembly in assemblies.iter().filter(|a| a.kept().is_some()) {
+            let tensor = assembly.tensor;
+            // Rows that no loop comes to end where they did: they may have had elements. Where loops
+            // come to rows in any order, all ends are looked at.
+            let spread = assembly.groups.iter().any(|group| group.rows.is_some());
+            let skipped = self.tree.gaps.contains(&tensor) && !spread;
+            if skipped || assembly.groups.iter().any(|group| group.searched) {
+                let own = self.tensor(tensor);
+                out.push(ir::Stmt::Fill {
+                    array: self.names.values(tensor),
+                    start: b::int(0),
+                    count: self.positions(tensor, own.format.order() - 1),
+                    value: b::literal(own.fill, own.ty.compute()),
+                });
+            }
+        }
+        out.push(ir::Stmt::Let {
+            var: changed,
+            init: b::boolean(false),
+        });
+        out.append(&mut loops);
+        out.push(ir::Stmt::FailIf {
+            cond: flag(changed),
+            code: ErrorCode::Changed,
+        });
+        out
+    }
+
+    /// Whether iterations that threads or blocks share come to elements of the tensor: those of a
+    /// level that all share are searched, each of its own.
+    pub(super) fn is_shared_out(&self, tensor: TensorId) -> bool {
+        let own = self.tree.nests.iter().filter(|nest| nest.tensor == tensor);
+        let mut units = own.flat_map(|nest| &nest.loops).filter_map(|l| {
+            let parallel = l.tag.parallel.as_ref()?;
+            Some(parallel.unit)
+        });
+        units.any(|unit| match unit {
+            Unit::CpuThread(_) | Unit::Gpu(_) => true,
+            Unit::CpuVector => false,
+        })
+    }
+
+    /// Loops over the elements of a row, with where these begin and end.
+    pub(super) fn kept_segment(
+        &self,
+        (group, changed): (&Group, ir::VarId),
+        cursor: &ResultCursor,
+        mut loops: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let (begin, end) = self.segment_of(group, cursor);
+        let (counter, last) = self.own_counter(group, &mut loops);
+        let mut out = vec![
+            ir::Stmt::Let {
+                var: counter,
+                init: begin,
+            },
+            ir::Stmt::Let {
+                var: last,
+                init: end,
+            },
+        ];
+        out.append(&mut loops);
+        out.push(note(changed, b::ne(index(counter), index(last))));
+        out
+    }
+
+    /// What comes to one coordinate of the outermost level, with where its elements begin.
+    pub(super) fn searched_segment(
+        &self,
+        (assembly, group): (&Assembly, &Group),
+        cursor: &ResultCursor,
+        coordinate: Expr,
+        mut inside: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let (begin, end) = self.segment_of(group, cursor);
+        let (counter, last) = self.own_counter(group, &mut inside);
+        let Some(&array) = self.coordinate_arrays(assembly, group).first() else {
+            return inside;
+        };
+        let name = self.names.var(counter).name;
+        let (found, at) = self.fresh_index(&format!("{name}_begin"), false);
+        let mut out = vec![
+            ir::Stmt::Let {
+                var: last,
+                init: end,
+            },
+            ir::Stmt::Search {
+                var: found,
+                array,
+                lo: begin,
+                hi: index(last),
+                key: coordinate,
+                gallop: false,
+            },
+            ir::Stmt::Let {
+                var: counter,
+                init: at,
+            },
+        ];
+        out.append(&mut inside);
+        out
+    }
+
+    /// Where the elements below the cursor begin and end: nowhere, if it is at no element.
+    fn segment_of(&self, group: &Group, cursor: &ResultCursor) -> (Expr, Expr) {
+        let next = b::add(cursor.pos.clone(), b::int(1));
+        let [begin, end] = [cursor.pos.clone(), next].map(|at| {
+            let at = self.load_index(group.pos, at);
+            match &cursor.there {
+                Some(there) => b::select(there.clone(), at, b::int(0)),
+                None => at,
+            }
+        });
+        (begin, end)
+    }
+
+    /// A counter, and an end, for these statements alone.
+    fn own_counter(&self, group: &Group, stmts: &mut [ir::Stmt]) -> (ir::VarId, ir::VarId) {
+        let name = self.names.var(group.counter).name;
+        let counter = self.fresh(&name, ScalarType::I64, true);
+        let last = self.fresh(&format!("{name}_end"), ScalarType::I64, false);
+        let own = |var: ir::VarId| match var {
+            var if var == group.counter => counter,
+            var if Some(var) == group.end => last,
+            var => var,
+        };
+        visit::rename(stmts, &own, &|array| array);
+        (counter, last)
+    }
+
+    /// Whether the next element has these coordinates.
+    fn is_next(&self, assembly: &Assembly, group: &Group, coordinates: &[Expr]) -> Expr {
+        let counter = index(group.counter);
+        let left = group.end.map(|end| b::lt(counter.clone(), index(end)));
+        let arrays = self.coordinate_arrays(assembly, group);
+        let same = arrays.into_iter().zip(coordinates).map(|(array, own)| {
+            let next = self.load_index(array, counter.clone());
+            b::eq(next, own.clone())
+        });
+        b::all(left.into_iter().chain(same))
+    }
+
+    /// An outer coordinate: what is below has elements if it is the next one.
+    pub(super) fn kept_outer(
+        &self,
+        (assembly, group): (&Assembly, &Group),
+        (from, to): (usize, usize),
+        inside: Opening<'_>,
+        mut scope: Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let counter = index(group.counter);
+        let name = self.level_of_group(assembly, group);
+        let there = self.fresh(&format!("{name}_there"), ScalarType::Bool, false);
+        let is_there = b::var(there, ScalarType::Bool);
+        let mut out = vec![ir::Stmt::Let {
+            var: there,
+            init: self.is_next(assembly, group, inside.pending),
+        }];
+        let cleared = self.open_presence(assembly, (from, to), &counter);
+        if !cleared.is_empty() {
+            out.extend(b::when(vec![is_there.clone()], cleared));
+        }
+        let own = self.assemblies.iter().zip(&mut scope.results);
+        for (_, cursor) in own.filter(|(own, _)| own.tensor == assembly.tensor) {
+            cursor.there = Some(is_there.clone());
+        }
+        out.extend(self.open_from(inside.others, inside.node, scope)?);
+        out.push(ir::Stmt::If {
+            cond: is_there,
+            then: vec![next(group)],
+            otherwise: Vec::new(),
+        });
+        Ok(out)
+    }
+
+    /// An element, with its value or block of values.
+    pub(super) fn kept_element(
+        &self,
+        (assembly, group): (&Assembly, &Group),
+        changed: ir::VarId,
+        inside: Opening<'_>,
+        mut scope: Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let cond = self.is_next(assembly, group, inside.pending);
+        let mut then = Vec::new();
+        let tensor = self.tensor(assembly.tensor);
+        let (first, order) = (group.last + 1, tensor.format.order());
+        if assembly.block_capacity.is_some() {
+            let block = self.extents(assembly.tensor, first, order);
+            then.push(ir::Stmt::Fill {
+                array: self.names.values(assembly.tensor),
+                start: b::mul(index(group.counter), block.clone()),
+                count: block,
+                value: b::literal(tensor.fill, tensor.ty.compute()),
+            });
+            then.extend(self.open_presence(assembly, (first, order), &index(group.counter)));
+        }
+        if !inside.vacuous {
+            then.extend(self.open_from(inside.others, inside.node, scope)?);
+            then.push(next(group));
+            return Ok(vec![ir::Stmt::If {
+                cond,
+                then,
+                otherwise: vec![note(changed, b::boolean(true))],
+            }]);
+        }
+        let name = format!("any_{}", tensor.name);
+        let any = self.fresh(&name, ScalarType::Bool, true);
+        scope.touched = Some(any);
+        then.extend(self.open_from(inside.others, inside.node, scope.clone())?);
+        then.push(note(changed, b::unary(ir::UnaryOp::Not, flag(any))));
+        then.push(next(group));
+        let mut otherwise = Vec::new();
+        if let Some(terms) = counting::terms(&self.tree.table, inside.node) {
+            let tree = Tree {
+                phase: Phase::Counting,
+                ..(*self.tree).clone()
+            };
+            let counter = self.of(Rc::new(tree), self.assemblies.clone());
+            otherwise.extend(counter.open_from(inside.others, &terms, scope)?);
+            otherwise.push(note(changed, flag(any)));
+        }
+        Ok(vec![
+            ir::Stmt::Let {
+                var: any,
+                init: b::boolean(false),
+            },
+            ir::Stmt::If {
+                cond,
+                then,
+                otherwise,
+            },
+        ])
+    }
+
+    fn level_of_group(&self, assembly: &Assembly, group: &Group) -> String {
+        format!("{}{}", self.tensor(assembly.tensor).name, group.first + 1)
+    }
+}
+
+impl Lowerer<'_> {
+    /// `where(consumer, producer)` for a workspace that is a row of a result whose coordinates are
+    /// there: the producer puts each value where it belongs.
+    pub(super) fn kept_row(
+        &self,
+        workspace: &Workspace,
+        result: TensorId,
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut all = self.assemblies.iter().zip(&scope.results);
+        let own = all.find(|(own, _)| own.tensor == result);
+        let Some((assembly, cursor)) = own else {
+            return Ok(Vec::new());
+        };
+        let (Some(group), Some(changed)) = (assembly.groups.last(), assembly.kept()) else {
+            return Ok(Vec::new());
+        };
+        let values = self.names.values(result);
+        let coordinates = self.coordinate_arrays(assembly, group);
+        let tensor = self.tensor(result);
+        let first = b::literal(tensor.fill, tensor.ty.compute());
+        let (begin, end) = self.segment_of(group, cursor);
+        let name = self.names.var(group.counter).name;
+        let mut out = Vec::new();
+        let begin = self.named(&format!("{name}_begin"), begin, &mut out);
+        let end = self.named(&format!("{name}_end"), end, &mut out);
+        let places = self.places_of(workspace, self.names.elem(group.pos), &mut out);
+        let each = |stmts: &dyn Fn(Expr) -> Vec<ir::Stmt>| {
+            let (p, at) = self.fresh_index(&name, false);
+            let body = stmts(at);
+            Bounds::of(begin.clone(), end.clone()).each(p, ir::LoopTag::default(), body)
+        };
+        let coordinate = |at: Expr| self.load_index(coordinates[0], at);
+        out.push(each(&|at| {
+            let number = b::add(at.clone(), b::int(1));
+            vec![
+                self.store_index(places, coordinate(at.clone()), number),
+                ir::Stmt::Store {
+                    array: values,
+                    index: at,
+                    op: None,
+                    value: first.clone(),
+                    atomic: false,
+                },
+            ]
+        }));
+        self.names.set_row(
+            workspace.temp,
+            Row::Kept(KeptRow {
+                values,
+                places,
+                changed,
+            }),
+        );
+        let apart = Scope {
+            results: Vec::new(),
+            ..scope.clone()
+        };
+        out.extend(self.stmt(&workspace.producer, &apart)?);
+        out.push(each(&|at| {
+            vec![self.store_index(places, coordinate(at), b::int(0))]
+        }));
+        Ok(out)
+    }
+
+    /// `row(coordinate) op= value`
+    pub(super) fn put_into(
+        &self,
+        row: KeptRow,
+        (assign, value, mut out): (&Assign, Expr, Vec<ir::Stmt>),
+        scope: &Scope,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let name = self.tensor(assign.tensor).name.clone();
+        let coordinate = self.known(assign.lhs[0], scope)?;
+        let (place, found) = self.fresh_index(&format!("p{name}"), false);
+        out.push(ir::Stmt::Let {
+            var: place,
+            init: self.load_index(row.places, coordinate),
+        });
+        let ty = self.names.elem(row.values);
+        out.push(ir::Stmt::If {
+            cond: b::eq(found.clone(), b::int(0)),
+            then: vec![note(row.changed, b::boolean(true))],
+            otherwise: vec![ir::Stmt::Store {
+                array: row.values,
+                index: b::sub(found, b::int(1)),
+                op: assign.op,
+                value: b::cast(ty, value),
+                atomic: false,
+            }],
+        });
+        Ok(out)
+    }
+}
+
+/// Loops that are shared out, and note that something changed, do so each for itself.
+fn share_flag(stmts: &mut [ir::Stmt], changed: ir::VarId) -> bool {
+    let mut any = false;
+    for stmt in stmts {
+        let mut own = matches!(stmt, ir::Stmt::Assign { var, .. } if *var == changed);
+        for body in visit::bodies_mut(stmt) {
+            own |= share_flag(body, changed);
+        }
+        if let (true, ir::Stmt::For { tag, .. }) = (own, stmt) {
+            match &mut tag.run {
+                Run::Serial => {}
+                Run::Threads { reductions, .. }
+                | Run::Lanes { reductions, .. }
+                | Run::Unit { reductions, .. } => reductions.push((ReduceOp::Or, changed)),
+            }
+        }
+        any |= own;
+    }
+    any
+}
+
+fn flag(var: ir::VarId) -> Expr {
+    b::var(var, ScalarType::Bool)
+}
+
+/// Notes that something changed if the condition holds.
+pub(super) fn note(changed: ir::VarId, cond: Expr) -> ir::Stmt {
+    let is_certain = matches!(cond.kind, ir::ExprKind::Literal(_));
+    ir::Stmt::Assign {
+        var: changed,
+        op: (!is_certain).then_some(ReduceOp::Or),
+        value: cond,
+    }
+}
+
+/// The next element is at hand.
+fn next(group: &Group) -> ir::Stmt {
+    ir::Stmt::Assign {
+        var: group.counter,
+        op: None,
+        value: b::add(index(group.counter), b::int(1)),
+    }
+}
