@@ -54,6 +54,8 @@ pub(super) struct Host<'k> {
     pub(super) status: Option<ArrayId>,
     /// Of a phase: the arrays that it names.
     named: BTreeSet<ArrayId>,
+    /// What the statements that are written read.
+    read: BTreeSet<VarId>,
 }
 
 impl<'k> Host<'k> {
@@ -69,6 +71,7 @@ impl<'k> Host<'k> {
             phases: phases::phases(kernel),
             status,
             named: BTreeSet::new(),
+            read: BTreeSet::new(),
             kernel,
             name: function(&kernel.name, Target::Cuda),
             printer: Printer::new(kernel),
@@ -292,6 +295,7 @@ impl<'k> Host<'k> {
         } else if self.form != Form::Run {
             unused.push("workspace".to_string());
         }
+        self.read = self.read_by(body);
         self.stmts(body);
         for &array in &grown {
             if self.kernel.array(array).storage == Storage::Returned {
@@ -313,6 +317,25 @@ impl<'k> Host<'k> {
         out.push_str(&text);
         out.push_str("}\n");
         out
+    }
+
+    /// The variables that the function needs: those that say how large a caller's array is are none.
+    fn read_by(&self, body: &[Stmt]) -> BTreeSet<VarId> {
+        let mut read = BTreeSet::new();
+        for stmt in body.iter().rev() {
+            let needed = if let Stmt::Let { var, .. } = stmt {
+                read.contains(var)
+            } else if let Stmt::Alloc { array, zeroed, .. } = stmt {
+                let own = self.kernel.array(*array).storage == Storage::Local;
+                *zeroed || self.form == Form::Run || (own && !self.is_totals(*array))
+            } else {
+                true
+            };
+            if needed {
+                read.extend(visit::read_vars(std::slice::from_ref(stmt)));
+            }
+        }
+        read
     }
 
     fn stmts(&mut self, body: &[Stmt]) {
@@ -388,6 +411,7 @@ impl<'k> Host<'k> {
                 }
                 self.printer.line("}");
             }
+            Stmt::Let { var, .. } if !self.read.contains(var) => {}
             Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => {
                 self.printer.stmt(stmt)
             }

@@ -593,10 +593,8 @@ int assembled_count_device(int64_t M, int64_t N, int64_t K2_count, int64_t B1_co
     const int32_t *B1_pos, const int32_t *B1_crd, const int32_t *B2_pos, const int32_t *B2_crd,
     const double *B_vals, int32_t *S1_pos, int32_t *S1_crd, int32_t *S2_pos, int32_t *S2_crd,
     double *S_vals, int64_t *totals, void *workspace, cudaStream_t stream) {
-    (void)N; (void)B1_pos; (void)workspace;
+    (void)N; (void)K2_count; (void)B2_count; (void)B1_pos; (void)workspace;
     SPARSEC_TRY(sparsec_clear(S1_pos, 2, sizeof *S1_pos, stream));
-    int64_t S1_most = B1_count + M + 1;
-    int64_t S_most = K2_count + B2_count;
     SPARSEC_TRY(sparsec_launch(assembled_kernel, 1, 1, 1, dim3(1, 1, 1), stream, M, B1_count, K2_pos,
         K2_crd, K_vals, B1_crd, B2_pos, B2_crd, B_vals, S1_pos, S1_crd, S2_pos, S2_crd, S_vals,
         totals));
