@@ -6,7 +6,7 @@
 //! row costs what is met in it.
 
 use super::assemble::Assembly;
-use super::kept::KeptRow;
+use super::put::KeptRow;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Assign;
 use crate::level::ArrayRole;

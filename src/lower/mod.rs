@@ -33,6 +33,7 @@ pub mod positions;
 mod prefetch;
 mod present;
 mod promises;
+mod put;
 pub mod race;
 pub mod recover;
 mod remarks;
