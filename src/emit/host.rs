@@ -319,7 +319,8 @@ impl<'k> Host<'k> {
         out
     }
 
-    /// The variables that the function needs: those that say how large a caller's array is are none.
+    /// The variables that a function without allocations needs: those that say how large a caller's
+    /// array is are none.
     fn read_by(&self, body: &[Stmt]) -> BTreeSet<VarId> {
         let mut read = BTreeSet::new();
         for stmt in body.iter().rev() {
@@ -327,7 +328,7 @@ impl<'k> Host<'k> {
                 read.contains(var)
             } else if let Stmt::Alloc { array, zeroed, .. } = stmt {
                 let own = self.kernel.array(*array).storage == Storage::Local;
-                *zeroed || self.form == Form::Run || (own && !self.is_totals(*array))
+                *zeroed || (own && !self.is_totals(*array))
             } else {
                 true
             };
@@ -411,7 +412,7 @@ impl<'k> Host<'k> {
                 }
                 self.printer.line("}");
             }
-            Stmt::Let { var, .. } if !self.read.contains(var) => {}
+            Stmt::Let { var, .. } if self.form != Form::Run && !self.read.contains(var) => {}
             Stmt::Let { .. } | Stmt::Assume { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => {
                 self.printer.stmt(stmt)
             }
