@@ -503,10 +503,6 @@ impl<'k> Entry<'k> {
                 continue;
             }
             let own = self.own(&tensor.name);
-            let constant = |id: ArrayId| match kernel.array(id).storage {
-                Storage::Input => "const ",
-                Storage::Output | Storage::Returned | Storage::Local | Storage::Shared => "",
-            };
             let given_back = returned(kernel, tensor);
             for (l, level) in tensor.levels.iter().enumerate() {
                 for &(role, id) in &level.arrays {
@@ -519,7 +515,7 @@ impl<'k> Entry<'k> {
                         ));
                         args.push(format!("&{name}"));
                     } else {
-                        let is_const = constant(id);
+                        let is_const = qualifier(kernel, id);
                         args.push(format!("({is_const}{ty} *){own}->levels[{l}].{field}"));
                     }
                 }
@@ -532,7 +528,7 @@ impl<'k> Entry<'k> {
                 ));
                 args.push(format!("&{name}"));
             } else {
-                let is_const = constant(tensor.values);
+                let is_const = qualifier(kernel, tensor.values);
                 args.push(format!("({is_const}{ty} *){own}->vals"));
             }
         }
@@ -589,6 +585,14 @@ impl<'k> Entry<'k> {
         let values = self.local(&format!("{own}_vals"));
         self.line(&format!("{own}->vals = {values};"));
         self.line(&format!("{own}->vals_len = {own}->vals_cap = {positions};"));
+    }
+}
+
+/// What stands before the type of elements that are only read.
+pub(super) fn qualifier(kernel: &Kernel, array: ArrayId) -> &'static str {
+    match kernel.array(array).storage {
+        Storage::Input => "const ",
+        Storage::Output | Storage::Returned | Storage::Local | Storage::Shared => "",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a function for a GPU does around its launches: it copies operands to the device and
 //! results back.
 
-use super::entry::{Entry, is_kept, renewing, returned, tensors};
+use super::entry::{Entry, is_kept, qualifier, renewing, returned, tensors};
 use super::host::Form;
 use super::phases::Phases;
 use super::stmt::error_name;
@@ -102,10 +102,7 @@ impl Entry<'_> {
                     }
                     (true, None) | (false, _) => upload,
                 };
-                let constant = match kernel.array(id).storage {
-                    Storage::Input => "const ",
-                    Storage::Output | Storage::Returned | Storage::Local | Storage::Shared => "",
-                };
+                let constant = qualifier(kernel, id);
                 self.line(&format!(
                     "{constant}{ty} *{name} = ({constant}{ty} *){from};"
                 ));
