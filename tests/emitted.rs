@@ -497,6 +497,34 @@ int main(void) {
     wrong |= refused(rows(&T, &z), "A: its extents overflow");
     sparsec_free_tensor(&y);
     sparsec_free_tensor(&z);
+    /* A table that does not lead to what is stored, or has no end. */
+    {
+        static const sparsec_level_spec levels[] = {{SPARSEC_HASHED, SPARSEC_UNORDERED, 0}};
+        static const sparsec_spec spec = {"H", SPARSEC_FLOAT64, 1, 32, levels, NULL};
+        const int64_t hundred[] = {100}, at[] = {7, 99, 0, 7, 50};
+        const double values[] = {1, 2, 3, 4, 5};
+        sparsec_tensor H = {0};
+        int32_t *table;
+        if (sparsec_pack(&H, &spec, hundred, 5, at, values) || asked(&H, &H, &z)) return 7;
+        if (((double *)z.vals)[0] != 25 + 4 + 9 + 25 || H.levels[0].table_len != 8) return 8;
+        if (entered(&H, &y) || y.levels[0].table_len != 8 || asked(&y, &H, &z)) return 9;
+        if (((double *)z.vals)[0] != 25 + 4 + 9 + 25) return 10;
+        table = (int32_t *)H.levels[0].table;
+        for (int slot = 0; slot < 8; slot++) {
+            const int32_t entry = table[slot], others[] = {entry ? 0 : 1, -1, 5, entry % 4 + 1};
+            for (int k = 0; k < 4; k++) {
+                table[slot] = others[k];
+                wrong |= refused(asked(&H, &y, &z), "A: table of level 0 does not lead to what is stored at 0");
+            }
+            table[slot] = entry;
+        }
+        H.levels[0].table_len = 7;
+        wrong |= refused(asked(&H, &y, &z), "A: table of level 0 has 7 slots, not twice 4");
+        H.levels[0].table_len = 8;
+        sparsec_free_tensor(&H);
+        sparsec_free_tensor(&y);
+        sparsec_free_tensor(&z);
+    }
     return wrong;
 }
 "#;
@@ -511,8 +539,12 @@ def more(double(N) x, double(N) y) -> (y) { y(i) += x(i) }
 def least(double(N) A) -> (y) { y min=! A(i) }
 def stored_twice(double(N) A) -> (y) { y(i) = A(i) * 2 }
 def rows(double(M,N) A) -> (y) { y +=! A(i,j) }
+def asked(double(N) A, double(N) B) -> (s) { s +=! A(i) * B(i) }
+def entered(double(N) A) -> (B) { B(i) = A(i) }
 def negated(double(N) x, int64 n) -> (y) { y(i) = not(x(i)) > n }
 format least { A: sparse_vector fill inf }
+format asked { A: {hashed}, B: {hashed} }
+format entered { A: {hashed}, B: {hashed} }
 format stored_twice { A: sparse_vector, y: sparse_vector }
 ";
     std::fs::write(path("hostile.tc"), program).unwrap();

@@ -113,7 +113,13 @@ fn permutations(order: usize) -> Vec<Vec<usize>> {
 
 /// Every format of so many dimensions: the level types, and the modes that they store.
 fn formats(order: usize) -> Vec<(Vec<&'static str>, Vec<usize>)> {
-    let kinds = ["dense", "compressed", "bitmap", "compressed(unordered)"];
+    let kinds = [
+        "dense",
+        "compressed",
+        "bitmap",
+        "compressed(unordered)",
+        "hashed",
+    ];
     let mut levels: Vec<Vec<&'static str>> = vec![Vec::new()];
     for _ in 0..order {
         let longer = |l: &Vec<&'static str>| kinds.map(|k| [&l[..], &[k]].concat());

@@ -19,6 +19,9 @@ pub struct CLevel {
     crd: *mut c_void,
     crd_len: i64,
     crd_cap: i64,
+    table: *mut c_void,
+    table_len: i64,
+    table_cap: i64,
 }
 
 #[repr(C)]
@@ -137,6 +140,9 @@ impl Argument {
                     crd: std::ptr::null_mut(),
                     crd_len: 0,
                     crd_cap: 0,
+                    table: std::ptr::null_mut(),
+                    table_len: 0,
+                    table_cap: 0,
                 };
                 for (&role, array) in level.ty().roles().iter().zip(data) {
                     let len = length(array.len());
@@ -144,6 +150,9 @@ impl Argument {
                     match role.field() {
                         Field::Pos => (view.pos, view.pos_len, view.pos_cap) = (place, len, len),
                         Field::Crd => (view.crd, view.crd_len, view.crd_cap) = (place, len, len),
+                        Field::Table => {
+                            (view.table, view.table_len, view.table_cap) = (place, len, len);
+                        }
                     }
                 }
                 view
@@ -221,6 +230,7 @@ pub unsafe fn copy_out(
                 let (at, len) = match role.field() {
                     Field::Pos => (level.pos, level.pos_len),
                     Field::Crd => (level.crd, level.crd_len),
+                    Field::Table => (level.table, level.table_len),
                 };
                 let len = usize::try_from(len).unwrap_or(0);
                 let len = if at.is_null() { 0 } else { len };

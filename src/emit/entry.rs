@@ -558,13 +558,19 @@ impl<'k> Entry<'k> {
         None
     }
 
-    /// The local names of a level's arrays, in the order of the fields that hold them.
+    /// The local names of a level's positions and coordinates.
     pub(super) fn fields(&mut self, own: &str, (l, level): (usize, &LevelArrays)) -> String {
-        let names = Field::ALL.map(|field| match level.in_field(field) {
+        let names = [Field::Pos, Field::Crd].map(|field| match level.in_field(field) {
             Some((role, _)) => self.local(&format!("{own}{}_{}", l + 1, role.word())),
             None => "NULL".to_string(),
         });
         names.join(", ")
+    }
+
+    /// The local name of a level's table.
+    pub(super) fn table(&mut self, own: &str, (l, level): (usize, &LevelArrays)) -> Option<String> {
+        let (role, _) = level.in_field(Field::Table)?;
+        Some(self.local(&format!("{own}{}_{}", l + 1, role.word())))
     }
 
     fn hand_over(&mut self, tensor: &TensorArg) {
@@ -577,6 +583,9 @@ impl<'k> Entry<'k> {
                 self.line(&format!(
                     "sparsec_set_level({own}, {l}, {names}, {positions});"
                 ));
+                if let Some(table) = self.table(&own, (l, level)) {
+                    self.line(&format!("sparsec_set_table({own}, {l}, {table});"));
+                }
             }
             self.line(&format!(
                 "{positions} = sparsec_positions({own}, {l}, {positions});"

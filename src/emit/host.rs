@@ -427,6 +427,7 @@ impl<'k> Host<'k> {
             | Stmt::Slice { .. }
             | Stmt::Free { .. }
             | Stmt::Search { .. }
+            | Stmt::Enter { .. }
             | Stmt::Sort { .. }
             | Stmt::Scan { .. }
             | Stmt::Device(_) => {

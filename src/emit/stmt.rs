@@ -6,7 +6,7 @@ use super::operators;
 use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
 use crate::loops::ir::{
-    BinaryOp, ErrorCode, Expr, ExprKind, ReduceOp, ScalarType, Stmt, Storage, VarId,
+    BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
 };
 
 impl Printer<'_> {
@@ -209,19 +209,44 @@ impl Printer<'_> {
                 lo,
                 hi,
                 key,
-                gallop,
+                by,
             } => {
                 let width = self.kernel.array(*array).elem.name();
-                let how = if *gallop { "gallop" } else { "lower_bound" };
                 let (lo, hi) = (self.expr(lo), self.expr(hi));
+                let mut read = self.watched_range(*array, true, &lo, &format!("({hi}) - ({lo})"));
+                let how = match by {
+                    Look::Bisect => format!("lower_bound_{width}("),
+                    Look::Gallop => format!("gallop_{width}("),
+                    Look::Table(table) => {
+                        let (first, count) =
+                            (format!("2 * ({lo})"), format!("2 * (({hi}) - ({lo}))"));
+                        read += &self.watched_range(*table, true, &first, &count);
+                        format!("look_up_{width}({}, ", self.array(*table))
+                    }
+                };
                 let call = format!(
-                    "sparsec_{how}_{width}({}, {lo}, {hi}, {})",
+                    "sparsec_{how}{}, {lo}, {hi}, {})",
                     self.array(*array),
                     self.expr(key)
                 );
-                let read = self.watched_range(*array, true, &lo, &format!("({hi}) - ({lo})"));
                 let name = self.declare(*var);
                 self.line(&format!("{read}int64_t {name} = {call};"));
+            }
+            Stmt::Enter {
+                table,
+                coordinates,
+                lo,
+                hi,
+            } => {
+                let width = self.kernel.array(*table).elem.name();
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                let read = self.watched_range(*coordinates, true, &lo, &format!("({hi}) - ({lo})"));
+                let (first, count) = (format!("2 * ({lo})"), format!("2 * (({hi}) - ({lo}))"));
+                let written = self.watched_range(*table, false, &first, &count);
+                let arrays = format!("{}, {}", self.array(*table), self.array(*coordinates));
+                self.line(&format!(
+                    "{read}{written}sparsec_enter_{width}({arrays}, {lo}, {hi});"
+                ));
             }
             Stmt::Sort {
                 coordinates,

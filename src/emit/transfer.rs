@@ -161,6 +161,9 @@ impl Entry<'_> {
                 if !level.arrays.is_empty() {
                     let names = self.fields(&own, (l, level));
                     self.try_call(&format!("sparsec_download_level({own}, {l}, {names})"));
+                    if let Some(table) = self.table(&own, (l, level)) {
+                        self.try_call(&format!("sparsec_download_table({own}, {l}, {table})"));
+                    }
                 }
             }
             self.try_call(&format!("sparsec_download_result({own}, {values})"));

@@ -38,13 +38,13 @@ impl Graph {
         let (walked, searched): (Vec<Access>, Vec<Access>) = accesses
             .into_iter()
             .partition(|access| is_concordant(self, access, &order));
-        let is_sorted = |access: &Access| {
+        let is_searchable = |access: &Access| {
             let format = &self.tensor(access.tensor).format;
-            format.levels.iter().all(|level| level.ordered)
+            format.levels.iter().all(|level| level.is_searchable())
         };
         order.len() == vars.len()
             && in_order
-            && searched.iter().all(is_sorted)
+            && searched.iter().all(is_searchable)
             && !self.tries_rows(piece, vars)
             && (searched.is_empty()
                 || (reduces(&piece.rhs).is_empty() && self.is_found_by(piece, &walked)))

@@ -79,10 +79,40 @@ impl Operands<'_> {
         left.iter().rev().nth(1).copied().unwrap_or(0)
     }
 
-    /// The sparse levels that a loop which determines `root` can walk: those whose
-    /// outer levels are resolved and whose subscript is the variable itself.
+    /// The sparse levels that a loop which determines `root` walks: those whose
+    /// outer levels are resolved and whose subscript is the variable itself. A level that is in no
+    /// order but has a table is left out where others tell all coordinates that it is asked for.
     #[must_use]
     pub fn iterators(&self, stmt: &Stmt, root: VarId, resolved: Resolved) -> Vec<AccessId> {
+        let mut all = self.walkable(stmt, root, resolved);
+        let asked = |id: AccessId| {
+            let format = &self.tensor(self.table.get(id).access.tensor).format;
+            format.levels[resolved(id)].is_asked()
+        };
+        while all.len() > 1
+            || self
+                .simplify(stmt, &all.iter().copied().collect())
+                .is_some()
+        {
+            let told = |others: &[AccessId]| {
+                let others: BTreeSet<AccessId> = others.iter().copied().collect();
+                self.simplify(stmt, &others).is_none()
+            };
+            let whole = !told(&all);
+            let found = |&at: &usize| {
+                let others: Vec<AccessId> = [&all[..at], &all[at + 1..]].concat();
+                asked(all[at]) && (whole || told(&others))
+            };
+            match (0..all.len()).rev().find(found) {
+                Some(at) => all.remove(at),
+                None => break,
+            };
+        }
+        all
+    }
+
+    /// The sparse levels that such a loop can walk.
+    fn walkable(&self, stmt: &Stmt, root: VarId, resolved: Resolved) -> Vec<AccessId> {
         self.table
             .in_stmt(self.graph, stmt, false)
             .into_iter()

@@ -7,11 +7,13 @@
 
 use super::Graph;
 use super::build::{Piece, lhs_first};
+use super::equal::same_access;
 use super::fold::as_literal;
 use super::order::{appended_vars, choose, is_concordant, sparse_accesses, vars_in};
 use super::terms::{reads, reduces, replace, root_reduction};
 use super::visit;
 use crate::diagnostic::Diagnostic;
+use crate::format::Level;
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Statement, VarId};
 
 impl Graph {
@@ -53,12 +55,13 @@ impl Graph {
         levels.all(|(level, &mode)| {
             let var = access.subscripts.get(mode).and_then(Expr::as_var);
             level.ordered
+                || (level.is_asked() && var.is_none_or(|var| self.is_told(access, piece, var)))
                 || var.is_some_and(|var| {
                     !ascending.is_some_and(|vars| vars.contains(&var))
                         && (level.unique || self.only_adds(piece, var, ascending.is_none()))
                         && self.covers(var, &tensor.dims[mode])
                         && self.is_alone(access, piece, var)
-                        && self.is_nothing_without(access, piece, var)
+                        && self.is_nothing_without(std::slice::from_ref(access), piece, var)
                 })
         })
     }
@@ -73,22 +76,50 @@ impl Graph {
         collects || (!sets && !self.tensor(piece.tensor).is_appended())
     }
 
-    /// Whether nothing else tells the values of `var`: no other operand stores some of them, and no
-    /// other dimension of the access has them.
+    /// Whether nothing else tells the values of `var`: no other operand stores some of them, but for those
+    /// that are asked for them (see [`Graph::is_told`]), and no other dimension of the access has them.
     fn is_alone(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
         let has = |subscript: &Expr| vars_in(subscript).contains(&var);
-        let stores = |other: &Access| {
-            let format = &self.tensor(other.tensor).format;
-            let mut levels = format.levels.iter().zip(&format.modes);
-            levels.any(|(level, &mode)| level.is_walked() && has(&other.subscripts[mode]))
+        let walks = |other: &Access| {
+            let walked = |level: Level| level.is_walked() && !level.is_asked();
+            same_access(other, access) || self.stores(other, &has, walked)
         };
         let storing = sparse_accesses(self, &piece.rhs);
-        let storing = storing.iter().filter(|other| stores(other)).count();
+        let storing = storing.iter().filter(|other| walks(other)).count();
         storing == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
     }
 
-    /// Whether nothing is done at values of `var` at which the operand is absent.
-    fn is_nothing_without(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
+    /// Whether a level of the access for which `of` holds stores a subscript like that.
+    fn stores(
+        &self,
+        access: &Access,
+        subscript: &dyn Fn(&Expr) -> bool,
+        of: impl Fn(Level) -> bool,
+    ) -> bool {
+        let format = &self.tensor(access.tensor).format;
+        let mut levels = format.levels.iter().zip(&format.modes);
+        levels.any(|(&level, &mode)| of(level) && subscript(&access.subscripts[mode]))
+    }
+
+    /// Whether the values of `var` are told without the operand, which is asked for each of them:
+    /// others store all at which something is done, or something is done at every value. Of
+    /// operands that could each be asked, the first one tells.
+    fn is_told(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
+        let own = |subscript: &Expr| subscript.as_var() == Some(var);
+        let mut all = sparse_accesses(self, &piece.rhs);
+        all.retain(|other| self.stores(other, &own, |_| true));
+        let before = all.iter().position(|other| same_access(other, access));
+        let others = all.iter().enumerate().filter(|(at, other)| {
+            let asked = !self.stores(other, &own, |level| !level.is_asked());
+            Some(*at) != before && (!asked || Some(*at) < before)
+        });
+        let others: Vec<Access> = others.map(|(_, other)| other.clone()).collect();
+        (!others.is_empty() && self.is_nothing_without(&others, piece, var))
+            || !self.is_nothing_without(&all, piece, var)
+    }
+
+    /// Whether nothing is done at values of `var` at which the operands are absent.
+    fn is_nothing_without(&self, absent: &[Access], piece: &Piece, var: VarId) -> bool {
         let mut sums = Vec::new();
         visit(&piece.rhs, &mut |node| {
             if let ExprKind::Reduce { op, vars, body } = &node.kind {
@@ -96,7 +127,7 @@ impl Graph {
             }
         });
         let adds_nothing = |(op, _, body): &(ReduceOp, bool, Expr)| {
-            let rest = self.without(body, std::slice::from_ref(access));
+            let rest = self.without(body, absent);
             as_literal(&rest).is_some_and(|value| value.same_value(op.neutral(body.ty.compute())))
         };
         if sums.iter().any(|(_, own, _)| *own) {
@@ -120,7 +151,7 @@ impl Graph {
             Some(op) => op.neutral(rhs.ty.compute()),
             None => self.tensor(piece.tensor).fill,
         };
-        let rest = self.without(&rhs, std::slice::from_ref(access));
+        let rest = self.without(&rhs, absent);
         as_literal(&rest).is_some_and(|value| value.same_value(nothing))
     }
 

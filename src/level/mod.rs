@@ -8,6 +8,7 @@
 mod bitmap;
 mod compressed;
 mod dense;
+mod hashed;
 pub mod kernel;
 pub mod memory;
 mod singleton;
@@ -29,6 +30,8 @@ pub enum ArrayRole {
     Coordinates,
     /// Whether there is an element at each position: a byte that is not 0.
     Presence,
+    /// Twice as many slots as positions, which lead from a coordinate to its position.
+    Table,
 }
 
 impl ArrayRole {
@@ -39,6 +42,7 @@ impl ArrayRole {
             ArrayRole::Positions => "pos",
             ArrayRole::Coordinates => "crd",
             ArrayRole::Presence => "bits",
+            ArrayRole::Table => "table",
         }
     }
 
@@ -48,6 +52,7 @@ impl ArrayRole {
         match self {
             ArrayRole::Positions => Field::Pos,
             ArrayRole::Coordinates | ArrayRole::Presence => Field::Crd,
+            ArrayRole::Table => Field::Table,
         }
     }
 
@@ -56,8 +61,10 @@ impl ArrayRole {
     pub fn width(self, index_bits: u8) -> Width {
         match self {
             ArrayRole::Presence => Width::Byte,
-            ArrayRole::Positions | ArrayRole::Coordinates if index_bits == 64 => Width::Wide,
-            ArrayRole::Positions | ArrayRole::Coordinates => Width::Narrow,
+            ArrayRole::Positions | ArrayRole::Coordinates | ArrayRole::Table => match index_bits {
+                64 => Width::Wide,
+                _ => Width::Narrow,
+            },
         }
     }
 }
@@ -89,10 +96,11 @@ impl Width {
 pub enum Field {
     Pos,
     Crd,
+    Table,
 }
 
 impl Field {
-    pub const ALL: [Field; 2] = [Field::Pos, Field::Crd];
+    pub const ALL: [Field; 3] = [Field::Pos, Field::Crd, Field::Table];
 
     /// Its name in C.
     #[must_use]
@@ -100,6 +108,7 @@ impl Field {
         match self {
             Field::Pos => "pos",
             Field::Crd => "crd",
+            Field::Table => "table",
         }
     }
 }
@@ -215,14 +224,16 @@ pub enum LevelKind {
     Dense,
     Compressed,
     Singleton,
+    Hashed,
     Bitmap,
 }
 
 impl LevelKind {
-    pub const ALL: [LevelKind; 4] = [
+    pub const ALL: [LevelKind; 5] = [
         LevelKind::Dense,
         LevelKind::Compressed,
         LevelKind::Singleton,
+        LevelKind::Hashed,
         LevelKind::Bitmap,
     ];
 
@@ -233,7 +244,17 @@ impl LevelKind {
             LevelKind::Dense => &dense::Dense,
             LevelKind::Compressed => &compressed::Compressed,
             LevelKind::Singleton => &singleton::Singleton,
+            LevelKind::Hashed => &hashed::Hashed,
             LevelKind::Bitmap => &bitmap::Bitmap,
+        }
+    }
+
+    /// A level of the type, of which a format says nothing.
+    #[must_use]
+    pub const fn plain(self) -> Level {
+        Level {
+            ordered: !matches!(self, LevelKind::Hashed),
+            ..Level::new(self)
         }
     }
 
@@ -264,6 +285,7 @@ impl Level {
     pub const DENSE: Level = Level::new(LevelKind::Dense);
     pub const COMPRESSED: Level = Level::new(LevelKind::Compressed);
     pub const SINGLETON: Level = Level::new(LevelKind::Singleton);
+    pub const HASHED: Level = LevelKind::Hashed.plain();
     pub const BITMAP: Level = Level::new(LevelKind::Bitmap);
 
     /// A level of unique coordinates in order.
@@ -297,7 +319,8 @@ impl Level {
     /// As the language writes it: `compressed(nonunique)`.
     #[must_use]
     pub fn text(self) -> String {
-        let said = [(self.unique, "nonunique"), (self.ordered, "unordered")];
+        let ordered = self.ordered || !self.kind.plain().ordered;
+        let said = [(self.unique, "nonunique"), (ordered, "unordered")];
         let said = said.iter().filter(|(plain, _)| !plain);
         let said: Vec<&str> = said.map(|(_, word)| *word).collect();
         match said.is_empty() {
@@ -330,6 +353,25 @@ impl Level {
     pub fn is_walked(self) -> bool {
         let Properties { full, compact, .. } = self.ty().properties();
         compact && !full
+    }
+
+    /// Leads from a coordinate to its position, without a walk: coordinates ascend, or there is a
+    /// table of them.
+    #[must_use]
+    pub fn is_searchable(self) -> bool {
+        self.ordered || self.is_tabled()
+    }
+
+    /// Is in no order, but can be asked for a coordinate that others tell.
+    #[must_use]
+    pub fn is_asked(self) -> bool {
+        !self.ordered && self.is_tabled()
+    }
+
+    /// Keeps a table in which coordinates are found.
+    #[must_use]
+    pub fn is_tabled(self) -> bool {
+        self.has(ArrayRole::Table)
     }
 
     /// Of a result: has a place for each coordinate, which may be written in any order.

@@ -159,12 +159,11 @@ impl Case {
 }
 
 fn levels() -> Vec<Level> {
-    let unique = LevelKind::ALL.into_iter().map(Level::new);
-    let full = |level: &Level| level.is_full();
+    let unique = LevelKind::ALL.into_iter().map(LevelKind::plain);
     let repeats = LevelKind::ALL
         .into_iter()
-        .map(Level::new)
-        .filter(|l| !full(l));
+        .map(LevelKind::plain)
+        .filter(|level| !level.is_full() && !level.is_tabled());
     unique.chain(repeats.map(Level::nonunique)).collect()
 }
 
@@ -228,5 +227,45 @@ fn the_language_has_a_word_for_each_and_c_a_number() {
         let names: Vec<&str> = list.split(',').map(str::trim).collect();
         let code = usize::try_from(ty.code()).unwrap();
         assert_eq!(names.get(code), Some(&ty.c_name()));
+    }
+}
+
+/// What `level/hashed.rs` promises: every coordinate leads to its position, others to none, whatever
+/// their order; and what breaks the table is found.
+#[test]
+fn tables_lead_to_what_is_stored() {
+    const EXTENT: u64 = 6;
+    let ty = LevelKind::Hashed.ty();
+    for set in 0u32..1 << EXTENT {
+        for turn in [false, true] {
+            let mut columns: Vec<u64> = (0..EXTENT).filter(|c| set & (1 << c) != 0).collect();
+            if turn {
+                columns.reverse();
+            }
+            let mut at = vec![0; columns.len()];
+            let mut elements = Elements {
+                columns: &[&columns],
+                at: &mut at,
+            };
+            let sizes = Sizes {
+                extent: EXTENT,
+                parents: 1,
+            };
+            let stored = ty.pack(true, sizes, &mut elements).unwrap();
+            let case = Case::new(Level::HASHED, stored, 1, EXTENT);
+            let check = |arrays: &[IndexArray]| ty.check(Level::HASHED, arrays, sizes, "it");
+            assert_eq!(check(&case.arrays), Ok(columns.len() as u64));
+            for slot in 0..2 * columns.len() {
+                let mut arrays = case.arrays.clone();
+                let IndexArray::I32(table) = &mut arrays[2] else {
+                    panic!("the index is narrow")
+                };
+                table[slot] = if table[slot] == 0 { 1 } else { 0 };
+                assert!(check(&arrays).is_err(), "slot {slot} of {columns:?}");
+            }
+            let mut arrays = case.arrays.clone();
+            arrays[2] = IndexArray::I32(vec![0; 2 * columns.len() + 1]);
+            assert!(check(&arrays).is_err());
+        }
     }
 }

@@ -37,6 +37,7 @@ pub fn numbers(kernel: &Kernel) -> BTreeSet<VarId> {
         | Stmt::Free { .. }
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
+        | Stmt::Enter { .. }
         | Stmt::Sort { .. }
         | Stmt::Scan { .. }
         | Stmt::FailIf { .. }

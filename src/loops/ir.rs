@@ -296,15 +296,22 @@ pub enum Stmt {
         value: Expr,
     },
     /// Declares `var` (`I64`): the first p in lo..hi with array[p] >= key, or hi,
-    /// where array[lo..hi] ascends.
+    /// where array[lo..hi] ascends; where it is in a table, the p with array[p] = key, or hi.
     Search {
         var: VarId,
         array: ArrayId,
         lo: Expr,
         hi: Expr,
         key: Expr,
-        /// In steps that double, for what is expected near lo.
-        gallop: bool,
+        by: Look,
+    },
+    /// Enters the positions lo..hi of a level into its table, which has nothing of them yet (see
+    /// `level/hashed.rs`). Iterations of a loop enter positions of their own.
+    Enter {
+        table: ArrayId,
+        coordinates: ArrayId,
+        lo: Expr,
+        hi: Expr,
     },
     /// Brings the first `count` elements of arrays into the ascending order of their coordinates,
     /// the outermost first.
@@ -342,6 +349,17 @@ pub enum Stmt {
     /// What only a GPU's program has.
     Device(Device),
     Comment(String),
+}
+
+/// How coordinates are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// By halving the range.
+    Bisect,
+    /// In steps that double, for what is expected near its beginning.
+    Gallop,
+    /// In the table of all positions of the range.
+    Table(ArrayId),
 }
 
 /// Arrays that grow together.

@@ -2,7 +2,7 @@
 //! ([`super::visit`]) and every question about names follows.
 
 use super::device::ir::{ReduceScope, Retry, Scan};
-use super::ir::{ArrayId, Device, Expr, ExprKind, LoopTag, Room, Run, Stmt, VarId};
+use super::ir::{ArrayId, Device, Expr, ExprKind, Look, LoopTag, Room, Run, Stmt, VarId};
 
 /// A part of a statement.
 #[derive(Debug)]
@@ -187,13 +187,27 @@ macro_rules! operands {
                 lo,
                 hi,
                 key,
-                gallop: _,
+                by,
             } => {
                 $f($operand::Expr(lo));
                 $f($operand::Expr(hi));
                 $f($operand::Expr(key));
                 $f($operand::Array(array, ArrayUse::Read));
+                if let Look::Table(table) = by {
+                    $f($operand::Array(table, ArrayUse::Read));
+                }
                 $f($operand::Var(var, VarUse::Declare));
+            }
+            Stmt::Enter {
+                table,
+                coordinates,
+                lo,
+                hi,
+            } => {
+                $f($operand::Expr(lo));
+                $f($operand::Expr(hi));
+                $f($operand::Array(coordinates, ArrayUse::Read));
+                $f($operand::Array(table, ArrayUse::Exchange));
             }
             Stmt::Sort {
                 coordinates,

@@ -69,6 +69,7 @@ fn reduces(kernel: &Kernel, stmt: &Stmt) -> Option<(ReduceOp, ScalarType)> {
         | Stmt::Free { .. }
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
+        | Stmt::Enter { .. }
         | Stmt::Sort { .. }
         | Stmt::Scan { .. }
         | Stmt::FailIf { .. }

@@ -9,7 +9,7 @@ mod lockstep;
 #[cfg(test)]
 mod tests;
 
-use super::ir::{ArrayId, Expr, ExprKind, Place, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Look, Place, Stmt, VarId};
 use super::visit;
 use crate::units::{GpuLevel, GpuUnit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,9 +176,13 @@ impl Walk<'_> {
         if let Stmt::Let { var, .. } = stmt {
             self.declared.insert(*var, self.some.len());
             self.add(*var, own);
-        } else if let Stmt::Search { var, array, .. } = stmt {
-            let array = self.found.arrays.get(array).copied().unwrap_or_default();
-            self.add(*var, own.and(array));
+        } else if let Stmt::Search { var, array, by, .. } = stmt {
+            let known = |array| self.found.arrays.get(array).copied().unwrap_or_default();
+            let mut units = own.and(known(array));
+            if let Look::Table(table) = by {
+                units = units.and(known(table));
+            }
+            self.add(*var, units);
         } else if let Stmt::Assign { var, .. } = stmt {
             self.assign(*var, own);
         } else if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {

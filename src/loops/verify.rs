@@ -252,6 +252,10 @@ impl Verifier<'_> {
                 self.index(key);
                 self.declare(*var);
             }
+            Stmt::Enter { lo, hi, .. } => {
+                self.index(lo);
+                self.index(hi);
+            }
             Stmt::Sort {
                 count, distinct, ..
             } => {

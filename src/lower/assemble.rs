@@ -8,6 +8,7 @@
 
 use super::present::Noted;
 use super::spread::Rows;
+use super::table::Table;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
@@ -56,6 +57,8 @@ pub(super) struct Group {
     pub(super) counter: ir::VarId,
     pub(super) capacity: ir::VarId,
     pub(super) pos: ArrayId,
+    /// Where its coordinates are found, if the level keeps a table.
+    pub(super) table: Option<Table>,
     /// Room of `pos`, where the number of parents is not known beforehand.
     pub(super) pos_capacity: Option<ir::VarId>,
     /// How many elements all iterations together append, where each has a counter of its own.
@@ -192,6 +195,11 @@ impl Lowerer<'_> {
                 counter: self.fresh(&format!("p{name}"), ScalarType::I64, true),
                 capacity: self.fresh(&format!("{name}_capacity"), ScalarType::I64, true),
                 pos,
+                table: self.level(id, level).array(ArrayRole::Table).map(|array| {
+                    let capacity = format!("{name}_table_capacity");
+                    let capacity = self.fresh(&capacity, ScalarType::I64, true);
+                    Table { array, capacity }
+                }),
                 pos_capacity: (!fixed)
                     .then(|| self.fresh(&format!("{name}_pos_capacity"), ScalarType::I64, true)),
                 total: None,
@@ -409,6 +417,7 @@ impl Lowerer<'_> {
         body.extend(loops);
         body.extend(self.all_completed(assemblies));
         out.push(ir::Stmt::Append { rooms, body });
+        out.extend(self.entered(assemblies));
         out
     }
 
@@ -440,6 +449,7 @@ impl Lowerer<'_> {
                 out.extend(self.carry_forward(assembly, at, group));
             }
         }
+        out.extend(self.table_rooms(assembly));
         if matches!(assembly.pass, Pass::Growing | Pass::Bounded) {
             out.extend(self.trimmed(assembly));
         }

@@ -196,7 +196,7 @@ impl Lowerer<'_> {
                 lo: w.pos.clone(),
                 hi: w.end.clone(),
                 key: coordinate.clone(),
-                gallop: true,
+                by: ir::Look::Gallop,
             });
             leap.push(ir::Stmt::Assign {
                 var: w.p,

@@ -264,7 +264,7 @@ impl Lowerer<'_> {
                 lo: segment.begin,
                 hi: segment.end.clone(),
                 key: window.bounds.lo.clone(),
-                gallop: false,
+                by: ir::Look::Bisect,
             });
             segment.begin = begin_value;
         }
@@ -276,7 +276,7 @@ impl Lowerer<'_> {
                 lo: segment.begin.clone(),
                 hi: segment.end,
                 key: window.bounds.hi.clone(),
-                gallop: false,
+                by: ir::Look::Bisect,
             });
             segment.end = end_value;
         }

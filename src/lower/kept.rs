@@ -119,7 +119,7 @@ impl Lowerer<'_> {
                 lo: begin,
                 hi: index(last),
                 key: coordinate,
-                gallop: false,
+                by: ir::Look::Bisect,
             },
             ir::Stmt::Let {
                 var: counter,

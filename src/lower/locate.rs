@@ -261,6 +261,10 @@ impl Lowerer<'_> {
             return Ok((Vec::new(), b::boolean(false)));
         };
         let mut out = Vec::new();
+        let by = match self.level(tensor, level).array(ArrayRole::Table) {
+            Some(table) => ir::Look::Table(table),
+            None => ir::Look::Bisect,
+        };
         let (end_var, end) = self.fresh_index(&format!("{base}_end"), false);
         out.push(ir::Stmt::Let {
             var: end_var,
@@ -273,15 +277,19 @@ impl Lowerer<'_> {
             lo: segment.begin,
             hi: end.clone(),
             key: key.clone(),
-            gallop: false,
+            by,
         });
         let found = self.fresh(&found_name, ScalarType::Bool, false);
+        let inside = b::lt(pos.clone(), end.clone());
         out.push(ir::Stmt::Let {
             var: found,
-            init: b::and(
-                b::lt(pos.clone(), end.clone()),
-                b::eq(self.load_index(crd, pos.clone()), key.clone()),
-            ),
+            init: match by {
+                ir::Look::Table(_) => inside,
+                ir::Look::Bisect | ir::Look::Gallop => {
+                    let same = b::eq(self.load_index(crd, pos.clone()), key.clone());
+                    b::and(inside, same)
+                }
+            },
         });
         let run_end = if unique {
             None
@@ -293,7 +301,7 @@ impl Lowerer<'_> {
                 lo: pos.clone(),
                 hi: end,
                 key: b::add(key, b::int(1)),
-                gallop: false,
+                by: ir::Look::Bisect,
             });
             Some(last_value)
         };

@@ -43,6 +43,7 @@ pub mod signature;
 mod spread;
 mod standing;
 mod starts;
+mod table;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -335,7 +336,7 @@ impl<'g> Lowerer<'g> {
                 let elem = role.width(tensor.format.index_bits).scalar();
                 let storage = match role {
                     ArrayRole::Presence => storage,
-                    ArrayRole::Positions | ArrayRole::Coordinates => indices,
+                    ArrayRole::Positions | ArrayRole::Coordinates | ArrayRole::Table => indices,
                 };
                 own.push((role, self.array(&name, elem, storage)));
             }

@@ -76,7 +76,7 @@ impl Lowerer<'_> {
                 lo: lo.clone(),
                 hi: hi.clone(),
                 key: b::add(first, before),
-                gallop: false,
+                by: ir::Look::Bisect,
             },
             ir::Stmt::Store {
                 array: begins,

@@ -2,6 +2,7 @@
 //! the operand's coordinates are copied, and each value stands at its position.
 
 use super::access::AccessId;
+use super::table::Table;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
 use crate::graph::{Assign, Nest, pattern};
@@ -62,6 +63,9 @@ impl Lowerer<'_> {
                 if let Some((to, from)) = copied(role) {
                     self.copy_index(to, from, &count, out);
                 }
+            }
+            if let Some((to, from)) = copied(ArrayRole::Table) {
+                self.copy_index(to, from, &Table::slots(count.clone()), out);
             }
         }
         let values = self.names.values(tensor);

@@ -155,6 +155,7 @@ impl Lowerer<'_> {
             body: region,
         });
         out.extend(self.sorted_results(&filling));
+        out.extend(self.entered(&filling));
         Ok(out)
     }
 }

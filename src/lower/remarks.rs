@@ -78,7 +78,9 @@ impl Remarks {
 fn left(kernel: &Kernel) -> (BTreeSet<ir::VarId>, BTreeSet<ArrayId>) {
     let (mut searches, mut arrays) = (BTreeSet::new(), BTreeSet::new());
     crate::loops::visit::stmts(&kernel.body, &mut |stmt| {
-        if let ir::Stmt::Search { var, .. } = stmt {
+        if let ir::Stmt::Search { var, by, .. } = stmt
+            && !matches!(by, ir::Look::Table(_))
+        {
             searches.insert(*var);
         }
         arrays.extend(crate::loops::visit::arrays(stmt));

@@ -3,6 +3,7 @@
 
 use super::Lowerer;
 use super::assemble::{Assembly, Group, Pass};
+use super::table::Table;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr};
 use crate::program::ir::TensorId;
@@ -36,6 +37,9 @@ impl Lowerer<'_> {
                         zeroed: true,
                     }),
                     Some(capacity) => rooms.push(room(capacity, vec![group.pos])),
+                }
+                if let Some(table) = group.table {
+                    rooms.push(room(table.capacity, vec![table.array]));
                 }
                 let mut arrays = self.coordinate_arrays(assembly, group);
                 if at + 1 == assembly.groups.len() {
@@ -76,6 +80,9 @@ impl Lowerer<'_> {
                 }
             }
             grow(group.capacity, count.clone());
+            if let Some(table) = group.table {
+                grow(table.capacity, Table::slots(count.clone()));
+            }
             (above, from) = (count.clone(), group.last + 1);
         }
         let order = self.tensor(tensor).format.order();
@@ -156,10 +163,13 @@ impl Lowerer<'_> {
 
     /// Gives back what was not needed.
     pub(super) fn trimmed(&self, assembly: &Assembly) -> Vec<ir::Stmt> {
-        let trim = |group: &Group| ir::Stmt::Trim {
-            capacity: group.capacity,
-            count: group.all(),
+        let trim = |capacity, count| ir::Stmt::Trim { capacity, count };
+        let trimmed = |group: &Group| {
+            let table = group
+                .table
+                .map(|table| trim(table.capacity, Table::slots(group.all())));
+            std::iter::once(trim(group.capacity, group.all())).chain(table)
         };
-        assembly.groups.iter().map(trim).collect()
+        assembly.groups.iter().flat_map(trimmed).collect()
     }
 }

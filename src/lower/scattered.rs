@@ -113,7 +113,7 @@ impl Lowerer<'_> {
                         lo,
                         hi,
                         key: b::add(position.clone(), b::int(1)),
-                        gallop: false,
+                        by: ir::Look::Bisect,
                     });
                     searched.push(found);
                     let (row, value) = self.fresh_index(&name, false);

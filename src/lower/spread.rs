@@ -74,6 +74,7 @@ impl Lowerer<'_> {
             rooms,
             body: region,
         });
+        out.extend(self.entered(&[filling]));
         Ok(out)
     }
 

@@ -63,7 +63,7 @@ impl Lowerer<'_> {
                     lo: all.lo,
                     hi: all.hi,
                     key: b::add(lo, b::int(1)),
-                    gallop: false,
+                    by: ir::Look::Bisect,
                 };
                 let store = ir::Stmt::Store {
                     array,

@@ -198,7 +198,7 @@ impl Lowerer<'_> {
                 lo: between.0.clone(),
                 hi: between.1.clone(),
                 key: b::add(lo, b::int(1)),
-                gallop: false,
+                by: ir::Look::Bisect,
             }
         });
         let (last, end) = self.fresh_index(&format!("{name}_last"), false);
@@ -209,7 +209,7 @@ impl Lowerer<'_> {
             lo: after.clone(),
             hi: between.1,
             key: hi,
-            gallop: true,
+            by: ir::Look::Gallop,
         });
         (b::max(b::sub(after, b::int(1)), all.lo.clone()), end)
     }

@@ -5,6 +5,7 @@ use super::Opened;
 use super::around::Around;
 use crate::graph::access::{AccessId, Table};
 use crate::graph::known::Known;
+use crate::graph::order::appended_vars;
 use crate::graph::relation::Values;
 use crate::graph::simplify::Operands;
 use crate::graph::terms::root_reduction;
@@ -96,6 +97,20 @@ impl<'a> Results<'a> {
         nests
             .filter(|(_, made)| made.1.is_appended())
             .map(|(nest, _)| *nest)
+    }
+
+    /// Whether a statement appends to a result in the order of the values of `root`.
+    pub fn ascend(&self, root: VarId, stmt: &Stmt) -> bool {
+        let assigned = stmt.assigns().into_iter().map(|assign| assign.tensor);
+        let assigned: BTreeSet<TensorId> = assigned.collect();
+        self.appended().any(|nest| {
+            let format = &self.tensors[nest.tensor.index()].format;
+            let appended = appended_vars(format, &nest.lhs).into_iter();
+            let mut levels = appended.zip(&format.levels);
+            assigned.contains(&nest.tensor)
+                && !self.is_collected(nest.tensor)
+                && levels.any(|(var, level)| level.ordered && var == root)
+        })
     }
 
     /// Whether the loops come to its elements in any order.

@@ -212,7 +212,13 @@ impl Teller<'_> {
             let how = match found.by {
                 By::Arithmetic => "is computed".to_string(),
                 By::Probe(or) => format!("is computed, its presence asked: {}", absent(or)),
-                By::Search(or) => format!("is searched: {}", absent(or)),
+                By::Search(or) => {
+                    let tensor = self.tree.table.get(found.access).access.tensor;
+                    let tabled =
+                        self.plan.tensors[tensor.index()].format.levels[found.level].is_tabled();
+                    let how = if tabled { "asked" } else { "searched" };
+                    format!("is {how}: {}", absent(or))
+                }
             };
             lines.push(Line::new(About::Structure, format!("{level} {how}")));
         }

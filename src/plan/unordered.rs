@@ -10,7 +10,7 @@ use crate::graph::Stmt;
 use crate::graph::access::AccessId;
 use crate::graph::lattice::{Lattice, Resolved, Shape};
 use crate::graph::simplify::Operands;
-use crate::program::ir::{Tensor, TensorId};
+use crate::program::ir::{Tensor, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// Levels are searched only if they are in order.
@@ -22,7 +22,7 @@ pub(super) fn unless_searched(
     for found in found {
         let tensor = operands.tensor(operands.table.get(found.access).access.tensor);
         match found.by {
-            By::Search(_) if !tensor.format.levels[found.level].ordered => {
+            By::Search(_) if !tensor.format.levels[found.level].is_searchable() => {
                 return Err(needed(tensor, refusal));
             }
             By::Search(_) | By::Arithmetic | By::Probe(_) => {}
@@ -36,7 +36,7 @@ pub(super) fn unless_searched(
 pub(super) fn unless_merged(
     (operands, results): (Operands, &Results),
     refusal: Refusal,
-    whole: bool,
+    (root, whole): (VarId, bool),
     (lattice, resolved): (&Lattice, Resolved),
 ) -> Result<(), Diagnostic> {
     let ids = &lattice.iterators;
@@ -50,7 +50,9 @@ pub(super) fn unless_merged(
     let stays = |id: &AccessId| {
         let tensor = operands.tensor(operands.table.get(*id).access.tensor);
         let level = tensor.format.levels[resolved(*id)];
-        level.ordered || alone.is_some_and(|stmt| level.unique || only_adds(results, stmt))
+        let any_order =
+            |stmt| !results.ascend(root, stmt) && (level.unique || only_adds(results, stmt));
+        level.ordered || alone.is_some_and(any_order)
     };
     match ids.iter().find(|id| !stays(id)) {
         None => Ok(()),

@@ -453,7 +453,7 @@ impl<'w> Walker<'w> {
             .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
         let of = (self.operands, self.results);
         let whole = var == root && !around.parts.contains(&root);
-        unordered::unless_merged(of, self.refusal, whole, (&lattice, &resolved))?;
+        unordered::unless_merged(of, self.refusal, (root, whole), (&lattice, &resolved))?;
         let ids = lattice.iterators;
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(

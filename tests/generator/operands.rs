@@ -14,6 +14,14 @@ pub const MIXED: [&str; 14] = [
     "uint16", "uint32", "uint64", "bool",
 ];
 
+/// The same level with a table of its coordinates, if they are unique.
+fn hashed(level: &'static str) -> &'static str {
+    match level {
+        "compressed" => "hashed",
+        other => other,
+    }
+}
+
 /// The same level in no order, if it has coordinates.
 fn unordered(level: &'static str) -> &'static str {
     match level {
@@ -142,10 +150,14 @@ impl Maker {
             }
             levels[last] = "singleton";
         }
-        if !self.taco && self.chance(20) {
+        if !self.taco && self.chance(30) {
+            let tabled = self.chance(50);
             for level in &mut levels {
                 if self.chance(60) {
-                    *level = unordered(level);
+                    *level = match tabled {
+                        true => hashed(level),
+                        false => unordered(level),
+                    };
                 }
             }
         }

@@ -30,20 +30,19 @@ Name each dimension once, counted from 0: `order (1,0)` stores columns outermost
 
 The level types are dense, compressed, singleton, hashed, bitmap and range; the
 properties nonunique and unordered, as in `compressed(nonunique)`. A dense level has a
-place for each coordinate, so it can be neither.";
+place for each coordinate, so it can be neither; a hashed one is unordered and cannot be nonunique.";
     SCALAR_FORMAT = "E0306", "a format for a scalar",
 "    def f(double alpha, double(N) x) -> (y) { ... }
     format f { alpha: dense }
 
 A scalar is a single value. Remove the entry.";
     NOT_SUPPORTED = "E0307", "a format that is not supported yet",
-"Levels that are hashed, a range of anything but diagonals, and levels that store another
-expression than a dimension, its blocks, slots or diagonals are part of the language but cannot be stored
-yet:
+"A range of anything but diagonals, and levels that store another expression than a dimension,
+its blocks, slots or diagonals are part of the language but cannot be stored yet:
 
-    format f { A: {dense, hashed} }
+    format f { A: {dense, range} }
 
-Use dense, compressed, singleton and bitmap levels: `A: csr`, `A: bcsr(4,4)`, `A: ell`, `A: dia`. Slots are for
+Use dense, compressed, singleton, hashed and bitmap levels: `A: csr`, `A: bcsr(4,4)`, `A: ell`, `A: dia`. Slots are for
 operands; temporaries and tensors that are updated are stored by their dimensions.";
     SINGLETON_PARENT = "E0308", "a singleton level under a unique parent",
 "A singleton level stores one coordinate for each position of the level above it. If that

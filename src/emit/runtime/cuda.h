@@ -546,7 +546,7 @@ static inline int64_t sparsec_parents(const sparsec_tensor *t, int32_t level) {
     for (int32_t l = 0; l < level; l++) {
         const sparsec_level *own = &t->levels[l];
         if (sparsec_has_places(own)) n *= sparsec_extent(t->dims, own->mode);
-        else if (own->kind == SPARSEC_COMPRESSED) n = sparsec_index_at(t, own->pos, n);
+        else if (sparsec_has_positions(own->kind)) n = sparsec_index_at(t, own->pos, n);
     }
     return n;
 }
@@ -561,6 +561,9 @@ static inline void *sparsec_upload_crd(sparsec_memory *memory, const sparsec_ten
 }
 static inline void *sparsec_upload_bits(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
     return memory->copy(t->levels[l].crd, sparsec_parents(t, l + 1), 1);
+}
+static inline void *sparsec_upload_table(sparsec_memory *memory, const sparsec_tensor *t, int32_t l) {
+    return memory->copy(t->levels[l].table, 2 * sparsec_parents(t, l + 1), sparsec_index_size(t));
 }
 static inline int sparsec_download_bits(sparsec_tensor *t, int32_t l, const void *bits) {
     return sparsec_fetch(t->levels[l].crd, bits, sparsec_parents(t, l + 1), 1, 0);
@@ -596,6 +599,17 @@ static inline int sparsec_download_level(sparsec_tensor *t, int32_t l, const voi
         SPARSEC_TRY(sparsec_fetch(level->crd, crd, positions, sparsec_crd_size(t, l), 0));
     }
     return SPARSEC_OK;
+}
+
+/* Fetches the table of a level that the device built, behind its positions. */
+static inline int sparsec_download_table(sparsec_tensor *t, int32_t l, const void *table) {
+    SPARSEC_WORK_ENDS();
+    const int64_t slots = 2 * sparsec_parents(t, l + 1);
+    sparsec_level *level = &t->levels[l];
+    if (!sparsec_have_room(&level->table, &level->table_cap, slots, sparsec_index_size(t)))
+        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    level->table_len = slots;
+    return sparsec_fetch(level->table, table, slots, sparsec_index_size(t), 0);
 }
 
 /* Fetches the values that the device built. */

@@ -324,7 +324,7 @@ impl Spmd<'_> {
                 self.fresh.remove(&var);
                 out.push(stmt);
             }
-            Stmt::Sort { .. } => self.once(stmt, place, out),
+            Stmt::Sort { .. } | Stmt::Enter { .. } => self.once(stmt, place, out),
             Stmt::Search { .. }
             | Stmt::Assume { .. }
             | Stmt::Prefetch { .. }

@@ -131,6 +131,10 @@ pub(super) fn only_sets(
     around: &[Around],
     known: &Definitions,
 ) -> bool {
+    // Positions of their own go into slots of their own.
+    if let Some((Stmt::Enter { .. }, before)) = body.split_last() {
+        return before.iter().all(|s| matches!(s, Stmt::Let { .. }));
+    }
     let Some((
         Stmt::Store {
             array,

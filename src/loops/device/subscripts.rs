@@ -215,6 +215,7 @@ impl<'a> Scan<'a> {
             | Stmt::Free { .. }
             | Stmt::Fill { .. }
             | Stmt::Search { .. }
+            | Stmt::Enter { .. }
             | Stmt::Sort { .. }
             | Stmt::Scan { .. }
             | Stmt::Device(_) => {

@@ -3,7 +3,7 @@
 use crate::loops::build as b;
 use crate::loops::device::{Definitions, inlined};
 use crate::loops::ir::{
-    ArrayId, BinaryOp, Device, Expr, ExprKind, GpuUnit, ScalarType, Stmt, VarId,
+    ArrayId, BinaryOp, Device, Expr, ExprKind, GpuUnit, Look, ScalarType, Stmt, VarId,
 };
 use crate::loops::operands::{ArrayUse, Operand};
 use crate::loops::visit;
@@ -199,8 +199,17 @@ impl Walk<'_> {
             self.push(*array, Some(index), true, true);
         } else if let Stmt::Fill { array, .. } = stmt {
             self.push(*array, None, true, false);
-        } else if let Stmt::Search { array, .. } = stmt {
+        } else if let Stmt::Search { array, by, .. } = stmt {
             self.push(*array, None, false, false);
+            if let Look::Table(table) = by {
+                self.push(*table, None, false, false);
+            }
+        } else if let Stmt::Enter {
+            table, coordinates, ..
+        } = stmt
+        {
+            self.push(*coordinates, None, false, false);
+            self.push(*table, None, true, false);
         } else {
             // What is sorted or summed up is read and written anywhere.
             let mut exchanged = Vec::new();

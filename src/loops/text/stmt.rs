@@ -2,7 +2,7 @@
 
 use super::lex::{Token, quote};
 use super::{Read, Reader, Writer, words};
-use crate::loops::ir::{ArrayId, ReduceOp, Stmt};
+use crate::loops::ir::{ArrayId, Look, ReduceOp, Stmt};
 use crate::loops::trips::Trips;
 use crate::loops::visit;
 use crate::operators::Own;
@@ -93,6 +93,18 @@ impl Writer<'_> {
                 format!("assume {}, {} {}", e(cond), quote(text), e(found))
             }
             Stmt::Free { array } => format!("free {}", self.array(*array)),
+            Stmt::Enter {
+                table,
+                coordinates,
+                lo,
+                hi,
+            } => format!(
+                "enter {}[{}..{}] into {}",
+                self.array(*coordinates),
+                e(lo),
+                e(hi),
+                self.array(*table)
+            ),
             Stmt::Sort {
                 coordinates,
                 values,
@@ -121,15 +133,22 @@ impl Writer<'_> {
                 lo,
                 hi,
                 key,
-                gallop,
+                by,
             } => format!(
-                "{} {} in {}[{}..{}] for {}",
-                if *gallop { "gallop" } else { "search" },
+                "{} {} in {}[{}..{}] for {}{}",
+                match by {
+                    Look::Bisect | Look::Table(_) => "search",
+                    Look::Gallop => "gallop",
+                },
                 self.var(*var),
                 self.array(*array),
                 e(lo),
                 e(hi),
-                e(key)
+                e(key),
+                match by {
+                    Look::Bisect | Look::Gallop => String::new(),
+                    Look::Table(table) => format!(" by {}", self.array(*table)),
+                }
             ),
             Stmt::Scan {
                 array,
@@ -241,7 +260,21 @@ impl Reader {
                     total,
                 }
             }
-            "search" | "gallop" => self.search(word == "gallop")?,
+            "search" => self.search(Look::Bisect)?,
+            "gallop" => self.search(Look::Gallop)?,
+            "enter" => {
+                let coordinates = self.element()?;
+                let lo = self.expr()?;
+                self.expect_mark("..")?;
+                let hi = self.index()?;
+                self.expect_word("into")?;
+                Stmt::Enter {
+                    table: self.array()?,
+                    coordinates,
+                    lo,
+                    hi,
+                }
+            }
             "assume" => {
                 let cond = self.expr()?;
                 self.expect_mark(",")?;
@@ -400,7 +433,7 @@ impl Reader {
         })
     }
 
-    fn search(&mut self, gallop: bool) -> Read<Stmt> {
+    fn search(&mut self, by: Look) -> Read<Stmt> {
         let var = self.var()?;
         self.expect_word("in")?;
         let array = self.element()?;
@@ -409,13 +442,17 @@ impl Reader {
         let hi = self.index()?;
         self.expect_word("for")?;
         let key = self.expr()?;
+        let by = match self.word("by") {
+            true => Look::Table(self.array()?),
+            false => by,
+        };
         Ok(Stmt::Search {
             var,
             array,
             lo,
             hi,
             key,
-            gallop,
+            by,
         })
     }
 

@@ -3,8 +3,8 @@
 
 use super::{Uniform, Units};
 use crate::loops::ir::{
-    ArrayId, Axis, BinaryOp, Expr, ExprKind, GpuLevel, GpuUnit, Kernel, Literal, Place, ReduceOp,
-    Stmt, VarId,
+    ArrayId, Axis, BinaryOp, Expr, ExprKind, GpuLevel, GpuUnit, Kernel, Literal, Look, Place,
+    ReduceOp, Stmt, VarId,
 };
 
 /// Units are numbers, of which each coordinate is a bit. Two warps of two lanes make the four
@@ -202,12 +202,15 @@ impl<'a> Lockstep<'a> {
             lo,
             hi,
             key,
-            ..
+            by,
         } = stmt
         {
             let [lo, hi, key] = [lo, hi, key].map(|e| self.expr(e, active, around));
             for unit in units() {
-                let reaches = |p: &i64| self.element(*array, *p, unit) >= key[unit];
+                let reaches = |p: &i64| {
+                    let met = self.element(*array, *p, unit);
+                    met == key[unit] || (met > key[unit] && !matches!(by, Look::Table(_)))
+                };
                 let found = (lo[unit]..hi[unit]).find(reaches);
                 self.vars[var.0 as usize][unit] = found.unwrap_or(hi[unit]);
             }

@@ -114,7 +114,7 @@ pub(super) fn unsupported(span: Span, what: &str) -> Diagnostic {
         "cannot be stored yet",
     )
     .with_help(
-        "levels are dense, compressed, singleton or bitmap, and store a dimension `i`, its blocks `i/4` \
+        "levels are dense, compressed, singleton, hashed or bitmap, and store a dimension `i`, its blocks `i/4` \
          and, further in, the places in these, `i%4`, or `slot`",
     )
 }
@@ -149,7 +149,7 @@ const LEVEL_TYPES: [&str; 6] = [
 pub(super) fn level(written: &ast::LevelType) -> Checked<Level> {
     let kind = &written.kind;
     let mut level = match LevelKind::called(&kind.name) {
-        Some(kind) => Level::new(kind),
+        Some(kind) => kind.plain(),
         None if LEVEL_TYPES.contains(&kind.name.as_str()) => {
             let what = format!("the level type `{}`", kind.name);
             return Err(Box::new(unsupported(kind.span, &what)));
@@ -181,6 +181,17 @@ pub(super) fn level(written: &ast::LevelType) -> Checked<Level> {
                         "it has a place for each coordinate",
                     )
                     .with_help(format!("remove the property, or use `compressed({said})`")),
+                ));
+            }
+            "nonunique" if level.is_tabled() => {
+                return Err(Box::new(
+                    Diagnostic::error(
+                        codes::UNKNOWN_LEVEL,
+                        property.span,
+                        format!("a {} level cannot be nonunique", kind.name),
+                        "its table leads to one position for each coordinate",
+                    )
+                    .with_help("remove the property, or use `compressed(nonunique, unordered)`"),
                 ));
             }
             "nonunique" => level = level.nonunique(),

@@ -196,7 +196,8 @@ typedef union sparsec_value {
 #define SPARSEC_DIAGONALS(i) (-((int64_t)(i) + 1) * ((int64_t)1 << 32))
 
 /* One storage level. Dense levels have no arrays, singletons only crd. Of a bitmap crd is a byte for
- * each position, not 0 where an element is; what values stand at others is not said. */
+ * each position, not 0 where an element is; what values stand at others is not said. A hashed level has
+ * in its table, for the positions lo..hi below a parent, the slots 2*lo..2*hi: see sparsec_enter_int32. */
 typedef struct sparsec_level {
     int32_t kind;    /* enum sparsec_level_kind */
     uint32_t flags;  /* SPARSEC_NONUNIQUE, SPARSEC_UNORDERED */
@@ -207,6 +208,9 @@ typedef struct sparsec_level {
     void *crd;
     int64_t crd_len;
     int64_t crd_cap;
+    void *table;
+    int64_t table_len;
+    int64_t table_cap;
 } sparsec_level;
 
 /* A tensor; order 0 is a scalar. All sizes count elements. One that is stored in blocks has further dimensions,
@@ -216,7 +220,7 @@ typedef struct sparsec_level {
 typedef struct sparsec_tensor {
     int32_t type;       /* enum sparsec_type */
     int32_t order;
-    int32_t index_bits; /* 32 or 64: the elements of pos and crd */
+    int32_t index_bits; /* 32 or 64: the elements of pos, crd and table */
     uint32_t flags;     /* 1: the arrays below belong to sparsec_free_tensor */
     int64_t *dims;
     sparsec_level *levels; /* outermost first */
@@ -414,6 +418,7 @@ static inline void sparsec_free_tensor(sparsec_tensor *t) {
         for (int32_t l = 0; t->levels && l < t->order; l++) {
             sparsec_release(t->levels[l].pos);
             sparsec_release(t->levels[l].crd);
+            sparsec_release(t->levels[l].table);
         }
         sparsec_release(t->levels);
         sparsec_release(t->dims);
@@ -630,6 +635,40 @@ SPARSEC_FN int64_t sparsec_gallop_int64(const int64_t *crd, int64_t lo, int64_t 
     }
     return sparsec_lower_bound_int64(crd, lo + 1, step < hi - lo ? lo + step : hi, key);
 }
+
+/* The slot of a coordinate among so many. */
+SPARSEC_FN int64_t sparsec_slot(int64_t coordinate, int64_t slots) {
+    const uint64_t hash = ((uint64_t)coordinate * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
+    return (int64_t)((uint64_t)slots >> 32 ? hash : hash * (uint64_t)slots >> 32);
+}
+
+/* sparsec_enter enters the positions lo..hi of a hashed level into table[2*lo..2*hi]: each, plus 1, at the slot of
+ * its coordinate or the next one that is free, from the last one on to the first; other slots are 0. sparsec_look_up
+ * finds the position of a coordinate among them, or hi. */
+#define SPARSEC_TABLE(S)                                                                                      \
+    SPARSEC_FN void sparsec_enter_##S(S##_t *table, const S##_t *crd, int64_t lo, int64_t hi) {               \
+        const int64_t slots = 2 * (hi - lo);                                                                  \
+        S##_t *const own = table + 2 * lo;                                                                    \
+        for (int64_t at = 0; at < slots; at++) own[at] = 0;                                                   \
+        for (int64_t p = lo; p < hi; p++) {                                                                   \
+            int64_t at = sparsec_slot(crd[p], slots);                                                         \
+            while (own[at]) at = at + 1 < slots ? at + 1 : 0;                                                 \
+            own[at] = (S##_t)(p + 1);                                                                         \
+        }                                                                                                     \
+    }                                                                                                         \
+    SPARSEC_FN int64_t sparsec_look_up_##S(const S##_t *table, const S##_t *crd, int64_t lo, int64_t hi,      \
+                                           int64_t key) {                                                     \
+        const int64_t slots = 2 * (hi - lo);                                                                  \
+        const S##_t *const own = table + 2 * lo;                                                              \
+        int64_t at;                                                                                           \
+        if (slots <= 0) return hi;                                                                            \
+        at = sparsec_slot(key, slots);                                                                        \
+        while (own[at] && crd[own[at] - 1] != key) at = at + 1 < slots ? at + 1 : 0;                          \
+        return own[at] ? (int64_t)own[at] - 1 : hi;                                                           \
+    }
+SPARSEC_TABLE(int32)
+SPARSEC_TABLE(int64)
+#undef SPARSEC_TABLE
 
 #ifndef SPARSEC_CUDA
 /* ---- sorting ---------------------------------------------------------------- */
@@ -923,6 +962,11 @@ static inline bool sparsec_has_places(const sparsec_level *level) {
     return level->kind == SPARSEC_DENSE || level->kind == SPARSEC_BITMAP;
 }
 
+/* Whether positions say how many coordinates the level has below each parent. */
+static inline bool sparsec_has_positions(int32_t kind) {
+    return kind == SPARSEC_COMPRESSED || kind == SPARSEC_HASHED;
+}
+
 /* The dimension of a level's mode. */
 static inline int64_t sparsec_dimension(int64_t mode) {
     return mode & 0xffffffff;
@@ -941,6 +985,26 @@ static inline int64_t sparsec_extent(const int64_t *dims, int64_t mode) {
 /* Bytes of an element of crd. */
 static inline size_t sparsec_crd_size(const sparsec_tensor *t, int32_t l) {
     return t->levels[l].kind == SPARSEC_BITMAP ? 1 : t->index_bits == 64 ? 8 : 4;
+}
+
+/* Whether the table of a hashed level leads to each position below this parent, and has free slots. */
+static inline bool sparsec_leads(const sparsec_tensor *t, const sparsec_level *level, int64_t parent) {
+    const int64_t lo = sparsec_index_at(t, level->pos, parent), hi = sparsec_index_at(t, level->pos, parent + 1);
+    const int64_t slots = 2 * (hi - lo);
+    int64_t taken = 0;
+    for (int64_t at = 2 * lo; at < 2 * hi; at++) {
+        const int64_t entry = sparsec_index_at(t, level->table, at);
+        if (entry != 0 && (entry <= lo || entry > hi)) return false;
+        taken += entry != 0;
+    }
+    if (taken != hi - lo) return false;
+    for (int64_t p = lo; p < hi; p++) {
+        int64_t at = sparsec_slot(sparsec_index_at(t, level->crd, p), slots), entry;
+        while ((entry = sparsec_index_at(t, level->table, 2 * lo + at)) != 0 && entry != p + 1)
+            at = at + 1 < slots ? at + 1 : 0;
+        if (!entry) return false;
+    }
+    return true;
 }
 
 /* Checks the arrays of one level: positions ascend from 0, coordinates lie in the
@@ -971,6 +1035,9 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
     if (*positions < 0 || level->crd_len < *positions || (*positions > 0 && !level->crd))
         return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d has %lld elements, not %lld",
                             name, (int)l, (long long)level->crd_len, (long long)*positions);
+    if (level->kind == SPARSEC_HASHED && (level->table_len / 2 < *positions || (*positions > 0 && !level->table)))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: table of level %d has %lld slots, not twice %lld",
+                            name, (int)l, (long long)level->table_len, (long long)*positions);
 #ifndef SPARSEC_TRUST_INPUT
     if (level->pos && level->kind != SPARSEC_SINGLETON) {
         int64_t before = 0;
@@ -980,7 +1047,7 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
             int64_t end = sparsec_index_at(t, level->pos, k + 1);
             if (end < before || end > *positions)
                 return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: pos of level %d descends at %lld", name, (int)l, (long long)k);
-            for (int64_t p = before + 1; p < end && !(level->flags & SPARSEC_UNORDERED); p++) {
+            for (int64_t p = before + 1; p < end && !(level->flags & SPARSEC_UNORDERED) && level->kind != SPARSEC_HASHED; p++) {
                 int64_t a = sparsec_index_at(t, level->crd, p - 1), b = sparsec_index_at(t, level->crd, p);
                 if (a > b || (a == b && !(level->flags & SPARSEC_NONUNIQUE)))
                     return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: crd of level %d is not sorted at %lld", name, (int)l, (long long)p);
@@ -994,6 +1061,10 @@ static inline int sparsec_check_level(const sparsec_tensor *t, const char *name,
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: coordinate %lld of level %d is outside 0..%lld",
                                 name, (long long)c, (int)l, (long long)extent);
     }
+    for (int64_t k = 0; level->kind == SPARSEC_HASHED && k < parents; k++)
+        if (!sparsec_leads(t, level, k))
+            return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: table of level %d does not lead to what is stored at %lld",
+                                name, (int)l, (long long)k);
 #endif
     return SPARSEC_OK;
 }
@@ -1033,13 +1104,17 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
     return SPARSEC_OK;
 }
 
-/* Array k of a tensor, and its bytes: the values, then pos and crd of each level. */
+/* How many arrays a level has at most: pos, crd, table. */
+#define SPARSEC_ARRAYS 3
+
+/* Array k of a tensor, and its bytes: the values, then those of each level. */
 static inline uintptr_t sparsec_array_of(const sparsec_tensor *t, int32_t k, size_t *bytes) {
-    const sparsec_level *level = k ? &t->levels[(k - 1) / 2] : NULL;
-    const void *array = !level ? t->vals : k % 2 ? level->pos : level->crd;
-    int64_t length = !level ? t->vals_len : k % 2 ? level->pos_len : level->crd_len;
-    int64_t room = !level ? t->vals_cap : k % 2 ? level->pos_cap : level->crd_cap;
-    size_t size = !level ? sparsec_type_size(t->type) : k % 2 ? (t->index_bits == 64 ? 8 : 4) : sparsec_crd_size(t, (k - 1) / 2);
+    const int32_t l = (k - 1) / SPARSEC_ARRAYS, own = (k - 1) % SPARSEC_ARRAYS;
+    const sparsec_level *level = k ? &t->levels[l] : NULL;
+    const void *array = !level ? t->vals : own == 0 ? level->pos : own == 1 ? level->crd : level->table;
+    int64_t length = !level ? t->vals_len : own == 0 ? level->pos_len : own == 1 ? level->crd_len : level->table_len;
+    int64_t room = !level ? t->vals_cap : own == 0 ? level->pos_cap : own == 1 ? level->crd_cap : level->table_cap;
+    size_t size = !level ? sparsec_type_size(t->type) : own == 1 ? sparsec_crd_size(t, l) : t->index_bits == 64 ? 8 : 4;
     if (room > length) length = room;
     *bytes = array && length > 0 ? (size_t)length * size : 0;
     return (uintptr_t)array;
@@ -1050,10 +1125,10 @@ static inline int sparsec_apart(const sparsec_tensor *t, const char *name,
                                 const sparsec_tensor *const *tensors, int n) {
     for (int at = 0, itself = 0; at < n; at++) {
         const sparsec_tensor *other = tensors[at];
-        int32_t own = t->levels ? 2 * t->order : 0, others;
+        int32_t own = t->levels ? SPARSEC_ARRAYS * t->order : 0, others;
         bool meets = false;
         if (other == t && !itself++) continue;
-        others = other->levels ? 2 * other->order : 0;
+        others = other->levels ? SPARSEC_ARRAYS * other->order : 0;
         for (int32_t k = 0; k <= own; k++) {
             size_t bytes, more;
             const uintptr_t a = sparsec_array_of(t, k, &bytes);
@@ -1174,7 +1249,7 @@ static inline bool sparsec_is_shape(const sparsec_tensor *t, const sparsec_spec 
 /* Whether t is a tensor of this kind and shape, and its levels have their arrays. */
 static inline bool sparsec_is_made(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
     bool made = sparsec_is_shape(t, spec, dims);
-    for (int32_t l = 0; made && l < spec->order; l++) made = t->levels[l].kind != SPARSEC_COMPRESSED || t->levels[l].pos;
+    for (int32_t l = 0; made && l < spec->order; l++) made = !sparsec_has_positions(t->levels[l].kind) || t->levels[l].pos;
     return made;
 }
 
@@ -1264,6 +1339,14 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
             sparsec_copy(own->crd, other->crd, below, sparsec_crd_size(like, l));
             own->crd_len = below;
         }
+        if (other->table) {
+            if (!sparsec_have_room(&own->table, &own->table_cap, 2 * below, size)) {
+                sparsec_free_tensor(t);
+                return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+            }
+            sparsec_copy(own->table, other->table, 2 * below, size);
+            own->table_len = 2 * below;
+        }
         parents = below;
     }
     return sparsec_have_values(t, count);
@@ -1276,6 +1359,12 @@ static inline void sparsec_set_level(sparsec_tensor *t, int32_t l, void *pos, vo
     level->pos_len = level->pos_cap = pos ? parents + 1 : 0;
     level->crd = crd;
     level->crd_len = level->crd_cap = pos ? sparsec_index_at(t, pos, parents) : crd ? sparsec_positions(t, l, parents) : 0;
+}
+
+/* The same of its table. */
+static inline void sparsec_set_table(sparsec_tensor *t, int32_t l, void *table) {
+    t->levels[l].table = table;
+    t->levels[l].table_len = t->levels[l].table_cap = 2 * t->levels[l].crd_len;
 }
 
 /* ---- packing from coordinates ---------------------------------------------- */
@@ -1812,7 +1901,7 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
     for (int32_t l = 0; l < order; l++) {
         sparsec_level *const level = &t->levels[l];
         const int64_t count = p->levels[l].count;
-        covered = !sparsec_has_places(level) && (covered || level->kind == SPARSEC_COMPRESSED);
+        covered = !sparsec_has_places(level) && (covered || sparsec_has_positions(level->kind));
         if (sparsec_has_places(level)) {
             parents = sparsec_times(parents, sparsec_extent(t->dims, level->mode));
             if (parents < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: its extents overflow", spec->name);
@@ -1823,7 +1912,7 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
             }
             continue;
         }
-        if (level->kind == SPARSEC_COMPRESSED) {
+        if (sparsec_has_positions(level->kind)) {
             if (count > sparsec_index_max(spec->index_bits)) return sparsec_fail_code(SPARSEC_INDEX_OVERFLOW);
             if (!sparsec_pack_room(&level->pos, &level->pos_cap, parents + 1, width)) goto no_memory;
             level->pos_len = parents + 1;
@@ -1832,6 +1921,10 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
         if (!sparsec_pack_room(&level->crd, &level->crd_cap, parents, width)) goto no_memory;
         if (!covered) sparsec_clear(level->crd, parents, width);
         level->crd_len = parents;
+        if (level->kind == SPARSEC_HASHED) {
+            if (!sparsec_pack_room(&level->table, &level->table_cap, sparsec_times(2, parents), width)) goto no_memory;
+            level->table_len = 2 * parents;
+        }
     }
     if (!sparsec_pack_room(&t->vals, &t->vals_cap, parents, p->size)) goto no_memory;
     if (!covered) sparsec_set_all(t->vals, parents, p->size, &t->fill);
@@ -1839,6 +1932,20 @@ static inline int sparsec_pack_rooms(sparsec_packer *p, sparsec_tensor *t, const
     return SPARSEC_OK;
 no_memory:
     return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+}
+
+/* Enters what is stored below each parent into the table. */
+static inline void sparsec_pack_table(const sparsec_packer *p, const sparsec_tensor *t, sparsec_level *level) {
+    const int64_t parents = level->pos_len - 1;
+    (void)p; /* without OpenMP */
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 64) if (sparsec_pack_threads(p) > 1)
+#endif
+    for (int64_t k = 0; k < parents; k++) {
+        const int64_t lo = sparsec_index_at(t, level->pos, k), hi = sparsec_index_at(t, level->pos, k + 1);
+        if (t->index_bits == 64) sparsec_enter_int64((int64_t *)level->table, (const int64_t *)level->crd, lo, hi);
+        else sparsec_enter_int32((int32_t *)level->table, (const int32_t *)level->crd, lo, hi);
+    }
 }
 
 static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, const sparsec_spec *spec) {
@@ -1863,9 +1970,10 @@ static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, co
     sparsec_pack_parents(p, t, p->n - 1, p->state);
     for (int32_t l = 0; l < order; l++) {
         sparsec_level *const level = &t->levels[l];
-        if (level->kind != SPARSEC_COMPRESSED) continue;
+        if (!sparsec_has_positions(level->kind)) continue;
         for (int64_t parent = p->state[2 * l + 1] + 1; parent < level->pos_len; parent++)
             sparsec_put_index(t, level->pos, parent, p->levels[l].count);
+        if (level->kind == SPARSEC_HASHED) sparsec_pack_table(p, t, level);
     }
     return SPARSEC_OK;
 }
