@@ -9,7 +9,7 @@ use crate::graph::order::appended_vars;
 use crate::graph::relation::Values;
 use crate::graph::simplify::Operands;
 use crate::graph::terms::root_reduction;
-use crate::graph::{Graph, Nest, Stmt, pattern};
+use crate::graph::{Graph, Nest, Provenance, Stmt, pattern};
 use crate::level::ArrayRole;
 use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -55,10 +55,11 @@ pub(super) struct Results<'a> {
     pub nests: &'a [&'a Nest],
     pub tensors: &'a [Tensor],
     pub made: Vec<(TensorId, Made)>,
+    provenance: &'a Provenance,
 }
 
 impl<'a> Results<'a> {
-    pub fn of(graph: &Graph, tensors: &'a [Tensor], nests: &'a [&'a Nest], table: &Table) -> Self {
+    pub fn of(graph: &'a Graph, tensors: &'a [Tensor], nests: &'a [&'a Nest], table: &Table) -> Self {
         let made = nests.iter().map(|nest| {
             if !tensors[nest.tensor.index()].is_appended() {
                 return (nest.tensor, Made::Placed);
@@ -80,6 +81,7 @@ impl<'a> Results<'a> {
         Results {
             nests,
             tensors,
+            provenance: &graph.provenance,
             made: made.collect(),
         }
     }
@@ -225,17 +227,20 @@ impl<'a> Results<'a> {
     }
 
     /// Some iterations of a loop over `root` come to no element of the results that this concerns:
-    /// those with a level that has a place for each `root`, above one that grows, have gaps.
+    /// those with a level that has a place for each `root`, or what it is a part of (the number of a
+    /// block), above one that grows, have gaps.
     pub fn skip_rows(
         &self,
         root: VarId,
         concerns: &dyn Fn(TensorId) -> bool,
         gaps: &mut BTreeSet<TensorId>,
     ) {
+        let roots = self.provenance.roots(root);
+        let skipped = |var: VarId| var == root || roots.contains(&var);
         for nest in self.appended().filter(|nest| concerns(nest.tensor)) {
             let format = &self.tensors[nest.tensor.index()].format;
             let mut above = 0..self.last_grown(nest.tensor);
-            if above.any(|l| format.levels[l].is_placed() && nest.lhs[format.modes[l]] == root) {
+            if above.any(|l| format.levels[l].is_placed() && skipped(nest.lhs[format.modes[l]])) {
                 gaps.insert(nest.tensor);
             }
         }
