@@ -13,7 +13,7 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
-use crate::loops::visit::replace_exprs;
+use crate::loops::visit::{any, replace_exprs};
 use crate::plan::{Phase, Workspace};
 use crate::program::ir::ReduceOp;
 
@@ -127,16 +127,23 @@ impl Lowerer<'_> {
         let cleared = self.stored(row.places, met, b::int(0));
         let all = Bounds::of(b::int(0), count.clone());
         out.push(all.each(p, ir::LoopTag::default(), vec![cleared]));
+        let mut consumer = self.stmt(&workspace.consumer, scope)?;
         let mut levels = self.tensor(workspace.temp).format.levels.iter();
-        if self.tree.phase == Phase::Filling && levels.any(|level| level.ordered) {
+        let searched = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::Search { array, .. } if *array == row.coordinates);
+        let values = match self.tree.phase {
+            Phase::Filling => Some(row.values),
+            // What is counted has no values. Tiles find their elements all the same; of zeros any
+            // order is the same.
+            Phase::Counting => any(&consumer, &searched).then_some(row.places),
+        };
+        if let Some(values) = values.filter(|_| levels.any(|level| level.ordered)) {
             out.push(ir::Stmt::Sort {
                 coordinates: vec![row.coordinates],
-                values: row.values,
+                values,
                 count: count.clone(),
                 distinct: true,
             });
         }
-        let mut consumer = self.stmt(&workspace.consumer, scope)?;
         // Its one segment needs no array that says where it ends.
         let (first, last) = (
             self.load_index(pos, b::int(0)),

@@ -59,7 +59,12 @@ pub(super) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    pub fn of(graph: &'a Graph, tensors: &'a [Tensor], nests: &'a [&'a Nest], table: &Table) -> Self {
+    pub fn of(
+        graph: &'a Graph,
+        tensors: &'a [Tensor],
+        nests: &'a [&'a Nest],
+        table: &Table,
+    ) -> Self {
         let made = nests.iter().map(|nest| {
             if !tensors[nest.tensor.index()].is_appended() {
                 return (nest.tensor, Made::Placed);
