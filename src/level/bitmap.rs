@@ -32,6 +32,7 @@ impl LevelType for Bitmap {
             full: false,
             branchless: false,
             compact: false,
+            ordered: true,
         }
     }
 

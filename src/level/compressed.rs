@@ -29,6 +29,7 @@ impl LevelType for Compressed {
             full: false,
             branchless: false,
             compact: true,
+            ordered: true,
         }
     }
 

@@ -30,6 +30,7 @@ impl LevelType for Dense {
             full: true,
             branchless: false,
             compact: true,
+            ordered: true,
         }
     }
 

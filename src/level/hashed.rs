@@ -50,7 +50,10 @@ impl LevelType for Hashed {
     }
 
     fn properties(&self) -> Properties {
-        Compressed.properties()
+        Properties {
+            ordered: false,
+            ..Compressed.properties()
+        }
     }
 
     fn growth(&self) -> Growth {

@@ -122,6 +122,8 @@ pub struct Properties {
     pub branchless: bool,
     /// Has an element at each of its positions.
     pub compact: bool,
+    /// Coordinates ascend below each parent, unless a format says that they are in no order.
+    pub ordered: bool,
 }
 
 /// How a level of a result grows where the loops come to its coordinates in order.
@@ -251,9 +253,9 @@ impl LevelKind {
 
     /// A level of the type, of which a format says nothing.
     #[must_use]
-    pub const fn plain(self) -> Level {
+    pub fn plain(self) -> Level {
         Level {
-            ordered: !matches!(self, LevelKind::Hashed),
+            ordered: self.ty().properties().ordered,
             ..Level::new(self)
         }
     }
@@ -285,7 +287,6 @@ impl Level {
     pub const DENSE: Level = Level::new(LevelKind::Dense);
     pub const COMPRESSED: Level = Level::new(LevelKind::Compressed);
     pub const SINGLETON: Level = Level::new(LevelKind::Singleton);
-    pub const HASHED: Level = LevelKind::Hashed.plain();
     pub const BITMAP: Level = Level::new(LevelKind::Bitmap);
 
     /// A level of unique coordinates in order.
@@ -355,23 +356,16 @@ impl Level {
         compact && !full
     }
 
-    /// Leads from a coordinate to its position, without a walk: coordinates ascend, or there is a
-    /// table of them.
-    #[must_use]
-    pub fn is_searchable(self) -> bool {
-        self.ordered || self.is_tabled()
-    }
-
-    /// Is in no order, but can be asked for a coordinate that others tell.
+    /// Keeps a table that is asked for the positions of coordinates which others tell.
     #[must_use]
     pub fn is_asked(self) -> bool {
-        !self.ordered && self.is_tabled()
+        self.has(ArrayRole::Table)
     }
 
-    /// Keeps a table in which coordinates are found.
+    /// Leads from a coordinate to its position: coordinates ascend, or a table is asked.
     #[must_use]
-    pub fn is_tabled(self) -> bool {
-        self.has(ArrayRole::Table)
+    pub fn is_searchable(self) -> bool {
+        self.ordered || self.is_asked()
     }
 
     /// Of a result: has a place for each coordinate, which may be written in any order.

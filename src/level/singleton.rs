@@ -29,6 +29,7 @@ impl LevelType for Singleton {
             full: false,
             branchless: true,
             compact: true,
+            ordered: true,
         }
     }
 

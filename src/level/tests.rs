@@ -163,7 +163,7 @@ fn levels() -> Vec<Level> {
     let repeats = LevelKind::ALL
         .into_iter()
         .map(LevelKind::plain)
-        .filter(|level| !level.is_full() && !level.is_tabled());
+        .filter(|level| !level.is_full() && !level.is_asked());
     unique.chain(repeats.map(Level::nonunique)).collect()
 }
 
@@ -252,8 +252,9 @@ fn tables_lead_to_what_is_stored() {
                 parents: 1,
             };
             let stored = ty.pack(true, sizes, &mut elements).unwrap();
-            let case = Case::new(Level::HASHED, stored, 1, EXTENT);
-            let check = |arrays: &[IndexArray]| ty.check(Level::HASHED, arrays, sizes, "it");
+            let case = Case::new(LevelKind::Hashed.plain(), stored, 1, EXTENT);
+            let check =
+                |arrays: &[IndexArray]| ty.check(LevelKind::Hashed.plain(), arrays, sizes, "it");
             assert_eq!(check(&case.arrays), Ok(columns.len() as u64));
             for slot in 0..2 * columns.len() {
                 let mut arrays = case.arrays.clone();

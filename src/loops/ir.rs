@@ -305,8 +305,8 @@ pub enum Stmt {
         key: Expr,
         by: Look,
     },
-    /// Enters the positions lo..hi of a level into its table, which has nothing of them yet (see
-    /// `level/hashed.rs`). Iterations of a loop enter positions of their own.
+    /// Makes the table of a level for the positions lo..hi, those below one parent (see
+    /// `level/hashed.rs`). Iterations of a loop have positions of their own.
     Enter {
         table: ArrayId,
         coordinates: ArrayId,

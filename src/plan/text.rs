@@ -215,7 +215,7 @@ impl Teller<'_> {
                 By::Search(or) => {
                     let tensor = self.tree.table.get(found.access).access.tensor;
                     let tabled =
-                        self.plan.tensors[tensor.index()].format.levels[found.level].is_tabled();
+                        self.plan.tensors[tensor.index()].format.levels[found.level].is_asked();
                     let how = if tabled { "asked" } else { "searched" };
                     format!("is {how}: {}", absent(or))
                 }

@@ -183,7 +183,7 @@ pub(super) fn level(written: &ast::LevelType) -> Checked<Level> {
                     .with_help(format!("remove the property, or use `compressed({said})`")),
                 ));
             }
-            "nonunique" if level.is_tabled() => {
+            "nonunique" if level.is_asked() => {
                 return Err(Box::new(
                     Diagnostic::error(
                         codes::UNKNOWN_LEVEL,
