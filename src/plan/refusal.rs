@@ -25,18 +25,36 @@ impl Refusal {
     /// Loops that merge are not shared out, and leap only through intersections.
     pub fn unless_merged(
         self,
-        graph: &Graph,
+        operands: Operands,
         (var, tag): (VarId, &Tag),
-        (counts, leaps): (bool, bool),
+        (walked, counts, leaps): (&[AccessId], bool, bool),
     ) -> Result<(), Diagnostic> {
+        let graph = operands.graph;
         if tag.parallel.is_some() && !counts {
-            return Err(self
-                .of(
-                    lower::COITERATED_PARALLEL,
+            let split = "`split` the variable and parallelize the outer part".to_string();
+            let (message, label, help) = match walked {
+                // One that does not count repeats coordinates.
+                [only] => {
+                    let tensor = operands.tensor(operands.table.get(*only).access.tensor);
+                    let name = &tensor.name;
+                    let ordered = tensor.format.levels.iter().all(|level| level.ordered);
+                    (
+                        format!("runs of equal coordinates of `{name}` cannot be shared out"),
+                        "where a run ends is known behind it",
+                        match ordered {
+                            true => split,
+                            false => format!("leave the loop serial, or store `{name}` in order"),
+                        },
+                    )
+                }
+                _ => (
                     "a coiterated loop cannot be parallel".to_string(),
                     "several sparse levels are merged in this loop",
-                )
-                .with_help("`split` the variable and parallelize the outer part"));
+                    split,
+                ),
+            };
+            let error = self.of(lower::COITERATED_PARALLEL, message, label);
+            return Err(error.with_help(help));
         }
         if tag.gallop && !leaps {
             let name = &graph.var(var).name;

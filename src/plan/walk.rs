@@ -449,8 +449,11 @@ impl<'w> Walker<'w> {
         let resolved = |id: AccessId| around.level(id);
         let counts = self.operands.counts(&lattice, &resolved);
         let leaps = self.operands.leaps(&lattice, &resolved);
-        self.refusal
-            .unless_merged(self.graph(), (var, tag), (counts, leaps))?;
+        self.refusal.unless_merged(
+            self.operands,
+            (var, tag),
+            (&lattice.iterators, counts, leaps),
+        )?;
         let of = (self.operands, self.results);
         let whole = var == root && !around.parts.contains(&root);
         unordered::unless_merged(of, self.refusal, (root, whole), (&lattice, &resolved))?;

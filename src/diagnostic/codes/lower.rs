@@ -21,8 +21,9 @@ levels are supported yet: elements of one row would stand below several position
 Use `coo` or make the level unique.";
     COITERATED_PARALLEL = "E0506", "a coiterated loop cannot be parallel",
 "Several sparse operands are merged in this loop: the next step depends on the one
-before, so its iterations cannot be shared out. `split` the variable first and
-parallelize the outer part.";
+before, so its iterations cannot be shared out. So it is where one operand has coordinates
+that repeat (a list of elements), of which each run is a step. `split` the variable first
+and parallelize the outer part.";
     PARALLEL_APPEND = "E0507", "a parallel loop that appends to a sparse result",
 "A sparse result is appended in order, which several threads cannot do at once. They count
 first, and each iteration stores its elements where they begin: that is what
