@@ -19,9 +19,9 @@ const MOST_ROW: i64 = 64 << 20;
 
 impl Graph {
     /// The loops of a sum that come to each row of the result once, and how many of them are around
-    /// its rows: those of its outer levels, of which one is dense, so that an array as long as a
-    /// row is no more than what such a result takes anyhow (Gustavson's order; 000, chapter 7).
-    /// Operands that they cannot walk can be sorted.
+    /// its rows: those of its outer levels, if an array as long as a row is no more than what there is
+    /// anyhow (Gustavson's order; 000, chapter 7): one of them is dense, the extent of a row is
+    /// known, or an operand is laid out by its rows. Operands that they cannot walk can be sorted.
     pub(super) fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<(Vec<VarId>, usize)> {
         root_reduction(&piece.rhs, piece.op)?;
         let format = &self.tensor(piece.tensor).format;
@@ -34,8 +34,10 @@ impl Graph {
         order.extend(choose_behind(self, &[], &piece.lhs, &piece.rhs, &summed));
         order.push(last);
         let accesses = sparse_accesses(self, &piece.rhs);
+        let known = |var| self.most_extent(var).is_some();
         let fits = self.has_room_for_rows(piece)
-            && format.levels[..rows].iter().any(|level| level.is_full())
+            && (format.levels[..rows].iter().any(|level| level.is_full())
+                || (rows > 0 && (known(last) || self.is_laid_out(piece))))
             && !format.levels[rows].is_placed()
             && order.len() == vars.len()
             && order.iter().all(|&var| self.static_range(var).is_some())
@@ -45,6 +47,14 @@ impl Graph {
                 self.walks(a, &order, piece, Some(&ascending)) || self.sortable(a).is_some()
             });
         fits.then_some((order, rows))
+    }
+
+    /// Whether an operand is laid out by the coordinates of a dimension, as rows of `csr` are. Where
+    /// nothing is, extents may be such that no array has them.
+    fn is_laid_out(&self, piece: &Piece) -> bool {
+        let accesses = sparse_accesses(self, &piece.rhs);
+        let mut formats = accesses.iter().map(|a| &self.tensor(a.tensor).format);
+        formats.any(|format| format.levels.first().is_some_and(|level| level.is_full()))
     }
 
     /// The variables whose values must ascend, though each row is collected: those outside of rows.
