@@ -8,19 +8,19 @@
  *   A: {dense, compressed}
  *   H: {dense, hashed}
  *   C: {dense, compressed}
- *   split(i, block, thread, 256)
- *   parallelize(block, GPUBlock, NoRaces)
- *   parallelize(thread, GPUThread, NoRaces)
+ *   split(i, i0, i1, 256)
+ *   parallelize(i0, GPUBlock, NoRaces)
+ *   parallelize(i1, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(256, 4) masked_kernel1(int64_t M,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const int32_t *SPARSEC_RESTRICT H2_pos, const int32_t *SPARSEC_RESTRICT H2_crd,
     const int32_t *SPARSEC_RESTRICT H2_table, int32_t *C2_pos) {
-    int64_t block = blockIdx.x;
-    int64_t thread = threadIdx.x;
-    if (thread < sparsec_min_int64(256, M - block * 256)) {
+    int64_t i0 = blockIdx.x;
+    int64_t i1 = threadIdx.x;
+    if (i1 < sparsec_min_int64(256, M - i0 * 256)) {
         int64_t pC2 = 0;
-        int64_t i = block * 256 + thread;
+        int64_t i = i0 * 256 + i1;
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
             int64_t pH2_end = H2_pos[i + 1];
@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(256, 4) masked_kernel1(int64_t M,
                 pC2++;
             }
         }
-        C2_pos[block * 256 + thread + 1] = (int32_t)pC2;
+        C2_pos[i0 * 256 + i1 + 1] = (int32_t)pC2;
     }
 }
 
@@ -40,11 +40,11 @@ static __global__ void __launch_bounds__(256, 4) masked_kernel2(int64_t M,
     const int32_t *SPARSEC_RESTRICT H2_crd, const int32_t *SPARSEC_RESTRICT H2_table,
     const float *SPARSEC_RESTRICT H_vals, const int32_t *SPARSEC_RESTRICT C2_pos, int32_t *C2_crd,
     float *C_vals) {
-    int64_t block = blockIdx.x;
-    int64_t thread = threadIdx.x;
-    if (thread < sparsec_min_int64(256, M - block * 256)) {
-        int64_t pC2 = C2_pos[block * 256 + thread];
-        int64_t i = block * 256 + thread;
+    int64_t i0 = blockIdx.x;
+    int64_t i1 = threadIdx.x;
+    if (i1 < sparsec_min_int64(256, M - i0 * 256)) {
+        int64_t pC2 = C2_pos[i0 * 256 + i1];
+        int64_t i = i0 * 256 + i1;
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
             int64_t pH2_end = H2_pos[i + 1];

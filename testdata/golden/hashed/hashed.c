@@ -7,6 +7,7 @@
  *   A: {dense, compressed}
  *   H: {dense, hashed}
  *   C: {dense, compressed}
+ *   assemble(C, append)
  */
 int masked_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, const float *SPARSEC_RESTRICT A_vals,

@@ -14,6 +14,7 @@ extern "C" {
  *   A: {dense, compressed}
  *   H: {dense, hashed}
  *   C: {dense, compressed}
+ *   assemble(C, append)
  */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
