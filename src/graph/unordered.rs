@@ -107,10 +107,10 @@ impl Graph {
     fn is_told(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
         let own = |subscript: &Expr| subscript.as_var() == Some(var);
         let mut all = sparse_accesses(self, &piece.rhs);
-        all.retain(|other| self.stores(other, &own, |_| true));
+        all.retain(|other| self.stores(other, &own, Level::is_walked));
         let before = all.iter().position(|other| same_access(other, access));
         let others = all.iter().enumerate().filter(|(at, other)| {
-            let asked = !self.stores(other, &own, |level| !level.is_asked());
+            let asked = !self.stores(other, &own, |level| level.is_walked() && !level.is_asked());
             Some(*at) != before && (!asked || Some(*at) < before)
         });
         let others: Vec<Access> = others.map(|(_, other)| other.clone()).collect();

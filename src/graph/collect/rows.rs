@@ -36,7 +36,7 @@ impl Graph {
         let accesses = sparse_accesses(self, &piece.rhs);
         let known = |var| self.most_extent(var).is_some();
         let fits = self.has_room_for_rows(piece)
-            && (format.levels[..rows].iter().any(|level| level.is_full())
+            && (self.has_dense_rows(piece)
                 || (rows > 0 && (known(last) || self.is_laid_out(piece))))
             && !format.levels[rows].is_placed()
             && order.len() == vars.len()
@@ -47,6 +47,13 @@ impl Graph {
                 self.walks(a, &order, piece, Some(&ascending)) || self.sortable(a).is_some()
             });
         fits.then_some((order, rows))
+    }
+
+    /// Whether a level outside of the result's rows is dense.
+    fn has_dense_rows(&self, piece: &Piece) -> bool {
+        let levels = &self.tensor(piece.tensor).format.levels;
+        let mut outer = levels.iter().rev().skip(1);
+        outer.any(|level| level.is_full())
     }
 
     /// Whether an operand is laid out by the coordinates of a dimension, as rows of `csr` are. Where
@@ -102,6 +109,7 @@ impl Graph {
             own.any(|subscript| subscript.as_var() == Some(var))
         };
         last.is_some_and(|var| named(var) && !is_sparse_driven(self, &piece.rhs, var))
+            && self.has_dense_rows(piece)
             && self.by_rows(piece, vars).is_some()
     }
 
