@@ -76,17 +76,15 @@ impl Graph {
         collects || (!sets && !self.tensor(piece.tensor).is_appended())
     }
 
-    /// Whether nothing else tells the values of `var`: no other operand stores some of them, but for those
-    /// that are asked for them (see [`Graph::is_told`]), and no other dimension of the access has them.
+    /// Whether nothing else tells the values of `var`: no other operand stores some of them, and no
+    /// other dimension of the access has them.
     fn is_alone(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
         let has = |subscript: &Expr| vars_in(subscript).contains(&var);
-        let walks = |other: &Access| {
-            let walked = |level: Level| level.is_walked() && !level.is_asked();
-            same_access(other, access) || self.stores(other, &has, walked)
-        };
         let storing = sparse_accesses(self, &piece.rhs);
-        let storing = storing.iter().filter(|other| walks(other)).count();
-        storing == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
+        let storing = storing
+            .iter()
+            .filter(|other| self.stores(other, &has, Level::is_walked));
+        storing.count() == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
     }
 
     /// Whether a level of the access for which `of` holds stores a subscript like that.
@@ -102,20 +100,23 @@ impl Graph {
     }
 
     /// Whether the values of `var` are told without the operand, which is asked for each of them:
-    /// others store all at which something is done, or something is done at every value. Of
-    /// operands that could each be asked, the first one tells.
+    /// others, all in order, store all at which something is done, or something is done at every
+    /// value, whatever of all that is sparse is absent.
     fn is_told(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
         let own = |subscript: &Expr| subscript.as_var() == Some(var);
-        let mut all = sparse_accesses(self, &piece.rhs);
-        all.retain(|other| self.stores(other, &own, Level::is_walked));
-        let before = all.iter().position(|other| same_access(other, access));
-        let others = all.iter().enumerate().filter(|(at, other)| {
-            let asked = !self.stores(other, &own, |level| level.is_walked() && !level.is_asked());
-            Some(*at) != before && (!asked || Some(*at) < before)
-        });
-        let others: Vec<Access> = others.map(|(_, other)| other.clone()).collect();
+        let sparse = sparse_accesses(self, &piece.rhs);
+        let mut others = sparse.clone();
+        others.retain(|other| !same_access(other, access));
+        let ordered = |other: &Access| {
+            let levels = &self.tensor(other.tensor).format.levels;
+            levels.iter().all(|level| level.ordered)
+        };
+        if !others.iter().all(ordered) {
+            return false;
+        }
+        others.retain(|other| self.stores(other, &own, Level::is_walked));
         (!others.is_empty() && self.is_nothing_without(&others, piece, var))
-            || !self.is_nothing_without(&all, piece, var)
+            || !self.is_nothing_without(&sparse, piece, var)
     }
 
     /// Whether nothing is done at values of `var` at which the operands are absent.
@@ -163,8 +164,16 @@ impl Graph {
         vars: &[VarId],
         stmt: &Statement,
     ) -> Result<Option<Piece>, Diagnostic> {
+        let order = match piece.root_reduction() || reduces(&piece.rhs).is_empty() {
+            true => choose(self, piece.tensor, &piece.lhs, &piece.rhs, vars),
+            false => lhs_first(self, &piece, vars),
+        };
+        // What is in no order and cannot be searched has to be walked.
         let stays = |graph: &Graph, access: &Access, piece: &Piece| {
-            graph.is_in_any_order(access, piece, graph.ascending(piece).as_deref())
+            let levels = &graph.tensor(access.tensor).format.levels;
+            (levels.iter().all(|level| level.is_searchable())
+                || is_concordant(graph, access, &order))
+                && graph.is_in_any_order(access, piece, graph.ascending(piece).as_deref())
         };
         let accesses = sparse_accesses(self, &piece.rhs);
         if accesses.iter().all(|a| stays(self, a, &piece)) {
@@ -178,10 +187,6 @@ impl Graph {
             }
             return Ok(None);
         }
-        let order = match piece.root_reduction() || reduces(&piece.rhs).is_empty() {
-            true => choose(self, piece.tensor, &piece.lhs, &piece.rhs, vars),
-            false => lhs_first(self, &piece, vars),
-        };
         let rhs = self.brought_into(&order, &piece, stmt, &stays)?;
         Ok(Some(Piece { rhs, ..piece }))
     }
