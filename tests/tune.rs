@@ -281,7 +281,7 @@ fn what_is_not_built_is_refused() {
     let place = Place::new();
     for (args, code) in [
         (&["--model"][..], "E0705"),
-        (&["--target", "cuda"], "E0705"),
+        (&["--target", "cuda"], "E0702"),
         (&["--tuned"], "E0702"),
         (&["--trials", "soon"], "E0702"),
         (&["-o", "none/best.sched"], "E0711"),
@@ -295,6 +295,55 @@ fn what_is_not_built_is_refused() {
     }
     let nothing = place.tune(&["--trials", "0"]).output().unwrap();
     assert!(stderr(&nothing).contains("E0725"), "{}", stderr(&nothing));
+}
+
+/// On a GPU schedules are timed; without one only where the emulator is asked for by name.
+#[test]
+fn kernels_of_a_gpu_are_compared_and_timed() {
+    let place = Place::new();
+    let data = concat!("A=", env!("CARGO_MANIFEST_DIR"), "/testdata/data/cage5.mtx");
+    let tune = |emulator: bool| {
+        let mut command = place.sparsec(&[
+            "tune",
+            "spmv.tc",
+            data,
+            "x=random:1",
+            "--target",
+            "cuda",
+            "--trials",
+            "6",
+            "--from",
+            "scratch",
+            "--budget",
+            "5m",
+            "--log",
+            "log",
+            "-o",
+            "best.sched",
+        ]);
+        command.env("NVCC", "false").env_remove("SPARSEC_EMULATOR");
+        if emulator {
+            command.env("SPARSEC_EMULATOR", "1");
+        }
+        command.output().unwrap()
+    };
+    let none = tune(false);
+    assert_eq!(none.status.code(), Some(4));
+    assert!(stderr(&none).contains("E0715"), "{}", stderr(&none));
+    let output = tune(true);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("E0713"), "{}", stderr(&output));
+    let log = fs::read_to_string(place.path("log")).unwrap();
+    assert!(
+        log.contains("GPUBlock") && log.contains("measured"),
+        "{log}"
+    );
+    assert!(
+        !log.contains("wrong") && !log.contains("CPUThread"),
+        "{log}"
+    );
+    let best = fs::read_to_string(place.path("best.sched")).unwrap();
+    assert!(best.contains("on the emulator"), "{best}");
 }
 
 /// A start has the parameters that the command line gives it.

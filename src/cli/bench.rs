@@ -242,7 +242,7 @@ fn without(candidate: &Candidate, reason: &Diagnostic) -> Diagnostic {
     note
 }
 
-fn no_clock(reporter: &mut Reporter) -> Failure {
+pub(super) fn no_clock(reporter: &mut Reporter) -> Failure {
     let span = argument(&mut reporter.sources, "command line", "--target cuda");
     Failure::Environment(
         Diagnostic::error(

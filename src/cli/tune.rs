@@ -5,7 +5,7 @@ mod reproduce;
 
 use super::args::{From, SearchKind, TuneArgs};
 use super::progress::Progress;
-use super::request::{only_function, operands};
+use super::request::{only_function, operands, threads_for};
 use super::{Reporter, duration, request, tuned};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -21,7 +21,7 @@ use crate::driver::tune::race::{Fault, Found, Plan};
 use crate::driver::tune::search::Kind;
 use crate::driver::tune::worker::Outcome;
 use crate::driver::tune::{self, Settings};
-use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench};
+use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench, device};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
 use crate::target::Target;
@@ -43,6 +43,7 @@ struct Tuning<'t> {
     /// Of each data set, what the command line says.
     sets: &'t [Vec<String>],
     threads: u32,
+    backend: Backend,
     machine: Description,
 }
 
@@ -80,15 +81,20 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
         request.statistics = auto::statistics(function, only, &request.statistics.profile);
     }
+    let backend = backend(request.target, reporter)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let threads = args.threads.or(u32::try_from(cores).ok()).unwrap_or(1);
+    let threads = match backend {
+        Backend::C => args.threads.or(u32::try_from(cores).ok()).unwrap_or(1),
+        Backend::Emulator { .. } | Backend::Gpu => 1,
+    };
     let tuning = Tuning {
         args,
         function,
         data: &data,
         sets: &sets,
         threads,
-        machine: Description::of(Backend::C),
+        backend,
+        machine: Description::of(backend),
     };
     let cache = Cache::of_environment(&mut reporter.sources)?;
     let likeness: Vec<Likeness> = data
@@ -106,6 +112,7 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let mut settings = Settings {
         plan: plan(args, data.len()),
+        backend,
         threads,
         scratch: args.from == From::Scratch,
         log: None,
@@ -147,30 +154,43 @@ fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<
                 .into(),
         );
     }
-    let refused = match (args.model, request.target) {
-        (true, _) => Some((
-            "--model",
-            "ranking schedules by counts is not supported yet",
-        )),
-        (false, Target::Cuda) => Some((
-            "--target cuda",
-            "tuning schedules for the target cuda is not supported yet",
-        )),
-        (false, Target::C) => None,
-    };
-    if let Some((option, message)) = refused {
-        let span = argument(&mut reporter.sources, "command line", option);
-        let help = "`sparsec bench` compares the schedules of --schedules, on a GPU, too";
+    if args.model {
+        let span = argument(&mut reporter.sources, "command line", "--model");
+        let message = "ranking schedules by counts is not supported yet";
+        let help = "leave it out where there is a GPU: there schedules are timed";
         return Err(
             Diagnostic::error(codes::NOT_SUPPORTED, span, message, "this option")
                 .with_help(help)
                 .into(),
         );
     }
+    if let Some(threads) = args.threads {
+        threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
+    }
     for path in [&args.output, &args.plot].into_iter().flatten() {
         files::check(path).map_err(|e| reporter.unwritable(path, &e))?;
     }
     Ok(())
+}
+
+/// What runs the kernels: the emulator only where it is asked for, since its times are none of a
+/// GPU's.
+fn backend(target: Target, reporter: &mut Reporter) -> Result<Backend, Failure> {
+    let backend = match target {
+        Target::C => Backend::C,
+        Target::Cuda => device::backend(false),
+    };
+    match backend {
+        Backend::Emulator { .. } if !device::is_asked_for() => {
+            Err(super::bench::no_clock(reporter))
+        }
+        Backend::Emulator { .. } => {
+            let note = device::emulated(&mut reporter.sources);
+            reporter.say(&note);
+            Ok(backend)
+        }
+        Backend::C | Backend::Gpu => Ok(backend),
+    }
 }
 
 fn plan(args: &TuneArgs, sets: usize) -> Plan {
@@ -183,7 +203,6 @@ fn plan(args: &TuneArgs, sets: usize) -> Plan {
         budget: args.budget,
         trials: args.trials,
         sets,
-        target: Target::C,
     }
 }
 
@@ -357,7 +376,7 @@ fn entry(tuning: &Tuning, found: &Found) -> Entry {
         names: canonical.names.clone(),
         schedule: found.best.script.clone(),
         data: each.collect(),
-        key: Key::of(&canonical, Backend::C, &tuning.machine),
+        key: Key::of(&canonical, tuning.backend, &tuning.machine),
         found: Provenance {
             search: search_word(tuning.args.search).to_string(),
             seed: tuning.args.seed,

@@ -43,7 +43,8 @@ pub fn backend(checked: bool) -> Backend {
 }
 
 /// Whether the emulator is to run what a GPU could.
-fn is_asked_for() -> bool {
+#[must_use]
+pub fn is_asked_for() -> bool {
     std::env::var_os("SPARSEC_EMULATOR").is_some()
 }
 

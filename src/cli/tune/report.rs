@@ -4,6 +4,7 @@ use super::{Tuning, search_word};
 use crate::cli::duration;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::driver::build::Backend;
 use crate::driver::tune::race::{Fault, Found, Timed};
 use crate::driver::tune::worker::Outcome;
 
@@ -38,7 +39,10 @@ pub(super) fn schedule(tuning: &Tuning, found: &Found) -> String {
         out += &format!("# {line}\n");
     }
     let machine = &tuning.machine;
-    out += &format!("# On {}, {} cores; ", machine.cpu, machine.cores);
+    out += &match &machine.gpu {
+        Some(gpu) => format!("# On {gpu}; "),
+        None => format!("# On {}, {} cores; ", machine.cpu, machine.cores),
+    };
     out += &format!("{}, {}.\n", machine.version, machine.flags);
     out + &commands(&found.best) + "\n"
 }
@@ -51,12 +55,16 @@ fn commands(one: &Timed) -> String {
 }
 
 fn head(tuning: &Tuning, found: &Found) -> String {
-    let threads = match tuning.threads {
-        1 => "1 thread".to_string(),
-        n => format!("{n} threads"),
+    let on = match (tuning.backend, tuning.threads) {
+        (Backend::Gpu, _) => "the GPU by events".to_string(),
+        (Backend::Emulator { .. }, _) => {
+            "the emulator, whose times are none of a GPU's".to_string()
+        }
+        (Backend::C, 1) => "1 thread".to_string(),
+        (Backend::C, n) => format!("{n} threads"),
     };
     format!(
-        "{}: {} schedules measured by {} search (seed {}), on {threads}",
+        "{}: {} schedules measured by {} search (seed {}), on {on}",
         tuning.function.name,
         found.measured,
         search_word(tuning.args.search),

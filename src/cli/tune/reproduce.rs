@@ -1,6 +1,7 @@
 //! A folder that shows a fault of the compiler: the program, the schedule, and the command.
 
 use super::Tuning;
+use crate::driver::build::Backend;
 use crate::driver::tune::race::Fault;
 use crate::driver::{Request, Source};
 use std::ffi::OsStr;
@@ -75,8 +76,11 @@ pub(super) fn write(
     for binding in tuning.sets.get(fault.set).into_iter().flatten() {
         command += &format!(" {}", quoted(binding));
     }
-    let threads = tuning.threads;
-    let text = format!("{reason}\n\n{command} --threads {threads} --verify\n");
+    match tuning.backend {
+        Backend::C => command += &format!(" --threads {}", tuning.threads),
+        Backend::Emulator { .. } | Backend::Gpu => command += " --target cuda",
+    }
+    let text = format!("{reason}\n\n{command} --verify\n");
     put("README", text.as_bytes())?;
     Ok(folder)
 }

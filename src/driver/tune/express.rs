@@ -2,6 +2,8 @@
 //! command on the graph: one that is refused is left out, so that every genome has a schedule, and
 //! several may have the same.
 
+mod gpu;
+
 use super::space::Decision;
 use super::space::{FACTORS, Free, Genome, OVER, Part, Space, TURNS, is_dense, usual_order};
 use crate::diagnostic::Sources;
@@ -9,18 +11,18 @@ use crate::graph::order::sparse_accesses;
 use crate::graph::print::{expr_text, var_text};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::{BinaryOp, Expr, ExprKind, VarId};
-use crate::schedule::{self, Settings, Target};
+use crate::schedule::{self, Settings};
 use crate::syntax;
 use crate::syntax::ast::{self, Command};
 
 /// The commands of a genome's schedule; `None` if its script is refused.
 #[must_use]
-pub fn express(space: &Space, genome: &Genome, target: Target) -> Option<Vec<String>> {
+pub fn express(space: &Space, genome: &Genome) -> Option<Vec<String>> {
     let turns = space.of(genome, |what| *what == Decision::Turns);
     let turns = TURNS.get(turns).copied().unwrap_or_default();
     let settings = Settings {
         defines: Vec::new(),
-        target,
+        target: space.target,
     };
     match space.script(genome) {
         Some(at) => known(space, genome, at, turns, &settings),
@@ -121,6 +123,17 @@ impl Growing {
         }
     }
 
+    /// Where it is now, for [`Growing::back_to`].
+    fn mark(&self) -> (Graph, usize) {
+        (self.graph.clone(), self.commands.len())
+    }
+
+    /// Takes back what was added since.
+    fn back_to(&mut self, (graph, commands): (Graph, usize)) {
+        self.graph = graph;
+        self.commands.truncate(commands);
+    }
+
     fn fresh(&mut self, of: &str) -> String {
         self.names += 1;
         let stem: String = of.chars().filter(|c| c.is_alphanumeric()).collect();
@@ -138,7 +151,11 @@ fn free(space: &Space, genome: &Genome, turns: &str, settings: Settings) -> Vec<
     };
     for at in 0..space.graph.nests.len() {
         let genes = Genes { space, genome, at };
-        statement(&genes, turns, &mut growing);
+        if space.target.properties().has_blocks {
+            gpu::statement(&genes, &mut growing);
+        } else {
+            statement(&genes, turns, &mut growing);
+        }
     }
     growing.commands
 }
@@ -229,7 +246,7 @@ fn walk(genes: &Genes, nest: &Nest, growing: &mut Growing) -> Option<Walked> {
     let roots = roots.filter(|roots| roots.len() == depth)?;
     let text = crate::graph::print::access_text(graph, &access);
     // All of it, or nothing.
-    let before = (growing.graph.clone(), growing.commands.len());
+    let before = growing.mark();
     let mut name = var_text(graph, roots[0]);
     let mut taken = true;
     for &next in &roots[1..] {
@@ -242,8 +259,7 @@ fn walk(genes: &Genes, nest: &Nest, growing: &mut Growing) -> Option<Walked> {
     taken = taken && growing.tries(format!("pos({name}, {pos}, {text})"));
     taken = taken && growing.tries(format!("split({pos}, {outer}, {within}, {tile})"));
     if !taken {
-        growing.graph = before.0;
-        growing.commands.truncate(before.1);
+        growing.back_to(before);
         return None;
     }
     Some(Walked {

@@ -37,6 +37,8 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'s> {
     pub plan: Plan,
+    /// What runs the kernels.
+    pub backend: Backend,
     pub threads: u32,
     /// Nothing that is known is a start.
     pub scratch: bool,
@@ -66,10 +68,15 @@ pub fn tune(
         starts::all(request, &graph, settings.kept, sources)?
     };
     let extents = extents(function, data);
-    let space = Space::new(graph, scripts, &extents);
+    let space = Space::new(graph, request.target, scripts, &extents);
     let mut starts: Vec<_> = (0..space.scripts.len()).map(|at| space.usual(at)).collect();
     starts.push(space.usual(space.scripts.len()));
-    let machine = Machine::start(request, settings.threads, data.len(), sources)?;
+    let machine = Machine::start(
+        request,
+        (settings.backend, settings.threads),
+        data.len(),
+        sources,
+    )?;
     // Other starts, or parameters of theirs, lead elsewhere.
     let mut of = identity(function, data, &settings);
     for script in &space.scripts {
@@ -108,7 +115,8 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
         settings.threads,
         settings.scratch
     );
-    let machine = Description::of(Backend::C);
+    let machine = Description::of(settings.backend);
+    text += settings.backend.device();
     text += &cache::key::device(&machine);
     for part in [&machine.compiler, &machine.version, &machine.flags] {
         text += &format!(" {part}");

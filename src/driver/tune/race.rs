@@ -5,7 +5,6 @@ use super::search::{Candidate, Kind, Search};
 use super::space::{Genome, Space};
 use super::worker::Outcome;
 use crate::driver::bench::statistics::Quartiles;
-use crate::schedule::Target;
 
 /// What measures schedules.
 pub trait Runner {
@@ -27,7 +26,6 @@ pub struct Plan {
     /// Schedules at most.
     pub trials: Option<usize>,
     pub sets: usize,
-    pub target: Target,
 }
 
 /// A schedule with its times.
@@ -102,7 +100,7 @@ pub fn race(
     tell: &mut dyn FnMut(f64, Option<f64>, usize),
 ) -> Result<Found, Vec<Fault>> {
     let known_starts = starts.len();
-    let mut search = Search::new(space, plan.target, (plan.kind, plan.seed), starts);
+    let mut search = Search::new(space, (plan.kind, plan.seed), starts);
     let mut all: Vec<Known> = Vec::new();
     let mut best: Option<usize> = None;
     let mut faults = Vec::new();

@@ -11,6 +11,7 @@ use crate::driver::compile::{Request, ScheduleChoice, compile};
 use crate::driver::tools::{COMPILER_SECONDS, no_room};
 use crate::driver::{Failure, argument};
 use crate::emit;
+use crate::target::Target;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,13 @@ const STACK: usize = 256 << 20;
 const PATIENCE: f64 = 10.0;
 /// Seconds that starting and loading may take.
 const START: f64 = 1.0;
+/// Seconds that a device may take to be there, and for what surrounds a call.
+const DEVICE_START: f64 = 10.0;
+const DEVICE_CALL: f64 = 0.01;
+/// Bytes that go to a device, or come from it, in a second.
+const TRANSFERS: f64 = 1e9;
+/// How much slower than plain loops the emulator may be.
+const EMULATED: f64 = 1e4;
 /// Seconds of the processor that a schedule's compiler may take.
 const COMPILING: u64 = 60;
 /// Bytes that a schedule may take beyond four times those of the data.
@@ -40,6 +48,7 @@ struct Built {
 /// This machine.
 pub(super) struct Machine {
     request: Request,
+    backend: Backend,
     threads: u32,
     start: Instant,
     folder: cleanup::Folder,
@@ -65,10 +74,12 @@ impl Drop for Worker {
     }
 }
 
-/// The request for plain loops.
+/// The request for plain loops. They run on the processor: what they compute is what the kernels of
+/// a GPU are compared with.
 pub(super) fn plain(request: &Request) -> Request {
     Request {
         schedule: ScheduleChoice::None,
+        target: Target::C,
         defines: Vec::new(),
         ..request.clone()
     }
@@ -81,7 +92,7 @@ impl Machine {
     /// No compiler, no room, or the process ends: the data does not fit.
     pub(super) fn start(
         request: &Request,
-        threads: u32,
+        (backend, threads): (Backend, u32),
         sets: usize,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
@@ -99,6 +110,7 @@ impl Machine {
         let (worker, ready) = Worker::start(&place).map_err(|error| no_worker(&error, sources))?;
         Ok(Machine {
             request: request.clone(),
+            backend,
             threads,
             start: Instant::now(),
             folder,
@@ -130,6 +142,17 @@ impl Machine {
         let plain = self.ready.plain.get(set).copied().unwrap_or(1.0);
         let best = self.best.get(set).copied().unwrap_or(f64::INFINITY);
         let call = plain.min(best * PATIENCE).max(1e-3);
+        let (start, call) = match self.backend {
+            Backend::C => (START, call),
+            // The data goes there and back at each call; a device that is new to a process takes
+            // its time, too.
+            #[expect(clippy::cast_precision_loss)]
+            Backend::Gpu => (
+                DEVICE_START,
+                call + self.ready.bytes as f64 / TRANSFERS + DEVICE_CALL,
+            ),
+            Backend::Emulator { .. } => (START, plain.max(1e-3) * EMULATED),
+        };
         #[expect(clippy::cast_precision_loss)]
         let calls = (scripts.len() as f64) * f64::from(rounds + 3);
         Ok(Job {
@@ -139,8 +162,12 @@ impl Machine {
             compare: false,
             rounds,
             threads: self.threads,
-            seconds: START + PATIENCE * call * calls,
-            bytes: MEMORY + 4 * self.ready.bytes,
+            seconds: start + PATIENCE * call * calls,
+            bytes: match self.backend {
+                Backend::C => Some(MEMORY + 4 * self.ready.bytes),
+                // Drivers reserve more than there is; what a device has is its own limit.
+                Backend::Gpu | Backend::Emulator { .. } => None,
+            },
         })
     }
 }
@@ -155,7 +182,7 @@ impl Runner for Machine {
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let first = self.built.len();
-        let (request, folder) = (&self.request, self.folder.path());
+        let (request, backend, folder) = (&self.request, self.backend, self.folder.path());
         let next = Mutex::new(0);
         let done = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
@@ -170,7 +197,7 @@ impl Runner for Machine {
                         let Some(script) = new.get(at) else {
                             return;
                         };
-                        let build = || build(request, script, first + at, folder);
+                        let build = || build((request, backend), script, first + at, folder);
                         let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build));
                         let built = built.unwrap_or_else(|_| Err("sparsec itself fails".into()));
                         let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
@@ -265,7 +292,7 @@ impl Worker {
 
 /// Compiles a schedule into libraries of a folder.
 fn build(
-    request: &Request,
+    (request, backend): (&Request, Backend),
     script: &[String],
     number: usize,
     folder: &Path,
@@ -281,9 +308,9 @@ fn build(
     };
     let program = compile(&own, &mut sources).map_err(|failure| failure.message())?;
     let kernels = program.kernels.as_slice();
-    let files = emit::emit(&unit(kernels), Backend::C.target());
+    let files = emit::emit(&unit(kernels), backend.target());
     let mut make = |trust: Trust, name: String| {
-        let made = compiled(&files, kernels, Backend::C, trust, &flags(), &mut sources);
+        let made = compiled(&files, kernels, backend, trust, &flags(), &mut sources);
         let made = made.map_err(|failure| failure.message())?;
         let place = folder.join(name);
         let copied = std::fs::copy(made.path().join(LIBRARY), &place);

@@ -4,7 +4,6 @@
 use super::express::express;
 use super::space::{Genome, Space, choice};
 use crate::data::generate::Random;
-use crate::schedule::Target;
 use std::collections::{BTreeSet, VecDeque};
 
 /// How schedules are searched.
@@ -34,7 +33,6 @@ pub struct Candidate {
 /// A search under way.
 pub struct Search<'s> {
     space: &'s Space,
-    target: Target,
     kind: Kind,
     random: Random,
     /// What is measured first.
@@ -48,15 +46,9 @@ pub struct Search<'s> {
 
 impl<'s> Search<'s> {
     #[must_use]
-    pub fn new(
-        space: &'s Space,
-        target: Target,
-        (kind, seed): (Kind, u64),
-        starts: Vec<Genome>,
-    ) -> Self {
+    pub fn new(space: &'s Space, (kind, seed): (Kind, u64), starts: Vec<Genome>) -> Self {
         Search {
             space,
-            target,
             kind,
             random: Random::new(seed),
             starts: starts.into(),
@@ -76,7 +68,7 @@ impl<'s> Search<'s> {
                 Some(start) => start,
                 None => self.next(all.len()),
             };
-            match express(self.space, &genome, self.target) {
+            match express(self.space, &genome) {
                 Some(script) if self.seen.insert(script.clone()) => {
                     all.push(Candidate { genome, script });
                 }

@@ -9,8 +9,10 @@
 use crate::data::generate::Random;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::{Graph, Nest};
+use crate::level::Level;
 use crate::program::ir::VarId;
 use crate::syntax::ast::{Command, ExprKind, Number};
+use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// A choice of each gene, by number.
@@ -56,6 +58,28 @@ pub enum Free {
     Threads,
     /// How many elements ahead are fetched.
     Prefetch(Vec<i64>),
+    /// A number that the units of a GPU are made with.
+    Unit(Unit, Vec<i64>),
+}
+
+/// What 001 (7.2) tunes, and the tiles of dense products (002).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Threads of a block (001: `blockSz`).
+    Block,
+    /// Threads that add up one sum (`groupSz`); 1 where each has its own.
+    Group,
+    /// Columns, or stored elements, of a thread (`tileSz`).
+    Coarse,
+    /// Whether groups that add up stored elements find the ends of rows, or each thread adds to
+    /// memory.
+    Segment,
+    /// Elements of a block's tile: rows, columns, and those of the sums.
+    Rows,
+    Columns,
+    Sums,
+    /// Whether operands are kept in shared memory.
+    Shared,
 }
 
 /// A loop of a variable that may be split.
@@ -96,14 +120,20 @@ pub struct Script {
 /// All schedules that are searched.
 pub struct Space {
     pub graph: Graph,
+    pub target: Target,
     pub scripts: Vec<Script>,
     pub genes: Vec<Gene>,
 }
 
 impl Space {
-    /// Of a function, with what is known to fit it, and its sizes.
+    /// Of a function for a target, with what is known to fit it, and its sizes.
     #[must_use]
-    pub fn new(graph: Graph, scripts: Vec<Script>, extents: &BTreeMap<VarId, i64>) -> Self {
+    pub fn new(
+        graph: Graph,
+        target: Target,
+        scripts: Vec<Script>,
+        extents: &BTreeMap<VarId, i64>,
+    ) -> Self {
         let mut genes = vec![Gene {
             name: "script".to_string(),
             what: Decision::Script,
@@ -118,28 +148,31 @@ impl Space {
                 });
             }
         }
+        let has_blocks = target.properties().has_blocks;
         genes.push(Gene {
             name: "threads".to_string(),
             what: Decision::Turns,
-            choices: TURNS.len(),
+            choices: if has_blocks { 1 } else { TURNS.len() },
         });
         for (at, nest) in graph.nests.iter().enumerate().take(STATEMENTS) {
-            genes.extend(
+            let free = if has_blocks {
+                blocks(&graph, nest)
+            } else {
                 free(&graph, nest, extents)
-                    .into_iter()
-                    .map(|(what, choices)| {
-                        let label = &graph.statement(nest).label;
-                        Gene {
-                            name: format!("{label}.{}", what.name(&graph)),
-                            what: Decision::Free(at, what),
-                            choices,
-                        }
-                    }),
-            );
+            };
+            genes.extend(free.into_iter().map(|(what, choices)| {
+                let label = &graph.statement(nest).label;
+                Gene {
+                    name: format!("{label}.{}", what.name(&graph)),
+                    what: Decision::Free(at, what),
+                    choices,
+                }
+            }));
         }
         genes.retain(|gene| gene.choices > 1);
         Space {
             graph,
+            target,
             scripts,
             genes,
         }
@@ -206,8 +239,8 @@ impl Space {
                 let value = match &gene.what {
                     Decision::Param(_, values) => values.get(choice).map(i64::to_string),
                     Decision::Turns => TURNS.get(choice).map(ToString::to_string),
-                    Decision::Free(_, Free::Split(_, tiles)) => {
-                        tiles.get(choice).map(i64::to_string)
+                    Decision::Free(_, Free::Split(_, values) | Free::Unit(_, values)) => {
+                        values.get(choice).map(i64::to_string)
                     }
                     Decision::Script | Decision::Free(..) => None,
                 };
@@ -228,6 +261,21 @@ pub fn choice(random: &mut Random, n: usize) -> usize {
     usize::try_from(random.below(n as u64)).unwrap_or(0)
 }
 
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Block => "block",
+            Unit::Group => "group",
+            Unit::Coarse => "coarse",
+            Unit::Segment => "segment",
+            Unit::Rows => "rows",
+            Unit::Columns => "columns",
+            Unit::Sums => "sums",
+            Unit::Shared => "shared",
+        }
+    }
+}
+
 impl Free {
     fn name(&self, graph: &Graph) -> String {
         let name = |var: &VarId| graph.var(*var).name.clone();
@@ -241,6 +289,7 @@ impl Free {
             Free::Unroll => "unroll".to_string(),
             Free::Threads => "shared".to_string(),
             Free::Prefetch(_) => "prefetch".to_string(),
+            Free::Unit(unit, _) => unit.name().to_string(),
         }
     }
 }
@@ -325,14 +374,7 @@ fn free(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free
     for part in usual_order(graph, nest) {
         all.push((Free::Place(part), 2 * vars.len()));
     }
-    let mut walks = vec![None];
-    for (at, access) in sparse_accesses(graph, &nest.rhs).iter().enumerate() {
-        for depth in 1..=access.subscripts.len() {
-            walks.extend(POSITIONS.iter().map(|&tile| Some((at, depth, tile))));
-        }
-    }
-    let choices = walks.len();
-    all.push((Free::Walk(walks), choices));
+    all.push(walks(graph, nest, |_| true));
     // The usual one, none, and each choice of factors over each choice of loops.
     let kept = 2 + ((1 << FACTORS) - 1) * OVER;
     all.push((Free::Workspace, kept));
@@ -344,6 +386,51 @@ fn free(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free
     let choices = ahead.len();
     all.push((Free::Prefetch(ahead), choices));
     all
+}
+
+/// Ways to walk the operands of a statement, down to a level that is `wanted`.
+fn walks(graph: &Graph, nest: &Nest, wanted: impl Fn(&Level) -> bool) -> (Free, usize) {
+    let mut walks = vec![None];
+    for (at, access) in sparse_accesses(graph, &nest.rhs).iter().enumerate() {
+        let levels = &graph.tensor(access.tensor).format.levels;
+        for depth in 1..=access.subscripts.len() {
+            if !levels.get(depth - 1).is_some_and(&wanted) {
+                continue;
+            }
+            walks.extend(POSITIONS.iter().map(|&tile| Some((at, depth, tile))));
+        }
+    }
+    let choices = walks.len();
+    (Free::Walk(walks), choices)
+}
+
+/// The free decisions on a statement's loops on a GPU: how they become blocks and threads.
+fn blocks(graph: &Graph, nest: &Nest) -> Vec<(Free, usize)> {
+    if nest.loop_vars().is_empty() {
+        return Vec::new();
+    }
+    let units: &[(Unit, &[i64])] = if is_dense(graph, nest) {
+        &[
+            (Unit::Rows, &[4, 1, 2, 8]),
+            (Unit::Columns, &[4, 1, 2, 8]),
+            (Unit::Sums, &[16, 8, 32]),
+            (Unit::Block, &[16, 8]),
+            (Unit::Shared, &[1, 0]),
+        ]
+    } else {
+        &[
+            (Unit::Block, &[256, 64, 128, 512, 1024]),
+            (Unit::Group, &[8, 1, 2, 4, 16, 32]),
+            (Unit::Coarse, &[4, 1, 2, 8, 16]),
+            (Unit::Segment, &[1, 0]),
+        ]
+    };
+    let units = units
+        .iter()
+        .map(|(unit, values)| (Free::Unit(*unit, values.to_vec()), values.len()));
+    // Tiles of positions of a level with all coordinates are tiles of coordinates.
+    let walks = walks(graph, nest, |level| !level.is_full());
+    [walks].into_iter().chain(units).collect()
 }
 
 /// Whether a statement adds up dense operands alone into a result of two dimensions or more: a tile

@@ -19,6 +19,10 @@ const SPMM: &str = "def spmm(double(M,K) A, double(K,N) B) -> (C) { C(i,k) +=! A
                     format spmm { A: csr }";
 
 fn space(text: &str) -> Space {
+    space_for(Target::C, text)
+}
+
+fn space_for(target: Target, text: &str) -> Space {
     let request = Request::new(Source::Text {
         name: "f".to_string(),
         text: text.to_string(),
@@ -30,7 +34,7 @@ fn space(text: &str) -> Space {
     let extents: BTreeMap<_, _> = vars
         .map(|(at, _)| (crate::program::ir::VarId(u32::try_from(at).unwrap()), 100))
         .collect();
-    Space::new(graph, Vec::new(), &extents)
+    Space::new(graph, target, Vec::new(), &extents)
 }
 
 #[test]
@@ -94,7 +98,6 @@ fn plan(kind: Kind, seed: u64) -> Plan {
         budget: 60.0,
         trials: None,
         sets: 1,
-        target: Target::C,
     }
 }
 
@@ -199,9 +202,7 @@ fn seeds_and_kinds_differ() {
 #[test]
 fn the_usual_genome_is_a_schedule_of_the_books() {
     let space = space(SPMM);
-    let script = express(&space, &space.usual(0), Target::C)
-        .unwrap()
-        .join("\n");
+    let script = express(&space, &space.usual(0)).unwrap().join("\n");
     for piece in [
         "split(i, ",
         "reorder(",
@@ -218,9 +219,7 @@ fn the_usual_genome_is_a_schedule_of_the_books() {
 fn the_usual_genome_of_dense_products_keeps_a_tile() {
     let space =
         space("def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }");
-    let script = express(&space, &space.usual(0), Target::C)
-        .unwrap()
-        .join("\n");
+    let script = express(&space, &space.usual(0)).unwrap().join("\n");
     for piece in [
         "split(i, i_t1, i_t2, 6)",
         "split(j, j_t3, j_t4, 16)",
@@ -237,22 +236,29 @@ fn the_usual_genome_of_dense_products_keeps_a_tile() {
 /// Whatever is drawn is accepted by all stages.
 #[test]
 fn what_is_drawn_compiles() {
+    for target in [Target::C, Target::Cuda] {
+        drawn_compiles(target);
+    }
+}
+
+fn drawn_compiles(target: Target) {
     for text in [
         SPMM,
         "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\nformat spmv { A: csr }",
         "def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }",
         "def two(double(N,N) A, double(N) x) -> (z) { y(i) +=! A(i,j) * x(j)  z(i) = y(i) + x(i) }\nformat two { A: csr }",
     ] {
-        let space = space(text);
+        let space = space_for(target, text);
         let mut random = Random::new(3);
         let mut all = std::collections::BTreeSet::new();
         for _ in 0..20 {
             let genome = space.drawn(&mut random);
-            let script = express(&space, &genome, Target::C).unwrap();
+            let script = express(&space, &genome).unwrap();
             let mut request = Request::new(Source::Text {
                 name: "f".to_string(),
                 text: text.to_string(),
             });
+            request.target = target;
             request.schedule = crate::driver::ScheduleChoice::Text {
                 name: "drawn".to_string(),
                 text: script.join("\n"),
@@ -262,5 +268,47 @@ fn what_is_drawn_compiles() {
             all.insert(script);
         }
         assert!(all.len() >= 10, "{}", all.len());
+    }
+}
+
+/// Scripts of some genomes on a GPU, by what they say beside the usual.
+fn on_a_gpu(text: &str, changes: &[(&str, usize)]) -> String {
+    let space = space_for(Target::Cuda, text);
+    let mut genome = space.usual(0);
+    for (name, choice) in changes {
+        let at = space
+            .genes
+            .iter()
+            .position(|g| g.name == format!("S0.{name}"));
+        genome[at.unwrap()] = *choice;
+    }
+    express(&space, &genome).unwrap().join("\n")
+}
+
+/// The four families of 001, and the tiles of 002.
+#[test]
+fn free_genes_of_a_gpu() {
+    let spmv = "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\nformat spmv { A: csr }";
+    let gemm = "def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }";
+    let mttkrp = "def mttkrp(double(I,K,L) B, double(K,J) C, double(L,J) D) -> (A) { A(i,j) +=! B(i,k,l) * C(k,j) * D(l,j) }\nformat mttkrp { B: csf }";
+    let sddmm = "def sddmm(double(M,N) A, double(M,K) B, double(N,K) D) -> (C) { C(i,j) +=! A(i,j) * B(i,k) * D(j,k) }\nformat sddmm { A: csr, C: csr }";
+    let all = [
+        (spmv, &[][..], "GPUGroup(8), ParallelReduction"),
+        (spmv, &[("group", 1)], "GPUThread, NoRaces"),
+        (SPMM, &[], "fuse(i, k_t1, i_t3)"),
+        (SPMM, &[("walk", 3)], "GPUGroup(8), Segment"),
+        (SPMM, &[("walk", 3), ("segment", 1)], "GPUThread, Atomics"),
+        (mttkrp, &[], "GPUGroup(8), ParallelReduction"),
+        (sddmm, &[("walk", 3)], "GPUGroup(8), ParallelReduction"),
+        (gemm, &[], "promote(A, shared, k_t9)"),
+        (gemm, &[("shared", 1)], "GPUThreadY, NoRaces"),
+    ];
+    for (text, changes, piece) in all {
+        let script = on_a_gpu(text, changes);
+        assert!(script.contains(piece), "{piece} in\n{script}");
+        // What ignores races is above what is atomic.
+        let ignored = script.contains("IgnoreRaces");
+        let atomic = script.contains("Atomics") || script.contains("Segment");
+        assert!(!ignored || atomic, "{script}");
     }
 }

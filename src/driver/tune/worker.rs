@@ -13,6 +13,7 @@ use crate::driver::bind::Bound;
 use crate::driver::build::Library;
 use crate::driver::call::{Arguments, Calls};
 use crate::driver::count;
+use crate::driver::run::{self, Clock};
 use crate::loops::ir::Kernel;
 use crate::program::ir::Function;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub struct Job {
     pub threads: u32,
     /// Limits: seconds by the clock, bytes beyond what the data takes.
     pub seconds: f64,
-    pub bytes: u64,
+    pub bytes: Option<u64>,
 }
 
 /// What came of it.
@@ -302,19 +303,21 @@ fn limit(job: &Job) -> Memory {
             };
             libc::setrlimit(what, &raw const limits);
         };
-        if pages > 0 {
+        if let (Some(bytes), true) = (job.bytes, pages > 0) {
             // Each thread has a stack and an arena of its own.
             let threads = u64::from(job.threads) * (160 << 20);
-            let kernels = pages * page + threads + job.bytes;
+            let kernels = pages * page + threads + bytes;
             // A result is copied, and its elements are listed with their coordinates: that it is
             // large is not to look like a crash.
             memory = Memory {
                 kernels,
-                ours: kernels.saturating_add(job.bytes.saturating_mul(RESULTS)),
+                ours: kernels.saturating_add(bytes.saturating_mul(RESULTS)),
             };
         }
         set(libc::RLIMIT_CORE, 0, 0);
-        set(libc::RLIMIT_FSIZE, 0, 0);
+        if job.bytes.is_some() {
+            set(libc::RLIMIT_FSIZE, 0, 0);
+        }
         // What kernels print goes nowhere: standard output is the report's.
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         if nowhere >= 0 {
@@ -382,7 +385,8 @@ fn sampled(
             memory.allow(memory.kernels);
         }
         let taken = calls.call(arguments, function, 1)?;
-        let times = if arguments.are_kept() {
+        // On a device each call is an interval of its own.
+        let times = if arguments.are_kept() && taken.device.is_none() {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let times = (SAMPLE / taken.seconds.max(1e-9)).ceil() as u32;
             times.clamp(1, 1000)
@@ -391,7 +395,7 @@ fn sampled(
         };
         contestants.push((library, calls, times));
     }
-    let mut seconds = vec![Vec::new(); contestants.len()];
+    let mut samples = vec![Vec::new(); contestants.len()];
     for round in 0..job.rounds as usize {
         for k in 0..contestants.len() {
             // Each is first as often as the others.
@@ -399,8 +403,19 @@ fn sampled(
             let (library, calls, times) = &mut contestants[at];
             library.set_threads(job.threads);
             let taken = calls.call(arguments, function, *times)?;
-            seconds[at].push(taken.seconds / f64::from(*times));
+            samples[at].push(taken);
         }
+    }
+    let mut seconds = Vec::new();
+    let mut clocks = Vec::new();
+    for (taken, (_, _, times)) in samples.iter().zip(&contestants) {
+        let (clock, all) = run::timed(taken);
+        clocks.push(clock == Clock::Host);
+        seconds.push(all.iter().map(|s| s / f64::from(*times)).collect());
+    }
+    // Times of two clocks do not compare.
+    if clocks.iter().any(|host| *host != clocks[0]) {
+        return Ok(Outcome::Refused("the device has no clock".to_string()));
     }
     Ok(Outcome::Measured(seconds))
 }
