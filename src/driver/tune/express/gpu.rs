@@ -32,9 +32,11 @@ pub(super) fn statement(genes: &Genes, growing: &mut Growing) {
 impl Genes<'_> {
     /// The number that a gene says; 1 where there is no such gene.
     fn unit(&self, wanted: Unit) -> i64 {
-        let found = self.choices(|free, choice| match free {
-            Free::Unit(unit, values) if *unit == wanted => values.get(choice).copied(),
-            _ => None,
+        let found = self.choices(|free, choice| {
+            let Free::Unit(unit, values) = free else {
+                return None;
+            };
+            values.get(choice).copied().filter(|_| *unit == wanted)
         });
         found.first().copied().unwrap_or(1)
     }
