@@ -77,7 +77,7 @@ pub const ALL: &[Scheduled] = &[
     scheduled!("spmm", "spmm",
         c: ["spmm_cpu" "spmm_a3_cpu" "spmm_tiled_cpu" "spmm_plain_cpu"],
         cuda: []),
-    scheduled!("spmm", "spmm_128", c: [], cuda: ["spmm_gpu"]),
+    scheduled!("spmm", "spmm_128", c: [], cuda: ["spmm_gpu" "spmm_lanes_gpu"]),
     scheduled!("spmm", "spmm_4",
         c: [],
         cuda: ["spmm_vector_gpu" "spmm_row_group_gpu" "spmm_nnz_group_gpu" "spmm_nnz_gpu"
@@ -85,7 +85,8 @@ pub const ALL: &[Scheduled] = &[
     scheduled!("spmv", "spmv",
         c: ["spmv_cpu" "spmv_ahead_cpu" "spmv_lanes_cpu" "spmv_vector_cpu" "spmv_positions_cpu"
             "spmv_balanced_cpu" "spmv_parts_cpu"],
-        cuda: ["spmv_gpu" "spmv_positions_gpu" "spmv_thread_gpu" "spmv_warp_gpu" "spmv_parts_gpu"]),
+        cuda: ["spmv_gpu" "spmv_positions_gpu" "spmv_thread_gpu" "spmv_warp_gpu" "spmv_parts_gpu"
+            "spmv_segments_gpu"]),
     scheduled!("spmv", "spmv_csr", c: ["spmv_csr_cpu"], cuda: ["spmv_csr_gpu"]),
     scheduled!("spmv", "spmv_ell", c: ["spmv_ell_cpu"], cuda: ["spmv_ell_gpu"]),
     scheduled!("tbmm", "tbmm", c: [], cuda: ["tbmm_gpu"]),

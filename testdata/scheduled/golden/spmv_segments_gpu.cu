@@ -1,0 +1,209 @@
+/* Written by sparsec. */
+#define SPARSEC_IMPLEMENTATION
+#include "spmv.h"
+
+/* spmv
+ *   y(i) +=! A(i, j) * x(j)
+ *   A: {dense, compressed}
+ *   fuse(i, j, f)
+ *   pos(f, fpos, A(i,j))
+ *   split(fpos, block, own, 64)
+ *   starts(block, before)
+ *   parallelize(block, GPUBlock, IgnoreRaces)
+ *   parallelize(own, GPUGroup(32), Segment)
+ */
+static __global__ void __launch_bounds__(256, 4) spmv_kernel1(int64_t M, int64_t block_count,
+    const int32_t *SPARSEC_RESTRICT A2_pos, int64_t *A1_starts) {
+    int64_t block = blockIdx.x;
+    int64_t tile = block * 256 + threadIdx.x;
+    if (tile < block_count + 1) {
+        int64_t A1_start = sparsec_lower_bound_int32(A2_pos, 0, M, tile * 64 + 1);
+        A1_starts[tile] = A1_start;
+    }
+}
+
+static __global__ void __launch_bounds__(64, 16) spmv_kernel2(int64_t A2_count,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
+    const int64_t *SPARSEC_RESTRICT A1_starts) {
+    int64_t block = blockIdx.x;
+    if (0 < sparsec_min_int64(64, A2_count - block * 64)) {
+        int64_t own_own = threadIdx.x;
+        int64_t own = sparsec_min_int64(own_own, sparsec_min_int64(64, A2_count - block * 64) - 1);
+        int64_t fpos = block * 64 + own;
+        int64_t A1_from = A1_starts[block];
+        int64_t A1_to = A1_starts[block + 1];
+        int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, fpos + 1);
+        int64_t pA1 = pA1_next - 1;
+        int64_t j = A2_crd[fpos];
+        sparsec_segment<32>(y_vals, pA1, own_own < sparsec_min_int64(64, A2_count - block * 64) ? A_vals[fpos] * x_vals[j] : 0.0, sparsec_add());
+    }
+}
+
+size_t spmv_workspace(int64_t M, int64_t N, int64_t A2_count) {
+    (void)M; (void)N; (void)A2_count;
+    size_t bytes = 0;
+    int64_t block_count = sparsec_floordiv(A2_count + 63, 64);
+    bytes += sparsec_bytes(block_count + 1, sizeof(int64_t));
+    return bytes;
+}
+
+int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
+    const int32_t *A2_crd, const double *A_vals, const double *x_vals, double *y_vals,
+    void *workspace, cudaStream_t stream) {
+    (void)N;
+    char *room = (char *)workspace;
+    int64_t block_count = sparsec_floordiv(A2_count + 63, 64);
+    int64_t *A1_starts = (int64_t *)sparsec_take(&room, block_count + 1, sizeof(int64_t));
+    SPARSEC_TRY(sparsec_launch(spmv_kernel1, sparsec_floordiv(block_count + 256, 256), 1, 1,
+        dim3(256, 1, 1), stream, M, block_count, A2_pos, A1_starts));
+    SPARSEC_TRY(sparsec_clear(y_vals, M, sizeof *y_vals, stream));
+    SPARSEC_TRY(sparsec_launch(spmv_kernel2, sparsec_floordiv(A2_count + 63, 64), 1, 1, dim3(64, 1, 1),
+        stream, A2_count, A2_pos, A2_crd, A_vals, x_vals, y_vals, A1_starts));
+    return SPARSEC_OK;
+}
+
+static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
+static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};
+static const sparsec_level_spec spmv_y_levels[] = {{SPARSEC_DENSE, 0, 0}};
+static const sparsec_spec spmv_y_spec = {"y", SPARSEC_FLOAT64, 1, 32, spmv_y_levels, NULL};
+
+int spmv(const sparsec_tensor *A, const sparsec_tensor *x, sparsec_tensor *y) {
+    int error;
+    error = sparsec_check(A, &spmv_A_spec);
+    if (error) return error;
+    error = sparsec_check(x, &spmv_x_spec);
+    if (error) return error;
+    if (!y) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "y: no tensor given");
+    int64_t M = A->dims[0];
+    int64_t N = A->dims[1];
+    error = sparsec_same_size("N", "x", x->dims[0], "A", N);
+    if (error) return error;
+    const sparsec_tensor *const tensors[] = {A, x, y};
+    error = sparsec_apart(y, "y", tensors, 3);
+    if (error) return error;
+    int64_t y_dims[] = {M};
+    error = sparsec_shape_dense(y, &spmv_y_spec, y_dims);
+    if (error) return error;
+    int64_t A2_count = sparsec_parents(A, 2);
+    sparsec_memory memory;
+    const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
+    const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
+    const double *A_vals = (const double *)sparsec_upload_vals(&memory, A);
+    const double *x_vals = (const double *)sparsec_upload_vals(&memory, x);
+    double *y_vals = (double *)sparsec_room_vals(&memory, y);
+    void *workspace = memory.room((int64_t)spmv_workspace(M, N, A2_count), 1);
+    if (memory.error) return memory.error;
+    error = spmv_device(M, N, A2_count, A2_pos, A2_crd, A_vals, x_vals, y_vals, workspace, 0);
+    if (error) return sparsec_fail_code(error);
+    error = sparsec_download_vals(y, y_vals);
+    if (error) return error;
+    return SPARSEC_OK;
+}
+
+#ifdef SPARSEC_MAIN
+#include <time.h>
+
+/* A small linear congruential generator: the same data everywhere. */
+static uint64_t smoke_state;
+
+static double smoke_random(void) {
+    smoke_state = smoke_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(smoke_state >> 11) / 9007199254740992.0;
+}
+
+/* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
+static void smoke_value(int32_t type, void *at) {
+    double x = 2 * smoke_random() - 1;
+    switch (type) {
+    case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
+    case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
+    case SPARSEC_FLOAT32: *(float *)at = (float)x; break;
+    case SPARSEC_FLOAT64: *(double *)at = x; break;
+    case SPARSEC_COMPLEX64: ((float *)at)[0] = (float)x; break;
+    case SPARSEC_COMPLEX128: ((double *)at)[0] = x; break;
+    default: break;
+    }
+}
+
+/* Random elements: all of a dense tensor, about eight per first coordinate else. */
+static int smoke_fill(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, uint64_t seed) {
+    size_t size = sparsec_type_size(spec->type);
+    int64_t count = sparsec_element_count(spec->order, dims), order = spec->order;
+    int64_t *coords;
+    char *vals;
+    bool dense = true;
+    int error;
+    for (int64_t l = 0; l < order; l++) dense = dense && spec->levels[l].kind == SPARSEC_DENSE;
+    if (count < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: too large", spec->name);
+    smoke_state = seed;
+    if (dense) {
+        error = sparsec_shape_dense(t, spec, dims);
+        for (int64_t k = 0; !error && k < count; k++) smoke_value(spec->type, (char *)t->vals + (size_t)k * size);
+        return error;
+    }
+    count = count < 8 * dims[0] ? count : 8 * dims[0];
+    coords = (int64_t *)sparsec_resize(NULL, count * order, sizeof *coords);
+    vals = (char *)sparsec_zeroed(count, size);
+    if (!coords || !vals) {
+        error = sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            for (int64_t m = 0; m < order; m++) coords[k * order + m] = (int64_t)(smoke_random() * (double)dims[m]);
+            for (int64_t l = 0; l < order; l++) {
+                const int64_t mode = spec->levels[l].mode, block = mode >> 32;
+                if (block > 1) coords[k * order + sparsec_dimension(mode)] /= block;
+            }
+            smoke_value(spec->type, vals + (size_t)k * size);
+        }
+        error = sparsec_pack(t, spec, dims, count, coords, vals);
+    }
+    sparsec_release(coords);
+    sparsec_release(vals);
+    return error;
+}
+
+static double smoke_seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void smoke_report(const char *name, int error, double best) {
+    if (error) printf("%s: error %d: %s\n", name, error, sparsec_error());
+    else if (best < INFINITY) printf("%s: ok, %.3f ms\n", name, 1e3 * best);
+    else printf("%s: ok\n", name);
+}
+
+static int smoke_spmv(int64_t n, int rounds) {
+    sparsec_tensor A = {};
+    const int64_t A_dims[] = {n, n};
+    sparsec_tensor x = {};
+    const int64_t x_dims[] = {n};
+    sparsec_tensor y = {};
+    int error = 0;
+    double best = INFINITY;
+    error |= smoke_fill(&A, &spmv_A_spec, A_dims, 1);
+    error |= smoke_fill(&x, &spmv_x_spec, x_dims, 2);
+    if (!error) error = spmv(&A, &x, &y);
+    for (int round = 0; !error && round < rounds; round++) {
+        double start = smoke_seconds();
+        error = spmv(&A, &x, &y);
+        best = fmin(best, smoke_seconds() - start);
+    }
+    smoke_report("spmv", error, best);
+    sparsec_free_tensor(&A);
+    sparsec_free_tensor(&x);
+    sparsec_free_tensor(&y);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    int64_t n = argc > 1 ? atoll(argv[1]) : 24;
+    int rounds = argc > 2 ? atoi(argv[2]) : 0, failed = 0;
+    failed |= smoke_spmv(n, rounds);
+    return failed;
+}
+#endif
