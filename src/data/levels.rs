@@ -58,6 +58,26 @@ fn of_coordinates(coo: &Coo, format: &TensorFormat) -> Vec<u64> {
     counts
 }
 
+/// The most elements that lie below one coordinate of the outermost level.
+#[must_use]
+pub fn longest_row(data: &Tensor, format: &TensorFormat) -> u64 {
+    let Some(&mode) = format.modes.first() else {
+        return 1;
+    };
+    match data {
+        Tensor::Sparse(coo) => {
+            let mut rows = coo.coords.get(mode).cloned().unwrap_or_default();
+            rows.sort_unstable();
+            let runs = rows.chunk_by(|a, b| a == b);
+            runs.map(|run| run.len() as u64).max().unwrap_or(0)
+        }
+        Tensor::Dense(dense) => {
+            let others = dense.dims.iter().enumerate().filter(|(at, _)| *at != mode);
+            others.fold(1, |product, (_, extent)| product.saturating_mul(*extent))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ pub mod whole;
 pub mod write;
 
 pub use generate::{constant, random};
-pub use levels::level_counts;
+pub use levels::{level_counts, longest_row};
 pub use pack::pack;
 pub use summary::{Summary, summarize};
 pub use tensor::{Coo, Dense, Packed, Tensor};

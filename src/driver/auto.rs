@@ -192,7 +192,10 @@ fn one(
 #[must_use]
 pub fn asks(function: &Function, target: Target) -> bool {
     let graph = Graph::build(&Rc::new(function.clone()));
-    !target.properties().has_blocks && graph.is_ok_and(|graph| auto::asks(&graph))
+    graph.is_ok_and(|graph| match target.properties().has_blocks {
+        true => auto::asks_on_gpus(&graph),
+        false => auto::asks(&graph),
+    })
 }
 
 /// What `bound` says to whoever seeks a schedule: sizes, and how much each level of the operands
@@ -201,8 +204,12 @@ pub fn asks(function: &Function, target: Target) -> bool {
 pub fn statistics(function: &Function, bound: &Bound, profile: &Arc<Profile>) -> Statistics {
     let named = |(id, &value): (&SizeId, &i64)| (function.size(*id).name.clone(), value);
     let sparse = |(id, _): &(&TensorId, _)| function.tensor(**id).is_sparse();
-    let tensors = bound.tensors.iter().filter(sparse);
-    let stored = tensors.map(|(&id, data)| {
+    let tensors = || bound.tensors.iter().filter(sparse);
+    let longest = tensors().map(|(&id, data)| {
+        let tensor = function.tensor(id);
+        (tensor.name.clone(), data::longest_row(data, &tensor.format))
+    });
+    let stored = tensors().map(|(&id, data)| {
         let tensor = function.tensor(id);
         (
             tensor.name.clone(),
@@ -212,6 +219,7 @@ pub fn statistics(function: &Function, bound: &Bound, profile: &Arc<Profile>) ->
     Statistics {
         sizes: bound.sizes.iter().map(named).collect(),
         stored: stored.collect(),
+        longest: longest.collect(),
         profile: Arc::clone(profile),
     }
 }
@@ -281,7 +289,7 @@ impl<'s> Search<'s> {
     ) -> Self {
         let scripts = graph.nests.iter().map(|nest| {
             let scripts: Vec<auto::Script> = if target.properties().has_blocks {
-                auto::for_gpus(graph, nest, &statistics.profile)
+                auto::for_gpus(graph, nest, statistics)
             } else {
                 auto::for_cpus(graph, nest, statistics).scripts
             };

@@ -6,7 +6,7 @@
 //! positions; everything else gives each thread elements of the result of its own, or of a
 //! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
 
-use super::{Profile, Script, Writer};
+use super::{Script, Statistics, Writer};
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
@@ -15,14 +15,14 @@ use std::borrow::Cow;
 
 /// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
 #[must_use]
-pub fn for_gpus(graph: &Graph, nest: &Nest, profile: &Profile) -> Vec<Script> {
+pub fn for_gpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Script> {
     if nest.loops.is_empty() {
         return Vec::new();
     }
     let writer = Writer {
         graph,
         nest,
-        profile,
+        profile: &statistics.profile,
     };
     let mut all = Vec::new();
     let mut by = |rule: &'static str, write: &dyn Fn(&mut Vec<Vec<String>>)| {
@@ -34,14 +34,17 @@ pub fn for_gpus(graph: &Graph, nest: &Nest, profile: &Profile) -> Vec<Script> {
         }));
     };
     // What is appended is counted first by those who share the outermost loop. Rows that are
-    // collected would need memory for each block, which nobody has asked for: they stay with one
-    // thread.
+    // collected need memory for each block: where it is not known how much, they stay with one thread.
     if !pattern::appended(graph, nest).is_empty() {
         by(
             "who shares the outermost loop counts what is appended first",
             &|all| {
                 writer.outermost(all);
             },
+        );
+        by(
+            "blocks share rows that are collected, of which each has memory for one",
+            &|all| writer.rows_for_blocks(statistics, all),
         );
         return all;
     }
@@ -63,9 +66,14 @@ pub fn for_gpus(graph: &Graph, nest: &Nest, profile: &Profile) -> Vec<Script> {
         "each thread has a row, through which the diagonals pass",
         &|all| writer.row_of_diagonals(all),
     );
-    by("a warp walks the row of a sparse matrix", &|all| {
-        writer.warp_per_row(all)
-    });
+    by(
+        "few rows have most elements, or there are few: stored elements are shared out",
+        &|all| writer.skewed(statistics, all),
+    );
+    by(
+        "threads walk the row of a sparse matrix, as many as it is long",
+        &|all| writer.threads_per_row(statistics, all),
+    );
     by(
         "tiles of both matrices pass through shared memory, sums stay in registers",
         &|all| {
@@ -209,8 +217,77 @@ impl Writer<'_> {
         all.push(script);
     }
 
-    /// `y(i) = A(i,j) * x(j)`: a warp walks a row.
-    fn warp_per_row(&self, all: &mut Vec<Vec<String>>) {
+    /// Tiles of stored elements for blocks, whose sums of rows meet in memory.
+    fn skewed(&self, statistics: &Statistics, all: &mut Vec<Vec<String>>) {
+        let accesses = sparse_accesses(self.graph, &self.nest.rhs);
+        let [access] = accesses.as_slice() else {
+            return;
+        };
+        let Some(roots) = self.outer_vars(access) else {
+            return;
+        };
+        // What ignores that rows meet is above sums, each of which is added atomically.
+        let adds = !roots.iter().all(|&root| self.is_left(root));
+        let is_skewed = statistics.is_skewed(self.graph, access.tensor);
+        if !adds || !self.is_left(roots[0]) || !is_skewed {
+            return;
+        }
+        let gpu = &self.profile.gpu;
+        let (mut script, p) = self.positions(access, &roots);
+        let (block, own) = (self.fresh("block"), self.fresh("own"));
+        let rest = &self.vars()[roots.len()..];
+        let cut = |tile: i64| {
+            [
+                format!("split({p}, {block}, {own}, {tile})"),
+                format!("starts({block}, before)"),
+            ]
+        };
+        let segment = format!("GPUGroup({})", gpu.segment);
+        match rest {
+            [] => {
+                script.extend(cut(gpu.segment_tile));
+                script.extend(self.units(&[
+                    (&block, "GPUBlock", "IgnoreRaces"),
+                    (&own, &segment, "Segment"),
+                ]));
+            }
+            [k] if self.is_left(*k) && !self.is_sparse(*k) => {
+                let (warp, column) = (self.fresh("warp"), self.fresh("column"));
+                let columns = statistics.extent(self.graph, *k);
+                let k = self.name(*k);
+                if columns.is_some_and(|columns| columns <= 2 * gpu.segment_columns) {
+                    script.extend(cut(gpu.segment_tile));
+                    script.extend([
+                        format!("split({k}, {warp}, {column}, {})", gpu.segment_columns),
+                        format!("reorder({block}, {warp}, {own}, {column})"),
+                    ]);
+                    script.extend(self.units(&[
+                        (&block, "GPUBlock", "IgnoreRaces"),
+                        (&warp, "GPUWarp", "IgnoreRaces"),
+                        (&own, &segment, "Segment"),
+                    ]));
+                } else {
+                    let (part, turn) = (self.fresh("part"), self.fresh("turn"));
+                    script.extend(cut(gpu.warp_elements * gpu.warps));
+                    script.extend([
+                        format!("split({own}, {warp}, {part}, {})", gpu.warp_elements),
+                        format!("split({k}, {turn}, {column}, 32)"),
+                        format!("reorder({block}, {warp}, {turn}, {column}, {part})"),
+                    ]);
+                    script.extend(self.units(&[
+                        (&block, "GPUBlock", "IgnoreRaces"),
+                        (&warp, "GPUWarp", "IgnoreRaces"),
+                        (&column, "GPUThread", "Atomics"),
+                    ]));
+                }
+            }
+            [_, ..] => return,
+        }
+        all.push(script);
+    }
+
+    /// `y(i) = A(i,j) * x(j)`: half a warp walks a row, fewer threads one that is known to be short.
+    fn threads_per_row(&self, statistics: &Statistics, all: &mut Vec<Vec<String>>) {
         let vars = self.vars();
         let accesses = sparse_accesses(self.graph, &self.nest.rhs);
         let ([i, j], [access]) = (vars.as_slice(), accesses.as_slice()) else {
@@ -218,6 +295,31 @@ impl Writer<'_> {
         };
         if !self.is_left(*i) || self.is_left(*j) || !self.is_sparse(*j) {
             return;
+        }
+        let gpu = &self.profile.gpu;
+        match statistics.children(self.graph, access.tensor, 1) {
+            Some(row) if row < gpu.short_row => return self.tiles(*i, "NoRaces", all),
+            Some(row) if row < gpu.middle_row => {
+                let (block, warp) = (self.fresh("block"), self.fresh("warp"));
+                let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
+                let (threads, group) = (gpu.block_threads, gpu.middle_group);
+                let operand = access_text(self.graph, access);
+                let rows = (threads / group).max(1);
+                let unit = format!("GPUGroup({group})");
+                let mut script = vec![
+                    format!("split({}, {block}, {warp}, {rows})", self.name(*i)),
+                    format!("pos({}, {p}, {operand})", self.name(*j)),
+                    format!("split({p}, {turn}, {thread}, {group})"),
+                    format!("reorder({block}, {warp}, {thread}, {turn})"),
+                ];
+                script.extend(self.units(&[
+                    (&block, "GPUBlock", "NoRaces"),
+                    (&warp, "GPUWarp", "NoRaces"),
+                    (&thread, &unit, "ParallelReduction"),
+                ]));
+                all.push(script);
+            }
+            Some(_) | None => {}
         }
         let (block, warp) = (self.fresh("block"), self.fresh("warp"));
         let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
@@ -327,6 +429,19 @@ impl Writer<'_> {
             all.push(script);
         }
         self.tiles(first, "NoRaces", all);
+    }
+
+    /// A row of a result for each block, where rows are known to be short enough.
+    fn rows_for_blocks(&self, statistics: &Statistics, all: &mut Vec<Vec<String>>) {
+        let (Some(&first), Some((_, inner))) = (self.vars().first(), self.nest.lhs.split_first())
+        else {
+            return;
+        };
+        let mut extents = inner.iter().map(|var| statistics.extent(self.graph, *var));
+        let row = extents.try_fold(1_i64, |row, extent| row.checked_mul(extent?));
+        if row.is_some_and(|row| row <= self.profile.gpu.collected_row) {
+            all.push(self.units(&[(&self.name(first), "GPUBlock", "NoRaces")]));
+        }
     }
 
     /// The outermost loop, whatever it is.

@@ -21,7 +21,7 @@ pub use self::gpus::for_gpus;
 pub use self::profile::Profile;
 pub use self::statistics::Statistics;
 
-use crate::graph::order::is_sparse_driven;
+use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::{SizeId, TensorId, VarId};
 use std::borrow::Cow;
@@ -86,14 +86,20 @@ impl Range {
     }
 }
 
-/// Whether the script of some nest may depend on sizes and on what operands store. On GPUs none
-/// does.
+/// Whether the script of some nest may depend on sizes and on what operands store, on CPUs.
 #[must_use]
 pub fn asks(graph: &Graph) -> bool {
     let unknown = Statistics::default();
     let sized = |nest| for_cpus(graph, nest, &unknown).asked.is_some();
     let mut nests = graph.nests.iter();
     nests.any(|nest| nests::asks(graph, nest) || sized(nest))
+}
+
+/// The same on GPUs, where rows of sparse operands decide.
+#[must_use]
+pub fn asks_on_gpus(graph: &Graph) -> bool {
+    let mut nests = graph.nests.iter();
+    nests.any(|nest| !nest.lhs.is_empty() && !sparse_accesses(graph, &nest.rhs).is_empty())
 }
 
 /// The command that shares the outermost loop of a nest out to the threads of a CPU;

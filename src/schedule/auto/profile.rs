@@ -89,6 +89,23 @@ pub struct Gpu {
     /// Iterations of a thread, and threads of a block, where a loop that merges operands is cut.
     pub merged_iterations: i64,
     pub merged_threads: i64,
+    /// Elements of a row below which a thread walks it, and below which so many threads do.
+    pub short_row: f64,
+    pub middle_row: f64,
+    pub middle_group: i64,
+    /// Elements of the longest row from which on stored elements are shared out, and how many rows
+    /// are walked at once: a row that takes longer than all others together leaves the rest idle.
+    pub long_row: u64,
+    pub rows_at_once: u64,
+    /// Stored elements of a block, in sums by segments of so many threads, and columns of each.
+    pub segment_tile: i64,
+    pub segment: i64,
+    pub segment_columns: i64,
+    /// Stored elements of a warp whose threads take columns side by side, and warps of a block.
+    pub warp_elements: i64,
+    pub warps: i64,
+    /// Elements of a row up to which a thousand blocks have memory for one each: 16 bytes an element.
+    pub collected_row: i64,
 }
 
 impl Default for Gpu {
@@ -102,6 +119,17 @@ impl Default for Gpu {
             product_rows: 4,
             merged_iterations: 32,
             merged_threads: 128,
+            short_row: 8.0,
+            middle_row: 32.0,
+            middle_group: 4,
+            long_row: 2048,
+            rows_at_once: 16_384,
+            segment_tile: 64,
+            segment: 32,
+            segment_columns: 4,
+            warp_elements: 64,
+            warps: 4,
+            collected_row: 1 << 17,
         }
     }
 }

@@ -14,6 +14,8 @@ pub struct Statistics {
     pub sizes: BTreeMap<String, i64>,
     /// The positions of each level, outermost first.
     pub stored: BTreeMap<String, Vec<u64>>,
+    /// The most elements below one coordinate of the outermost level.
+    pub longest: BTreeMap<String, u64>,
     pub profile: Arc<Profile>,
 }
 
@@ -32,6 +34,18 @@ impl Statistics {
         let size = graph.function.size(size);
         let fixed = size.value.and_then(|value| i64::try_from(value).ok());
         fixed.or_else(|| self.sizes.get(&size.name).copied())
+    }
+
+    /// Whether one row of a tensor takes a GPU longer than all others together: few rows have most
+    /// elements, or there are few. Only data tell.
+    pub(super) fn is_skewed(&self, graph: &Graph, tensor: TensorId) -> bool {
+        let name = &graph.tensor(tensor).name;
+        let (Some(&longest), Some(stored)) = (self.longest.get(name), self.stored.get(name)) else {
+            return false;
+        };
+        let gpu = &self.profile.gpu;
+        let all = stored.last().copied().unwrap_or(0);
+        longest >= gpu.long_row && longest.saturating_mul(gpu.rows_at_once) >= all
     }
 
     /// How many positions a level has below each of the level above: in the data, else as the format
