@@ -55,7 +55,10 @@ impl Lowerer<'_> {
         .with_help(format!(
             "`split` {name} and share out the outer part: rows are found once a tile"
         ));
-        self.remarks.say_if_searched(rows, remark);
+        // Between the starts of a tile there is little to search.
+        if !self.graph.starts.iter().any(|starts| starts.pos == pos) {
+            self.remarks.say_if_searched(rows, remark);
+        }
         let present = inner.cursors[counted.id.0].present.take();
         let then = self.until_ends(body, inner)?;
         stmts.extend(b::when(present.into_iter().collect(), then));
