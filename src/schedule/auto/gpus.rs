@@ -297,48 +297,34 @@ impl Writer<'_> {
             return;
         }
         let gpu = &self.profile.gpu;
-        match statistics.children(self.graph, access.tensor, 1) {
-            Some(row) if row < gpu.short_row => return self.tiles(*i, "NoRaces", all),
-            Some(row) if row < gpu.middle_row => {
-                let (block, warp) = (self.fresh("block"), self.fresh("warp"));
-                let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
-                let (threads, group) = (gpu.block_threads, gpu.middle_group);
-                let operand = access_text(self.graph, access);
-                let rows = (threads / group).max(1);
-                let unit = format!("GPUGroup({group})");
-                let mut script = vec![
-                    format!("split({}, {block}, {warp}, {rows})", self.name(*i)),
-                    format!("pos({}, {p}, {operand})", self.name(*j)),
-                    format!("split({p}, {turn}, {thread}, {group})"),
-                    format!("reorder({block}, {warp}, {thread}, {turn})"),
-                ];
-                script.extend(self.units(&[
-                    (&block, "GPUBlock", "NoRaces"),
-                    (&warp, "GPUWarp", "NoRaces"),
-                    (&thread, &unit, "ParallelReduction"),
-                ]));
-                all.push(script);
-            }
-            Some(_) | None => {}
+        let row = statistics.children(self.graph, access.tensor, 1);
+        if row.is_some_and(|row| row < gpu.short_row) {
+            self.tiles(*i, "NoRaces", all);
+            return;
         }
-        let (block, warp) = (self.fresh("block"), self.fresh("warp"));
-        let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
-        let mut script = vec![
-            format!("split({}, {block}, {warp}, 16)", self.name(*i)),
-            format!(
-                "pos({}, {p}, {})",
-                self.name(*j),
-                access_text(self.graph, access)
-            ),
-            format!("split({p}, {turn}, {thread}, 16)"),
-            format!("reorder({block}, {warp}, {thread}, {turn})"),
-        ];
-        script.extend(self.units(&[
-            (&block, "GPUBlock", "NoRaces"),
-            (&warp, "GPUWarp", "NoRaces"),
-            (&thread, "GPUThread", "Temporary"),
-        ]));
-        all.push(script);
+        let mut walked = |rows: i64, threads: i64, unit: &str, race: &str| {
+            let (block, warp) = (self.fresh("block"), self.fresh("warp"));
+            let (p, turn, thread) = (self.fresh("p"), self.fresh("turn"), self.fresh("thread"));
+            let operand = access_text(self.graph, access);
+            let mut script = vec![
+                format!("split({}, {block}, {warp}, {rows})", self.name(*i)),
+                format!("pos({}, {p}, {operand})", self.name(*j)),
+                format!("split({p}, {turn}, {thread}, {threads})"),
+                format!("reorder({block}, {warp}, {thread}, {turn})"),
+            ];
+            script.extend(self.units(&[
+                (&block, "GPUBlock", "NoRaces"),
+                (&warp, "GPUWarp", "NoRaces"),
+                (&thread, unit, race),
+            ]));
+            all.push(script);
+        };
+        if row.is_some_and(|row| row < gpu.middle_row) {
+            let (threads, group) = (gpu.block_threads, gpu.middle_group);
+            let unit = format!("GPUGroup({group})");
+            walked((threads / group).max(1), group, &unit, "ParallelReduction");
+        }
+        walked(16, 16, "GPUThread", "Temporary");
     }
 
     /// Columns of the result side by side.
