@@ -277,10 +277,10 @@ fn a_killed_tuning_goes_on() {
 }
 
 #[test]
-fn what_is_not_built_is_refused() {
+fn what_has_no_effect_is_refused() {
     let place = Place::new();
     for (args, code) in [
-        (&["--model"][..], "E0705"),
+        (&["--model"][..], "E0702"),
         (&["--target", "cuda"], "E0702"),
         (&["--tuned"], "E0702"),
         (&["--trials", "soon"], "E0702"),

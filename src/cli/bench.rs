@@ -89,7 +89,7 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let machine = match backend {
         Backend::C => Some(Machine::new(&mut reporter.sources)?),
-        Backend::Emulator { .. } | Backend::Gpu => None,
+        Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => None,
     };
     let rows = rows(&built, args, machine.as_ref());
     let settings = Settings {

@@ -166,9 +166,10 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
                 ignored.iter().for_each(|one| tuned::ignored(one, reporter));
                 library
             }
-            (Some(_) | None, Backend::C | Backend::Emulator { .. } | Backend::Gpu) => {
-                Library::build(kernels, backend, trust, &mut reporter.sources)?
-            }
+            (
+                Some(_) | None,
+                Backend::C | Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_),
+            ) => Library::build(kernels, backend, trust, &mut reporter.sources)?,
         };
         if is_json {
             library.findings_as_json();

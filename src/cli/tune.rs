@@ -17,13 +17,14 @@ use crate::driver::build::Backend;
 use crate::driver::cache::entry::{Entry, Provenance, SCHEMA, Tuned};
 use crate::driver::cache::key::{Canonical, Key, Likeness};
 use crate::driver::cache::{Cache, Found as Kept, Kind as Folder};
-use crate::driver::tune::race::{Fault, Found, Plan};
+use crate::driver::tune::race::{Fault, Found, Plan, Timed};
 use crate::driver::tune::search::Kind;
 use crate::driver::tune::worker::Outcome;
 use crate::driver::tune::{self, Settings};
-use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench, device};
+use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench, device, model};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
+use crate::schedule::auto::Model;
 use crate::target::Target;
 use std::path::{Path, PathBuf};
 
@@ -81,11 +82,14 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
         request.statistics = auto::statistics(function, only, &request.statistics.profile);
     }
-    let backend = backend(request.target, reporter)?;
+    let backend = match args.model {
+        true => counted(&request, reporter)?,
+        false => backend(request.target, reporter)?,
+    };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let threads = match backend {
         Backend::C => args.threads.or(u32::try_from(cores).ok()).unwrap_or(1),
-        Backend::Emulator { .. } | Backend::Gpu => 1,
+        Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => 1,
     };
     let tuning = Tuning {
         args,
@@ -127,7 +131,11 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let found = match search(&request, &tuning, settings, reporter)? {
         Ok(found) => found,
         Err(faults) => {
-            let nothing = tune::nothing_runs(function);
+            let mut nothing = tune::nothing_runs(function);
+            let discarded = report::discarded(&faults);
+            if !discarded.is_empty() {
+                nothing = nothing.with_note(format!("discarded: {discarded}"));
+            }
             if !tell_faults(&request, &tuning, &faults, reporter) {
                 return Err(nothing.into());
             }
@@ -154,15 +162,13 @@ fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<
                 .into(),
         );
     }
-    if args.model {
+    if args.model && request.target == Target::C {
         let span = argument(&mut reporter.sources, "command line", "--model");
-        let message = "ranking schedules by counts is not supported yet";
-        let help = "leave it out where there is a GPU: there schedules are timed";
-        return Err(
-            Diagnostic::error(codes::NOT_SUPPORTED, span, message, "this option")
-                .with_help(help)
-                .into(),
-        );
+        let message = "--model ranks schedules of GPUs";
+        let label = "would have no effect on a CPU, where schedules are timed";
+        return Err(Diagnostic::error(codes::COMMAND_LINE, span, message, label)
+            .with_help("add `--target cuda`, or leave it out")
+            .into());
     }
     if let Some(threads) = args.threads {
         threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
@@ -189,8 +195,19 @@ fn backend(target: Target, reporter: &mut Reporter) -> Result<Backend, Failure> 
             reporter.say(&note);
             Ok(backend)
         }
-        Backend::C | Backend::Gpu => Ok(backend),
+        Backend::C | Backend::Gpu | Backend::Model(_) => Ok(backend),
     }
+}
+
+/// Kernels run on the emulator, which counts what a GPU would do.
+fn counted(request: &Request, reporter: &mut Reporter) -> Result<Backend, Failure> {
+    model::tools(&mut reporter.sources)?;
+    let span = argument(&mut reporter.sources, "command line", "--model");
+    let message = "schedules are ranked by a model's cycles, which are no times";
+    let label = "counts what kernels do on the emulator";
+    let note = Diagnostic::new(Severity::Note, codes::EMULATED, span, message, label);
+    reporter.say(&note.with_help("where there is a GPU, leave it out: schedules are timed there"));
+    Ok(Backend::Model(request.statistics.profile.model))
 }
 
 fn plan(args: &TuneArgs, sets: usize) -> Plan {
@@ -229,7 +246,8 @@ fn search(
     let whole = |seconds: f64| seconds.max(0.0) as u64;
     let progress = Progress::new(whole(settings.plan.budget.ceil()));
     let mut tell = |elapsed: f64, best: Option<f64>, measured: usize| {
-        let best = best.map_or(String::new(), |s| format!(", best {}", duration(s)));
+        let best = best.map(|s| figure(tuning.backend, s));
+        let best = best.map_or(String::new(), |figure| format!(", best {figure}"));
         progress.at(whole(elapsed), &format!("{measured} schedules{best}"));
     };
     let (function, data) = (tuning.function, tuning.data);
@@ -261,8 +279,11 @@ fn finish(
         let svg = chart::svg(&[curve(tuning, found)]);
         place(path, &svg, reporter)?;
     }
+    // What was only counted is no measurement that others should rely on.
+    let measured = !matches!(tuning.backend, Backend::Model(_));
     if let Some(cache) = cache
         && found.ahead
+        && measured
     {
         let entry = entry(tuning, found);
         let (name, text) = (entry.file_name(), entry.text());
@@ -275,7 +296,43 @@ fn finish(
             reporter.say(&note);
         }
     }
-    Ok(reporter.print(&report::text(tuning, found), u8::from(wrong)))
+    let mut text = report::text(tuning, found);
+    if let Backend::Model(model) = tuning.backend {
+        text += &counts(request, tuning, (found, model), reporter)?;
+    }
+    Ok(reporter.print(&text, u8::from(wrong)))
+}
+
+/// What the model counted of the best schedule, of what sparsec chooses by itself, and of the one that was
+/// given.
+fn counts(
+    request: &Request,
+    tuning: &Tuning,
+    (found, model): (&Found, Model),
+    reporter: &mut Reporter,
+) -> Result<String, Failure> {
+    let text = |name: &str, one: &Timed| Request {
+        schedule: ScheduleChoice::Text {
+            name: format!("{name}.sched"),
+            text: one.script.join("\n"),
+        },
+        defines: Vec::new(),
+        ..request.clone()
+    };
+    let mut rows = Vec::new();
+    let mut each = vec![("found", text("found", &found.best))];
+    if found.ahead {
+        each.push(("automatic", text("automatic", &found.automatic)));
+    }
+    if let ScheduleChoice::Named(_) = request.schedule {
+        each.push(("given", request.clone()));
+    }
+    for (name, own) in each {
+        let all = model::count(&own, tuning.data, model, &mut reporter.sources)?;
+        let sets = tuning.data.iter().map(|(set, _)| set.as_str());
+        rows.extend(sets.zip(all).map(|(set, own)| (name, set, own)));
+    }
+    Ok(report::counted(&rows))
 }
 
 /// Says what became of schedules that ended badly; whether one of them changes results.
@@ -333,12 +390,26 @@ fn curve(tuning: &Tuning, found: &Found) -> Chart {
     Chart {
         title: format!("{}: best schedule so far", tuning.function.name),
         x: "seconds of tuning".to_string(),
-        y: "microseconds of a call".to_string(),
+        y: match tuning.backend {
+            Backend::Model(_) => "thousand cycles of the model".to_string(),
+            Backend::C | Backend::Emulator { .. } | Backend::Gpu => {
+                "microseconds of a call".to_string()
+            }
+        },
         series: vec![Series {
             name: search_word(tuning.args.search).to_string(),
+            // (A thousand million cycles are called a second.)
             points: found.curve.iter().map(|(t, s)| (*t, 1e6 * s)).collect(),
             look: Look::Line,
         }],
+    }
+}
+
+/// What a schedule takes: a time, or cycles of a model.
+fn figure(backend: Backend, seconds: f64) -> String {
+    match backend {
+        Backend::Model(_) => format!("{:.0} cycles", 1e9 * seconds),
+        Backend::C | Backend::Emulator { .. } | Backend::Gpu => duration(seconds),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::emit::types::c_type;
 use crate::emit::{self, Unit};
 use crate::loops::interface::Arg;
 use crate::loops::ir::Kernel;
+use crate::schedule::auto::Model;
 use crate::target::Target;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Write as _;
@@ -59,6 +60,9 @@ pub enum Backend {
     Emulator { checked: bool },
     /// A GPU, by nvcc.
     Gpu,
+    /// The processor, by the emulator, which counts what this GPU would do: its times are cycles
+    /// of a model ([`super::model`]).
+    Model(Model),
 }
 
 impl Backend {
@@ -69,13 +73,14 @@ impl Backend {
             Backend::C => "cpu",
             Backend::Emulator { .. } => "emulator",
             Backend::Gpu => "gpu",
+            Backend::Model(_) => "model",
         }
     }
 
     pub(super) fn target(self) -> Target {
         match self {
             Backend::C => Target::C,
-            Backend::Emulator { .. } | Backend::Gpu => Target::Cuda,
+            Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => Target::Cuda,
         }
     }
 }
@@ -289,7 +294,7 @@ fn still_needed(folder: cleanup::Folder, backend: Backend) -> Option<cleanup::Fo
     }
     match backend {
         Backend::C | Backend::Gpu => None,
-        Backend::Emulator { .. } => Some(folder),
+        Backend::Emulator { .. } | Backend::Model(_) => Some(folder),
     }
 }
 
@@ -333,7 +338,7 @@ pub(super) fn compiled(
             flags,
             sources,
         )?,
-        Backend::Emulator { .. } | Backend::Gpu => {
+        Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => {
             super::device::compile(folder.path(), backend, trust, sources)?;
         }
     }

@@ -6,7 +6,7 @@ use super::{Failure, argument};
 use crate::cleanup;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources};
-use crate::emit::cuda::CLOCK;
+use crate::emit::cuda::{CLOCK, EMULATOR, MODEL};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -23,6 +23,15 @@ const CHECKED: &[&str] = &[
     "-fno-threadsafe-statics",
 ];
 const FAST: &[&str] = &["-O2"];
+/// Accesses are calls here, too: they are counted.
+const COUNTED: &[&str] = &[
+    "-O1",
+    "-include",
+    "costs.h",
+    "-fsanitize=thread",
+    "--param=tsan-distinguish-volatile=1",
+    "-fno-threadsafe-statics",
+];
 
 /// The backend of this machine: a GPU if there is one and nvcc, else the emulator.
 #[must_use]
@@ -77,14 +86,19 @@ pub(super) fn compile(
     sources: &mut Sources,
 ) -> Result<(), Failure> {
     let mut trusted = trust.flags().to_vec();
-    if trust == Trust::Inputs {
+    let counts = matches!(backend, Backend::Model(_));
+    if trust == Trust::Inputs && !counts {
         std::fs::write(folder.join("clock.h"), CLOCK).map_err(|e| no_room(sources, &e))?;
         trusted.extend(["-include", "clock.h"]);
     }
-    let checked = match backend {
-        Backend::Emulator { checked } => checked,
-        Backend::C => false,
+    let flags = match backend {
+        Backend::Emulator { checked: true } => CHECKED,
+        Backend::Emulator { checked: false } | Backend::C => FAST,
         Backend::Gpu => return with_nvcc(folder, &trusted, sources),
+        Backend::Model(model) => {
+            super::model::prepare(folder, &model, &trusted, sources)?;
+            COUNTED
+        }
     };
     let mut kernels = CXX.command(sources)?;
     kernels
@@ -94,15 +108,16 @@ pub(super) fn compile(
     kernels
         .args(["-DSPARSEC_EMULATED", "-Iemulator"])
         .args(&trusted);
-    kernels.args(if checked { CHECKED } else { FAST });
+    kernels.args(flags);
     kernels.args(["-x", "c++", "-c", "kernels.cu", "-o", "kernels.o"]);
     let mut calls = CC.command(sources)?;
-    calls
-        .current_dir(folder)
-        .args(["-std=c11", "-O1", "-fPIC", "-c", "calls.c"]);
+    calls.current_dir(folder);
+    // The host's calls are not counted.
+    calls.args(counts.then_some("-Demu_region(number)=(void)0"));
+    calls.args(["-std=c11", "-O1", "-fPIC", "-c", "calls.c"]);
     // The emulator is the same for all kernels: built once, while they are compiled.
     let kernels = cleanup::Running::start(&mut kernels);
-    let emulator = emulator(sources);
+    let emulator = emulator(counts, sources);
     let kernels = kernels.and_then(cleanup::Running::output);
     CXX.done(kernels, sources)?;
     CC.done(cleanup::output(&mut calls), sources)?;
@@ -149,19 +164,23 @@ fn with_nvcc(folder: &Path, trusted: &[&str], sources: &mut Sources) -> Result<(
     NVCC.done(cleanup::output(&mut command), sources)
 }
 
-/// The emulator's object file, compiled at the first call of the process. It is kept in memory:
-/// a folder would outlive the process, which does not drop what is static.
-fn emulator(sources: &mut Sources) -> Result<&'static [u8], Failure> {
-    static BUILT: OnceLock<Result<Vec<u8>, Failure>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
+/// The emulator's object file, which checks or counts, compiled at the first call of the process. It is kept in
+/// memory: a folder would outlive the process, which does not drop what is static.
+fn emulator(counts: bool, sources: &mut Sources) -> Result<&'static [u8], Failure> {
+    static CHECKS: OnceLock<Result<Vec<u8>, Failure>> = OnceLock::new();
+    static COUNTS: OnceLock<Result<Vec<u8>, Failure>> = OnceLock::new();
+    let built = if counts { &COUNTS } else { &CHECKS };
+    let built = built.get_or_init(|| {
         let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
-        for (name, text) in crate::emit::cuda::EMULATOR {
+        let model = MODEL.iter().filter(|_| counts);
+        for (name, text) in EMULATOR.iter().chain(model) {
             std::fs::write(folder.path().join(name), text).map_err(|e| no_room(sources, &e))?;
         }
         let mut command = CXX.command(sources)?;
         command
             .current_dir(folder.path())
             .args(["-std=c++17", "-O2", "-fPIC", "-DSPARSEC_EMULATED", "-I."])
+            .args(counts.then_some("-DEMU_MODEL"))
             .args(["-c", "emulator.cpp", "-o", "emulator.o"]);
         CXX.done(cleanup::output(&mut command), sources)?;
         std::fs::read(folder.path().join("emulator.o")).map_err(|e| no_room(sources, &e))

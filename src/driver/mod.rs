@@ -14,6 +14,7 @@ pub mod count;
 pub mod device;
 mod loaded;
 pub mod memory;
+pub mod model;
 pub mod number;
 pub mod run;
 mod schedules;

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Tool {
     variable: &'static str,
     default: &'static str,
+    /// The variable of a program beside which it may stand.
+    beside: Option<&'static str>,
     /// In a sentence.
     pub what: &'static str,
     help: &'static str,
@@ -20,6 +22,7 @@ pub(super) struct Tool {
 pub(super) const CC: Tool = Tool {
     variable: "CC",
     default: "cc",
+    beside: None,
     what: "the C compiler",
     help: "set CC to a C compiler, or install one (Debian: apt-get install gcc)",
 };
@@ -27,6 +30,7 @@ pub(super) const CC: Tool = Tool {
 pub(super) const CXX: Tool = Tool {
     variable: "CXX",
     default: "c++",
+    beside: None,
     what: "the C++ compiler",
     help: "set CXX to a C++ compiler, or install one (Debian: apt-get install g++)",
 };
@@ -34,8 +38,19 @@ pub(super) const CXX: Tool = Tool {
 pub(super) const NVCC: Tool = Tool {
     variable: "NVCC",
     default: "nvcc",
+    beside: None,
     what: "the CUDA compiler",
     help: "set NVCC to CUDA's nvcc, or SPARSEC_EMULATOR=1 to run without a GPU",
+};
+
+/// Found beside nvcc where the environment names neither.
+pub(super) const NVDISASM: Tool = Tool {
+    variable: "NVDISASM",
+    default: "nvdisasm",
+    beside: Some("NVCC"),
+    what: "the CUDA disassembler",
+    help: "set NVDISASM to CUDA's nvdisasm, which comes with its toolkit beside nvcc (and as the Python package \
+           nvidia-cuda-nvdisasm)",
 };
 
 /// Seconds of the processor that a compiler may take; 0 for as many as it wants. Tuning compiles
@@ -66,9 +81,16 @@ fn limit(command: &mut Command) {
 impl Tool {
     /// What the environment says, or the default.
     fn named(&self) -> String {
-        std::env::var_os(self.variable)
-            .map(|value| value.to_string_lossy().into_owned())
-            .filter(|value| !value.trim().is_empty())
+        let said = |variable| {
+            let value = std::env::var_os(variable)?.to_string_lossy().into_owned();
+            (!value.trim().is_empty()).then_some(value)
+        };
+        let beside = || {
+            let own = Path::new(&said(self.beside?)?).with_file_name(self.default);
+            own.is_file().then(|| own.to_string_lossy().into_owned())
+        };
+        said(self.variable)
+            .or_else(beside)
             .unwrap_or_else(|| self.default.to_string())
     }
 

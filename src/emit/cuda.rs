@@ -28,6 +28,13 @@ pub const EMULATOR: &[(&str, &str)] = &[
     ("shadow.h", include_str!("runtime/emulator/shadow.h")),
 ];
 
+/// What the emulator counts with, in place of its checks (`driver::model`).
+pub const MODEL: &[(&str, &str)] = &[
+    ("costs.h", include_str!("runtime/model/costs.h")),
+    ("counted.h", include_str!("runtime/model/counted.h")),
+    ("model.h", include_str!("runtime/model/model.h")),
+];
+
 /// What times the device's work: included ahead of the runtime header (`clock.h`), in timed runs.
 pub const CLOCK: &str = include_str!("runtime/clock.h");
 

@@ -194,7 +194,7 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
         };
         let checker = match backend {
             Backend::C => Checker::build(&kernels, Watching::All, WATCHED_FLAGS, &mut sources),
-            Backend::Emulator { .. } | Backend::Gpu => Ok(None),
+            Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => Ok(None),
         };
         let checker = checker.unwrap_or_else(|failure| {
             wrong.push(describe(&failure, &sources));

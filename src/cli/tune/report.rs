@@ -1,10 +1,10 @@
 //! What a tuning says: to people, and in the comments of the schedule that it writes.
 
-use super::{Tuning, search_word};
-use crate::cli::duration;
+use super::{Tuning, figure, search_word};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::driver::build::Backend;
+use crate::driver::model::Counts;
 use crate::driver::tune::race::{Fault, Found, Timed};
 use crate::driver::tune::worker::Outcome;
 
@@ -17,13 +17,17 @@ pub(super) fn text(tuning: &Tuning, found: &Found) -> String {
     for line in figures(tuning, found) {
         out += &format!("  {line}\n");
     }
-    let faults = counts(&found.faults);
+    let faults = discarded(&found.faults);
     if !faults.is_empty() {
         out += &format!("  discarded: {faults}\n");
     }
-    out += "the last ones, timed in turn:\n";
+    out += match tuning.backend {
+        Backend::Model(_) => "the last ones:\n",
+        Backend::C | Backend::Emulator { .. } | Backend::Gpu => "the last ones, timed in turn:\n",
+    };
     for one in &found.last {
-        let times: Vec<String> = one.seconds.iter().map(|s| duration(*s)).collect();
+        let times = one.seconds.iter().map(|s| figure(tuning.backend, *s));
+        let times: Vec<String> = times.collect();
         out += &format!("  {:<24} {}\n", times.join(" "), one.text);
     }
     if !found.ahead {
@@ -60,6 +64,9 @@ fn head(tuning: &Tuning, found: &Found) -> String {
         (Backend::Emulator { .. }, _) => {
             "the emulator, whose times are none of a GPU's".to_string()
         }
+        (Backend::Model(_), _) => {
+            "the emulator by counts: cycles of a model, which are no times".to_string()
+        }
         (Backend::C, 1) => "1 thread".to_string(),
         (Backend::C, n) => format!("{n} threads"),
     };
@@ -78,8 +85,8 @@ fn figures(tuning: &Tuning, found: &Found) -> Vec<String> {
     let each = tuning.data.iter().enumerate().map(|(at, (name, _))| {
         format!(
             "{name}: {}; {} with {} ({:.2} times)",
-            duration(found.best.seconds[at]),
-            duration(found.automatic.seconds[at]),
+            figure(tuning.backend, found.best.seconds[at]),
+            figure(tuning.backend, found.automatic.seconds[at]),
             match found.automatic.text.as_str() {
                 "plain" => "plain loops",
                 _ => "what sparsec chooses by itself",
@@ -98,8 +105,28 @@ fn figures(tuning: &Tuning, found: &Found) -> Vec<String> {
     lines
 }
 
+/// What was counted of a call: whose schedule, of which data set, how much.
+pub(super) fn counted(rows: &[(&str, &str, Counts)]) -> String {
+    let mut out = String::from(
+        "counted of a call:\n            launches instructions  kB: near   shared    memory registers spilled\n",
+    );
+    for (name, set, own) in rows {
+        out += &format!(
+            "  {name:<9} {:>8.0} {:>12.0} {:>9.0} {:>8.0} {:>9.0} {:>9.0} {:>7.0}  {set}\n",
+            own.launches,
+            own.slots,
+            own.near_bytes / 1e3,
+            own.shared_bytes / 1e3,
+            own.memory_bytes / 1e3,
+            own.registers,
+            own.spilled,
+        );
+    }
+    out
+}
+
 /// How many were discarded, and why.
-fn counts(faults: &[Fault]) -> String {
+pub(super) fn discarded(faults: &[Fault]) -> String {
     let count = |is: &dyn Fn(&Outcome) -> bool| faults.iter().filter(|f| is(&f.outcome)).count();
     let all = [
         (count(&|o| matches!(o, Outcome::Wrong(_))), "wrong"),

@@ -78,7 +78,7 @@ pub(super) fn write(
     }
     match tuning.backend {
         Backend::C => command += &format!(" --threads {}", tuning.threads),
-        Backend::Emulator { .. } | Backend::Gpu => command += " --target cuda",
+        Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => command += " --target cuda",
     }
     let text = format!("{reason}\n\n{command} --verify\n");
     put("README", text.as_bytes())?;

@@ -75,7 +75,8 @@ start. (It is 4.)";
     NO_CLOCK = "E0715", "a measurement without a device",
 "`sparsec bench --target cuda` and `sparsec tune --target cuda` need a GPU and nvcc (see NVCC): the emulator
 computes what a GPU does, but its times say nothing of a GPU. `sparsec run --target cuda` runs kernels on the
-emulator, and with SPARSEC_EMULATOR=1 `tune` searches on it, which shows that schedules are right.";
+emulator, with SPARSEC_EMULATOR=1 `tune` searches on it, which shows that schedules are right, and `tune --model`
+ranks them by what the emulator counts.";
     CANDIDATES_DIFFER = "E0716", "schedules that compute different results",
 "`sparsec bench` compares what its candidates compute before it times them: with the first one,
 within what rounding makes of sums in another order, and with the reference evaluator where they differ

@@ -117,6 +117,7 @@ impl Description {
             Backend::C => (&CC, flags()),
             Backend::Emulator { .. } => (&CXX, String::new()),
             Backend::Gpu => (&NVCC, crate::driver::device::flags()),
+            Backend::Model(model) => (&NVCC, crate::driver::model::flags(&model)),
         };
         let (compiler, version) = tool.version();
         let cores = std::thread::available_parallelism();

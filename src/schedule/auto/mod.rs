@@ -18,7 +18,7 @@ mod tiles;
 
 pub use self::cpus::for_cpus;
 pub use self::gpus::for_gpus;
-pub use self::profile::Profile;
+pub use self::profile::{Model, Profile};
 pub use self::statistics::Statistics;
 
 use crate::graph::order::{is_sparse_driven, sparse_accesses};

@@ -11,6 +11,7 @@ pub struct Profile {
     pub cpu: Cpu,
     pub gpu: Gpu,
     pub estimate: Estimate,
+    pub model: Model,
 }
 
 /// Tiles and lanes of a CPU.
@@ -182,6 +183,57 @@ impl Default for Estimate {
             most_elements: 8.0e6,
             gain: 1.5,
             few: 16.0,
+        }
+    }
+}
+
+/// A GPU as `tune --model` has it, which ranks schedules by counts: an H100 or H200.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Model {
+    /// Ten times its compute capability: for which machine code is made.
+    pub capability: i64,
+    /// Multiprocessors; warps, blocks, registers and bytes of shared memory of each.
+    pub multiprocessors: i64,
+    pub warps: i64,
+    pub blocks: i64,
+    pub registers: i64,
+    pub shared: i64,
+    /// Instructions of different warps that a multiprocessor begins in a cycle, and how many of these slots one takes
+    /// that computes in double precision.
+    pub slots: i64,
+    pub double_slots: i64,
+    /// Cycles from an instruction to one of its warp that needs it; from a load to its value, and how many
+    /// loads of a warp are under way at once.
+    pub step: i64,
+    pub latency: i64,
+    pub overlap: i64,
+    /// Bytes in a cycle: of a multiprocessor's own cache, of the one that all share, of memory.
+    pub near_bytes: i64,
+    pub shared_bytes: i64,
+    pub memory_bytes: i64,
+    /// Cycles until a launch begins.
+    pub launch: i64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            capability: 90,
+            multiprocessors: 132,
+            warps: 64,
+            blocks: 32,
+            registers: 65_536,
+            shared: 233_472,
+            slots: 4,
+            double_slots: 2,
+            step: 5,
+            latency: 600,
+            overlap: 4,
+            near_bytes: 64,
+            shared_bytes: 3_000,
+            memory_bytes: 2_200,
+            launch: 4_000,
         }
     }
 }

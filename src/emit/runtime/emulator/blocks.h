@@ -11,6 +11,15 @@
 #include "findings.h"
 #include "order.h"
 
+/* With -DEMU_MODEL it counts, in place of checks: see model.h. */
+#ifdef EMU_MODEL
+#include "costs.h"
+#include "counted.h"
+#define EMU_COUNT(...) __VA_ARGS__
+#else
+#define EMU_COUNT(...)
+#endif
+
 /* The arrays of shared memory, if kernels declare some. */
 extern emu_part emu_arrays_begin[] __asm__("__start_emu_arrays") __attribute__((weak, visibility("hidden")));
 extern emu_part emu_arrays_end[] __asm__("__stop_emu_arrays") __attribute__((weak, visibility("hidden")));
@@ -97,6 +106,7 @@ struct Block {
     std::vector<uint32_t> shared; /* while it has not its turn */
     std::vector<Cell> cells;      /* shadow of shared memory */
     std::vector<uint8_t> written;
+    EMU_COUNT(Counted counted;)
 };
 
 bool checked; /* set by the first call of a sanitized file */
@@ -159,6 +169,7 @@ void become(unsigned rank) {
     current_stack = next.stack;
     depth = next.depth;
     outer = next.outer;
+    EMU_COUNT(count_thread(block->counted, rank);)
 }
 
 void entry();
@@ -329,10 +340,12 @@ void begin_block(uint64_t number) {
         own.written.assign(words, 0);
     }
     threads_alive += count;
+    EMU_COUNT(begin_counting(own.counted, count);)
 }
 
 void end_block(size_t at) {
     Block &own = *alive[at];
+    EMU_COUNT(end_counting(own.counted, (unsigned)own.threads.size());)
     for (Thread &thread : own.threads)
         if (thread.stack >= 0 && !thread.finished) free_stacks.push_back(thread.stack);
     if (loaded == &own) loaded = NULL;
@@ -394,6 +407,7 @@ void run_blocks() {
         running = ~0u;
         leave(&main_pointer);
         current_stack = -1;
+        EMU_COUNT(count_nobody();)
         if (block->live == 0) {
             end_block(turn);
         } else if (!can_go_on(*block)) {

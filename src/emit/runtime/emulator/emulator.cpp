@@ -41,6 +41,9 @@
  * Reports name the element and the lines of both accesses (findings.h).
  */
 #include "shadow.h"
+#ifdef EMU_MODEL
+#include "model.h"
+#endif
 
 #include <chrono>
 #include <functional>
@@ -144,6 +147,7 @@ cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t s
         return cudaSuccess;
     }
     if (disturbs()) return cudaErrorStreamCaptureImplicit;
+    EMU_COUNT(count_clear(bytes);)
     return set(array, value, bytes);
 }
 
@@ -344,6 +348,7 @@ void emu_narrow(const void *at, size_t bytes) {
 }
 
 void emu_atomic(const void *at, size_t bytes, const void *value, const void *from) {
+    EMU_COUNT(if (current_stack >= 0) count_access(block->counted, running, at, bytes, true, from, shared_arrays);)
     if (!checked) return;
     /* Of a word that a narrow update exchanges, the elements beside are anything. */
     const bool narrow = current_stack >= 0 && self().narrow;
@@ -416,8 +421,10 @@ static void run(Launch &own) {
     find_shared();
     find_views();
     begin_shadows();
+    EMU_COUNT(begin_launch(argument(launch->call, 0).c_str());)
     if (fits()) run_blocks();
     end_findings();
+    EMU_COUNT(end_launch((double)own.blocks.x * own.blocks.y * own.blocks.z, own.threads.x * own.threads.y * own.threads.z);)
     depth = host_depth;
 }
 
@@ -447,7 +454,19 @@ void emu_enqueue(const emu_kernel &kernel, cudaStream_t stream) {
 #define EMU_FROM __builtin_return_address(0)
 
 extern "C" {
+#ifdef EMU_MODEL
+void __tsan_init(void) {}
+static inline void count_plain(const void *at, size_t bytes, unsigned kind, const void *from) {
+    if (current_stack < 0) return;
+    count_access(block->counted, running, at, bytes, (kind & WRITE) != 0, from, shared_arrays);
+    if (kind == VOLATILE) look(false);
+    else if (kind & WRITE) changes++;
+}
+#define check count_plain
+#define check_aligned(...) ((void)0)
+#else
 void __tsan_init(void) { checked = true; }
+#endif
 void __tsan_func_entry(void *from) {
     if (++depth == 2) outer = place(from);
 }
