@@ -100,9 +100,10 @@ impl Tool {
     /// A quote is left open.
     pub fn command(&self, sources: &mut Sources) -> Result<Command, Failure> {
         let named = self.named();
-        // A path with blanks need not be quoted.
+        // A path with blanks need not be quoted; one from here is run in another folder.
         if Path::new(&named).is_file() {
-            let mut command = Command::new(named);
+            let path = std::path::absolute(&named);
+            let mut command = Command::new(path.unwrap_or_else(|_| named.into()));
             limit(&mut command);
             return Ok(command);
         }

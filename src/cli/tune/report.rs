@@ -108,12 +108,13 @@ fn figures(tuning: &Tuning, found: &Found) -> Vec<String> {
 /// What was counted of a call: whose schedule, of which data set, how much.
 pub(super) fn counted(rows: &[(&str, &str, Counts)]) -> String {
     let mut out = String::from(
-        "counted of a call:\n            launches instructions  kB: near   shared    memory registers spilled\n",
+        "counted of a call:\n            launches       cycles instructions  kB: near   shared    memory registers spilled\n",
     );
     for (name, set, own) in rows {
         out += &format!(
-            "  {name:<9} {:>8.0} {:>12.0} {:>9.0} {:>8.0} {:>9.0} {:>9.0} {:>7.0}  {set}\n",
+            "  {name:<9} {:>8.0} {:>12.0} {:>12.0} {:>9.0} {:>8.0} {:>9.0} {:>9.0} {:>7.0}  {set}\n",
             own.launches,
+            own.cycles,
             own.slots,
             own.near_bytes / 1e3,
             own.shared_bytes / 1e3,

@@ -1,12 +1,13 @@
 //! What it costs to come to a region of a kernel once: how many instructions the machine code has
 //! for it.
 //!
-//! An instruction is executed as often as the loop that it stands in, whichever line it comes from: what
-//! the compiler moved out of a loop counts outside. Loops of the machine code are jumps backwards, and the
+//! An instruction is executed as often as the loop that it stands in. Loops of the machine code are jumps backwards, and the
 //! line of such a jump says which loop of the text it is. A loop of the text without one was unrolled
 //! as a whole, so that its instructions stand as often in what is around it. Of a loop that was unrolled in
-//! part the largest of its loops counts, divided by how many iterations it takes at a time.
+//! part the largest of its loops counts, divided by how many iterations it takes at a time; what stands
+//! outside of it with its lines is what is left of the iterations.
 
+use super::flow::{Cycle, Flow};
 use super::regions::{Kind, Regions};
 use super::sass::{Code, Instruction, Resources};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +29,7 @@ pub struct Source<'t> {
 
 /// A loop of the machine code.
 struct Back {
-    from: u64,
-    to: u64,
+    cycle: Cycle,
     /// The loop of the text, and from where its function is called.
     region: Option<usize>,
     calls: Vec<(String, u32)>,
@@ -50,10 +50,15 @@ pub fn costs(
         regions,
         sources,
     };
-    let backs = kernel.backs();
+    let flow = Flow::of(code);
+    let backs = kernel.backs(&flow);
+    let executed = flow.executed();
     let mut costs = BTreeMap::new();
-    for instruction in &code.instructions {
-        let (at, part) = kernel.place(instruction, &backs);
+    for (number, instruction) in code.instructions.iter().enumerate() {
+        if !executed[number] {
+            continue;
+        }
+        let (at, part) = kernel.place((number, instruction), &backs);
         if let Some(at) = at {
             *costs.entry(at).or_insert(0.0) += part * slots(&instruction.operation);
         }
@@ -97,32 +102,19 @@ impl Kernel<'_> {
     }
 
     /// The loops, inner ones before those around them.
-    fn backs(&self) -> Vec<Back> {
-        let mut all: BTreeMap<u64, &Instruction> = BTreeMap::new();
-        for instruction in &self.code.instructions {
-            if let Some(target) = instruction.target
-                && target < instruction.address
-            {
-                // Several jumps to one place are one loop (`continue`).
-                let last = all.entry(target).or_insert(instruction);
-                if last.address < instruction.address {
-                    *last = instruction;
-                }
-            }
-        }
-        let mut backs: Vec<Back> = (all.iter())
-            .map(|(&to, jump)| {
-                let (region, calls) = self.leads(jump);
+    fn backs(&self, flow: &Flow) -> Vec<Back> {
+        let cycles = flow.cycles().into_iter();
+        let mut backs: Vec<Back> = cycles
+            .map(|cycle| {
+                let (region, calls) = self.leads(&self.code.instructions[cycle.jump]);
                 Back {
-                    from: jump.address,
-                    to,
+                    cycle,
                     region,
                     calls,
                     part: 1.0,
                 }
             })
             .collect();
-        backs.sort_by_key(|back| back.from - back.to);
         self.share(&mut backs);
         backs
     }
@@ -142,18 +134,15 @@ impl Kernel<'_> {
 
     /// Finds the main loops, and what part of them an iteration is.
     fn share(&self, backs: &mut [Back]) {
-        let length = |back: &Back| back.from - back.to;
+        let length = |back: &Back| back.cycle.size();
         let same = |a: &Back, b: &Back| a.region == b.region && a.calls == b.calls;
         let parts: Vec<f64> = (0..backs.len())
             .map(|at| {
                 let own = &backs[at];
                 let Some(region) = own.region else { return 1.0 };
                 let larger = |(k, other): (usize, &Back)| {
-                    let more = (length(other), other.to) > (length(own), own.to);
-                    k != at
-                        && same(own, other)
-                        && more
-                        && !(other.to <= own.to && own.from <= other.from)
+                    let more = (length(other), k) > (length(own), at);
+                    k != at && same(own, other) && more && !own.cycle.is_in(&other.cycle)
                 };
                 if backs.iter().enumerate().any(larger) {
                     return 0.0;
@@ -174,8 +163,8 @@ impl Kernel<'_> {
     /// How many iterations a loop takes at a time: how often its accesses to memory stand in it.
     fn unrolled(&self, region: usize, at: usize, backs: &[Back]) -> f64 {
         let mut found: BTreeMap<&(String, u32), u32> = BTreeMap::new();
-        for instruction in &self.code.instructions {
-            let innermost = backs.iter().position(|back| back.has(instruction));
+        for (number, instruction) in self.code.instructions.iter().enumerate() {
+            let innermost = backs.iter().position(|back| back.cycle.members[number]);
             let Some(line) = instruction.lines.first() else {
                 continue;
             };
@@ -205,11 +194,15 @@ impl Kernel<'_> {
     }
 
     /// The region with which an instruction is executed, and how much of it each time.
-    fn place(&self, instruction: &Instruction, backs: &[Back]) -> (Option<usize>, f64) {
+    fn place(
+        &self,
+        (number, instruction): (usize, &Instruction),
+        backs: &[Back],
+    ) -> (Option<usize>, f64) {
         let path = self.path(&instruction.lines);
-        let around: Vec<&Back> = backs.iter().filter(|back| back.has(instruction)).collect();
+        let around = backs.iter().filter(|back| back.cycle.members[number]);
         // (What no loop of the text is known for counts once for what is around it.)
-        let part = around.iter().find(|back| back.region.is_some());
+        let part = { around }.find(|back| back.region.is_some());
         let (from, part) = match part {
             Some(back) => (back.region, back.part),
             None => (path.first().copied(), 1.0),
@@ -221,14 +214,14 @@ impl Kernel<'_> {
             return (Some(from), part);
         };
         let inside = path[at + 1..].iter();
-        let branches = inside.take_while(|&&region| self.kind(region) == Some(Kind::Branch));
-        (Some(*branches.last().unwrap_or(&from)), part)
-    }
-}
-
-impl Back {
-    fn has(&self, instruction: &Instruction) -> bool {
-        (self.to..=self.from).contains(&instruction.address)
+        let is_branch = |region: &&usize| self.kind(**region) == Some(Kind::Branch);
+        let branches = inside.clone().take_while(is_branch);
+        let own = *branches.last().unwrap_or(&from);
+        // Iterations that an unrolled loop leaves over stand behind it one by one, and are counted where
+        // the loop is; so is not what was moved out of it, which is little.
+        let next = inside.clone().find(|region| !is_branch(region));
+        let left = next.is_some() && backs.iter().any(|back| back.region.as_ref() == next);
+        (Some(own), if left { 0.0 } else { part })
     }
 }
 
@@ -287,6 +280,7 @@ static int search(const int *a, int n) {
             operation: (*operation).to_string(),
             lines: lines(places),
             target: *target,
+            conditional: true,
         });
         Code {
             name: "own".to_string(),
@@ -322,7 +316,7 @@ static int search(const int *a, int n) {
     fn what_stands_in_a_loop_is_its_iterations() {
         let code = code(&[
             ("MOV", &[(K, 2)], None),
-            // Moved out of the loop.
+            // Left of an iteration, or moved out of the loop.
             ("IMAD", &[(K, 4)], None),
             ("LDG", &[(K, 4)], None),
             ("DADD", &[(K, 4)], None),
@@ -333,7 +327,7 @@ static int search(const int *a, int n) {
             ("BRA", &[(K, 3)], Some(2)),
             ("EXIT", &[(K, 12)], None),
         ]);
-        assert_eq!(of(&code), [(0, 3.0), (1, 5.0), (2, 2.0)]);
+        assert_eq!(of(&code), [(0, 2.0), (1, 5.0), (2, 2.0)]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! [`Model`](crate::schedule::auto::Model). They rank schedules, and are no times.
 
 mod costs;
+mod flow;
 mod regions;
 mod sass;
 

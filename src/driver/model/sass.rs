@@ -22,6 +22,8 @@ pub struct Instruction {
     pub lines: Vec<(String, u32)>,
     /// Where it jumps to.
     pub target: Option<u64>,
+    /// Whether a predicate decides.
+    pub conditional: bool,
 }
 
 /// What a kernel takes of a multiprocessor.
@@ -87,6 +89,7 @@ pub fn codes(listing: &str) -> Vec<Code> {
                 operation,
                 lines,
                 target: None,
+                conditional: rest.starts_with('@'),
             });
         } else if let Some(label) = text.strip_suffix(':') {
             // What follows is called by the kernel: a division that has not its short way.
@@ -234,6 +237,7 @@ $__internal_0_$__cuda_sm20_div_s64:
             operation: operation.to_string(),
             lines: lines.to_vec(),
             target,
+            conditional: operation == "BRA",
         };
         assert_eq!(
             codes[0].instructions,

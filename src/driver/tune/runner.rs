@@ -33,6 +33,10 @@ const DEVICE_CALL: f64 = 0.01;
 const TRANSFERS: f64 = 1e9;
 /// How much slower than plain loops the emulator may be.
 const EMULATED: f64 = 1e4;
+/// The same where it counts, for each of [`PATIENCE`], and seconds beyond: what takes longer is a schedule of few
+/// threads, which is hopeless.
+const COUNTED: f64 = 50.0;
+const COUNTING: f64 = 10.0;
 /// Seconds of the processor that a schedule's compiler may take.
 const COMPILING: u64 = 60;
 /// Bytes that a schedule may take beyond four times those of the data.
@@ -154,7 +158,8 @@ impl Machine {
                 DEVICE_START,
                 call + self.ready.bytes as f64 / TRANSFERS + DEVICE_CALL,
             ),
-            Backend::Emulator { .. } | Backend::Model(_) => (START, plain.max(1e-3) * EMULATED),
+            Backend::Emulator { .. } => (START, plain.max(1e-3) * EMULATED),
+            Backend::Model(_) => (COUNTING, plain * COUNTED),
         };
         #[expect(clippy::cast_precision_loss)]
         let calls = (scripts.len() as f64) * f64::from(rounds + 3);
@@ -246,7 +251,8 @@ impl Machine {
             let key = (script.clone(), set);
             let mut known = self.counted.get(&key).copied();
             if known.is_none() {
-                let outcome = self.measure(std::slice::from_ref(script), set, 1, compare);
+                // (The same each time: one call is enough.)
+                let outcome = self.measure(std::slice::from_ref(script), set, 0, compare);
                 let Outcome::Measured(all) = outcome else {
                     return outcome;
                 };

@@ -32,7 +32,7 @@ pub struct Job {
     pub set: usize,
     /// Whether the results are compared.
     pub compare: bool,
-    /// Samples of each.
+    /// Samples of each; with none the first call is the only one.
     pub rounds: u32,
     pub threads: u32,
     /// Limits: seconds by the clock, bytes beyond what the data takes.
@@ -369,10 +369,11 @@ fn sampled(
         libraries.push(Library::open(path, &mut sources)?);
     }
     let mut contestants = Vec::new();
+    let mut samples = Vec::new();
     for library in &libraries {
         library.set_threads(job.threads);
         let mut calls = Calls::new(library, 0, arguments);
-        calls.call(arguments, function, 1)?;
+        let first = calls.call(arguments, function, 1)?;
         if job.compare {
             memory.allow(memory.ours);
             // An element that is no tensor's is found here, too.
@@ -384,6 +385,12 @@ fn sampled(
             set.agreement.add("the candidate", results, false)?;
             memory.allow(memory.kernels);
         }
+        if job.rounds == 0 {
+            samples.push(vec![first]);
+            contestants.push((library, calls, 1));
+            continue;
+        }
+        samples.push(Vec::new());
         let taken = calls.call(arguments, function, 1)?;
         // On a device each call is an interval of its own.
         let times = if arguments.are_kept() && taken.device.is_none() {
@@ -395,7 +402,6 @@ fn sampled(
         };
         contestants.push((library, calls, times));
     }
-    let mut samples = vec![Vec::new(); contestants.len()];
     for round in 0..job.rounds as usize {
         for k in 0..contestants.len() {
             // Each is first as often as the others.
