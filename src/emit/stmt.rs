@@ -213,7 +213,14 @@ impl Printer<'_> {
             } => {
                 let width = self.kernel.array(*array).elem.name();
                 let (lo, hi) = (self.expr(lo), self.expr(hi));
-                let mut read = self.watched_range(*array, true, &lo, &format!("({hi}) - ({lo})"));
+                let count = format!("({hi}) - ({lo})");
+                let mut read = match by {
+                    Look::Bisect | Look::Gallop | Look::Table(_) => {
+                        self.watched_range(*array, true, &lo, &count)
+                    }
+                    // Whoever sets a slot has set the coordinate that it leads to.
+                    Look::Slot(table) => self.watched_range(*table, true, &lo, &count),
+                };
                 let how = match by {
                     Look::Bisect => format!("lower_bound_{width}("),
                     Look::Gallop => format!("gallop_{width}("),
@@ -223,6 +230,7 @@ impl Printer<'_> {
                         read += &self.watched_range(*table, true, &first, &count);
                         format!("look_up_{width}({}, ", self.array(*table))
                     }
+                    Look::Slot(table) => format!("place_{width}({}, ", self.array(*table)),
                 };
                 let call = format!(
                     "sparsec_{how}{}, {lo}, {hi}, {})",

@@ -38,6 +38,7 @@ impl Graph {
             provenance: super::Provenance::default(),
             nests: Vec::new(),
             collected: Vec::new(),
+            hashed: Vec::new(),
             renewed: Vec::new(),
             workspaces: Vec::new(),
             assembled: Vec::new(),

@@ -89,8 +89,8 @@ impl Graph {
     ) -> Result<(), Diagnostic> {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
-            if let Some((loops, rows)) = self.by_rows(piece, vars) {
-                return self.through_rows(piece, (&loops, rows), stmt);
+            if let Some(by) = self.by_rows(piece, vars) {
+                return self.through_rows(piece, &by, stmt);
             }
             if self.can_collect(piece, vars) {
                 return self.through_sorted(piece, stmt);

@@ -66,6 +66,9 @@ pub struct Graph {
     /// Tensors whose elements come in any order, several times perhaps: they are sorted, and what
     /// is of one place combined, behind the loops that make them.
     pub collected: Vec<TensorId>,
+    /// Those of them that are rows for which no array as long as a row can be had: their elements are
+    /// found by hashing.
+    pub hashed: Vec<TensorId>,
     /// Sparse results of which the caller gives the content: each with the operand that holds it.
     pub renewed: Vec<(TensorId, TensorId)>,
     /// The tensors that `precompute` introduced.

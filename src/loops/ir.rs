@@ -296,7 +296,8 @@ pub enum Stmt {
         value: Expr,
     },
     /// Declares `var` (`I64`): the first p in lo..hi with array[p] >= key, or hi,
-    /// where array[lo..hi] ascends; where it is in a table, the p with array[p] = key, or hi.
+    /// where array[lo..hi] ascends; where it is in a table, the p with array[p] = key, or hi. By
+    /// [`Look::Slot`] it is a slot of the table's lo..hi.
     Search {
         var: VarId,
         array: ArrayId,
@@ -360,6 +361,10 @@ pub enum Look {
     Gallop,
     /// In the table of all positions of the range.
     Table(ArrayId),
+    /// For the slot, among those of the range, that has the number of the element of this coordinate,
+    /// counted from 1, or a 0 where it belongs: in a table that gets elements one by one. Some slot of
+    /// the range holds 0.
+    Slot(ArrayId),
 }
 
 /// Arrays that grow together.

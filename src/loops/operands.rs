@@ -193,7 +193,7 @@ macro_rules! operands {
                 $f($operand::Expr(hi));
                 $f($operand::Expr(key));
                 $f($operand::Array(array, ArrayUse::Read));
-                if let Look::Table(table) = by {
+                if let Look::Table(table) | Look::Slot(table) = by {
                     $f($operand::Array(table, ArrayUse::Read));
                 }
                 $f($operand::Var(var, VarUse::Declare));

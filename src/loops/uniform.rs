@@ -179,7 +179,7 @@ impl Walk<'_> {
         } else if let Stmt::Search { var, array, by, .. } = stmt {
             let known = |array| self.found.arrays.get(array).copied().unwrap_or_default();
             let mut units = own.and(known(array));
-            if let Look::Table(table) = by {
+            if let Look::Table(table) | Look::Slot(table) = by {
                 units = units.and(known(table));
             }
             self.add(*var, units);

@@ -3,10 +3,11 @@
 //!
 //! A row of a result is collected without duplicates: an array as long as a row says of each
 //! coordinate at which place its value is, if it has one. It is cleared by what it says, so that a
-//! row costs what is met in it.
+//! row costs what is met in it. Where no array is as long as a row, a table does ([`super::hashed`]).
 
 use super::assemble::Assembly;
 use super::put::KeptRow;
+use super::workspace::Room;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Assign;
 use crate::level::ArrayRole;
@@ -14,7 +15,7 @@ use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::Bounds;
 use crate::loops::visit::{any, replace_exprs};
-use crate::plan::{Phase, Workspace};
+use crate::plan::{Keeps, Phase, Workspace};
 use crate::program::ir::ReduceOp;
 
 /// A workspace that collects a row.
@@ -29,11 +30,13 @@ pub(crate) enum Row {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListedRow {
     /// How many elements it has.
-    count: ir::VarId,
-    coordinates: ArrayId,
+    pub(super) count: ir::VarId,
+    pub(super) coordinates: ArrayId,
     values: ArrayId,
-    /// For each coordinate the number of its element, counted from 1, or 0.
-    places: ArrayId,
+    /// For each coordinate, or in each slot of a table, the number of an element, counted from 1, or 0.
+    pub(super) places: ArrayId,
+    /// How many slots the table has, if it is one.
+    pub(super) slots: Option<ir::VarId>,
 }
 
 impl Lowerer<'_> {
@@ -116,24 +119,27 @@ impl Lowerer<'_> {
             var: row.count,
             init: b::int(0),
         });
+        out.extend(self.cleared_table(row));
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
             results: Vec::new(),
             ..scope.clone()
         };
         out.extend(self.stmt(&workspace.producer, &apart)?);
-        let (p, at) = self.fresh_index("p", false);
-        let met = self.load_index(row.coordinates, at);
-        let cleared = self.stored(row.places, met, b::int(0));
-        let all = Bounds::of(b::int(0), count.clone());
-        out.push(all.each(p, ir::LoopTag::default(), vec![cleared]));
+        if row.slots.is_none() {
+            let (p, at) = self.fresh_index("p", false);
+            let met = self.load_index(row.coordinates, at);
+            let cleared = self.stored(row.places, met, b::int(0));
+            let all = Bounds::of(b::int(0), count.clone());
+            out.push(all.each(p, ir::LoopTag::default(), vec![cleared]));
+        }
         let mut consumer = self.stmt(&workspace.consumer, scope)?;
         let mut levels = self.tensor(workspace.temp).format.levels.iter();
         let searched = |stmt: &ir::Stmt| matches!(stmt, ir::Stmt::Search { array, .. } if *array == row.coordinates);
         let values = match self.tree.phase {
             Phase::Filling => Some(row.values),
-            // What is counted has no values. Tiles find their elements all the same; of zeros any
-            // order is the same.
+            // What is counted has no values. Tiles find their elements all the same; places are not
+            // asked any more.
             Phase::Counting => any(&consumer, &searched).then_some(row.places),
         };
         if let Some(values) = values.filter(|_| levels.any(|level| level.ordered)) {
@@ -166,14 +172,20 @@ impl Lowerer<'_> {
         let pos = self.level(temp, 0).array(ArrayRole::Positions)?;
         let coordinates = self.level(temp, 0).array(ArrayRole::Coordinates)?;
         let values = self.names.values(temp);
-        let places = places(&name, self.names.elem(coordinates));
-        let [coordinates, values] = [coordinates, values].map(|array| self.own_room(array, false));
-        let rooms = self.rooms_of((temp, threaded), &[coordinates, values, places]);
-        let mut out = Vec::new();
-        let own = match threaded {
-            true => self.parts(temp, &rooms, &mut out),
-            false => rooms,
+        let hashed = workspace.keeps == Keeps::Hashed;
+        let most = match hashed {
+            true => self.row_most(workspace),
+            false => self.element_count(temp),
         };
+        let places = match hashed {
+            true => self.table_room(&name, self.names.elem(coordinates), &most),
+            false => places(&name, self.names.elem(coordinates), most.clone()),
+        };
+        let [coordinates, values] =
+            [coordinates, values].map(|array| self.own_room(array, false, most.clone()));
+        let mut out = Vec::new();
+        let rooms = [coordinates, values, places];
+        let own = self.own_rooms((temp, threaded), &rooms, &mut out);
         if self.tree.phase == Phase::Counting {
             out.retain(|stmt| stmt.declares_array() != Some(own[1]));
         }
@@ -184,6 +196,7 @@ impl Lowerer<'_> {
             coordinates: own[0],
             values: own[1],
             places: own[2],
+            slots: hashed.then(|| self.fresh(&format!("{name}_slots"), ir::ScalarType::I64, true)),
         };
         self.names.set_row(temp, Row::Listed(row));
         Some((pos, row, out))
@@ -197,12 +210,9 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> ArrayId {
         let (temp, threaded) = (workspace.temp, workspace.threaded);
-        let rooms = [places(&self.tensor(temp).name, elem)];
-        let rooms = self.rooms_of((temp, threaded), &rooms);
-        match threaded {
-            true => self.parts(temp, &rooms, out)[0],
-            false => rooms[0],
-        }
+        let all = self.element_count(temp);
+        let rooms = [places(&self.tensor(temp).name, elem, all)];
+        self.own_rooms((temp, threaded), &rooms, out)[0]
     }
 
     /// Notes that a row has an element.
@@ -218,16 +228,23 @@ impl Lowerer<'_> {
             Row::Kept(_) => return Ok(Vec::new()),
         };
         let coordinate = self.known(assign.lhs[0], scope)?;
-        let place = self.load_index(row.places, coordinate.clone());
-        Ok(vec![ir::Stmt::If {
-            cond: b::eq(place, b::int(0)),
-            then: self.met(row, &coordinate, None),
+        let mut out = Vec::new();
+        let at = self.place_at(row, &coordinate, &mut out);
+        out.push(ir::Stmt::If {
+            cond: b::eq(self.load_index(row.places, at.clone()), b::int(0)),
+            then: self.met(row, (&coordinate, at), None),
             otherwise: Vec::new(),
-        }])
+        });
+        Ok(out)
     }
 
-    /// A coordinate that the row does not have yet.
-    fn met(&self, row: ListedRow, coordinate: &Expr, value: Option<Expr>) -> Vec<ir::Stmt> {
+    /// A coordinate that the row does not have yet, of which the place is `at`.
+    fn met(
+        &self,
+        row: ListedRow,
+        (coordinate, at): (&Expr, Expr),
+        value: Option<Expr>,
+    ) -> Vec<ir::Stmt> {
         let count = b::var(row.count, ir::ScalarType::I64);
         let mut out = vec![self.stored(row.coordinates, count.clone(), coordinate.clone())];
         let next = b::add(count.clone(), b::int(1));
@@ -238,7 +255,8 @@ impl Lowerer<'_> {
             value: next.clone(),
         });
         let count = b::var(row.count, ir::ScalarType::I64);
-        out.push(self.stored(row.places, coordinate.clone(), count));
+        out.push(self.stored(row.places, at, count));
+        out.extend(self.widened_table(row));
         out
     }
 
@@ -257,12 +275,13 @@ impl Lowerer<'_> {
         let ty = self.names.elem(values);
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
+        let at = self.place_at(row, &coordinate, &mut out);
         let (place, found) = self.fresh_index(&format!("p{name}"), false);
         out.push(ir::Stmt::Let {
             var: place,
-            init: self.load_index(row.places, coordinate.clone()),
+            init: self.load_index(row.places, at.clone()),
         });
-        let new = self.met(row, &coordinate, Some(b::cast(ty, value.clone())));
+        let new = self.met(row, (&coordinate, at), Some(b::cast(ty, value.clone())));
         let known = ir::Stmt::Store {
             array: values,
             index: b::sub(found.clone(), b::int(1)),
@@ -278,7 +297,7 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    fn stored(&self, array: ArrayId, index: Expr, value: Expr) -> ir::Stmt {
+    pub(super) fn stored(&self, array: ArrayId, index: Expr, value: Expr) -> ir::Stmt {
         let elem = self.names.elem(array);
         ir::Stmt::Store {
             array,
@@ -291,11 +310,12 @@ impl Lowerer<'_> {
 }
 
 /// The memory of the places of a row.
-fn places(name: &str, elem: ir::ScalarType) -> super::workspace::Room {
-    super::workspace::Room {
+fn places(name: &str, elem: ir::ScalarType, count: Expr) -> Room {
+    Room {
         own: None,
         name: format!("{name}_places"),
         elem,
         zeroed: true,
+        count,
     }
 }

@@ -261,10 +261,8 @@ impl Lowerer<'_> {
             return Ok((Vec::new(), b::boolean(false)));
         };
         let mut out = Vec::new();
-        let by = match self.level(tensor, level).array(ArrayRole::Table) {
-            Some(table) => ir::Look::Table(table),
-            None => ir::Look::Bisect,
-        };
+        let table = self.level(tensor, level).array(ArrayRole::Table);
+        let by = table.map_or(ir::Look::Bisect, ir::Look::Table);
         let (end_var, end) = self.fresh_index(&format!("{base}_end"), false);
         out.push(ir::Stmt::Let {
             var: end_var,
@@ -283,9 +281,9 @@ impl Lowerer<'_> {
         let inside = b::lt(pos.clone(), end.clone());
         out.push(ir::Stmt::Let {
             var: found,
-            init: match by {
-                ir::Look::Table(_) => inside,
-                ir::Look::Bisect | ir::Look::Gallop => {
+            init: match table {
+                Some(_) => inside,
+                None => {
                     let same = b::eq(self.load_index(crd, pos.clone()), key.clone());
                     b::and(inside, same)
                 }

@@ -9,17 +9,29 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     prelude: RefCell<Vec<ir::Stmt>>,
+    /// What stands before the tree at hand.
+    before: RefCell<Vec<ir::Stmt>>,
     postlude: RefCell<Vec<ir::Stmt>>,
     /// Arrays of workspaces that some block declares.
     declared: RefCell<BTreeSet<ArrayId>>,
-    /// Where workspaces are, with a part for each thread or not.
-    rooms: RefCell<BTreeMap<(TensorId, bool), Vec<ArrayId>>>,
+    /// Where workspaces are, with a part for each thread or not, and how many elements each has.
+    rooms: RefCell<BTreeMap<(TensorId, bool), Vec<(ArrayId, Expr)>>>,
 }
 
 impl Memory {
     /// A statement before all loops.
     pub fn first(&self, stmt: ir::Stmt) {
         self.prelude.borrow_mut().push(stmt);
+    }
+
+    /// A statement before the tree at hand, behind all before it.
+    pub fn before(&self, stmt: ir::Stmt) {
+        self.before.borrow_mut().push(stmt);
+    }
+
+    /// What stands before the tree that was lowered.
+    pub fn take_before(&self) -> Vec<ir::Stmt> {
+        self.before.take()
     }
 
     /// An array that is freed behind all loops.
@@ -37,17 +49,27 @@ impl Memory {
         self.freed(array);
     }
 
+    /// The same before the tree at hand: what other trees make may tell how long it is.
+    pub fn allocated_late(&self, array: ArrayId, count: Expr) {
+        self.before(ir::Stmt::Alloc {
+            array,
+            count,
+            zeroed: false,
+        });
+        self.freed(array);
+    }
+
     /// Notes that a block declares an array. Gives whether one did before.
     pub fn declare(&self, array: ArrayId) -> bool {
         !self.declared.borrow_mut().insert(array)
     }
 
     /// The arrays of a workspace, if it has been given some.
-    pub fn rooms(&self, workspace: (TensorId, bool)) -> Option<Vec<ArrayId>> {
+    pub fn rooms(&self, workspace: (TensorId, bool)) -> Option<Vec<(ArrayId, Expr)>> {
         self.rooms.borrow().get(&workspace).cloned()
     }
 
-    pub fn set_rooms(&self, workspace: (TensorId, bool), rooms: Vec<ArrayId>) {
+    pub fn set_rooms(&self, workspace: (TensorId, bool), rooms: Vec<(ArrayId, Expr)>) {
         self.rooms.borrow_mut().insert(workspace, rooms);
     }
 

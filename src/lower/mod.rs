@@ -17,6 +17,7 @@ mod cuts;
 pub mod emit;
 mod exits;
 mod extents;
+mod hashed;
 mod here;
 pub mod iterate;
 mod kept;
@@ -125,7 +126,10 @@ fn lower_one(graph: &Graph) -> Diagnosed<Lowered> {
             }
         }
         match lowerer.nest(Rc::new(tree)) {
-            Ok(mut lowered) => body.append(&mut lowered),
+            Ok(mut lowered) => {
+                body.append(&mut books.memory.take_before());
+                body.append(&mut lowered);
+            }
             Err(error) => errors.push(error),
         }
     }

@@ -79,7 +79,7 @@ fn left(kernel: &Kernel) -> (BTreeSet<ir::VarId>, BTreeSet<ArrayId>) {
     let (mut searches, mut arrays) = (BTreeSet::new(), BTreeSet::new());
     crate::loops::visit::stmts(&kernel.body, &mut |stmt| {
         if let ir::Stmt::Search { var, by, .. } = stmt
-            && !matches!(by, ir::Look::Table(_))
+            && !matches!(by, ir::Look::Table(_) | ir::Look::Slot(_))
         {
             searches.insert(*var);
         }

@@ -6,7 +6,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::{ir, visit};
+use crate::loops::ir::{self, Expr};
+use crate::loops::visit;
 use crate::plan::{Keeps, Phase, Workspace, declared_length};
 use crate::program::ir::TensorId;
 use crate::scalar::Literal;
@@ -21,6 +22,8 @@ pub(super) struct Room {
     pub elem: ir::ScalarType,
     /// Whether it holds zeros at first.
     pub zeroed: bool,
+    /// How many elements it has.
+    pub count: Expr,
 }
 
 /// A sparse result is appended to by the consumer alone.
@@ -36,7 +39,7 @@ impl Lowerer<'_> {
     pub(super) fn workspace(&self, workspace: &Workspace, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let Workspace { temp, threaded, .. } = *workspace;
         match workspace.keeps {
-            Keeps::Row => return self.row(workspace, scope),
+            Keeps::Row | Keeps::Hashed => return self.row(workspace, scope),
             Keeps::Put(result) => return self.kept_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),
             Keeps::All | Keeps::Fill => {}
@@ -63,15 +66,15 @@ impl Lowerer<'_> {
         } else if threaded {
             let all = Room {
                 name,
-                ..self.own_room(array, false)
+                ..self.own_room(array, false, count.clone())
             };
             out.push(ir::Stmt::Slice {
                 array,
-                of: self.rooms_of((temp, true), &[all])[0],
+                of: self.rooms_of((temp, true), &[all])[0].0,
                 offset: b::mul(b::thread(), count.clone()),
             });
         } else {
-            self.rooms_of((temp, false), &[self.own_room(array, false)]);
+            self.rooms_of((temp, false), &[self.own_room(array, false, count.clone())]);
         }
         if workspace.keeps == Keeps::Fill {
             out.push(ir::Stmt::Fill {
@@ -129,13 +132,13 @@ impl Lowerer<'_> {
         let Some(bytes) = bytes else {
             return Ok(Vec::new());
         };
-        let rooms = [self.own_room(bytes, true), self.own_room(values, false)];
-        let rooms = self.rooms_of((temp, threaded), &rooms);
+        let all = self.element_count(temp);
+        let rooms = [
+            self.own_room(bytes, true, all.clone()),
+            self.own_room(values, false, all),
+        ];
         let mut out = Vec::new();
-        let own = match threaded {
-            true => self.parts(temp, &rooms, &mut out),
-            false => rooms,
-        };
+        let own = self.own_rooms((temp, threaded), &rooms, &mut out);
         let (bytes, values) = (own[0], own[1]);
         if self.tree.phase == Phase::Counting {
             out.retain(|stmt| stmt.declares_array() != Some(values));
@@ -168,20 +171,18 @@ impl Lowerer<'_> {
         &self,
         (temp, threaded): (TensorId, bool),
         arrays: &[Room],
-    ) -> Vec<ir::ArrayId> {
+    ) -> Vec<(ir::ArrayId, Expr)> {
         if let Some(rooms) = self.memory.rooms((temp, threaded)) {
             return rooms;
         }
-        let mut count = self.element_count(temp);
-        if threaded {
-            count = b::mul(b::threads(), count);
-        }
+        let late = self.tree.most.contains_key(&temp);
         let mut rooms = Vec::new();
         for Room {
             own,
             name,
             elem,
             zeroed,
+            count,
         } in arrays
         {
             let room = match (own, threaded) {
@@ -189,40 +190,51 @@ impl Lowerer<'_> {
                 (Some(own), false) => *own,
                 (None, false) => self.array(name, *elem, ir::Storage::Local),
             };
-            self.memory.allocated(room, count.clone(), *zeroed);
-            rooms.push(room);
+            let all = match threaded {
+                true => b::mul(b::threads(), count.clone()),
+                false => count.clone(),
+            };
+            match late {
+                true => self.memory.allocated_late(room, all),
+                false => self.memory.allocated(room, all, *zeroed),
+            }
+            rooms.push((room, count.clone()));
         }
         self.memory.set_rooms((temp, threaded), rooms.clone());
         rooms
     }
 
     /// The memory of an array that is called as it is.
-    pub(super) fn own_room(&self, array: ir::ArrayId, zeroed: bool) -> Room {
+    pub(super) fn own_room(&self, array: ir::ArrayId, zeroed: bool, count: Expr) -> Room {
         Room {
             own: Some(array),
             name: self.names.array_name(array),
             elem: self.names.elem(array),
             zeroed,
+            count,
         }
     }
 
-    /// The parts of a thread.
-    pub(super) fn parts(
+    /// The memory of a workspace with several arrays: of a thread the parts that are its own.
+    pub(super) fn own_rooms(
         &self,
-        temp: TensorId,
-        rooms: &[ir::ArrayId],
+        (temp, threaded): (TensorId, bool),
+        arrays: &[Room],
         out: &mut Vec<ir::Stmt>,
     ) -> Vec<ir::ArrayId> {
-        let extent = self.element_count(temp);
+        let rooms = self.rooms_of((temp, threaded), arrays);
+        if !threaded {
+            return rooms.into_iter().map(|(array, _)| array).collect();
+        }
         let mut parts = Vec::new();
-        for &of in rooms {
+        for (of, count) in rooms {
             let name = self.names.array_name(of);
             let name = name.trim_end_matches("_all");
             let array = self.array(name, self.names.elem(of), ir::Storage::Local);
             out.push(ir::Stmt::Slice {
                 array,
                 of,
-                offset: b::mul(b::thread(), extent.clone()),
+                offset: b::mul(b::thread(), count),
             });
             parts.push(array);
         }

@@ -40,7 +40,10 @@ pub(super) fn counted(tree: &Tree) -> Tree {
     counted.phase = super::Phase::Counting;
     counted.coverage.clear();
     counted.filled.clear();
-    counted.most.clear();
+    // What rows may hold is asked as in filling.
+    counted
+        .most
+        .retain(|tensor, _| tree.made.iter().all(|(made, _)| made != tensor));
     counted.body = tree
         .body
         .as_ref()
@@ -146,7 +149,7 @@ fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
         }
         Node::Workspace(workspace) => {
             // Which elements a row has is what is counted.
-            let is_row = workspace.keeps == Keeps::Row;
+            let is_row = matches!(workspace.keeps, Keeps::Row | Keeps::Hashed);
             let asked = match terms {
                 _ if is_row => Terms::Row,
                 Terms::Unasked => Terms::Unasked,
@@ -162,7 +165,7 @@ fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
                     temp: workspace.temp,
                     init: (!is_row).then_some(ReduceOp::Or),
                     keeps: match is_row {
-                        true => Keeps::Row,
+                        true => workspace.keeps,
                         false => Keeps::All,
                     },
                     threaded: workspace.threaded,

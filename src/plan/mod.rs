@@ -90,7 +90,8 @@ pub struct Tree {
     pub coverage: BTreeMap<TensorId, Coverage>,
     /// Results that hold their fill before the loops.
     pub filled: BTreeSet<TensorId>,
-    /// How much is stored at each level of appended results, where operands say.
+    /// How much is stored at each level of appended results, where operands say, and how much a hashed
+    /// row may hold.
     pub most: BTreeMap<TensorId, Most>,
     /// What is done; `None` if nothing is.
     pub body: Option<Inside>,
@@ -231,6 +232,8 @@ pub enum Keeps {
     /// It gets elements in any order, each at its first value, and is sorted behind its producer
     /// unless its level is in no order.
     Row,
+    /// The same, and each element is found by hashing its coordinate: nothing is as long as a row.
+    Hashed,
     /// It is the row of this result, whose coordinates are there: values are put where it has them.
     Put(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.

@@ -5,6 +5,11 @@
 //! for each element that the path opens. So operands of which each path has one store together no
 //! fewer positions than the result elements: `A + B` no more than A and B do, `A * B` no more than A
 //! does. How many these are is known before the loops.
+//!
+//! A row that is hashed has an element for each coordinate that is met. What stands at a position of a
+//! level that stores these coordinates on each path to it has, over all rows, no fewer positions. That
+//! costs nothing to ask, where the products of the longest row would have to be counted: memory of which
+//! most is never touched, since a row's table grows with what it holds.
 
 use super::{Inside, Merge, Node, Over, Then, Tree, Walk};
 use crate::graph::Graph;
@@ -35,12 +40,14 @@ struct Path {
     cut: bool,
 }
 
-/// The bounds of the results that are appended. What has none at some level is left out.
+/// The bounds of the results that are appended and of the rows that are hashed. What has none at some
+/// level is left out.
 pub(super) fn most(graph: &Graph, tree: &Tree) -> BTreeMap<TensorId, Most> {
     let mut search = Search {
         graph,
         tree,
         made: tree.made.iter().map(|(tensor, _)| *tensor).collect(),
+        hashed: BTreeSet::new(),
         paths: BTreeMap::new(),
         tried: BTreeSet::new(),
     };
@@ -49,7 +56,9 @@ pub(super) fn most(graph: &Graph, tree: &Tree) -> BTreeMap<TensorId, Most> {
         search.inside(body, &Path::default());
     }
     let appended = tree.made.iter().filter(|(_, made)| made.is_appended());
-    let bounds = appended.filter_map(|(tensor, _)| Some((*tensor, search.bound(*tensor)?)));
+    let appended = appended.map(|(tensor, _)| tensor);
+    let bounded = appended.chain(&search.hashed);
+    let bounds = bounded.filter_map(|tensor| Some((*tensor, search.bound(*tensor)?)));
     bounds.collect()
 }
 
@@ -58,6 +67,8 @@ struct Search<'a> {
     tree: &'a Tree,
     /// What the loops themselves make: how much that is is not known before.
     made: BTreeSet<TensorId>,
+    /// Rows that are hashed.
+    hashed: BTreeSet<TensorId>,
     /// For each level of a result, what stands at a position on each path to it.
     paths: BTreeMap<(TensorId, usize), Vec<Levels>>,
     /// Results of which elements may turn out to be none.
@@ -69,6 +80,9 @@ impl Search<'_> {
         let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
             if let Node::Workspace(workspace) = node {
                 self.made.insert(workspace.temp);
+                if workspace.keeps == super::Keeps::Hashed {
+                    self.hashed.insert(workspace.temp);
+                }
             }
             Ok(())
         });
@@ -118,7 +132,17 @@ impl Search<'_> {
                 self.node(&workspace.consumer, path);
             }
             Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node, path)),
-            Node::Assign(..) => {}
+            Node::Assign(assign, _) => {
+                if let (true, &[var]) =
+                    (self.hashed.contains(&assign.tensor), assign.lhs.as_slice())
+                {
+                    let there = self.telling(var, path);
+                    self.paths
+                        .entry((assign.tensor, 0))
+                        .or_default()
+                        .push(there);
+                }
+            }
         }
     }
 
@@ -130,7 +154,24 @@ impl Search<'_> {
                 path.told.extend(root);
                 self.inside(body, &path);
             }
-            Over::Positions { body, .. } | Over::Fused(body) | Over::Stored { body, .. } => {
+            Over::Positions { access, body, .. } => {
+                path.cut = true;
+                let tensor = self.tree.table.get(*access).access.tensor;
+                let levels = self.graph.tensor(tensor).format.order();
+                path.passed.insert(*access, levels);
+                self.inside(body, &path);
+            }
+            Over::Stored {
+                access,
+                level,
+                body,
+                ..
+            } => {
+                path.cut = true;
+                path.passed.insert(*access, level + 1);
+                self.inside(body, &path);
+            }
+            Over::Fused(body) => {
                 path.cut = true;
                 self.inside(body, &path);
             }
@@ -213,6 +254,19 @@ impl Search<'_> {
             self.graph.tensor(operand).format.levels[level].is_full()
         });
         found
+    }
+
+    /// The levels of operands at positions that store the variable.
+    fn telling(&self, var: VarId, path: &Path) -> Levels {
+        let told = |(&id, &passed): (&AccessId, &usize)| {
+            let access = &self.tree.table.get(id).access;
+            let format = &self.graph.tensor(access.tensor).format;
+            let mut modes = format.modes[..passed].iter();
+            let level = modes.position(|&mode| access.subscripts[mode].as_var() == Some(var))?;
+            let known = !self.made.contains(&access.tensor) && !format.levels[level].is_full();
+            known.then_some((id, level))
+        };
+        path.passed.iter().filter_map(told).collect()
     }
 
     /// The first operands of which each path has one.

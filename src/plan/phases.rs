@@ -187,14 +187,11 @@ fn is_small(l: &graph::Loop) -> bool {
 /// Whether rows are collected in workspaces.
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
-        Node::Workspace(workspace) if matches!(workspace.keeps, Keeps::Row | Keeps::Put(_)) => {
-            Err(())
-        }
-        Node::Workspace(_)
-        | Node::Loop(_)
-        | Node::Within { .. }
-        | Node::Sequence(_)
-        | Node::Assign(..) => Ok(()),
+        Node::Workspace(workspace) => match workspace.keeps {
+            Keeps::Row | Keeps::Hashed | Keeps::Put(_) => Err(()),
+            Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
+        },
+        Node::Loop(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
     });
     found.is_err()
 }

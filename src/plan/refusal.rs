@@ -1,13 +1,14 @@
 //! What no plan is made for: the command that led here is refused.
 
 use super::around::Around;
+use super::{Keeps, Node, Tree};
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::graph::access::AccessId;
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Space, Stmt, Tag};
 use crate::level::ArrayRole;
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{Tensor, TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 use std::collections::BTreeSet;
 
@@ -160,6 +161,29 @@ impl Refusal {
                 "each iteration has elements of its own in it",
             )
             .with_help("bring the loop inside those that use it, or leave it serial"))
+    }
+
+    /// What a hashed row may hold is known before the loops.
+    pub fn unless_bounded(self, tensors: &[Tensor], tree: &Tree) -> Result<(), Diagnostic> {
+        let mut search = |node: &Node, _: &[Unit]| match node {
+            Node::Workspace(workspace)
+                if workspace.keeps == Keeps::Hashed && !tree.most.contains_key(&workspace.temp) =>
+            {
+                let name = &tensors[workspace.temp.index()].name;
+                Err(self.of(
+                    codes::UNSUPPORTED_COMMAND,
+                    format!("how much `{name}` may hold is not known here: not supported yet"),
+                    "its elements are found by hashing",
+                ))
+            }
+            Node::Workspace(_)
+            | Node::Loop(_)
+            | Node::Within { .. }
+            | Node::Sequence(_)
+            | Node::Assign(..) => Ok(()),
+        };
+        let body = tree.body.as_ref();
+        body.map_or(Ok(()), |body| body.visit(&mut search))
     }
 
     /// Which positions a loop counts is not known.

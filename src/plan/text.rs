@@ -286,12 +286,19 @@ impl Teller<'_> {
             (None, true) => "an array of each thread".to_string(),
         };
         let format = &self.plan.tensors[workspace.temp.index()].format;
+        let sorted = match format.levels.iter().any(|l| l.ordered) {
+            true => ", then sorted",
+            false => "",
+        };
         let filled = match workspace.keeps {
-            Keeps::Row if format.levels.iter().all(|l| !l.ordered) => ", collected in any order",
-            Keeps::Row => ", collected in any order, then sorted",
-            Keeps::Fill => ", holds its fill before",
-            Keeps::Noted => " that says which elements are there",
-            Keeps::Put(_) | Keeps::All => "",
+            Keeps::Row => format!(", collected in any order{sorted}"),
+            Keeps::Hashed => {
+                let most = self.most(workspace.temp);
+                format!(", hashed, collected in any order{sorted}{most}")
+            }
+            Keeps::Fill => ", holds its fill before".to_string(),
+            Keeps::Noted => " that says which elements are there".to_string(),
+            Keeps::Put(_) | Keeps::All => String::new(),
         };
         if let Keeps::Put(result) = workspace.keeps {
             let text = format!("where {name} is the row of {}", self.tensor(result));

@@ -100,6 +100,7 @@ pub(super) fn tree(
         most: BTreeMap::new(),
     };
     tree.most = super::most::most(graph, &tree);
+    Refusal { span }.unless_bounded(tensors, &tree)?;
     tree.counted = super::phases::counted(graph, &tree, span)?;
     Ok(tree)
 }
@@ -261,7 +262,9 @@ impl<'w> Walker<'w> {
                 let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
                 let consumer = self.stmt(consumer, &inner)?;
                 let nodes = (&producer, &consumer);
-                let keeps = if self.graph().collected.contains(temp) {
+                let keeps = if self.graph().hashed.contains(temp) {
+                    Keeps::Hashed
+                } else if self.graph().collected.contains(temp) {
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);
                     result.map_or(Keeps::Row, Keeps::Put)
                 } else if notes {

@@ -15,7 +15,9 @@ in which they are stored:
     format f { A: csr, B: csr, C: csr }
 
 The elements of a sparse result are collected as the loops come to them, sorted, and those
-of one place combined. Where no order walks all operands (`A(i,j) + A(j,i)`), those that stand
+of one place combined. Rows of a sum are collected one at a time: elements are found in an array
+as long as a row, or by hashing their coordinates where that would take more than 64 MiB or nothing
+is laid out by its rows. Where no order walks all operands (`A(i,j) + A(j,i)`), those that stand
 in the way are sorted first. Both take time and memory for what is stored, and for each
 product of stored elements.
 

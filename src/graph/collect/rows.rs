@@ -17,12 +17,31 @@ use crate::program::ir::{Access, Expr, IndexVar, Role, Statement, Tensor, VarId}
 /// Bytes of the largest workspace of a row, as far as sizes tell.
 const MOST_ROW: i64 = 64 << 20;
 
+/// Loops that come to each row of a result once.
+pub(super) struct ByRows {
+    loops: Vec<VarId>,
+    /// How many of them are around its rows.
+    outer: usize,
+    /// Why no array is as long as a row, if so: elements are then found by hashing.
+    hashed: Option<&'static str>,
+}
+
+impl ByRows {
+    /// Those around its rows.
+    fn around(&self) -> &[VarId] {
+        &self.loops[..self.outer]
+    }
+
+    /// Those that come to the elements of a row.
+    fn inside(&self) -> &[VarId] {
+        &self.loops[self.outer..]
+    }
+}
+
 impl Graph {
-    /// The loops of a sum that come to each row of the result once, and how many of them are around
-    /// its rows: those of its outer levels, if an array as long as a row is no more than what there is
-    /// anyhow (Gustavson's order; 000, chapter 7): one of them is dense, the extent of a row is
-    /// known, or an operand is laid out by its rows. Operands that they cannot walk can be sorted.
-    pub(super) fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<(Vec<VarId>, usize)> {
+    /// The loops of a sum that come to each row of the result once: around them are those of its
+    /// outer levels (Gustavson's order; 000, chapter 7). Operands that they cannot walk can be sorted.
+    pub(super) fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<ByRows> {
         root_reduction(&piece.rhs, piece.op)?;
         let format = &self.tensor(piece.tensor).format;
         let rows = format.order().checked_sub(1)?;
@@ -34,10 +53,9 @@ impl Graph {
         order.extend(choose_behind(self, &[], &piece.lhs, &piece.rhs, &summed));
         order.push(last);
         let accesses = sparse_accesses(self, &piece.rhs);
-        let known = |var| self.most_extent(var).is_some();
-        let fits = self.has_room_for_rows(piece)
-            && (self.has_dense_rows(piece)
-                || (rows > 0 && (known(last) || self.is_laid_out(piece))))
+        let hashed = self.is_hashed(piece);
+        let fits = rows > 0
+            && (hashed.is_none() || self.is_told_by_walks(piece, last))
             && !format.levels[rows].is_placed()
             && order.len() == vars.len()
             && order.iter().all(|&var| self.static_range(var).is_some())
@@ -46,7 +64,40 @@ impl Graph {
                 let ascending = self.ascending_rows(piece, rows);
                 self.walks(a, &order, piece, Some(&ascending)) || self.sortable(a).is_some()
             });
-        fits.then_some((order, rows))
+        fits.then_some(ByRows {
+            loops: order,
+            outer: rows,
+            hashed,
+        })
+    }
+
+    /// Why an array as long as a row of the result would be more than what there is anyhow, if so:
+    /// none of its outer levels is dense, the extent of a row is not known, and no operand is laid
+    /// out by its rows.
+    fn is_hashed(&self, piece: &Piece) -> Option<&'static str> {
+        if !self.has_room_for_rows(piece) {
+            return Some("an array as long as a row would take more than 64 MiB");
+        }
+        let last = self.tensor(piece.tensor).format.modes.last();
+        let known = last.is_some_and(|&mode| self.most_extent(piece.lhs[mode]).is_some());
+        let has_array = known || self.has_dense_rows(piece) || self.is_laid_out(piece);
+        (!has_array).then_some("nothing is laid out by its rows, which may be of any length")
+    }
+
+    /// Whether there is nothing to add at a value of `var` that no operand has stored which walks tell:
+    /// so what they store bounds how many values there are.
+    fn is_told_by_walks(&self, piece: &Piece, var: VarId) -> bool {
+        let Some((op, _, body)) = root_reduction(&piece.rhs, piece.op) else {
+            return false;
+        };
+        let mut telling = sparse_accesses(self, &piece.rhs);
+        telling.retain(|access| {
+            let format = &self.tensor(access.tensor).format;
+            let mut levels = format.levels.iter().zip(&format.modes);
+            levels.any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == Some(var))
+        });
+        let neutral = op.neutral(body.ty.compute());
+        as_literal(&self.without(body, &telling)).is_some_and(|value| value.same_value(neutral))
     }
 
     /// Whether a level outside of the result's rows is dense.
@@ -73,8 +124,7 @@ impl Graph {
         ascending
     }
 
-    /// Whether an array as long as a row of the result is none that sizes say to be too large: its
-    /// elements are then collected as a whole, which costs what is met.
+    /// Whether an array as long as a row of the result is none that sizes say to be too large.
     pub(super) fn has_room_for_rows(&self, piece: &Piece) -> bool {
         let format = &self.tensor(piece.tensor).format;
         let Some(&last) = format.modes.last() else {
@@ -118,47 +168,39 @@ impl Graph {
     pub(super) fn through_rows(
         &mut self,
         piece: &Piece,
-        (loops, rows): (&[VarId], usize),
+        by: &ByRows,
         stmt: &Statement,
     ) -> Result<(), Diagnostic> {
         let mut piece = piece.clone();
-        piece.rhs = self.brought_into(loops, &piece, stmt, &|graph, access, _| {
-            is_concordant(graph, access, loops)
+        piece.rhs = self.brought_into(&by.loops, &piece, stmt, &|graph, access, _| {
+            is_concordant(graph, access, &by.loops)
         })?;
         // What is noted is not walked beside others any more.
-        let mut producers = self.note_masks(&mut piece, (loops, rows), stmt);
-        let ascending = self.ascending_rows(&piece, rows);
-        piece.rhs = self.walked_in(loops, (&piece, Some(&ascending)), stmt)?;
-        producers.extend(self.note_masks(&mut piece, (loops, rows), stmt));
-        self.push_rows(&piece, (loops, rows), producers, stmt);
+        let mut producers = self.note_masks(&mut piece, by, stmt);
+        let ascending = self.ascending_rows(&piece, by.outer);
+        piece.rhs = self.walked_in(&by.loops, (&piece, Some(&ascending)), stmt)?;
+        producers.extend(self.note_masks(&mut piece, by, stmt));
+        self.push_rows(&piece, by, producers, stmt);
         Ok(())
     }
 
-    /// The nests that note the piece's masks.
-    fn note_masks(
-        &mut self,
-        piece: &mut Piece,
-        (loops, rows): (&[VarId], usize),
-        stmt: &Statement,
-    ) -> Vec<Nest> {
-        let masks = self.walked_again(piece, (loops, rows)).into_iter();
-        let noted = masks.filter_map(|mask| self.noted(&mask, loops, piece, stmt));
+    /// The nests that note the piece's masks. That takes arrays as long as a row.
+    fn note_masks(&mut self, piece: &mut Piece, by: &ByRows, stmt: &Statement) -> Vec<Nest> {
+        if by.hashed.is_some() {
+            return Vec::new();
+        }
+        let masks = self.walked_again(piece, by).into_iter();
+        let noted = masks.filter_map(|mask| self.noted(&mask, &by.loops, piece, stmt));
         noted.collect()
     }
 
     /// The nests of a result whose rows are collected.
-    fn push_rows(
-        &mut self,
-        piece: &Piece,
-        (loops, rows): (&[VarId], usize),
-        producers: Vec<Nest>,
-        stmt: &Statement,
-    ) {
+    fn push_rows(&mut self, piece: &Piece, by: &ByRows, producers: Vec<Nest>, stmt: &Statement) {
         let result = self.tensor(piece.tensor).clone();
-        let mode = result.format.modes[rows];
+        let mode = result.format.modes[by.outer];
         let (var, ty) = (piece.lhs[mode], piece.rhs.ty.compute());
         // What is stored in any order need not be sorted.
-        let ordered = result.format.levels[rows].ordered;
+        let ordered = result.format.levels[by.outer].ordered;
         let mut format = sorted_by(vec![0], result.format.index_bits);
         for level in &mut format.levels {
             level.ordered = ordered;
@@ -176,14 +218,26 @@ impl Graph {
             true => " and sorted",
             false => "",
         };
-        self.remarks.push(Diagnostic::performance(
+        let hashed = match by.hashed {
+            Some(_) => ", hashed by their coordinates",
+            None => "",
+        };
+        let remark = Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
-            format!("the rows of `{}` are collected{sorted} first", result.name),
+            format!(
+                "the rows of `{}` are collected{sorted} first{hashed}",
+                result.name
+            ),
             "the loops do not come to their elements in the order in which they are stored",
-        ));
+        );
+        self.remarks.push(match by.hashed {
+            Some(why) => remark.with_note(why),
+            None => remark,
+        });
+        self.hashed.extend(by.hashed.map(|_| row));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
-        let mut all = loops[..rows].to_vec();
+        let mut all = by.around().to_vec();
         all.push(var);
         let producer = Nest {
             stmt: piece.stmt,
@@ -191,7 +245,7 @@ impl Graph {
             lhs: vec![var],
             op: None,
             rhs: piece.rhs.clone(),
-            loops: serial(&loops[rows..]),
+            loops: serial(by.inside()),
             producers,
             joined: 0,
             span: stmt.span,
@@ -211,11 +265,11 @@ impl Graph {
 
     /// Operands that say which elements of a row are asked for at all (masks): the loops would walk them
     /// again for each value of the summed variables, beside others that store the same coordinates.
-    fn walked_again(&self, piece: &Piece, (loops, rows): (&[VarId], usize)) -> Vec<Access> {
+    fn walked_again(&self, piece: &Piece, by: &ByRows) -> Vec<Access> {
         let Some((op, _, body)) = root_reduction(&piece.rhs, piece.op) else {
             return Vec::new();
         };
-        let Some((&last, summed)) = loops[rows..].split_last() else {
+        let Some((&last, summed)) = by.inside().split_last() else {
             return Vec::new();
         };
         let accesses = sparse_accesses(self, &piece.rhs);
@@ -247,7 +301,7 @@ impl Graph {
                 && (level.is_walked() && level.unique && above.iter().all(|l| l.ordered))
                 && outer.iter().all(|s| s.as_var().is_some())
                 && !has(access, summed)
-                && is_concordant(self, access, loops)
+                && is_concordant(self, access, &by.loops)
                 && as_literal(&rest).is_some_and(|value| value.same_value(neutral))
         };
         let others = accesses.iter().any(|a| stores_last(a) && has(a, summed));

@@ -201,7 +201,7 @@ impl Walk<'_> {
             self.push(*array, None, true, false);
         } else if let Stmt::Search { array, by, .. } = stmt {
             self.push(*array, None, false, false);
-            if let Look::Table(table) = by {
+            if let Look::Table(table) | Look::Slot(table) = by {
                 self.push(*table, None, false, false);
             }
         } else if let Stmt::Enter {

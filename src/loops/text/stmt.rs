@@ -139,15 +139,20 @@ impl Writer<'_> {
                 match by {
                     Look::Bisect | Look::Table(_) => "search",
                     Look::Gallop => "gallop",
+                    Look::Slot(_) => "place",
                 },
                 self.var(*var),
-                self.array(*array),
+                match by {
+                    Look::Bisect | Look::Gallop | Look::Table(_) => self.array(*array),
+                    Look::Slot(table) => self.array(*table),
+                },
                 e(lo),
                 e(hi),
                 e(key),
                 match by {
                     Look::Bisect | Look::Gallop => String::new(),
                     Look::Table(table) => format!(" by {}", self.array(*table)),
+                    Look::Slot(_) => format!(" of {}", self.array(*array)),
                 }
             ),
             Stmt::Scan {
@@ -260,8 +265,7 @@ impl Reader {
                     total,
                 }
             }
-            "search" => self.search(Look::Bisect)?,
-            "gallop" => self.search(Look::Gallop)?,
+            "search" | "gallop" | "place" => self.search(&word)?,
             "enter" => {
                 let coordinates = self.element()?;
                 let lo = self.expr()?;
@@ -433,18 +437,23 @@ impl Reader {
         })
     }
 
-    fn search(&mut self, by: Look) -> Read<Stmt> {
+    fn search(&mut self, word: &str) -> Read<Stmt> {
         let var = self.var()?;
         self.expect_word("in")?;
-        let array = self.element()?;
+        let mut array = self.element()?;
         let lo = self.expr()?;
         self.expect_mark("..")?;
         let hi = self.index()?;
         self.expect_word("for")?;
         let key = self.expr()?;
-        let by = match self.word("by") {
-            true => Look::Table(self.array()?),
-            false => by,
+        let by = match word {
+            "place" => {
+                self.expect_word("of")?;
+                Look::Slot(std::mem::replace(&mut array, self.array()?))
+            }
+            "gallop" => Look::Gallop,
+            _ if self.word("by") => Look::Table(self.array()?),
+            _ => Look::Bisect,
         };
         Ok(Stmt::Search {
             var,
