@@ -5,6 +5,9 @@ use crate::program::ir::TensorId;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The arrays of a workspace, and how many elements each has, or each thread's part of it.
+type Rooms = Vec<(ArrayId, Expr)>;
+
 /// Memory of a kernel's own.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -14,8 +17,8 @@ pub(super) struct Memory {
     postlude: RefCell<Vec<ir::Stmt>>,
     /// Arrays of workspaces that some block declares.
     declared: RefCell<BTreeSet<ArrayId>>,
-    /// Where workspaces are, with a part for each thread or not, and how many elements each has.
-    rooms: RefCell<BTreeMap<(TensorId, bool), Vec<(ArrayId, Expr)>>>,
+    /// Where workspaces are, with a part for each thread or not.
+    rooms: RefCell<BTreeMap<(TensorId, bool), Rooms>>,
 }
 
 impl Memory {
@@ -65,11 +68,11 @@ impl Memory {
     }
 
     /// The arrays of a workspace, if it has been given some.
-    pub fn rooms(&self, workspace: (TensorId, bool)) -> Option<Vec<(ArrayId, Expr)>> {
+    pub fn rooms(&self, workspace: (TensorId, bool)) -> Option<Rooms> {
         self.rooms.borrow().get(&workspace).cloned()
     }
 
-    pub fn set_rooms(&self, workspace: (TensorId, bool), rooms: Vec<(ArrayId, Expr)>) {
+    pub fn set_rooms(&self, workspace: (TensorId, bool), rooms: Rooms) {
         self.rooms.borrow_mut().insert(workspace, rooms);
     }
 
