@@ -644,7 +644,8 @@ SPARSEC_FN int64_t sparsec_slot(int64_t coordinate, int64_t slots) {
 
 /* sparsec_enter enters the positions lo..hi of a hashed level into table[2*lo..2*hi]: each, plus 1, at the slot of
  * its coordinate or the next one that is free, from the last one on to the first; other slots are 0. sparsec_look_up
- * finds the position of a coordinate among them, or hi. */
+ * finds the position of a coordinate among them, or hi. sparsec_place finds the slot among lo..hi of which the number is
+ * that of a coordinate, counted from 1, or the free one where it belongs. */
 #define SPARSEC_TABLE(S)                                                                                      \
     SPARSEC_FN void sparsec_enter_##S(S##_t *table, const S##_t *crd, int64_t lo, int64_t hi) {               \
         const int64_t slots = 2 * (hi - lo);                                                                  \
@@ -656,15 +657,16 @@ SPARSEC_FN int64_t sparsec_slot(int64_t coordinate, int64_t slots) {
             own[at] = (S##_t)(p + 1);                                                                         \
         }                                                                                                     \
     }                                                                                                         \
+    SPARSEC_FN int64_t sparsec_place_##S(const S##_t *table, const S##_t *crd, int64_t lo, int64_t hi,        \
+                                         int64_t key) {                                                       \
+        int64_t at = lo + sparsec_slot(key, hi - lo);                                                         \
+        while (table[at] && crd[table[at] - 1] != key) at = at + 1 < hi ? at + 1 : lo;                        \
+        return at;                                                                                            \
+    }                                                                                                         \
     SPARSEC_FN int64_t sparsec_look_up_##S(const S##_t *table, const S##_t *crd, int64_t lo, int64_t hi,      \
                                            int64_t key) {                                                     \
-        const int64_t slots = 2 * (hi - lo);                                                                  \
-        const S##_t *const own = table + 2 * lo;                                                              \
-        int64_t at;                                                                                           \
-        if (slots <= 0) return hi;                                                                            \
-        at = sparsec_slot(key, slots);                                                                        \
-        while (own[at] && crd[own[at] - 1] != key) at = at + 1 < slots ? at + 1 : 0;                          \
-        return own[at] ? (int64_t)own[at] - 1 : hi;                                                           \
+        const int64_t at = lo < hi ? sparsec_place_##S(table, crd, 2 * lo, 2 * hi, key) : 2 * hi;             \
+        return lo < hi && table[at] ? (int64_t)table[at] - 1 : hi;                                            \
     }
 SPARSEC_TABLE(int32)
 SPARSEC_TABLE(int64)
