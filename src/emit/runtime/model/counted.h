@@ -48,13 +48,25 @@ public:
     }
 };
 
-/* What the threads of a block have done. */
+/* What lanes of a warp ask for together: the sectors that they had first, others stand in a set. */
+struct Request {
+    uint32_t count, sectors[7];
+};
+/* The same of shared memory: the first word of each bank, counted from 1, and how many rounds it takes. */
+struct Rounds {
+    uint32_t count, words[32];
+};
+
+/* What the threads of a block have done. Lists are of each place of the launch: how often its threads came to it, and
+ * what each of its warps asked for, time by time. */
 struct Counted {
-    uint32_t number = 0;             /* from 1 on, none twice */
-    std::vector<uint32_t> regions;   /* for each thread and region */
-    std::vector<uint32_t> met;       /* for each place of the launch and thread */
-    std::vector<double> requests;    /* of each warp */
-    Set sectors, asked, words, banks, rounds;
+    uint32_t number = 0;           /* from 1 on, none twice */
+    std::vector<uint32_t> regions; /* for each thread and region */
+    std::vector<std::vector<uint32_t>> met;
+    std::vector<std::vector<Request>> requests;
+    std::vector<std::vector<Rounds>> rounds;
+    std::vector<double> asked;     /* requests of each warp */
+    Set sectors, words, banks;
 };
 
 void begin_counting(Counted &counted, unsigned threads);

@@ -15,7 +15,8 @@
 
 namespace {
 
-const unsigned PLACES = 1024;
+/* Places of a kernel, and times that a thread comes to one, that are told apart. */
+const unsigned PLACES = 256, MOST_MET = 1u << 20;
 const uint64_t REQUEST = (uint64_t)1 << 28; /* more than there are sectors */
 
 /* What a launch has done, and what calls have since they were asked. */
@@ -31,14 +32,20 @@ uint32_t *of_block, *of_launch; /* the last one that touched each sector */
 uint32_t blocks_begun;
 std::vector<uint32_t> nobodys;
 
+/* Numbers of places, those met last first. */
 unsigned place_number(const void *from) {
-    static const void *before;
-    static unsigned number;
-    if (from != before || places.empty()) {
-        number = places.emplace(from, (unsigned)places.size()).first->second % PLACES;
-        before = from;
+    static struct {
+        const void *from;
+        uint32_t launch;
+        unsigned number;
+    } near[256];
+    auto &own = near[((size_t)from >> 2) % 256];
+    if (own.from != from || own.launch != launch_number) {
+        own.number = places.emplace(from, (unsigned)places.size()).first->second % PLACES;
+        own.from = from;
+        own.launch = launch_number;
     }
-    return number;
+    return own.number;
 }
 
 /* What the host comes to is nobody's. */
@@ -52,52 +59,80 @@ void count_thread(Counted &counted, unsigned rank) { emu_counters = counted.regi
 void begin_counting(Counted &counted, unsigned threads) {
     counted.number = ++blocks_begun;
     counted.regions.assign((size_t)threads * emu_region_count + 1, 0);
-    counted.met.clear();
-    counted.requests.assign((threads + 31) / 32, 0);
+    counted.asked.assign((threads + 31) / 32, 0);
+    counted.met.resize(PLACES);
+    for (auto &each : counted.met) each.clear();
+    counted.requests.resize(PLACES * counted.asked.size());
+    for (auto &each : counted.requests) each.clear();
+    counted.rounds.resize(PLACES * counted.asked.size());
+    for (auto &each : counted.rounds) each.clear();
     counted.sectors.clear();
-    counted.asked.clear();
     counted.words.clear();
     counted.banks.clear();
-    counted.rounds.clear();
 }
 
-/* An access of the thread at hand, to the device's memory or to its block's. */
+/* An access of the thread at hand to the device's memory: the how many'th of its place, of which warp. */
+void count_sectors(Counted &counted, unsigned warp, unsigned place, uint32_t met, size_t begin, size_t end, bool stores) {
+    std::vector<Request> &own = counted.requests[place * counted.asked.size() + warp];
+    if (met >= own.size()) {
+        own.resize(met + 1);
+        counted.asked[warp]++;
+        launched.requests++;
+    }
+    Request &request = own[met];
+    for (size_t sector = begin / 32; sector <= (end - 1) / 32; sector++) {
+        const uint32_t kept = std::min(request.count, 7u);
+        if (std::find(request.sectors, request.sectors + kept, (uint32_t)sector) != request.sectors + kept) continue;
+        if (kept < 7) request.sectors[kept] = (uint32_t)sector;
+        else if (!counted.sectors.add((((uint64_t)place << 5 | warp) << 21 | met) * REQUEST + sector)) continue;
+        request.count++;
+        launched.near_bytes += 32;
+        if (stores || of_block[sector] != counted.number) launched.shared_bytes += 32;
+        of_block[sector] = counted.number;
+        if (of_launch[sector] != launch_number) launched.memory_bytes += 32;
+        of_launch[sector] = launch_number;
+    }
+}
+
+/* The same of the block's own memory, by words. Each round gives a word of each bank: 128 bytes. */
+void count_words(Counted &counted, unsigned warp, unsigned place, uint32_t met, size_t begin, size_t end) {
+    std::vector<Rounds> &own = counted.rounds[place * counted.asked.size() + warp];
+    if (met >= own.size()) own.resize(met + 1);
+    Rounds &rounds = own[met];
+    for (size_t word = begin / 4; word <= (end - 1) / 4; word++) {
+        uint32_t nth = 1, &first = rounds.words[word % 32];
+        if (first == word + 1) continue;
+        if (first) {
+            const uint64_t request = (((uint64_t)place << 5 | warp) << 21 | met) * REQUEST;
+            if (!counted.words.add(request + word + 1)) continue;
+            do nth++;
+            while (!counted.banks.add(request + ((uint64_t)nth << 6 | word % 32)));
+        } else {
+            first = (uint32_t)word + 1;
+        }
+        if (nth <= rounds.count) continue;
+        rounds.count = nth;
+        launched.near_bytes += 128;
+    }
+}
+
+/* An access of the thread at hand. */
 void count_access(Counted &counted, unsigned rank, const void *at, size_t bytes, bool stores, const void *from,
                   const std::vector<Shared> &arrays) {
-    const unsigned warp = rank / 32, place = place_number(from);
-    const size_t threads = counted.requests.size() * 32;
-    if (counted.met.size() < (place + 1) * threads) counted.met.resize((place + 1) * threads);
-    const uint64_t met = counted.met[place * threads + rank]++;
-    const uint64_t request = (((uint64_t)place << 5 | warp) << 21 | (met & 0x1fffff)) * REQUEST;
-    if (in_arena(at)) {
-        if (counted.asked.add(request + 1)) {
-            counted.requests[warp]++;
-            launched.requests++;
-        }
-        for (size_t k = offset_of(at) / 32; k <= (offset_of(at) + bytes - 1) / 32; k++) {
-            if (!counted.sectors.add(request + k)) continue;
-            launched.near_bytes += 32;
-            if (stores || of_block[k] != counted.number) launched.shared_bytes += 32;
-            of_block[k] = counted.number;
-            if (of_launch[k] != launch_number) launched.memory_bytes += 32;
-            of_launch[k] = launch_number;
-        }
-        return;
-    }
     const char *address = (const char *)at;
-    for (size_t k = 0; k + 1 < arrays.size(); k++) {
-        if (address < arrays[k].begin || address >= arrays[k].end) continue;
-        const size_t first = arrays[k].word + (size_t)(address - arrays[k].begin) / 4;
-        for (size_t word = first; word <= first + (bytes - 1) / 4; word++) {
-            if (!counted.words.add(request + word + 1)) continue;
-            /* The how many'th word of its bank it is. */
-            uint64_t nth = 1;
-            while (!counted.banks.add(request + (nth << 6 | word % 32))) nth++;
-            /* Each round gives a word of each bank: 128 bytes. */
-            if (counted.rounds.add(request + nth)) launched.near_bytes += 128;
-        }
-        return;
+    const bool device = in_arena(at);
+    size_t begin = device ? offset_of(at) : 0, k = 0;
+    if (!device) {
+        while (k + 1 < arrays.size() && (address < arrays[k].begin || address >= arrays[k].end)) k++;
+        if (k + 1 >= arrays.size()) return; /* its own variables */
+        begin = arrays[k].word * 4 + (size_t)(address - arrays[k].begin);
     }
+    const unsigned place = place_number(from);
+    std::vector<uint32_t> &all = counted.met[place];
+    if (all.empty()) all.resize(counted.asked.size() * 32);
+    const uint32_t met = all[rank]++ % MOST_MET;
+    if (device) count_sectors(counted, rank / 32, place, met, begin, begin + bytes, stores);
+    else count_words(counted, rank / 32, place, met, begin, begin + bytes);
 }
 
 /* A block has ended: what its warps took. */
@@ -114,7 +149,7 @@ void end_counting(const Counted &counted, unsigned threads) {
         launched.slots += slots;
         launched.near_bytes += own_costs->spilled * 32.0;
         const emu_device &device = emu_modelled;
-        const double cycles = slots * device.step + counted.requests[first / 32] * device.latency / device.overlap;
+        const double cycles = slots * device.step + counted.asked[first / 32] * device.latency / device.overlap;
         waited += cycles;
         longest = std::max(longest, cycles);
     }
