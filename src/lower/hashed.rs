@@ -19,7 +19,7 @@ const FIRST_SLOTS: i64 = 64;
 
 impl Lowerer<'_> {
     /// How much a hashed row may hold: as many elements as the levels have positions which tell its
-    /// coordinates, and no more than its extent. It is known where its tree begins.
+    /// coordinates, and no more than its extent. It is known before all loops.
     pub(super) fn row_most(&self, workspace: &Workspace) -> Expr {
         let temp = workspace.temp;
         if let Some(rooms) = self.memory.rooms((temp, workspace.threaded))
@@ -41,7 +41,7 @@ impl Lowerer<'_> {
         let name = format!("{}_most", self.tensor(temp).name);
         let mut named = Vec::new();
         let most = self.named(&name, most, &mut named);
-        named.into_iter().for_each(|stmt| self.memory.before(stmt));
+        named.into_iter().for_each(|stmt| self.memory.first(stmt));
         most
     }
 

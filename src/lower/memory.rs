@@ -12,8 +12,6 @@ type Rooms = Vec<(ArrayId, Expr)>;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     prelude: RefCell<Vec<ir::Stmt>>,
-    /// What stands before the tree at hand.
-    before: RefCell<Vec<ir::Stmt>>,
     postlude: RefCell<Vec<ir::Stmt>>,
     /// Arrays of workspaces that some block declares.
     declared: RefCell<BTreeSet<ArrayId>>,
@@ -27,16 +25,6 @@ impl Memory {
         self.prelude.borrow_mut().push(stmt);
     }
 
-    /// A statement before the tree at hand, behind all before it.
-    pub fn before(&self, stmt: ir::Stmt) {
-        self.before.borrow_mut().push(stmt);
-    }
-
-    /// What stands before the tree that was lowered.
-    pub fn take_before(&self) -> Vec<ir::Stmt> {
-        self.before.take()
-    }
-
     /// An array that is freed behind all loops.
     pub fn freed(&self, array: ArrayId) {
         self.postlude.borrow_mut().push(ir::Stmt::Free { array });
@@ -48,16 +36,6 @@ impl Memory {
             array,
             count,
             zeroed,
-        });
-        self.freed(array);
-    }
-
-    /// The same before the tree at hand: what other trees make may tell how long it is.
-    pub fn allocated_late(&self, array: ArrayId, count: Expr) {
-        self.before(ir::Stmt::Alloc {
-            array,
-            count,
-            zeroed: false,
         });
         self.freed(array);
     }

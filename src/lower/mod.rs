@@ -126,10 +126,7 @@ fn lower_one(graph: &Graph) -> Diagnosed<Lowered> {
             }
         }
         match lowerer.nest(Rc::new(tree)) {
-            Ok(mut lowered) => {
-                body.append(&mut books.memory.take_before());
-                body.append(&mut lowered);
-            }
+            Ok(mut lowered) => body.append(&mut lowered),
             Err(error) => errors.push(error),
         }
     }

@@ -175,7 +175,6 @@ impl Lowerer<'_> {
         if let Some(rooms) = self.memory.rooms((temp, threaded)) {
             return rooms;
         }
-        let late = self.tree.most.contains_key(&temp);
         let mut rooms = Vec::new();
         for Room {
             own,
@@ -194,10 +193,7 @@ impl Lowerer<'_> {
                 true => b::mul(b::threads(), count.clone()),
                 false => count.clone(),
             };
-            match late {
-                true => self.memory.allocated_late(room, all),
-                false => self.memory.allocated(room, all, *zeroed),
-            }
+            self.memory.allocated(room, all, *zeroed);
             rooms.push((room, count.clone()));
         }
         self.memory.set_rooms((temp, threaded), rooms.clone());

@@ -55,7 +55,7 @@ impl Graph {
         let accesses = sparse_accesses(self, &piece.rhs);
         let hashed = self.is_hashed(piece);
         let fits = rows > 0
-            && (hashed.is_none() || self.is_told_by_walks(piece, last))
+            && (hashed.is_none() || self.is_told_by_walks(piece, (&order, rows)))
             && !format.levels[rows].is_placed()
             && order.len() == vars.len()
             && order.iter().all(|&var| self.static_range(var).is_some())
@@ -84,17 +84,23 @@ impl Graph {
         (!has_array).then_some("nothing is laid out by its rows, which may be of any length")
     }
 
-    /// Whether there is nothing to add at a value of `var` that no operand has stored which walks tell:
-    /// so what they store bounds how many values there are.
-    fn is_told_by_walks(&self, piece: &Piece, var: VarId) -> bool {
+    /// Whether loops in this order come to the coordinates of rows by walks of inputs alone: what
+    /// these store bounds how many there are, and is known before anything runs, on the host of a
+    /// GPU, too.
+    fn is_told_by_walks(&self, piece: &Piece, (order, rows): (&[VarId], usize)) -> bool {
         let Some((op, _, body)) = root_reduction(&piece.rhs, piece.op) else {
             return false;
         };
+        let last = order.last().copied();
+        let ascending = self.ascending_rows(piece, rows);
         let mut telling = sparse_accesses(self, &piece.rhs);
         telling.retain(|access| {
-            let format = &self.tensor(access.tensor).format;
-            let mut levels = format.levels.iter().zip(&format.modes);
-            levels.any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == Some(var))
+            let tensor = self.tensor(access.tensor);
+            let mut levels = tensor.format.levels.iter().zip(&tensor.format.modes);
+            tensor.role == Role::Input
+                && self.walks(access, order, piece, Some(&ascending))
+                && levels
+                    .any(|(l, &mode)| l.is_walked() && access.subscripts[mode].as_var() == last)
         });
         let neutral = op.neutral(body.ty.compute());
         as_literal(&self.without(body, &telling)).is_some_and(|value| value.same_value(neutral))
