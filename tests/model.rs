@@ -131,6 +131,25 @@ fn a_warp_takes_as_long_as_its_longest_lane() {
     assert!(skewed > even + 50.0, "{even} {skewed}");
 }
 
+/// A log of measurements is gone on with for the same GPU alone.
+#[test]
+fn another_gpu_counts_anew() {
+    let place = Place::new();
+    fs::write(place.path("slow.json"), r#"{"model": {"launch": 9000}}"#).unwrap();
+    let log = ["x=random:1", "--size", "N=1000", "--log", "log.jsonl"];
+    let cycles = |more: &[&str]| {
+        let output = place.tune(COPY, BY_THREADS, &[&log[..], more].concat());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (_, rest) = said
+            .split_once("random:1: ")
+            .unwrap_or_else(|| panic!("{said}"));
+        rest.split(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    let usual = cycles(&[]);
+    assert_eq!(cycles(&["--device", "slow.json"]), usual + 5000.0);
+    assert_eq!(cycles(&[]), usual);
+}
+
 #[test]
 fn what_is_missing_is_said_at_once() {
     let place = Place::new();

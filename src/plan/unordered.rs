@@ -52,7 +52,8 @@ pub(super) fn unless_merged(
         let level = tensor.format.levels[resolved(*id)];
         let any_order =
             |stmt| !results.ascend(root, stmt) && (level.unique || only_adds(results, stmt));
-        level.ordered || alone.is_some_and(any_order)
+        let covered = is_covered(operands, (tensor, resolved(*id)), root);
+        level.ordered || (covered && alone.is_some_and(any_order))
     };
     match ids.iter().find(|id| !stays(id)) {
         None => Ok(()),
@@ -61,6 +62,29 @@ pub(super) fn unless_merged(
             Err(needed(operands.tensor(tensor), refusal))
         }
     }
+}
+
+/// Positions that a loop walks are those of all coordinates of the level, unless it is in order: a part
+/// of them would be searched for.
+pub(super) fn unless_part(
+    operands: Operands,
+    refusal: Refusal,
+    (id, level): (AccessId, usize),
+) -> Result<(), Diagnostic> {
+    let access = &operands.table.get(id).access;
+    let tensor = operands.tensor(access.tensor);
+    let var = access.subscripts[tensor.format.modes[level]].as_var();
+    let covered = var.is_some_and(|var| is_covered(operands, (tensor, level), var));
+    match tensor.format.levels[level].ordered || covered {
+        true => Ok(()),
+        false => Err(needed(tensor, refusal)),
+    }
+}
+
+/// Whether a variable has all values of a level's dimension.
+fn is_covered(operands: Operands, (tensor, level): (&Tensor, usize), var: VarId) -> bool {
+    let dim = &tensor.dims[tensor.format.modes[level]];
+    operands.graph.covers(var, dim)
 }
 
 /// Coordinates of a tile of positions are cut out of levels that are in order.

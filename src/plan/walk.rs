@@ -372,6 +372,9 @@ impl<'w> Walker<'w> {
             Top::Position(_, None) => return Err(self.refusal.of_tile(self.graph(), var)),
             Top::Position(pos, Some((access, last))) => {
                 self.refusal.unless_covered(self.operands, access, body)?;
+                for level in 0..=last {
+                    unordered::unless_part(self.operands, self.refusal, (access, level))?;
+                }
                 inner.progress[access.0].level = last + 1;
                 let body = self.inside(body.clone(), inner, None)?;
                 return Ok((Over::Positions { access, pos, body }, None));
@@ -386,6 +389,7 @@ impl<'w> Walker<'w> {
             self.refusal.unless_covered(self.operands, access, body)?;
             self.results.skip_rows(root, &|_| true, &mut self.gaps);
             let level = around.level(access);
+            unordered::unless_part(self.operands, self.refusal, (access, level))?;
             let tensor = self.operands.table.get(access).access.tensor;
             let stored = self.operands.tensor(tensor).format.levels[level];
             if stored.is_walked() {

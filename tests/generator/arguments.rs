@@ -1,7 +1,7 @@
 //! The command line of a file, and the data files that it names.
 
-use crate::datafile::DataFile;
-use crate::program::{Data, File, extents};
+use crate::datafile::{DataFile, Kind};
+use crate::program::{Data, File, Param, extents};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -15,7 +15,8 @@ impl File {
             args.push(file.to_string());
             for (name, value) in &self.sizes {
                 // A size that nothing has cannot be fixed.
-                if self.functions.iter().any(|f| f.has_size(name)) {
+                let used = self.functions.iter().any(|f| f.has_size(name));
+                if used && !self.is_left_to_data(name) {
                     args.push("--size".to_string());
                     args.push(format!("{name}={value}"));
                 }
@@ -25,6 +26,21 @@ impl File {
             args.extend(["--target".to_string(), "cuda".to_string()]);
         }
         args
+    }
+
+    /// Whether no option fixes a size, so that it is no constant of the kernels: in half of the files of
+    /// which data files tell it to each function that has it.
+    fn is_left_to_data(&self, size: &str) -> bool {
+        let tells = |param: &Param| match &param.data {
+            Data::File(file) => {
+                let exact = matches!(file.kind, Kind::Matrix { .. } | Kind::Npy(_));
+                let drawn = file.spelling >> 63 == 0;
+                exact && drawn && param.dims.len() == 2 && param.dims.iter().any(|dim| dim == size)
+            }
+            Data::Text(_) => false,
+        };
+        let mut having = self.functions.iter().filter(|f| f.has_size(size));
+        having.all(|function| function.params.iter().any(tells))
     }
 
     /// Writes the files of its parameters, whose names begin with `prefix`.

@@ -157,7 +157,7 @@ fn plain(mangled: &str) -> String {
     let rest = rest.strip_prefix('L').unwrap_or(rest);
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let name = rest[..digits].parse().ok();
-    let name = name.and_then(|length: usize| rest.get(digits..digits + length));
+    let name = name.and_then(|length: usize| rest.get(digits..digits.checked_add(length)?));
     name.unwrap_or(mangled).to_string()
 }
 

@@ -116,7 +116,8 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
         settings.scratch
     );
     let machine = Description::of(settings.backend);
-    text += settings.backend.device();
+    // With the numbers of a model, which another profile changes.
+    text += &format!("{:?}", settings.backend);
     text += &cache::key::device(&machine);
     for part in [&machine.compiler, &machine.version, &machine.flags] {
         text += &format!(" {part}");
