@@ -177,6 +177,8 @@ struct Row {
     text: String,
     options: Vec<String>,
     data: Vec<String>,
+    /// Files of the data: a name, which stands in `data` behind a `@`, and what is in it.
+    files: Vec<(String, String)>,
 }
 
 /// A row of an expression in which each role has the format of this number.
@@ -204,12 +206,20 @@ fn row(expression: &Expression, chosen: &[usize], way: Way, draw: &mut Draw) -> 
         has_places = levels.iter().all(|l| ["dense", "bitmap"].contains(l));
     }
     text += "}\n";
+    // Sizes are constants of every other program; those that files tell are known when it runs.
+    let is_matrix = |o: &&Role| o.dims.len() == 2;
+    let used = |size: char| expression.roles.iter().any(|r| r.dims.contains(size));
+    let told = |size: char| {
+        operands
+            .iter()
+            .filter(is_matrix)
+            .any(|o| o.dims.contains(size))
+    };
+    let sizes = SIZES.iter().filter(|(name, _)| used(*name));
+    let from_files = sizes.clone().all(|(name, _)| told(*name)) && draw.below(2) == 0;
     let mut options: Vec<String> = Vec::new();
-    for (name, size) in SIZES {
-        let all = expression.roles.iter().flat_map(|r| r.dims.chars());
-        if all.into_iter().any(|d| d == name) {
-            options.extend(["--size".to_string(), format!("{name}={size}")]);
-        }
+    for (name, size) in sizes.filter(|_| !from_files) {
+        options.extend(["--size".to_string(), format!("{name}={size}")]);
     }
     match way {
         Way::Automatic => {}
@@ -224,8 +234,15 @@ fn row(expression: &Expression, chosen: &[usize], way: Way, draw: &mut Draw) -> 
         Way::Plain | Way::TwoPhase => options.push("--no-schedule".to_string()),
         Way::Gpu => options.extend(words("--target cuda")),
     }
+    let mut files = Vec::new();
     let mut data = |role: &Role| {
-        let density = ["0.1", "0.3", "0.3", "0.7", "0"][draw.below(5)];
+        let (density, tenths) =
+            [("0.1", 1), ("0.3", 3), ("0.3", 3), ("0.7", 7), ("0", 0)][draw.below(5)];
+        if from_files && is_matrix(&role) {
+            let name = format!("{}{}.mtx", role.name, draw.below(1_000_000));
+            files.push((name.clone(), matrix(role, tenths, draw)));
+            return format!("{}=@{name}", role.name);
+        }
         format!("{}=random:{}:{density}", role.name, draw.below(1000))
     };
     let data = operands.iter().map(&mut data).collect();
@@ -235,7 +252,28 @@ fn row(expression: &Expression, chosen: &[usize], way: Way, draw: &mut Draw) -> 
         text,
         options,
         data,
+        files,
     }
+}
+
+/// A matrix in a file's words, of which so many tenths are stored.
+fn matrix(role: &Role, tenths: usize, draw: &mut Draw) -> String {
+    let size = |name: char| SIZES.iter().find(|(own, _)| *own == name).unwrap().1;
+    let dims: Vec<_> = role.dims.chars().map(size).collect();
+    let mut stored = String::new();
+    let mut count = 0;
+    for i in 1..=dims[0] {
+        for j in 1..=dims[1] {
+            if draw.below(10) < tenths {
+                let _ = writeln!(stored, "{i} {j} {}", draw.below(19) as f64 / 4.0 - 2.25);
+                count += 1;
+            }
+        }
+    }
+    let [rows, columns] = dims[..] else {
+        panic!("{} is no matrix", role.name)
+    };
+    format!("%%MatrixMarket matrix coordinate real general\n{rows} {columns} {count}\n{stored}")
 }
 
 /// So many rows of each expression: each format of each role stands in one before any other does
@@ -306,9 +344,18 @@ fn check(rows: &[Row]) {
         let mut args = vec![path.display().to_string()];
         args.extend(row.options.iter().cloned());
         let text = format!("{}\n{}\n", row.options.join(" "), row.text);
+        for (name, content) in &row.files {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        let place = format!("={}/", folder.path().display());
+        let data = row
+            .data
+            .iter()
+            .map(|own| own.replace("=@", &place))
+            .collect();
         match compile(&parse(&args)) {
             Ok(compiled) => cases.push(Case {
-                runs: vec![row.data.clone()],
+                runs: vec![data],
                 ..Case::new(text, compiled)
             }),
             Err(reason) => wrong.push(format!("{text}{reason}")),

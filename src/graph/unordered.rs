@@ -78,7 +78,7 @@ impl Graph {
 
     /// Whether nothing else tells the values of `var`: no other operand stores some of them, and no
     /// other dimension of the access has them.
-    fn is_alone(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
+    pub(super) fn is_alone(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
         let has = |subscript: &Expr| vars_in(subscript).contains(&var);
         let storing = sparse_accesses(self, &piece.rhs);
         let storing = storing

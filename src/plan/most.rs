@@ -14,7 +14,7 @@
 use super::{Inside, Merge, Node, Over, Then, Tree, Walk};
 use crate::graph::Graph;
 use crate::graph::access::AccessId;
-use crate::program::ir::{TensorId, VarId};
+use crate::program::ir::{Role, TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Levels of operands that have together no fewer positions than a level of the result.
@@ -256,14 +256,16 @@ impl Search<'_> {
         found
     }
 
-    /// The levels of operands at positions that store the variable.
+    /// The levels of inputs at positions that store the variable. (What other trees make is not there
+    /// yet where memory of rows is made, before all of them.)
     fn telling(&self, var: VarId, path: &Path) -> Levels {
         let told = |(&id, &passed): (&AccessId, &usize)| {
             let access = &self.tree.table.get(id).access;
-            let format = &self.graph.tensor(access.tensor).format;
+            let tensor = self.graph.tensor(access.tensor);
+            let format = &tensor.format;
             let mut modes = format.modes[..passed].iter();
             let level = modes.position(|&mode| access.subscripts[mode].as_var() == Some(var))?;
-            let known = !self.made.contains(&access.tensor) && !format.levels[level].is_full();
+            let known = tensor.role == Role::Input && !format.levels[level].is_full();
             known.then_some((id, level))
         };
         path.passed.iter().filter_map(told).collect()

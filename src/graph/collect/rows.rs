@@ -178,8 +178,8 @@ impl Graph {
         stmt: &Statement,
     ) -> Result<(), Diagnostic> {
         let mut piece = piece.clone();
-        piece.rhs = self.brought_into(&by.loops, &piece, stmt, &|graph, access, _| {
-            is_concordant(graph, access, &by.loops)
+        piece.rhs = self.brought_into(&by.loops, &piece, stmt, &|graph, access, piece| {
+            is_concordant(graph, access, &by.loops) && graph.is_apart(access, piece, by.around())
         })?;
         // What is noted is not walked beside others any more.
         let mut producers = self.note_masks(&mut piece, by, stmt);
@@ -188,6 +188,20 @@ impl Graph {
         producers.extend(self.note_masks(&mut piece, by, stmt));
         self.push_rows(&piece, by, producers, stmt);
         Ok(())
+    }
+
+    /// Whether no level in any order is walked beside others by the loops around rows: what is noted is still
+    /// walked by these.
+    fn is_apart(&self, access: &Access, piece: &Piece, outer: &[VarId]) -> bool {
+        let format = &self.tensor(access.tensor).format;
+        let mut levels = format.levels.iter().zip(&format.modes);
+        levels.all(|(level, &mode)| {
+            let var = access.subscripts[mode].as_var();
+            let var = var.filter(|var| outer.contains(var));
+            level.ordered
+                || level.is_asked()
+                || var.is_none_or(|var| self.is_alone(access, piece, var))
+        })
     }
 
     /// The nests that note the piece's masks. That takes arrays as long as a row.
