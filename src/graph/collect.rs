@@ -90,7 +90,11 @@ impl Graph {
         let sums = reduces(&piece.rhs);
         if sums.is_empty() || piece.root_reduction() {
             if let Some(by) = self.by_rows(piece, vars) {
-                return self.through_rows(piece, &by, stmt);
+                let mut tried = self.clone();
+                if tried.through_rows(piece, &by, stmt)? {
+                    *self = tried;
+                    return Ok(());
+                }
             }
             if self.can_collect(piece, vars) {
                 return self.through_sorted(piece, stmt);

@@ -170,13 +170,15 @@ impl Graph {
     }
 
     /// Each row of the result is collected in a workspace: the first value of a coordinate gets
-    /// the next place, others are combined with it. Then it is sorted and appended.
+    /// the next place, others are combined with it. Then it is sorted and appended. Whether it can be: what
+    /// a hashed row may hold must be known of the operands as they are walked in the end, where one may
+    /// have been copied because another was.
     pub(super) fn through_rows(
         &mut self,
         piece: &Piece,
         by: &ByRows,
         stmt: &Statement,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<bool, Diagnostic> {
         let mut piece = piece.clone();
         piece.rhs = self.brought_into(&by.loops, &piece, stmt, &|graph, access, piece| {
             is_concordant(graph, access, &by.loops) && graph.is_apart(access, piece, by.around())
@@ -185,9 +187,12 @@ impl Graph {
         let mut producers = self.note_masks(&mut piece, by, stmt);
         let ascending = self.ascending_rows(&piece, by.outer);
         piece.rhs = self.walked_in(&by.loops, (&piece, Some(&ascending)), stmt)?;
+        if by.hashed.is_some() && !self.is_told_by_walks(&piece, (&by.loops, by.outer)) {
+            return Ok(false);
+        }
         producers.extend(self.note_masks(&mut piece, by, stmt));
         self.push_rows(&piece, by, producers, stmt);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether no level in any order is walked beside others by the loops around rows: what is noted is still
