@@ -1,6 +1,7 @@
 //! The text of kernels: what runs on the device.
 
 use super::kernel::{Dialect, Printer, used_names, wrap_call};
+use super::memory::Sorts;
 use super::operators;
 use super::types::c_type;
 use crate::loops::device::ir::{ReduceScope, Scope};
@@ -182,6 +183,28 @@ impl Printer<'_> {
                 );
                 self.line(&text);
             }
+            Device::Claim(claim) => {
+                let [table, count, keys] = [claim.table, claim.count, claim.keys]
+                    .map(|array| self.array(array).to_string());
+                let places = claim
+                    .places
+                    .map_or("NULL", |places| self.array(places))
+                    .to_string();
+                let [slots, extent, key] =
+                    [&claim.slots, &claim.extent, &claim.key].map(|e| self.expr(e));
+                let name = claim.var.map(|var| self.declare(var));
+                let declared = name.map_or(String::new(), |name| format!("int64_t {name} = "));
+                let elem = c_type(self.kernel.array(claim.table).elem);
+                self.line(&format!(
+                    "{declared}sparsec_claim<{elem}>({table}, {slots}, {extent}, {key}, {count}, {keys}, {places});"
+                ));
+            }
+            Device::Sort {
+                coordinates,
+                values,
+                count,
+                scratch,
+            } => self.sort(coordinates, *values, count, Sorts::Together(*scratch)),
             // Of the host; it prints them itself.
             Device::Launch { .. } | Device::Retry(_) | Device::Scan(_) | Device::Fetch { .. } => {}
         }

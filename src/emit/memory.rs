@@ -43,6 +43,17 @@ fn has_product(count: &Expr) -> bool {
         || (*op == BinaryOp::Add && (has_product(x) || has_product(y)))
 }
 
+/// Who sorts what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sorts {
+    /// A thread, any elements.
+    Any,
+    /// A thread, elements of which no two are of one place.
+    Distinct,
+    /// All threads of a block, in shared memory.
+    Together(ArrayId),
+}
+
 impl Printer<'_> {
     /// A number of elements, or one below zero if it is larger than any array: extents are checked
     /// one by one, their products are not.
@@ -89,7 +100,7 @@ impl Printer<'_> {
         coordinates: &[ArrayId],
         values: ArrayId,
         count: &Expr,
-        distinct: bool,
+        how: Sorts,
     ) {
         let names: Vec<&str> = coordinates.iter().map(|&c| self.array(c)).collect();
         let (by, order, first) = (names.join(", "), names.len(), names[0].to_string());
@@ -99,19 +110,26 @@ impl Printer<'_> {
             Dialect::C => "void *const".to_string(),
         };
         let elements = format!("sparsec_by, sizeof *{first}, {values}, sizeof *{values}");
-        let call = match (self.dialect, distinct) {
+        let call = match (self.dialect, how) {
+            (_, Sorts::Together(scratch)) => {
+                let scratch = self.array(scratch);
+                let scratch = format!("{scratch}, sizeof {scratch}");
+                format!("sparsec_sort_together({count}, {order}, sparsec_by, {values}, {scratch});")
+            }
             (Dialect::Device, _) => {
                 format!("sparsec_sort_in_place({count}, {order}, sparsec_by, {values});")
             }
-            (Dialect::C, true) => format!("sparsec_sort_distinct({count}, {order}, {elements});"),
-            (Dialect::C, false) => {
+            (Dialect::C, Sorts::Distinct) => {
+                format!("sparsec_sort_distinct({count}, {order}, {elements});")
+            }
+            (Dialect::C, Sorts::Any) => {
                 format!("const bool sorted = sparsec_sort_elements({count}, {order}, {elements});")
             }
         };
         self.line("{");
         self.line(&format!("    {ty} sparsec_by[] = {{{by}}};"));
         self.line(&format!("    {call}"));
-        if !distinct && self.dialect == Dialect::C {
+        if how == Sorts::Any && self.dialect == Dialect::C {
             self.line("    SPARSEC_NEED(sorted);");
         }
         self.line("}");

@@ -2,6 +2,7 @@
 
 use super::kernel::{Dialect, Part, Printer};
 use super::loops::atomic_pragma;
+use super::memory::Sorts;
 use super::operators;
 use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
@@ -261,7 +262,13 @@ impl Printer<'_> {
                 values,
                 count,
                 distinct,
-            } => self.sort(coordinates, *values, count, *distinct),
+            } => {
+                let how = match distinct {
+                    true => Sorts::Distinct,
+                    false => Sorts::Any,
+                };
+                self.sort(coordinates, *values, count, how);
+            }
             Stmt::FailIf { cond, code } => {
                 // A number that tests make smaller has a name.
                 let cond = if let ExprKind::Binary(BinaryOp::Lt, most, count) = &cond.kind

@@ -1,7 +1,7 @@
 //! What statements and expressions are made of: one table each, from which every walk
 //! ([`super::visit`]) and every question about names follows.
 
-use super::device::ir::{ReduceScope, Retry, Scan};
+use super::device::ir::{Claim, ReduceScope, Retry, Scan};
 use super::ir::{ArrayId, Device, Expr, ExprKind, Look, LoopTag, Room, Run, Stmt, VarId};
 
 /// A part of a statement.
@@ -304,6 +304,42 @@ macro_rules! operands {
                 $f($operand::Expr(index));
                 $f($operand::Expr(value));
                 $f($operand::Array(array, ArrayUse::Write));
+            }
+            Stmt::Device(Device::Claim(Claim {
+                var,
+                table,
+                slots,
+                extent,
+                key,
+                count,
+                keys,
+                places,
+            })) => {
+                $f($operand::Expr(slots));
+                $f($operand::Expr(extent));
+                $f($operand::Expr(key));
+                $f($operand::Array(table, ArrayUse::Exchange));
+                $f($operand::Array(count, ArrayUse::Exchange));
+                $f($operand::Array(keys, ArrayUse::Write));
+                if let Some(places) = places {
+                    $f($operand::Array(places, ArrayUse::Write));
+                }
+                if let Some(var) = var {
+                    $f($operand::Var(var, VarUse::Declare));
+                }
+            }
+            Stmt::Device(Device::Sort {
+                coordinates,
+                values,
+                count,
+                scratch,
+            }) => {
+                $f($operand::Expr(count));
+                $f($operand::Array(scratch, ArrayUse::Exchange));
+                for array in coordinates {
+                    $f($operand::Array(array, ArrayUse::Exchange));
+                }
+                $f($operand::Array(values, ArrayUse::Exchange));
             }
             Stmt::Device(Device::Barrier(_)) | Stmt::Comment(_) => {}
         }

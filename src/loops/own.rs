@@ -80,6 +80,8 @@ fn reduces(kernel: &Kernel, stmt: &Stmt) -> Option<(ReduceOp, ScalarType)> {
             | Device::Scan(_)
             | Device::Fetch { .. }
             | Device::Aligned { .. }
+            | Device::Claim(_)
+            | Device::Sort { .. }
             | Device::Barrier(_),
         )
         | Stmt::Comment(_) => None,

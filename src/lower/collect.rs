@@ -3,10 +3,12 @@
 //!
 //! A row of a result is collected without duplicates: an array as long as a row says of each
 //! coordinate at which place its value is, if it has one. It is cleared by what it says, so that a
-//! row costs what is met in it. Where no array is as long as a row, a table does ([`super::hashed`]).
+//! row costs what is met in it. Where no array is as long as a row, a table does ([`super::hashed`]), and
+//! where threads of a block collect a row together ([`super::shared`]).
 
 use super::assemble::Assembly;
 use super::put::KeptRow;
+use super::shared::SharedRow;
 use super::workspace::Room;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Assign;
@@ -24,6 +26,8 @@ pub(crate) enum Row {
     Listed(ListedRow),
     /// Its elements are put where the result has them.
     Kept(KeptRow),
+    /// Threads of a block collect it.
+    Shared(SharedRow),
 }
 
 /// A list of the elements that are met.
@@ -224,6 +228,7 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let row = match row {
             Row::Listed(row) => row,
+            Row::Shared(row) => return self.claim(row, assign, scope),
             // What is counted is listed.
             Row::Kept(_) => return Ok(Vec::new()),
         };
@@ -270,6 +275,7 @@ impl Lowerer<'_> {
         let row = match row {
             Row::Listed(row) => row,
             Row::Kept(row) => return self.put_into(row, (assign, value, out), scope),
+            Row::Shared(row) => return self.claim_into(row, (assign, value, out), scope),
         };
         let values = row.values;
         let ty = self.names.elem(values);

@@ -40,6 +40,7 @@ pub mod recover;
 mod remarks;
 mod room;
 mod scattered;
+mod shared;
 pub mod signature;
 mod spread;
 mod standing;

@@ -40,6 +40,7 @@ impl Lowerer<'_> {
         let Workspace { temp, threaded, .. } = *workspace;
         match workspace.keeps {
             Keeps::Row | Keeps::Hashed => return self.row(workspace, scope),
+            Keeps::Shared => return self.shared_row(workspace, scope),
             Keeps::Put(result) => return self.kept_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),
             Keeps::All | Keeps::Fill => {}
@@ -155,7 +156,7 @@ impl Lowerer<'_> {
     }
 
     /// Gives statements that are a copy of others variables of their own.
-    fn rename_declared(&self, copy: &mut [ir::Stmt]) {
+    pub(super) fn rename_declared(&self, copy: &mut [ir::Stmt]) {
         let own = |var: ir::VarId| {
             let ir::Var { name, ty, mutable } = self.names.var(var);
             (var, self.fresh(&name, ty, mutable))

@@ -15,7 +15,7 @@ use crate::graph::{Assign, Graph, Nest, Parallel, Race, Stmt, Unit};
 use crate::level::ArrayRole;
 use crate::operators::is_atomic;
 use crate::program::ir::{ReduceOp, Role, TensorId, VarId};
-use crate::units::Strategy;
+use crate::units::{GpuLevel, Strategy};
 use std::collections::BTreeSet;
 
 /// What iterations of the loop over `var` compete for: what is said of the loops inside goes into
@@ -146,8 +146,12 @@ fn refuse(
     refusal: Refusal,
 ) -> Result<(), Diagnostic> {
     let name = |tensor: TensorId| &operands.tensor(tensor).name;
+    let together = parallel.race == Race::Atomics
+        && matches!(parallel.unit, Unit::Gpu(unit) if unit.level != GpuLevel::Block);
     let appended = |tensor: TensorId| {
-        let fixed = !copied && results.follows(tensor);
+        // Threads of a block take slots of a table in turns.
+        let row = together && operands.graph.collected.contains(&tensor);
+        let fixed = row || (!copied && results.follows(tensor));
         operands.tensor(tensor).is_appended() && !fixed
     };
     if let Some(&sparse) = arrays.iter().find(|&&t| appended(t)) {

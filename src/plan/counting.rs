@@ -149,7 +149,7 @@ fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
         }
         Node::Workspace(workspace) => {
             // Which elements a row has is what is counted.
-            let is_row = matches!(workspace.keeps, Keeps::Row | Keeps::Hashed);
+            let is_row = matches!(workspace.keeps, Keeps::Row | Keeps::Hashed | Keeps::Shared);
             let asked = match terms {
                 _ if is_row => Terms::Row,
                 Terms::Unasked => Terms::Unasked,

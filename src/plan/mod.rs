@@ -36,6 +36,7 @@ mod most;
 mod phases;
 mod refusal;
 mod results;
+mod shared;
 mod shares;
 mod spread;
 #[cfg(test)]
@@ -234,6 +235,9 @@ pub enum Keeps {
     Row,
     /// The same, and each element is found by hashing its coordinate: nothing is as long as a row.
     Hashed,
+    /// As [`Keeps::Row`] by threads of a block together, through a table in which each element is found. Its consumer
+    /// does no more than store it.
+    Shared,
     /// It is the row of this result, whose coordinates are there: values are put where it has them.
     Put(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.
@@ -262,6 +266,14 @@ impl Inside {
 }
 
 impl Node {
+    /// See [`Inside::visit`].
+    ///
+    /// # Errors
+    /// The first that `f` gives.
+    pub fn visit<E>(&self, f: &mut impl FnMut(&Node, &[Unit]) -> Result<(), E>) -> Result<(), E> {
+        self.visit_within(&mut Vec::new(), f)
+    }
+
     fn visit_within<E>(
         &self,
         units: &mut Vec<Unit>,

@@ -11,7 +11,7 @@
 //! costs nothing to ask, where the products of the longest row would have to be counted: memory of which
 //! most is never touched, since a row's table grows with what it holds.
 
-use super::{Inside, Merge, Node, Over, Then, Tree, Walk};
+use super::{Inside, Keeps, Merge, Node, Over, Then, Tree, Walk};
 use crate::graph::Graph;
 use crate::graph::access::AccessId;
 use crate::program::ir::{Role, TensorId, VarId};
@@ -80,7 +80,7 @@ impl Search<'_> {
         let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
             if let Node::Workspace(workspace) = node {
                 self.made.insert(workspace.temp);
-                if workspace.keeps == super::Keeps::Hashed {
+                if matches!(workspace.keeps, Keeps::Hashed | Keeps::Shared) {
                     self.hashed.insert(workspace.temp);
                 }
             }

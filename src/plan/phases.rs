@@ -158,7 +158,12 @@ fn shared<'n>(graph: &Graph, nests: &[&'n Nest]) -> Vec<&'n graph::Loop> {
             .flat_map(|var| graph.provenance.leaves(var, &loops))
             .collect();
         let inside = |at: usize| loops[at..].iter().any(|var| appended.contains(var));
+        // What was collected is stored at its number.
+        let rows = nest.producers.iter();
+        let rows = rows.filter(|own| graph.collected.contains(&own.tensor));
+        let rows: Vec<VarId> = rows.flat_map(|own| own.lhs.clone()).collect();
         let is_shared = |l: &graph::Loop| match unit(l) {
+            Some(Unit::Gpu(unit)) if rows.contains(&l.var) => unit.level == GpuLevel::Block,
             Some(Unit::CpuThread(_) | Unit::Gpu(_)) => true,
             Some(Unit::CpuVector) | None => false,
         };
@@ -188,7 +193,7 @@ fn is_small(l: &graph::Loop) -> bool {
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
         Node::Workspace(workspace) => match workspace.keeps {
-            Keeps::Row | Keeps::Hashed | Keeps::Put(_) => Err(()),
+            Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
             Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
         },
         Node::Loop(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),

@@ -163,11 +163,42 @@ impl Refusal {
             .with_help("bring the loop inside those that use it, or leave it serial"))
     }
 
-    /// What a hashed row may hold is known before the loops.
-    pub fn unless_bounded(self, tensors: &[Tensor], tree: &Tree) -> Result<(), Diagnostic> {
+    /// Threads collect a row together only where it is stored as it is, in places that are not there yet.
+    pub fn unless_copied(
+        self,
+        operands: Operands,
+        row: TensorId,
+        (copied, kept): (bool, Option<TensorId>),
+    ) -> Result<(), Diagnostic> {
+        let name = &operands.tensor(row).name;
+        let message = match kept {
+            None if copied => return Ok(()),
+            None => format!("threads would collect `{name}` together, which is not just stored"),
+            Some(result) => {
+                let result = &operands.tensor(result).name;
+                format!("threads would look up together where `{result}` has its coordinates")
+            }
+        };
+        Err(self
+            .of(
+                lower::PARALLEL_APPEND,
+                message,
+                "its elements are made one after another",
+            )
+            .with_help("share out the rows alone"))
+    }
+
+    /// What a row may hold for which nothing is as long is known before the loops.
+    pub fn unless_bounded(
+        self,
+        (graph, tensors): (&Graph, &[Tensor]),
+        tree: &Tree,
+    ) -> Result<(), Diagnostic> {
         let mut search = |node: &Node, _: &[Unit]| match node {
             Node::Workspace(workspace)
-                if workspace.keeps == Keeps::Hashed && !tree.most.contains_key(&workspace.temp) =>
+                if matches!(workspace.keeps, Keeps::Hashed | Keeps::Shared)
+                    && graph.hashed.contains(&workspace.temp)
+                    && !tree.most.contains_key(&workspace.temp) =>
             {
                 let name = &tensors[workspace.temp.index()].name;
                 Err(self.of(

@@ -283,6 +283,7 @@ impl Teller<'_> {
         let kind = match (workspace.init, workspace.threaded) {
             (Some(op), _) => format!("a scalar for {}", op.sign()),
             (None, false) => "an array".to_string(),
+            (None, true) if workspace.keeps == Keeps::Shared => "a table of each block".to_string(),
             (None, true) => "an array of each thread".to_string(),
         };
         let format = &self.plan.tensors[workspace.temp.index()].format;
@@ -292,6 +293,10 @@ impl Teller<'_> {
         };
         let filled = match workspace.keeps {
             Keeps::Row => format!(", collected in any order{sorted}"),
+            Keeps::Shared => {
+                let most = self.most(workspace.temp);
+                format!(", collected in any order by threads of a block together{sorted}{most}")
+            }
             Keeps::Hashed => {
                 let most = self.most(workspace.temp);
                 format!(", hashed, collected in any order{sorted}{most}")

@@ -8,6 +8,7 @@ use super::kept;
 use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
+use super::shared::{is_copied, is_shared};
 use super::unordered;
 use super::whole::{adds_to_workspace, constant};
 use super::{
@@ -100,7 +101,7 @@ pub(super) fn tree(
         most: BTreeMap::new(),
     };
     tree.most = super::most::most(graph, &tree);
-    Refusal { span }.unless_bounded(tensors, &tree)?;
+    Refusal { span }.unless_bounded((graph, tensors), &tree)?;
     tree.counted = super::phases::counted(graph, &tree, span)?;
     Ok(tree)
 }
@@ -262,7 +263,16 @@ impl<'w> Walker<'w> {
                 let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
                 let consumer = self.stmt(consumer, &inner)?;
                 let nodes = (&producer, &consumer);
-                let keeps = if self.graph().hashed.contains(temp) {
+                let shared = self.graph().collected.contains(temp) && is_shared(&producer);
+                if shared {
+                    let copied = is_copied(self.operands.table, *temp, &consumer);
+                    let result = kept::row_of(self.operands, self.results, *temp, nodes);
+                    self.refusal
+                        .unless_copied(self.operands, *temp, (copied, result))?;
+                }
+                let keeps = if shared {
+                    Keeps::Shared
+                } else if self.graph().hashed.contains(temp) {
                     Keeps::Hashed
                 } else if self.graph().collected.contains(temp) {
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);

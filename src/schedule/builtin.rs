@@ -73,6 +73,7 @@ pub const ALL: &[Scheduled] = &[
     scheduled!("sddmm", "sddmm",
         c: ["sddmm_cpu" "sddmm_rows_cpu" "sddmm_positions_cpu"],
         cuda: ["sddmm_gpu" "sddmm_nnz_gpu"]),
+    scheduled!("spgemm", "spgemm", c: [], cuda: ["spgemm_gpu"]),
     scheduled!("spgemm", "spgemm_dense", c: ["spgemm_dense_cpu"], cuda: []),
     scheduled!("spmm", "spmm",
         c: ["spmm_cpu" "spmm_a3_cpu" "spmm_tiled_cpu" "spmm_plain_cpu"],

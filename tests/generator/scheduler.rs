@@ -211,8 +211,13 @@ impl Maker {
             self.refused = Some((at, all));
         }
         if shared_out {
-            for name in loops(&graph) {
-                let unit = if cuda {
+            // Blocks of warps of threads, as for rows that threads collect together; or any unit for each loop.
+            let nested = cuda && self.chance(40);
+            for (depth, name) in loops(&graph).into_iter().enumerate() {
+                let unit = if nested {
+                    let units = ["GPUBlock", "GPUWarp", "GPUThread"];
+                    units[depth.min(self.pick(&[1, 2, 2]))]
+                } else if cuda {
                     self.pick(&[
                         "GPUBlock",
                         "GPUBlockY",
@@ -224,7 +229,10 @@ impl Maker {
                 } else {
                     self.pick(&["CPUThread", "CPUThread(static, 1)", "CPUVector"])
                 };
-                let race = self.pick(&["NoRaces", "NoRaces", "Atomics"]);
+                let race = match nested && depth > 0 {
+                    true => "Atomics",
+                    false => self.pick(&["NoRaces", "NoRaces", "Atomics"]),
+                };
                 let command = format!("parallelize({name}, {unit}, {race})");
                 let next = std::panic::catch_unwind(|| after(&graph, &command, cuda));
                 rates.note("units", matches!(next, Ok(Tried::Taken(_))));

@@ -141,6 +141,95 @@ static __device__ inline void sparsec_sort_in_place(int64_t n, int order, I *con
     }
 }
 
+/* The same by all threads of a block at once: a bitonic network that always sorts upwards, so that elements that
+ * would stand behind the last one stay there. */
+template <class I, class V>
+static __device__ inline void sparsec_sort_pair(int64_t n, int order, I *const *crd, V *vals, int64_t a, int64_t b) {
+    if (b < n && sparsec_is_before<I, V>(order, crd, b, a)) sparsec_swap_elements(order, crd, vals, a, b);
+}
+
+template <class I, class V>
+static __device__ inline void sparsec_sort_network(int64_t n, int order, I *const *crd, V *vals) {
+    const int64_t rank = sparsec_rank(), threads = (int64_t)blockDim.x * blockDim.y * blockDim.z;
+    for (int64_t size = 2; size < 2 * n; size *= 2) {
+        for (int64_t k = rank; 2 * k < n + size; k += threads) {
+            const int64_t at = k & (size / 2 - 1), from = 2 * (k - at);
+            sparsec_sort_pair(n, order, crd, vals, from + at, from + size - 1 - at);
+        }
+        __syncthreads();
+        for (int64_t half = size / 4; half > 0; half /= 2) {
+            for (int64_t k = rank; 2 * k < n + 2 * half; k += threads) {
+                const int64_t at = k & (half - 1), from = 2 * (k - at) + at;
+                sparsec_sort_pair(n, order, crd, vals, from, from + half);
+            }
+            __syncthreads();
+        }
+    }
+}
+
+/* The same of a row, in shared memory of so many bytes if it fits: where there are few for each thread, it counts what comes before them. */
+template <class I, class V>
+static __device__ inline void sparsec_sort_together(int64_t n, int order, I *const *crd, V *vals, void *memory,
+                                                    size_t bytes) {
+    const int most = (int)(bytes / (sizeof(I) + sizeof(V)));
+    V *const own = (V *)memory;
+    I *const keys = (I *)(own + most);
+    const int rank = (int)sparsec_rank(), threads = (int)(blockDim.x * blockDim.y * blockDim.z);
+    if (order > 1 || n > most) return sparsec_sort_network(n, order, crd, vals);
+    for (int k = rank; k < n; k += threads) {
+        keys[k] = crd[0][k];
+        own[k] = vals[k];
+    }
+    __syncthreads();
+    if (n <= 2 * threads) {
+        for (int k = rank; k < n; k += threads) {
+            const I key = keys[k];
+            int to = 0;
+            for (int other = 0; other < n; other++) to += keys[other] < key || (keys[other] == key && other < k);
+            crd[0][to] = key;
+            vals[to] = own[k];
+        }
+    } else {
+        I *const by[] = {keys};
+        sparsec_sort_network(n, 1, by, own);
+        for (int k = rank; k < n; k += threads) {
+            crd[0][k] = keys[k];
+            vals[k] = own[k];
+        }
+    }
+    __syncthreads();
+}
+
+/* The slot of a key among so many of a table in which threads enter keys at once: by open addressing, unless there is
+ * one for each key. Free slots hold -1. Who takes one gets a number, and notes the key and the slot. */
+static __device__ inline int32_t sparsec_take_slot(int32_t *slot, int32_t key) {
+    return (int32_t)atomicCAS((unsigned *)slot, (unsigned)-1, (unsigned)key);
+}
+static __device__ inline int64_t sparsec_take_slot(int64_t *slot, int64_t key) {
+    return (int64_t)atomicCAS((unsigned long long *)slot, (unsigned long long)-1, (unsigned long long)key);
+}
+static __device__ inline int32_t sparsec_next(int32_t *count) { return (int32_t)atomicAdd((unsigned *)count, 1u); }
+static __device__ inline int64_t sparsec_next(int64_t *count) {
+    return (int64_t)atomicAdd((unsigned long long *)count, 1ull);
+}
+
+template <class I>
+static __device__ inline int64_t sparsec_claim(I *table, int64_t slots, int64_t extent, int64_t key, I *count, I *keys,
+                                               I *places) {
+    int64_t at = slots < extent ? sparsec_slot(key, slots) : key;
+    for (;;) {
+        const I old = sparsec_take_slot(&table[at], (I)key);
+        if (old == (I)key) return at;
+        if (old == (I)-1) {
+            const I number = sparsec_next(count);
+            keys[number] = (I)key;
+            if (places) places[number] = (I)at;
+            return at;
+        }
+        at = at + 1 < slots ? at + 1 : 0;
+    }
+}
+
 /* Tells the emulator which bytes of a word the next atomics are after. */
 #ifdef SPARSEC_EMULATED
 #define SPARSEC_NARROW(at, bytes) emu_narrow(at, bytes)

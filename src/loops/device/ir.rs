@@ -32,6 +32,18 @@ pub enum Device {
         op: ReduceOp,
         scope: ReduceScope,
     },
+    /// Declares `var` (`I64`): the slot that holds the key, of a table in which threads of a block enter keys at
+    /// once. The one that takes a slot gets the next number from `count`, which has one element, and sets that
+    /// element of each list. Free slots hold -1; there are enough of them, or as many as keys may be.
+    Claim(Claim),
+    /// [`Stmt::Sort`] by all threads of the block together, which come to it at once. What fits is sorted in
+    /// `scratch`, which is shared.
+    Sort {
+        coordinates: Vec<ArrayId>,
+        values: ArrayId,
+        count: Expr,
+        scratch: ArrayId,
+    },
     /// `array[index] op= value` for all lanes of a segment group: consecutive lanes
     /// with one index add up first, and one of them writes, atomically (001, 5.3). A
     /// lane without work gives the operator's neutral element (zero extension, 5.2).
@@ -64,6 +76,23 @@ pub enum ReduceScope {
         count: u32,
         stride: u32,
     },
+}
+
+/// See [`Device::Claim`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Nobody asks where there is none.
+    pub var: Option<VarId>,
+    pub table: ArrayId,
+    pub slots: Expr,
+    /// What no key reaches: a table with as many slots has each key at its own.
+    pub extent: Expr,
+    pub key: Expr,
+    pub count: ArrayId,
+    /// Gets the keys.
+    pub keys: ArrayId,
+    /// Gets the slots, if anyone asks.
+    pub places: Option<ArrayId>,
 }
 
 /// Elements of which launches of the runtime make running sums or maxima.

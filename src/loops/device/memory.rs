@@ -6,6 +6,9 @@ use crate::loops::build as b;
 use crate::loops::ir::{ArrayId, Axis, BinaryOp, Expr, ExprKind, Place, ScalarType, Stmt, Storage};
 use crate::loops::visit;
 
+/// Eight-byte words of shared memory in which a block sorts.
+pub(super) const SORT_WORDS: u64 = 2048;
+
 impl Spmd<'_> {
     /// Memory of a workspace: a thread's own, or shared by those that are alike.
     pub(super) fn declare(
@@ -89,6 +92,15 @@ impl Spmd<'_> {
             self.rooms.insert(of, units);
         }
         offset
+    }
+
+    /// What a block sorts rows in that fit.
+    pub(super) fn sort_scratch(&mut self) -> ArrayId {
+        *self.sort_scratch.get_or_insert_with(|| {
+            self.shared += SORT_WORDS * 8;
+            self.kernel
+                .fresh_array("sorting", ScalarType::U64, Storage::Shared)
+        })
     }
 
     pub(super) fn scratch(&mut self, ty: ScalarType) -> ArrayId {

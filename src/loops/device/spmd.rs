@@ -32,6 +32,8 @@ pub(super) struct Spmd<'k> {
     /// Workspaces of which each thread has its own.
     pub own: BTreeSet<ArrayId>,
     pub shared: u64,
+    /// What rows are sorted in.
+    pub sort_scratch: Option<ArrayId>,
     /// What block-wide reductions exchange values in, by element type.
     pub scratch: Vec<(ScalarType, ArrayId)>,
     /// Scalars that still hold what they were declared with, a literal.
@@ -67,6 +69,7 @@ impl Spmd<'_> {
             rooms: BTreeMap::new(),
             own: BTreeSet::new(),
             shared: 0,
+            sort_scratch: None,
             scratch: Vec::new(),
             fresh: BTreeSet::new(),
             started: BTreeMap::new(),
@@ -96,6 +99,10 @@ impl Spmd<'_> {
                 count: u64::from(self.shape.total()),
             });
         }
+        out.extend(self.sort_scratch.map(|array| Stmt::Declare {
+            array,
+            count: super::memory::SORT_WORDS,
+        }));
         out.append(&mut placed);
         if self.shared > MOST_SHARED {
             return Err(Refusal::new(
@@ -121,6 +128,11 @@ impl Spmd<'_> {
             }
         }
         n
+    }
+
+    /// Whether all threads of a block of several come to the place, at once.
+    fn is_whole(&self, place: &Site) -> bool {
+        !place.partial && self.alike(place) == self.shape.total() && self.shape.total() > 1
     }
 
     /// Whether the thread is the one that stores for all that are alike.
@@ -324,7 +336,24 @@ impl Spmd<'_> {
                 self.fresh.remove(&var);
                 out.push(stmt);
             }
+            Stmt::Sort {
+                coordinates,
+                values,
+                count,
+                ..
+            } if self.is_whole(place) => {
+                let scratch = self.sort_scratch();
+                let sort = Device::Sort {
+                    coordinates,
+                    values,
+                    count,
+                    scratch,
+                };
+                out.push(Stmt::Device(sort));
+            }
             Stmt::Sort { .. } | Stmt::Enter { .. } => self.once(stmt, place, out),
+            // Threads that are alike come to the same slot, whoever of them takes it.
+            Stmt::Device(Device::Claim(_)) => out.push(stmt),
             Stmt::Search { .. }
             | Stmt::Assume { .. }
             | Stmt::Prefetch { .. }

@@ -197,6 +197,12 @@ impl Walk<'_> {
             self.push(*array, Some(index), true, *atomic);
         } else if let Stmt::Device(Device::SegmentStore { array, index, .. }) = stmt {
             self.push(*array, Some(index), true, true);
+        } else if let Stmt::Device(Device::Claim(claim)) = stmt {
+            // Whoever takes a slot has a number, and so an element of each list, of its own.
+            let lists = [claim.table, claim.count, claim.keys].into_iter();
+            for array in lists.chain(claim.places) {
+                self.push(array, None, true, true);
+            }
         } else if let Stmt::Fill { array, .. } = stmt {
             self.push(*array, None, true, false);
         } else if let Stmt::Search { array, by, .. } = stmt {

@@ -2,7 +2,7 @@
 
 use super::stmt::equals;
 use super::{Read, Reader, Writer, words};
-use crate::loops::device::ir::{Device, ReduceScope, Retry, Scan, Scope};
+use crate::loops::device::ir::{Claim, Device, ReduceScope, Retry, Scan, Scope};
 use crate::loops::ir::Room;
 
 impl Writer<'_> {
@@ -58,6 +58,30 @@ impl Writer<'_> {
                 };
                 let op = words::sign(*op);
                 format!("reduce({op} {}) over {scope}", self.var(*var))
+            }
+            Device::Claim(claim) => {
+                let var = claim.var.map(|var| format!(" as {}", self.var(var)));
+                let (var, table) = (var.unwrap_or_default(), self.array(claim.table));
+                let [slots, extent, key] =
+                    [&claim.slots, &claim.extent, &claim.key].map(|e| self.expr(e));
+                let (count, keys) = (self.array(claim.count), self.array(claim.keys));
+                let places = claim
+                    .places
+                    .map(|places| format!(", {}", self.array(places)));
+                let places = places.unwrap_or_default();
+                format!(
+                    "claim {table}[{slots}] of {extent} for {key} noted by {count} in {keys}{places}{var}"
+                )
+            }
+            Device::Sort {
+                coordinates,
+                values,
+                count,
+                scratch,
+            } => {
+                let (values, count) = (self.array(*values), self.expr(count));
+                let (by, scratch) = (self.array_list(coordinates), self.array(*scratch));
+                format!("sort_together {values}[{count}] in {scratch} by {by}")
             }
             Device::SegmentStore {
                 array,
@@ -134,6 +158,22 @@ impl Reader {
             }
             "barrier" => Device::Barrier(Scope::Block),
             "reduce" => self.reduce()?,
+            "claim" => Device::Claim(self.claim()?),
+            "sort_together" => {
+                let values = self.array()?;
+                self.expect_mark("[")?;
+                let count = self.index()?;
+                self.expect_word("in")?;
+                let scratch = self.array()?;
+                self.expect_word("by")?;
+                let coordinates = self.array_list()?;
+                Device::Sort {
+                    coordinates,
+                    values,
+                    count,
+                    scratch,
+                }
+            }
             _ => {
                 let lanes = self.in_parentheses()?;
                 let array = self.array()?;
@@ -153,6 +193,39 @@ impl Reader {
         };
         self.end()?;
         Ok(device)
+    }
+
+    fn claim(&mut self) -> Read<Claim> {
+        let table = self.array()?;
+        self.expect_mark("[")?;
+        let slots = self.index()?;
+        self.expect_word("of")?;
+        let extent = self.expr()?;
+        self.expect_word("for")?;
+        let key = self.expr()?;
+        self.expect_word("noted")?;
+        self.expect_word("by")?;
+        let count = self.array()?;
+        self.expect_word("in")?;
+        let keys = self.array()?;
+        let places = match self.mark(",") {
+            true => Some(self.array()?),
+            false => None,
+        };
+        let var = match self.word("as") {
+            true => Some(self.var()?),
+            false => None,
+        };
+        Ok(Claim {
+            var,
+            table,
+            slots,
+            extent,
+            key,
+            count,
+            keys,
+            places,
+        })
     }
 
     fn reduce(&mut self) -> Read<Device> {

@@ -226,7 +226,7 @@ impl Reader {
                 return Ok(Stmt::Append { rooms, body });
             }
             "launch" | "retry" | "scanned" | "fetch" | "aligned" | "barrier" | "reduce"
-            | "segments" => {
+            | "segments" | "claim" | "sort_together" => {
                 return Ok(Stmt::Device(self.device(&word, indent)?));
             }
             "let" => {

@@ -43,6 +43,10 @@ pub fn for_gpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Scri
             },
         );
         by(
+            "threads of a block collect a row together, of which each block has memory for one",
+            &|all| writer.rows_together(statistics, all),
+        );
+        by(
             "blocks share rows that are collected, of which each has memory for one",
             &|all| writer.rows_for_blocks(statistics, all),
         );
@@ -415,6 +419,32 @@ impl Writer<'_> {
             all.push(script);
         }
         self.tiles(first, "NoRaces", all);
+    }
+
+    /// The same, whose threads collect the row together: side by side what the innermost loop comes to, warps what the
+    /// one around it does.
+    fn rows_together(&self, statistics: &Statistics, all: &mut Vec<Vec<String>>) {
+        let mut producers = self.nest.producers.iter();
+        let Some(row) = producers.find(|own| self.graph.collected.contains(&own.tensor)) else {
+            return;
+        };
+        let mut rows = Vec::new();
+        self.rows_for_blocks(statistics, &mut rows);
+        let mut inner = row.loop_vars().into_iter().rev();
+        let Some(last) = inner.next() else {
+            return;
+        };
+        let threads = self.name(last);
+        let warps = inner.next().map(|var| self.name(var));
+        let warps = warps.as_deref().map(|var| (var, "GPUWarp", "Atomics"));
+        let units: Vec<_> = warps
+            .into_iter()
+            .chain([(threads.as_str(), "GPUThread", "Atomics")])
+            .collect();
+        for mut script in rows {
+            script.extend(self.units(&units));
+            all.push(script);
+        }
     }
 
     /// A row of a result for each block, where rows are known to be short enough.
