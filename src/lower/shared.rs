@@ -177,12 +177,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// How many elements are still to be stored in the iteration at hand, where they were counted: the row has no more.
+    /// How many elements are still to be stored in the iteration at hand, where each counted its own: the row has no more.
     fn left(&self, workspace: &Workspace) -> Option<Expr> {
         let result = result_of(&workspace.consumer)?;
         let assembly = self.assemblies.iter().find(|own| own.tensor == result)?;
         let group = assembly.groups.last()?;
-        let end = group.end.filter(|_| self.tree.phase == Phase::Filling)?;
+        let own = self.tree.phase == Phase::Filling && group.begins.is_some();
+        let end = group.end.filter(|_| own)?;
         let counter = b::var(group.counter, ScalarType::I64);
         Some(b::sub(b::var(end, ScalarType::I64), counter))
     }

@@ -34,7 +34,9 @@ pub(super) fn counted(
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
     };
     let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
-    if shared.is_empty() && !said(Assembly::TwoPhase) && !spread {
+    // What threads store at numbers of their own needs its room before.
+    let together = keeps(body, &|keeps| keeps == Keeps::Shared);
+    if shared.is_empty() && !said(Assembly::TwoPhase) && !spread && !together {
         return Ok(None);
     }
     let refused = |nest: &Nest, message: String, help: String| {
@@ -75,6 +77,14 @@ pub(super) fn counted(
             Box::new(Counted { tree, shared })
         })
     };
+    if together && said(Assembly::Append) {
+        return refused(
+            appended[0],
+            "threads cannot append a row in order at the same time".to_string(),
+            "`assemble(.., two_phase)` counts first; or leave the loops of the row serial"
+                .to_string(),
+        );
+    }
     let Some(&var) = vars.first() else {
         return Ok(count(vars));
     };
@@ -191,12 +201,21 @@ fn is_small(l: &graph::Loop) -> bool {
 
 /// Whether rows are collected in workspaces.
 fn collects(body: &Inside) -> bool {
+    keeps(body, &|keeps| match keeps {
+        Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => true,
+        Keeps::All | Keeps::Fill | Keeps::Noted => false,
+    })
+}
+
+/// Whether a workspace keeps its elements in such a way.
+fn keeps(body: &Inside, of: &dyn Fn(Keeps) -> bool) -> bool {
     let found = body.visit(&mut |node, _| match node {
-        Node::Workspace(workspace) => match workspace.keeps {
-            Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
-            Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
-        },
-        Node::Loop(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
+        Node::Workspace(workspace) if of(workspace.keeps) => Err(()),
+        Node::Workspace(_)
+        | Node::Loop(_)
+        | Node::Within { .. }
+        | Node::Sequence(_)
+        | Node::Assign(..) => Ok(()),
     });
     found.is_err()
 }
