@@ -5,7 +5,7 @@ use crate::late::{Late, Refusal};
 use crate::maker::Maker;
 use crate::program::{File, Program};
 use sparsec::diagnostic::Sources;
-use sparsec::graph::Graph;
+use sparsec::graph::{Graph, Nest};
 use sparsec::loops::device;
 use sparsec::schedule::{Settings, Target, apply};
 use sparsec::{lower, program, syntax};
@@ -182,9 +182,16 @@ impl Maker {
         let cuda = file.cuda;
         // Statements of called functions come first.
         let first = graph.function.stmts.len() - program.stmts.len();
-        let tries = self.pick(&[0, 2, 4, 8, 16, 24]);
+        // Rows that threads may collect together.
+        let row = |own: &Nest| graph.collected.contains(&own.tensor);
+        let mut nests = graph.nests.iter();
+        let rows = cuda && nests.any(|nest| nest.producers.iter().any(row)) && self.chance(60);
+        let tries = match rows {
+            true => self.pick(&[0, 0, 2]),
+            false => self.pick(&[0, 2, 4, 8, 16, 24]),
+        };
         // Units for all loops: blocks in blocks, beside each other, around threads.
-        let shared_out = self.chance(30);
+        let shared_out = rows || self.chance(30);
         for n in 0..tries {
             let loops = loops(&graph);
             if loops.is_empty() || out.len() == MOST {
@@ -212,7 +219,7 @@ impl Maker {
         }
         if shared_out {
             // Blocks of warps of threads, as for rows that threads collect together; or any unit for each loop.
-            let nested = cuda && self.chance(40);
+            let nested = rows || (cuda && self.chance(40));
             for (depth, name) in loops(&graph).into_iter().enumerate() {
                 let unit = if nested {
                     let units = ["GPUBlock", "GPUWarp", "GPUThread"];
