@@ -363,6 +363,14 @@ fn variables_that_nobody_set_are_reported() {
 }
 
 #[test]
+fn a_thread_s_own_memory_has_no_atomics() {
+    hole_is_found(
+        "own counter",
+        &["an atomic update of a thread's own variable, holes.cu:"],
+    );
+}
+
+#[test]
 fn restricted_arrays_do_not_overlap() {
     hole_is_found(
         "overlap",

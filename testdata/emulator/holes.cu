@@ -76,6 +76,16 @@ static __global__ void local_array(int set, const double *R x, double *R y) {
 LOCAL_SUM(local_sum, = 0)
 LOCAL_SUM(unset_sum, )
 
+/* A GPU has no atomics on a thread's own memory. */
+static __global__ void own_counter(bool shared, double *R y) {
+    __shared__ unsigned ours[1];
+    unsigned own[1] = {0};
+    unsigned *counter = shared ? ours : own;
+    ours[0] = 0;
+    atomicAdd(counter, 1u);
+    y[0] = counter[0];
+}
+
 static __global__ void copies(const double *R x, double *R y) { y[threadIdx.x] = x[threadIdx.x] + 1; }
 
 static __device__ void fence(bool there) {
@@ -171,6 +181,8 @@ static int run(const char *name) {
     if (IS("local array, clean")) return RUN(local_array, 1, 1, 8, x, y);
     if (IS("local sum")) return RUN(unset_sum, 1, 1, 5, x, y);
     if (IS("local sum, clean")) return RUN(local_sum, 1, 1, 5, x, y);
+    if (IS("own counter")) return RUN(own_counter, 1, 1, false, y);
+    if (IS("own counter, clean")) return RUN(own_counter, 1, 1, true, y);
     if (IS("overlap")) return RUN(copies, 1, 8, y, y);
     if (IS("overlap, clean")) return RUN(copies, 1, 8, y + 8, y);
     if (IS("last block")) return RUN(last_block, 20, 32, false, 20, y, counter, x);

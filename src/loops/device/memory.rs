@@ -18,7 +18,9 @@ impl Spmd<'_> {
         place: &Site,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        if self.alike(place) == 1 || self.own.contains(&array) {
+        // No update of a thread's own memory is atomic.
+        let single = self.alike(place) == 1 && !self.claimed.contains(&array);
+        if single || self.own.contains(&array) {
             out.push(Stmt::Declare { array, count });
             return Ok(());
         }

@@ -32,6 +32,8 @@ pub(super) struct Spmd<'k> {
     /// Workspaces of which each thread has its own.
     pub own: BTreeSet<ArrayId>,
     pub shared: u64,
+    /// What claims are counted in.
+    pub claimed: BTreeSet<ArrayId>,
     /// What rows are sorted in.
     pub sort_scratch: Option<ArrayId>,
     /// What block-wide reductions exchange values in, by element type.
@@ -69,6 +71,7 @@ impl Spmd<'_> {
             rooms: BTreeMap::new(),
             own: BTreeSet::new(),
             shared: 0,
+            claimed: BTreeSet::new(),
             sort_scratch: None,
             scratch: Vec::new(),
             fresh: BTreeSet::new(),
@@ -86,6 +89,11 @@ impl Spmd<'_> {
     pub(super) fn run(&mut self, body: Vec<Stmt>) -> Result<Vec<Stmt>, Refusal> {
         let mut body = body;
         self.own = privatise(self.kernel, &self.shape, &self.known, &mut body);
+        visit::stmts(&body, &mut |stmt| {
+            if let Stmt::Device(Device::Claim(claim)) = stmt {
+                self.claimed.insert(claim.count);
+            }
+        });
         let mut body = self.spread(body, [self.shape.total() == 1; 2]);
         super::banks::pad(self.kernel, &self.shape, &self.known, &mut body);
         super::blocks::check(self.kernel, &self.known, &body)?;

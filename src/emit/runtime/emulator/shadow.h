@@ -298,6 +298,7 @@ bool aim(const void *at, size_t bytes, unsigned kind, const void *from, Target &
     }
     const char *own = stacks[(size_t)current_stack];
     if (address >= own && address < own + STACK) {
+        if (kind & ATOMIC) report("an atomic update of a thread's own variable", here(from), 0, at, bytes);
         if (!(kind & WRITE) && unset(at, bytes)) report("a variable is used before it is set", here(from), 0, at, bytes);
         return false;
     }
