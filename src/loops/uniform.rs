@@ -9,7 +9,8 @@ mod lockstep;
 #[cfg(test)]
 mod tests;
 
-use super::ir::{ArrayId, Expr, ExprKind, Look, Place, Stmt, VarId};
+use super::device::ir::Claim;
+use super::ir::{ArrayId, Device, Expr, ExprKind, Look, Place, Stmt, VarId};
 use super::visit;
 use crate::units::{GpuLevel, GpuUnit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,6 +184,8 @@ impl Walk<'_> {
                 units = units.and(known(table));
             }
             self.add(*var, units);
+        } else if let Stmt::Device(Device::Claim(Claim { var: Some(var), .. })) = stmt {
+            self.add(*var, Units::ALL.and(own));
         } else if let Stmt::Assign { var, .. } = stmt {
             self.assign(*var, own);
         } else if let Stmt::Declare { array, .. } | Stmt::Slice { array, .. } = stmt {

@@ -4,7 +4,7 @@
 //!
 //! The table has slots for as many elements as the row may have: those that were counted, or the iterations of
 //! the loops that come to it. So it is cleared by what the row costs anyhow, and never too small. Where these are more than there
-//! are coordinates, each has a slot of its own.
+//! are coordinates, each has a slot of its own. Where loops merge, nobody counts how often they come: all of the table is cleared then.
 
 use super::collect::Row;
 use super::workspace::Room;
@@ -177,12 +177,12 @@ impl Lowerer<'_> {
         }
     }
 
-    /// How many elements are still to be stored in the iteration at hand, where each counted its own: the row has no more.
+    /// How many elements were counted, where the row is an iteration that counted its own.
     fn left(&self, workspace: &Workspace) -> Option<Expr> {
         let result = result_of(&workspace.consumer)?;
         let assembly = self.assemblies.iter().find(|own| own.tensor == result)?;
         let group = assembly.groups.last()?;
-        let own = self.tree.phase == Phase::Filling && group.begins.is_some();
+        let own = self.tree.phase == Phase::Filling && group.begins == Some(group.pos);
         let end = group.end.filter(|_| own)?;
         let counter = b::var(group.counter, ScalarType::I64);
         Some(b::sub(b::var(end, ScalarType::I64), counter))
@@ -303,15 +303,17 @@ fn trips_of(producer: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
             }
         });
     });
+    let moved = visit::changed(producer);
     let mut asked = false;
     visit::stmts(&counts, &mut |stmt| {
         stmt.operands(&mut |operand| {
             asked |= matches!(operand, Operand::Array(array, _) if set.contains(array));
         });
         visit::own_exprs(stmt, &mut |e| {
-            asked |= e.any(
-                |node| matches!(&node.kind, ExprKind::Load { array, .. } if set.contains(array)),
-            );
+            asked |= e.any(|node| {
+                matches!(&node.kind, ExprKind::Load { array, .. } if set.contains(array))
+                    || matches!(&node.kind, ExprKind::Var(var) if moved.contains(var))
+            });
         });
     });
     (!asked).then_some(counts)

@@ -150,7 +150,9 @@ fn refuse(
         && matches!(parallel.unit, Unit::Gpu(unit) if unit.level != GpuLevel::Block);
     let appended = |tensor: TensorId| {
         // Threads of a block take slots of a table in turns.
-        let row = together && operands.graph.collected.contains(&tensor);
+        let graph = operands.graph;
+        let row = graph.workspaces.contains(&tensor) && graph.collected.contains(&tensor);
+        let row = together && row;
         let fixed = row || (!copied && results.follows(tensor));
         operands.tensor(tensor).is_appended() && !fixed
     };

@@ -6,7 +6,7 @@ use crate::diagnostic::codes::lower as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::told;
 use crate::graph::{self, Assembly, Graph, Nest, pattern};
-use crate::program::ir::VarId;
+use crate::program::ir::{TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 
 /// What counts what the tree appends, if anything does.
@@ -24,7 +24,9 @@ pub(super) fn counted(
     let Some(body) = tree.body.as_ref().filter(|_| !appended.is_empty()) else {
         return Ok(None);
     };
-    let shared = shared(graph, &appended);
+    // What threads collect together they store at numbers of their own, which need their room before.
+    let rows = collected_together(body);
+    let shared = shared(&appended, graph, &rows);
     let kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
     let kept = kept.count();
     // Where elements are is known: nothing is counted, but iterations must not meet.
@@ -34,8 +36,7 @@ pub(super) fn counted(
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
     };
     let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
-    // What threads store at numbers of their own needs its room before.
-    let together = keeps(body, &|keeps| keeps == Keeps::Shared);
+    let together = !rows.is_empty();
     if shared.is_empty() && !said(Assembly::TwoPhase) && !spread && !together {
         return Ok(None);
     }
@@ -160,7 +161,7 @@ pub(super) fn counted(
 }
 
 /// The loops that threads or blocks share and in which something is appended, outermost first.
-fn shared<'n>(graph: &Graph, nests: &[&'n Nest]) -> Vec<&'n graph::Loop> {
+fn shared<'n>(nests: &[&'n Nest], graph: &Graph, rows: &[TensorId]) -> Vec<&'n graph::Loop> {
     for nest in nests {
         let loops = nest.loop_vars();
         let appended = pattern::appended(graph, nest).into_iter();
@@ -168,12 +169,13 @@ fn shared<'n>(graph: &Graph, nests: &[&'n Nest]) -> Vec<&'n graph::Loop> {
             .flat_map(|var| graph.provenance.leaves(var, &loops))
             .collect();
         let inside = |at: usize| loops[at..].iter().any(|var| appended.contains(var));
-        // What was collected is stored at its number.
-        let rows = nest.producers.iter();
-        let rows = rows.filter(|own| graph.collected.contains(&own.tensor));
-        let rows: Vec<VarId> = rows.flat_map(|own| own.lhs.clone()).collect();
+        let own = nest
+            .producers
+            .iter()
+            .filter(|own| rows.contains(&own.tensor));
+        let stored: Vec<VarId> = own.flat_map(|own| own.lhs.clone()).collect();
         let is_shared = |l: &graph::Loop| match unit(l) {
-            Some(Unit::Gpu(unit)) if rows.contains(&l.var) => unit.level == GpuLevel::Block,
+            Some(Unit::Gpu(unit)) if stored.contains(&l.var) => unit.level == GpuLevel::Block,
             Some(Unit::CpuThread(_) | Unit::Gpu(_)) => true,
             Some(Unit::CpuVector) | None => false,
         };
@@ -201,23 +203,30 @@ fn is_small(l: &graph::Loop) -> bool {
 
 /// Whether rows are collected in workspaces.
 fn collects(body: &Inside) -> bool {
-    keeps(body, &|keeps| match keeps {
-        Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => true,
-        Keeps::All | Keeps::Fill | Keeps::Noted => false,
-    })
-}
-
-/// Whether a workspace keeps its elements in such a way.
-fn keeps(body: &Inside, of: &dyn Fn(Keeps) -> bool) -> bool {
     let found = body.visit(&mut |node, _| match node {
-        Node::Workspace(workspace) if of(workspace.keeps) => Err(()),
-        Node::Workspace(_)
-        | Node::Loop(_)
-        | Node::Within { .. }
-        | Node::Sequence(_)
-        | Node::Assign(..) => Ok(()),
+        Node::Workspace(workspace) => match workspace.keeps {
+            Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
+            Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
+        },
+        Node::Loop(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
     });
     found.is_err()
+}
+
+/// The rows that threads collect together.
+fn collected_together(body: &Inside) -> Vec<TensorId> {
+    let mut rows = Vec::new();
+    let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+        if let Node::Workspace(workspace) = node
+            && workspace.keeps == Keeps::Shared
+        {
+            rows.push(workspace.temp);
+        }
+        Ok(())
+    });
+    match done {
+        Ok(()) => rows,
+    }
 }
 
 /// The outermost loops of which each stands directly inside the one before, so many at most.

@@ -1,15 +1,31 @@
 //! Rows of results that threads of a block collect together: which are, and what they must be like.
 
-use super::{Node, Over, Then, Walk};
+use super::{Inside, Node, Over, Then, Walk};
 use crate::graph::access::Table;
-use crate::program::ir::TensorId;
+use crate::program::ir::{Expr, ExprKind, TensorId};
 use crate::units::{GpuLevel, Unit};
 
-/// Whether warps or threads share loops of a row's producer.
-pub(super) fn is_shared(producer: &Node) -> bool {
+/// Whether warps or threads share loops of a row's producer that come to its elements.
+pub(super) fn is_shared(producer: &Node, row: TensorId) -> bool {
+    let comes = |body: &Inside| {
+        let found = body.visit(&mut |node, _| match node {
+            Node::Assign(assign, _) if assign.tensor == row => Err(()),
+            Node::Assign(..)
+            | Node::Loop(_)
+            | Node::Workspace(_)
+            | Node::Within { .. }
+            | Node::Sequence(_) => Ok(()),
+        });
+        found.is_err()
+    };
     let found = producer.visit(&mut |node, _| match node {
         Node::Loop(l) => match l.tag.parallel.as_ref().map(|p| p.unit) {
-            Some(Unit::Gpu(unit)) if unit.level != GpuLevel::Block => Err(()),
+            Some(Unit::Gpu(unit)) if unit.level != GpuLevel::Block => {
+                match l.over.bodies().into_iter().any(comes) {
+                    true => Err(()),
+                    false => Ok(()),
+                }
+            }
             Some(Unit::Gpu(_) | Unit::CpuThread(_) | Unit::CpuVector) | None => Ok(()),
         },
         Node::Workspace(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
@@ -28,6 +44,8 @@ pub(super) fn is_copied(table: &Table, row: TensorId, consumer: &Node) -> bool {
     let Walk::One(id, body) = &merge.walk else {
         return false;
     };
-    let stored = matches!(&body.then, Then::One(Node::Assign(assign, _)) if assign.op.is_none());
-    stored && table.get(*id).access.tensor == row
+    let read = |e: &Expr| matches!(&e.kind, ExprKind::Access(access) if access.tensor == row);
+    let stored = matches!(&body.then, Then::One(Node::Assign(assign, _))
+        if assign.op.is_none() && read(&assign.rhs));
+    stored && body.found.is_empty() && table.get(*id).access.tensor == row
 }

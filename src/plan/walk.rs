@@ -263,7 +263,7 @@ impl<'w> Walker<'w> {
                 let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
                 let consumer = self.stmt(consumer, &inner)?;
                 let nodes = (&producer, &consumer);
-                let shared = self.graph().collected.contains(temp) && is_shared(&producer);
+                let shared = self.graph().collected.contains(temp) && is_shared(&producer, *temp);
                 if shared {
                     let copied = is_copied(self.operands.table, *temp, &consumer);
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);

@@ -171,9 +171,9 @@ static __device__ inline void sparsec_sort_network(int64_t n, int order, I *cons
 template <class I, class V>
 static __device__ inline void sparsec_sort_together(int64_t n, int order, I *const *crd, V *vals, void *memory,
                                                     size_t bytes) {
-    const int most = (int)(bytes / (sizeof(I) + sizeof(V)));
-    V *const own = (V *)memory;
-    I *const keys = (I *)(own + most);
+    const int most = (int)((bytes - 16) / (sizeof(I) + sizeof(V)));
+    I *const keys = (I *)memory;
+    V *const own = (V *)((char *)memory + ((size_t)most * sizeof(I) + 15) / 16 * 16);
     const int rank = (int)sparsec_rank(), threads = (int)(blockDim.x * blockDim.y * blockDim.z);
     if (order > 1 || n > most) return sparsec_sort_network(n, order, crd, vals);
     for (int k = rank; k < n; k += threads) {
