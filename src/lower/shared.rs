@@ -69,7 +69,9 @@ impl Lowerer<'_> {
         };
         let key = self.names.elem(row.table);
         set(row.table, b::cast(key, b::int(-1)));
-        if let Some(op) = combined(&workspace.producer, workspace.temp).filter(|_| !counting) {
+        let own = assignments(&workspace.producer);
+        let own = own.iter().find(|assign| assign.tensor == workspace.temp);
+        if let Some(op) = own.and_then(|assign| assign.op).filter(|_| !counting) {
             let ty = self.names.elem(row.values);
             set(
                 row.values,
@@ -179,7 +181,7 @@ impl Lowerer<'_> {
 
     /// How many elements were counted, where the row is an iteration that counted its own.
     fn left(&self, workspace: &Workspace) -> Option<Expr> {
-        let result = result_of(&workspace.consumer)?;
+        let result = assignments(&workspace.consumer).first()?.tensor;
         let assembly = self.assemblies.iter().find(|own| own.tensor == result)?;
         let group = assembly.groups.last()?;
         let own = self.tree.phase == Phase::Filling && group.begins == Some(group.pos);
@@ -253,28 +255,12 @@ impl Lowerer<'_> {
     }
 }
 
-/// What is combined where loops come to an element several times.
-fn combined(node: &Node, temp: TensorId) -> Option<ReduceOp> {
-    let mut found = None;
-    let done: Result<(), std::convert::Infallible> = node.visit(&mut |node, _| {
-        if let Node::Assign(assign, _) = node
-            && assign.tensor == temp
-        {
-            found = assign.op;
-        }
-        Ok(())
-    });
-    match done {
-        Ok(()) => found,
-    }
-}
-
-/// The tensor that a row is stored in.
-fn result_of(node: &Node) -> Option<TensorId> {
-    let mut found = None;
+/// All assignments of a node.
+fn assignments(node: &Node) -> Vec<Assign> {
+    let mut found = Vec::new();
     let done: Result<(), std::convert::Infallible> = node.visit(&mut |node, _| {
         if let Node::Assign(assign, _) = node {
-            found = Some(assign.tensor);
+            found.push(assign.clone());
         }
         Ok(())
     });

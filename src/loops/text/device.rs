@@ -81,7 +81,7 @@ impl Writer<'_> {
             } => {
                 let (values, count) = (self.array(*values), self.expr(count));
                 let (by, scratch) = (self.array_list(coordinates), self.array(*scratch));
-                format!("sort_together {values}[{count}] in {scratch} by {by}")
+                format!("sort_all {values}[{count}] in {scratch} by {by}")
             }
             Device::SegmentStore {
                 array,
@@ -159,7 +159,7 @@ impl Reader {
             "barrier" => Device::Barrier(Scope::Block),
             "reduce" => self.reduce()?,
             "claim" => Device::Claim(self.claim()?),
-            "sort_together" => {
+            "sort_all" => {
                 let values = self.array()?;
                 self.expect_mark("[")?;
                 let count = self.index()?;

@@ -226,7 +226,7 @@ impl Reader {
                 return Ok(Stmt::Append { rooms, body });
             }
             "launch" | "retry" | "scanned" | "fetch" | "aligned" | "barrier" | "reduce"
-            | "segments" | "claim" | "sort_together" => {
+            | "segments" | "claim" | "sort_all" => {
                 return Ok(Stmt::Device(self.device(&word, indent)?));
             }
             "let" => {
