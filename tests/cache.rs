@@ -20,19 +20,21 @@ const SPMV: &str = "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j
                     format spmv { A: csr }\n";
 const DATA: &str = "A=testdata/data/cage5.mtx";
 
-/// A folder with a cache and a compiler that counts its calls.
+/// A folder with a cache and compilers that count their calls.
 struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> Self {
         let place = Place(tempfile::tempdir().unwrap());
-        let script = format!(
-            "#!/bin/sh\ncase \"$*\" in *--version*) ;; *) echo >>{}; esac\nexec cc \"$@\"\n",
-            place.path("calls").display()
-        );
-        fs::write(place.path("cc"), script).unwrap();
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(place.path("cc"), mode).unwrap();
+        for compiler in ["cc", "c++"] {
+            let script = format!(
+                "#!/bin/sh\ncase \"$*\" in *--version*) ;; *) echo >>{}; esac\nexec {compiler} \"$@\"\n",
+                place.path("calls").display()
+            );
+            fs::write(place.path(compiler), script).unwrap();
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(place.path(compiler), mode).unwrap();
+        }
         fs::write(place.path("spmv.tc"), SPMV).unwrap();
         place
     }
@@ -47,7 +49,8 @@ impl Place {
         command.env("SPARSEC_CACHE", self.path("cache"));
         command
             .env("SPARSEC_CFLAGS", "-O1")
-            .env("CC", self.path("cc"));
+            .env("CC", self.path("cc"))
+            .env("CXX", self.path("c++"));
         command
     }
 
@@ -122,6 +125,44 @@ fn a_second_run_compiles_nothing() {
     fs::create_dir(&kept).unwrap();
     computes(place.run().env("SPARSEC_KEEP", "1").env("TMPDIR", kept));
     assert_eq!(place.calls(), 1);
+}
+
+/// Kernels of a GPU, too; here on the emulator, which says where a kernel is wrong though it did not compile it.
+#[test]
+fn a_second_run_for_a_gpu_compiles_nothing() {
+    let place = Place::new();
+    let cuda = |more: &[&str]| {
+        let mut command = place.run();
+        command
+            .env("SPARSEC_EMULATOR", "1")
+            .args(["--target", "cuda"]);
+        command.args(more);
+        command
+    };
+    // The kernel, its calls, the emulator, and all of it together.
+    let said = computes(&mut cuda(&[]));
+    assert!(said.contains("running on the emulator"), "{said}");
+    assert_eq!(place.calls(), 4);
+    assert_eq!(computes(&mut cuda(&[])), said);
+    assert_eq!(place.calls(), 0);
+    computes(&mut cuda(&["--no-schedule"]));
+    assert_eq!(place.calls(), 4);
+    let races = || {
+        let mut command =
+            place.sparsec(&["run", "-e", "y(j)=A(i,j)*x(i)", "-d", "i:8", "-d", "j:6"]);
+        command.env("SPARSEC_EMULATOR", "1");
+        command.args(["--target", "cuda", "A=ones", "x=ones"]);
+        command.args(["-s", "reorder(i,j),parallelize(i,GPUBlock,IgnoreRaces)"]);
+        stderr(&command.output().unwrap())
+    };
+    let first = races();
+    assert!(
+        first.contains("race") && first.contains("kernels.cu:"),
+        "{first}"
+    );
+    place.calls();
+    assert_eq!(races(), first);
+    assert_eq!(place.calls(), 0);
 }
 
 #[test]

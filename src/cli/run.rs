@@ -158,18 +158,16 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let kept = std::env::var_os("SPARSEC_KEEP").is_some();
     let build = |trust, reporter: &mut Reporter| {
         let kernels = std::slice::from_ref(kernel);
-        let library = match (&cache, backend) {
-            (Some(cache), Backend::C) if !kept => {
+        let library = match &cache {
+            Some(cache) if !kept => {
                 let mut ignored = Vec::new();
                 let sources = &mut reporter.sources;
-                let library = cache::library(kernels, trust, cache, &mut ignored, sources)?;
+                let how = (backend, trust);
+                let library = cache::library(kernels, how, cache, &mut ignored, sources)?;
                 ignored.iter().for_each(|one| tuned::ignored(one, reporter));
                 library
             }
-            (
-                Some(_) | None,
-                Backend::C | Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_),
-            ) => Library::build(kernels, backend, trust, &mut reporter.sources)?,
+            Some(_) | None => Library::build(kernels, backend, trust, &mut reporter.sources)?,
         };
         if is_json {
             library.findings_as_json();

@@ -139,6 +139,18 @@ impl Library {
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
         let folder = compiled(files, kernels, backend, trust, flags, sources)?;
+        Self::in_folder(folder, backend, sources)
+    }
+
+    /// Loads the library of a folder that [`compiled`] made, which goes where it is not needed any more.
+    ///
+    /// # Errors
+    /// It cannot be loaded.
+    pub(super) fn in_folder(
+        folder: cleanup::Folder,
+        backend: Backend,
+        sources: &mut Sources,
+    ) -> Result<Self, Failure> {
         let opened = Self::open(&folder.path().join(LIBRARY), sources)?;
         Ok(Library {
             _folder: still_needed(folder, backend),

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A program that the environment may name.
-pub(super) struct Tool {
+pub(in crate::driver) struct Tool {
     variable: &'static str,
     default: &'static str,
     /// The variable of a program beside which it may stand.

@@ -3,12 +3,13 @@
 //! A file is a line that says what it is, and the library behind it. What is loaded are bytes whose
 //! hash was checked, from a place of this process's own.
 
+use super::key::build;
 use super::{Cache, Ignored, Kind, hash};
 use crate::cleanup;
 use crate::diagnostic::Sources;
-use crate::driver::Failure;
 use crate::driver::build::{Backend, LIBRARY, Library, Trust, compiled, flags, trampolines, unit};
-use crate::driver::tools::{CC, no_room};
+use crate::driver::tools::{CC, CXX, NVCC, Tool, no_room};
+use crate::driver::{Failure, device};
 use crate::emit;
 use crate::loops::ir::Kernel;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ struct Header {
 
 /// What compilers read besides their arguments.
 const ENVIRONMENT: &[&str] = &[
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
     "CPATH",
     "C_INCLUDE_PATH",
     "LIBRARY_PATH",
@@ -34,22 +37,22 @@ const ENVIRONMENT: &[&str] = &[
     "GCC_EXEC_PREFIX",
 ];
 
-/// A library of kernels for the processor, from the cache if it is there, and put there if it is
-/// not. What is not used is told.
+/// A library of kernels, from the cache if it is there, and put there if it is not. What is not used is
+/// told.
 ///
 /// # Errors
 /// As [`Library::build`].
 pub fn library(
     kernels: &[Kernel],
-    trust: Trust,
+    (backend, trust): (Backend, Trust),
     cache: &Cache,
     ignored: &mut Vec<Ignored>,
     sources: &mut Sources,
 ) -> Result<Library, Failure> {
-    let files = emit::emit(&unit(kernels), Backend::C.target());
-    let calls = trampolines(kernels, Backend::C.target());
-    let Some(key) = key(&files, &calls, trust, sources) else {
-        return Library::build(kernels, Backend::C, trust, sources);
+    let files = emit::emit(&unit(kernels), backend.target());
+    let calls = trampolines(kernels, backend.target());
+    let Some(key) = key(&files, &calls, (backend, trust), sources) else {
+        return Library::build(kernels, backend, trust, sources);
     };
     match cache.read(Kind::Kernel, &key) {
         Ok(Some(content)) => match checked(&content, &key) {
@@ -57,7 +60,7 @@ pub fn library(
                 let folder = cleanup::Folder::new().map_err(|e| no_room(sources, &e))?;
                 let place = folder.path().join(LIBRARY);
                 std::fs::write(&place, bytes).map_err(|e| no_room(sources, &e))?;
-                return Library::open(&place, sources);
+                return Library::in_folder(folder, backend, sources);
             }
             Err(reason) => ignored.push(Ignored {
                 path: cache.path(Kind::Kernel, &key),
@@ -67,29 +70,59 @@ pub fn library(
         Ok(None) => {}
         Err(reason) => ignored.push(reason),
     }
-    let folder = compiled(&files, kernels, Backend::C, trust, &flags(), sources)?;
-    let place = folder.path().join(LIBRARY);
-    let library = Library::open(&place, sources)?;
+    let folder = compiled(&files, kernels, backend, trust, &flags(), sources)?;
+    let bytes = std::fs::read(folder.path().join(LIBRARY));
+    let library = Library::in_folder(folder, backend, sources)?;
     // Where it cannot be kept, the next run compiles it again.
-    if let Ok(bytes) = std::fs::read(&place) {
+    if let Ok(bytes) = bytes {
         let _ = cache.write(Kind::Kernel, &key, &content(&key, &bytes));
     }
     Ok(library)
 }
 
-/// Everything that reaches the library; `None` if it cannot be told what the compiler is.
-fn key(files: &[emit::File], calls: &str, trust: Trust, sources: &mut Sources) -> Option<String> {
-    let (named, version) = CC.version();
-    let compiler = CC.command(sources).ok()?;
-    let compiler = resolved(Path::new(compiler.get_program()))?;
-    let status = std::fs::metadata(&compiler).ok()?;
-    let changed = format!("{:?}", status.modified().ok()?);
-    let (flags, length) = (flags(), status.len().to_string());
-    let processor = processor();
-    let compiler = compiler.to_string_lossy();
-    let mut parts = vec![
-        SCHEMA, &named, &version, &compiler, &changed, &length, &flags, &processor, calls,
-    ];
+/// What compiles a backend's kernels.
+fn tools(backend: Backend) -> &'static [&'static Tool] {
+    match backend {
+        Backend::C => &[&CC],
+        Backend::Emulator { .. } | Backend::Model(_) => &[&CC, &CXX],
+        Backend::Gpu => &[&CC, &NVCC],
+    }
+}
+
+/// What says for which processor or device they are compiled, and how.
+fn options(backend: Backend) -> Vec<String> {
+    let mut all = vec![backend.device().to_string(), processor()];
+    match backend {
+        Backend::C => all.push(flags()),
+        // Its runtime is a part of sparsec.
+        Backend::Emulator { .. } | Backend::Model(_) => {
+            all.extend([format!("{backend:?}"), build()])
+        }
+        Backend::Gpu => all.extend([device::flags(), build(), devices()]),
+    }
+    all
+}
+
+/// Everything that reaches the library; `None` if it cannot be told what the compilers are.
+fn key(
+    files: &[emit::File],
+    calls: &str,
+    (backend, trust): (Backend, Trust),
+    sources: &mut Sources,
+) -> Option<String> {
+    let mut compilers = Vec::new();
+    for tool in tools(backend) {
+        let (named, version) = tool.version();
+        let program = tool.command(sources).ok()?;
+        let program = resolved(Path::new(program.get_program()))?;
+        let status = std::fs::metadata(&program).ok()?;
+        let changed = format!("{:?}", status.modified().ok()?);
+        let place = program.to_string_lossy().into_owned();
+        compilers.extend([named, version, place, changed, status.len().to_string()]);
+    }
+    let options = options(backend);
+    let mut parts = vec![SCHEMA, calls];
+    parts.extend(compilers.iter().chain(&options).map(String::as_str));
     parts.extend(trust.flags());
     for file in files {
         parts.extend([file.name.as_str(), file.content.as_str()]);
@@ -126,6 +159,18 @@ fn processor() -> String {
     lines.sort_unstable();
     lines.dedup();
     lines.join("\n") + std::env::consts::ARCH
+}
+
+/// What `-arch=native` goes by: the devices that the driver has found, and which driver it is.
+fn devices() -> String {
+    let folder = std::fs::read_dir("/proc/driver/nvidia/gpus");
+    let files = folder.into_iter().flatten().flatten();
+    let mut all: Vec<String> = files
+        .filter_map(|device| std::fs::read_to_string(device.path().join("information")).ok())
+        .collect();
+    all.sort_unstable();
+    all.extend(std::fs::read_to_string("/proc/driver/nvidia/version"));
+    all.concat()
 }
 
 fn content(key: &str, library: &[u8]) -> Vec<u8> {
