@@ -1,9 +1,10 @@
 //! Comparing a kernel's result with the judge's.
 
 use super::Expected;
-use crate::data::Tensor;
 use crate::data::values::{Number, literal};
+use crate::data::{Coo, Tensor};
 use crate::scalar::Literal;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The element that is off the most.
@@ -65,7 +66,39 @@ pub fn compare(got: &Tensor, want: &Expected, fill: Literal) -> Result<(), Misma
                 }
             }
         }
-        _ => {
+        (Tensor::Sparse(a), Tensor::Sparse(b)) => {
+            let (ours, theirs) = (in_order(a), in_order(b));
+            let of = |at: usize| want.tolerance.get(at).copied().unwrap_or(0.0);
+            let (mut k, mut n) = (0, 0);
+            loop {
+                let order = match (ours.get(k), theirs.get(n)) {
+                    (None, None) => break,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some(&x), Some(&y)) => along((a, x), (b, y)),
+                };
+                // What only one of them stores, the other has as the fill.
+                let (x, (y, tolerance), at) = match order {
+                    Ordering::Less => (a.values.get(ours[k]), (literal(fill), 0.0), (a, ours[k])),
+                    Ordering::Equal => {
+                        let wanted = (b.values.get(theirs[n]), of(theirs[n]));
+                        (a.values.get(ours[k]), wanted, (a, ours[k]))
+                    }
+                    Ordering::Greater => {
+                        let wanted = (b.values.get(theirs[n]), of(theirs[n]));
+                        (literal(fill), wanted, (b, theirs[n]))
+                    }
+                };
+                if distance(x, y, tolerance) > 1.0 {
+                    let (of, at) = at;
+                    let key = of.coords.iter().map(|c| c[at]).collect();
+                    check(key, x, y, tolerance);
+                }
+                k += usize::from(order != Ordering::Greater);
+                n += usize::from(order != Ordering::Less);
+            }
+        }
+        (Tensor::Dense(_), Tensor::Sparse(_)) | (Tensor::Sparse(_), Tensor::Dense(_)) => {
             let mut wanted = elements(&want.tensor, &want.tolerance);
             for (key, (x, _)) in elements(got, &[]) {
                 let (y, tolerance) = wanted.remove(&key).unwrap_or((literal(fill), 0.0));
@@ -133,6 +166,28 @@ fn coordinate(mut at: usize, dims: &[u64]) -> Vec<u64> {
         at /= d;
     }
     out
+}
+
+/// The elements of two lists by their coordinates.
+fn along((a, x): (&Coo, usize), (b, y): (&Coo, usize)) -> Ordering {
+    let modes = a.coords.iter().zip(&b.coords);
+    modes.fold(Ordering::Equal, |order, (a, b)| {
+        order.then_with(|| a[x].cmp(&b[y]))
+    })
+}
+
+/// The places of the elements, by their coordinates; of those that are there several times, the last one.
+fn in_order(coo: &Coo) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..coo.values.len()).collect();
+    let compare = |x: &usize, y: &usize| along((coo, *x), (coo, *y));
+    if !places.is_sorted_by(|x, y| compare(x, y).is_lt()) {
+        places.sort_by(compare);
+        // (What is dropped stands behind what is kept.)
+        places.reverse();
+        places.dedup_by(|x, y| compare(x, y).is_eq());
+        places.reverse();
+    }
+    places
 }
 
 fn elements(tensor: &Tensor, tolerance: &[f64]) -> BTreeMap<Vec<u64>, (Number, f64)> {

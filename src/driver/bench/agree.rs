@@ -67,7 +67,7 @@ impl<'d> Agreement<'d> {
 
     /// Whether results are those of the first candidate, but for what sums in another order may
     /// differ by: the judge need not be asked.
-    pub fn is_near(&self, results: &Results) -> bool {
+    fn is_near(&self, results: &Results) -> bool {
         let Some((_, first)) = &self.first else {
             return true;
         };

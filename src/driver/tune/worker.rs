@@ -68,7 +68,10 @@ pub struct Ready {
 const SAMPLE: f64 = 2e-4;
 /// How many times the memory of kernels it takes to look at what they made.
 const RESULTS: u64 = 16;
-/// What the judge may take where results differ.
+/// What a copy of this process says before it compares results, and before it runs kernels again.
+const COMPARES: &[u8] = b"comparing\n";
+const RUNS: &[u8] = b"running\n";
+/// What it may take to compare them: the judge is asked where they differ.
 const JUDGING: f64 = 600.0;
 
 /// A data set in this process.
@@ -218,9 +221,11 @@ fn apart(job: &Job, set: &mut Set) -> std::io::Result<Outcome> {
             Ok(count) => text.extend_from_slice(&piece[..count]),
         }
         // What it says next may have come with it.
-        if let Some(rest) = text.strip_prefix(b"judging\n") {
-            text = rest.to_vec();
-            until = Instant::now() + Duration::from_secs_f64(JUDGING);
+        for (said, seconds) in [(COMPARES, JUDGING), (RUNS, job.seconds)] {
+            if let Some(rest) = text.strip_prefix(said) {
+                text = rest.to_vec();
+                until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
+            }
         }
     }
     let mut status = 0;
@@ -375,15 +380,14 @@ fn sampled(
         let mut calls = Calls::new(library, 0, arguments);
         let first = calls.call(arguments, function, 1)?;
         if job.compare {
+            // That takes its time, which is not the candidate's.
+            let _ = { to }.write_all(COMPARES);
             memory.allow(memory.ours);
             // An element that is no tensor's is found here, too.
             let results = calls.results(arguments, function).map_err(wrong)?;
-            if !set.agreement.is_near(&results) {
-                // The judge takes its time, which is not the candidate's.
-                let _ = { to }.write_all(b"judging\n");
-            }
             set.agreement.add("the candidate", results, false)?;
             memory.allow(memory.kernels);
+            let _ = { to }.write_all(RUNS);
         }
         if job.rounds == 0 {
             samples.push(vec![first]);
