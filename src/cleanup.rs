@@ -119,6 +119,18 @@ impl Running {
     }
 }
 
+/// Ends the programs that run: what they make is not wanted any more. (Elsewhere than on Unix they end by
+/// themselves.)
+pub fn end_programs() {
+    #[cfg(unix)]
+    for &group in &held().groups {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+        // Whoever started it waits for it, so that its number is nobody else's.
+        let _ = group.map(|group| kill_process_group(group, Signal::TERM));
+    }
+}
+
 /// Runs a program to its end.
 ///
 /// # Errors

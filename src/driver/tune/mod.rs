@@ -1,8 +1,10 @@
 //! Searching for schedules by measuring them (paper 002, section 6; paper 001, 7.2): the space
 //! ([`space`]), how a point of it becomes commands ([`express`]), which points are measured
-//! ([`search`]), how long and against what ([`race`]), in which processes ([`runner`], [`worker`]),
+//! ([`search`]), how long and against what ([`race`]), in which processes ([`builders`],
+//! [`runner`], [`worker`]),
 //! and how a tuning that was ended goes on ([`log`]).
 
+mod builders;
 pub mod express;
 pub mod log;
 pub mod race;
@@ -73,7 +75,7 @@ pub fn tune(
     starts.push(space.usual(space.scripts.len()));
     let machine = Machine::start(
         request,
-        (settings.backend, settings.threads),
+        (settings.backend, settings.threads, settings.plan.budget),
         data.len(),
         sources,
     )?;

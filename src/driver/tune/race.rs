@@ -8,7 +8,7 @@ use crate::driver::bench::statistics::Quartiles;
 
 /// What measures schedules.
 pub trait Runner {
-    /// Compiles schedules that are going to run.
+    /// Has schedules compiled that are going to run.
     fn prepare(&mut self, scripts: &[Vec<String>]);
     /// Samples of schedules on a data set, in turn, in one process.
     fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome;

@@ -1,6 +1,7 @@
-//! Measurements on this machine: schedules into libraries, several compilers at once, and
-//! libraries to the process that runs them. While threads are timed no compiler runs.
+//! Measurements on this machine: libraries of schedules ([`super::builders`]) to the process that runs them
+//! ([`super::worker`]).
 
+use super::builders::{Builders, Built};
 use super::race::Runner;
 use super::worker::{Job, Outcome, Ready};
 use crate::cleanup;
@@ -16,12 +17,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Programs nest as deeply as the parser allows.
-const STACK: usize = 256 << 20;
 /// What a schedule may take before it is hopeless: so much more than the best one, or plain loops.
 const PATIENCE: f64 = 10.0;
 /// Seconds that starting and loading may take.
@@ -37,26 +35,22 @@ const EMULATED: f64 = 1e4;
 /// threads, which is hopeless.
 const COUNTED: f64 = 50.0;
 const COUNTING: f64 = 10.0;
-/// Seconds of the processor that a schedule's compiler may take.
-const COMPILING: u64 = 60;
+/// Seconds of the processor that a schedule's compiler may take at most, and the part of the budget that it may
+/// take beyond the least.
+const COMPILING: f64 = 60.0;
+const LEAST_COMPILING: f64 = 5.0;
+const COMPILING_PART: f64 = 0.1;
 /// Bytes that a schedule may take beyond four times those of the data.
 const MEMORY: u64 = 1 << 30;
 
-/// A schedule's library, and one that checks what it promises.
-#[derive(Clone)]
-struct Built {
-    library: PathBuf,
-    checked: Option<PathBuf>,
-}
-
 /// This machine.
 pub(super) struct Machine {
-    request: Request,
     backend: Backend,
     threads: u32,
     start: Instant,
-    folder: cleanup::Folder,
-    built: BTreeMap<Vec<String>, Result<Built, String>>,
+    // Dropped before the folder that they write to.
+    builders: Builders,
+    _folder: cleanup::Folder,
     plain: PathBuf,
     worker: Option<Worker>,
     ready: Ready,
@@ -98,7 +92,7 @@ impl Machine {
     /// No compiler, no room, or the process ends: the data does not fit.
     pub(super) fn start(
         request: &Request,
-        (backend, threads): (Backend, u32),
+        (backend, threads, budget): (Backend, u32, f64),
         sets: usize,
         sources: &mut Sources,
     ) -> Result<Self, Failure> {
@@ -112,15 +106,21 @@ impl Machine {
         let place = folder.path().join("plain.so");
         std::fs::copy(made.path().join(LIBRARY), &place).map_err(|e| no_room(sources, &e))?;
         // Plain loops have told that there is a compiler; now it gets what it may not end with.
-        COMPILER_SECONDS.store(COMPILING, Ordering::Relaxed);
+        let part = (COMPILING_PART * budget).clamp(LEAST_COMPILING, COMPILING);
+        let seconds = match backend {
+            Backend::C | Backend::Emulator { .. } => part,
+            // nvcc alone takes longer than that.
+            Backend::Gpu | Backend::Model(_) => COMPILING,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        COMPILER_SECONDS.store(seconds as u64, Ordering::Relaxed);
         let (worker, ready) = Worker::start(&place).map_err(|error| no_worker(&error, sources))?;
         Ok(Machine {
-            request: request.clone(),
             backend,
             threads,
             start: Instant::now(),
-            folder,
-            built: BTreeMap::new(),
+            builders: Builders::start(request, backend, folder.path()),
+            _folder: folder,
             plain: place,
             worker: Some(worker),
             best: vec![f64::INFINITY; sets],
@@ -129,20 +129,11 @@ impl Machine {
         })
     }
 
-    /// The library of a schedule, compiled if it is not there yet.
-    fn library(&mut self, script: &Vec<String>) -> Result<Built, String> {
-        if !self.built.contains_key(script) {
-            self.prepare(std::slice::from_ref(script));
-        }
-        let built = self.built.get(script).cloned();
-        built.unwrap_or_else(|| Err("it was not compiled".to_string()))
-    }
-
-    fn job(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32) -> Result<Job, String> {
+    fn job(&self, scripts: &[Vec<String>], set: usize, rounds: u32) -> Result<Job, String> {
         let mut libraries = Vec::new();
         let mut checked = None;
         for script in scripts {
-            let built = self.library(script)?;
+            let built: Built = self.builders.library(script)?;
             libraries.push(built.library);
             checked = checked.or(built.checked);
         }
@@ -182,45 +173,7 @@ impl Machine {
 
 impl Runner for Machine {
     fn prepare(&mut self, scripts: &[Vec<String>]) {
-        let mut new: Vec<&Vec<String>> = Vec::new();
-        for script in scripts {
-            if !self.built.contains_key(script) && !new.contains(&script) {
-                new.push(script);
-            }
-        }
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        let first = self.built.len();
-        let (request, backend, folder) = (&self.request, self.backend, self.folder.path());
-        let next = Mutex::new(0);
-        let done = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..cores.min(new.len()) {
-                let work = || {
-                    loop {
-                        let at = {
-                            let mut next = next.lock().unwrap_or_else(|e| e.into_inner());
-                            *next += 1;
-                            *next - 1
-                        };
-                        let Some(script) = new.get(at) else {
-                            return;
-                        };
-                        let build = || build((request, backend), script, first + at, folder);
-                        let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build));
-                        let built = built.unwrap_or_else(|_| Err("sparsec itself fails".into()));
-                        let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
-                        done.push(((*script).clone(), built));
-                    }
-                };
-                let builder = std::thread::Builder::new().stack_size(STACK);
-                // Without memory for one more thread the others do its work.
-                if builder.spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-        });
-        self.built
-            .extend(done.into_inner().unwrap_or_else(|e| e.into_inner()));
+        self.builders.want(scripts);
     }
 
     fn run(&mut self, scripts: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome {
@@ -282,12 +235,14 @@ impl Machine {
         if self.worker.is_none() {
             self.worker = Worker::start(&self.plain).ok().map(|(worker, _)| worker);
         }
-        let asked = match &mut self.worker {
+        let worker = &mut self.worker;
+        let asked = || match worker {
             Some(worker) => worker.ask(&job),
             None => Err(std::io::Error::other(
                 "the process that runs kernels does not start",
             )),
         };
+        let asked = self.builders.timed(self.threads as usize, asked);
         match asked {
             Ok(outcome) => {
                 // (Cycles of a model say nothing of how long a schedule takes to run.)
@@ -344,42 +299,6 @@ impl Worker {
         }
         Ok(serde_json::from_str(&line)?)
     }
-}
-
-/// Compiles a schedule into libraries of a folder.
-fn build(
-    (request, backend): (&Request, Backend),
-    script: &[String],
-    number: usize,
-    folder: &Path,
-) -> Result<Built, String> {
-    let mut sources = Sources::default();
-    let own = Request {
-        schedule: ScheduleChoice::Text {
-            name: "candidate.sched".to_string(),
-            text: script.join("\n"),
-        },
-        defines: Vec::new(),
-        ..request.clone()
-    };
-    let program = compile(&own, &mut sources).map_err(|failure| failure.message())?;
-    let kernels = program.kernels.as_slice();
-    let files = emit::emit(&unit(kernels), backend.target());
-    let mut make = |trust: Trust, name: String| {
-        let made = compiled(&files, kernels, backend, trust, &flags(), &mut sources);
-        let made = made.map_err(|failure| failure.message())?;
-        let place = folder.join(name);
-        let copied = std::fs::copy(made.path().join(LIBRARY), &place);
-        copied.map(|_| place).map_err(|error| error.to_string())
-    };
-    let promises = kernels.iter().any(crate::loops::ir::Kernel::promises);
-    Ok(Built {
-        library: make(Trust::Inputs, format!("k{number}.so"))?,
-        checked: match promises {
-            true => Some(make(Trust::Nothing, format!("k{number}-checked.so"))?),
-            false => None,
-        },
-    })
 }
 
 fn no_worker(error: &std::io::Error, sources: &mut Sources) -> Failure {
