@@ -362,3 +362,32 @@ fn defines_are_those_of_the_start() {
     assert!(log.contains("split(i, i0, i1, 16)"), "{log}");
     assert!(!log.contains("split(i, i0, i1, 32)"), "{log}");
 }
+
+/// Where a schedule chooses at run time, its thresholds are tuned, and what is found chooses.
+#[test]
+fn thresholds_of_a_choice_are_tuned() {
+    let place = Place::new();
+    let program = format!(
+        "{SPMV}schedule spmv for c {{\n  param LONG in {{100, 1000}} = 1000\n  choose {{\n    \
+         when nnz(A) < LONG: {{ split(i, i0, i1, 4) }}\n    \
+         otherwise: {{ parallelize(i, CPUThread, NoRaces) }}\n  }}\n}}\n"
+    );
+    fs::write(place.path("spmv.tc"), program).unwrap();
+    let output = place.tune(&["--trials", "40", "--log", "log", "-o", "best.sched"]);
+    let output = { output }.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let log = fs::read_to_string(place.path("log")).unwrap();
+    let of = |threshold: u32| {
+        format!(
+            "[\"let LONG = {threshold}\",\"choose {{\",\"when nnz(A) < LONG: {{ split(i, i0, i1, 4) }}\""
+        )
+    };
+    assert!(log.contains(&of(1000)), "{log}");
+    assert!(
+        [100, 128, 256, 512].iter().any(|&n| log.contains(&of(n))),
+        "{log}"
+    );
+    assert!(log.contains("[\"split(i, i0, i1, 4)\"]"), "{log}");
+    let check = place.sparsec(&["check", "spmv.tc", "--schedule", "best.sched"]);
+    assert!({ check }.status().unwrap().success());
+}

@@ -88,9 +88,28 @@ pub struct Found {
 impl Found {
     /// The commands, as they are written.
     pub fn script(&self) -> impl Iterator<Item = &String> {
-        let scripts = self.statements.iter().flat_map(|of| &of.scripts);
-        let taken = scripts.filter(|(_, verdict)| matches!(verdict, Verdict::Taken));
-        taken.flat_map(|(script, _)| &script.commands)
+        let taken = self.statements.iter().filter_map(Considered::taken);
+        taken.flat_map(|script| &script.commands)
+    }
+
+    /// What was not asked, with what is taken of the other statements: those that were next, first.
+    #[must_use]
+    pub fn alternatives(&self) -> Vec<Vec<String>> {
+        let mut all: Vec<(usize, Vec<String>)> = Vec::new();
+        for (at, of) in self.statements.iter().enumerate() {
+            let left = of.scripts.iter();
+            let left = left.filter(|(_, verdict)| matches!(verdict, Verdict::NotAsked));
+            for (rank, (script, _)) in left.enumerate() {
+                let statements = self.statements.iter().enumerate();
+                let chosen = statements.filter_map(|(n, other)| match n == at {
+                    true => Some(script),
+                    false => other.taken(),
+                });
+                all.push((rank, chosen.flat_map(|s| s.commands.clone()).collect()));
+            }
+        }
+        all.sort_by_key(|(rank, _)| *rank);
+        all.into_iter().map(|(_, script)| script).collect()
     }
 }
 
@@ -262,6 +281,14 @@ pub enum Verdict {
 pub struct Considered {
     pub statement: String,
     pub scripts: Vec<(auto::Script, Verdict)>,
+}
+
+impl Considered {
+    fn taken(&self) -> Option<&auto::Script> {
+        let mut scripts = self.scripts.iter();
+        let taken = scripts.find(|(_, verdict)| matches!(verdict, Verdict::Taken));
+        taken.map(|(script, _)| script)
+    }
 }
 
 /// Chooses for each statement the first of its scripts that is accepted: those of all

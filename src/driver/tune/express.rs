@@ -2,17 +2,19 @@
 //! command on the graph: one that is refused is left out, so that every genome has a schedule, and
 //! several may have the same.
 
+mod cpu;
 mod gpu;
 
+use super::bases::nests;
+use super::decisions::Free;
 use super::space::Decision;
-use super::space::{FACTORS, Free, Genome, OVER, Part, Space, TURNS, is_dense, usual_order};
-use crate::diagnostic::Sources;
+use super::space::{Genome, Space, TURNS};
+use super::starts::parse;
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::{expr_text, var_text};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::{BinaryOp, Expr, ExprKind, VarId};
-use crate::schedule::{self, Settings};
-use crate::syntax;
+use crate::schedule::{self, Settings, constants};
 use crate::syntax::ast::{self, Command};
 
 /// The commands of a genome's schedule; `None` if its script is refused.
@@ -25,8 +27,8 @@ pub fn express(space: &Space, genome: &Genome) -> Option<Vec<String>> {
         target: space.target,
     };
     match space.script(genome) {
-        Some(at) => known(space, genome, at, turns, &settings),
-        None => Some(free(space, genome, turns, settings)),
+        Ok(at) => known(space, genome, at, turns, &settings),
+        Err(base) => Some(free((space, genome, base), turns, settings)),
     }
 }
 
@@ -69,7 +71,18 @@ fn known(
             span: *span,
         };
     }
-    let graph = schedule::apply(space.graph.clone(), &commands, settings).ok()?;
+    if let Some(lines) = &space.scripts[at].choice {
+        let values = constants::values(&commands, &[]);
+        let constants = commands.iter().filter_map(|command| {
+            let Command::Let { name, .. } = command else {
+                return None;
+            };
+            let value = values.get(&name.name)?;
+            Some(format!("let {} = {value}", name.name))
+        });
+        return Some(constants.chain(lines.iter().cloned()).collect());
+    }
+    let graph = schedule::apply(space.graph().clone(), &commands, settings).ok()?;
     let script = graph.script;
     if turns.is_empty() {
         return Some(script);
@@ -77,7 +90,7 @@ fn known(
     // Other turns of the same threads, where they are taken.
     let other: Vec<String> = script.iter().map(|line| with_turns(line, turns)).collect();
     let taken = parse(&other.join("\n"))
-        .is_some_and(|c| schedule::apply(space.graph.clone(), &c, settings).is_ok());
+        .is_some_and(|c| schedule::apply(space.graph().clone(), &c, settings).is_ok());
     Some(if taken { other } else { script })
 }
 
@@ -91,12 +104,6 @@ fn with_turns(line: &str, turns: &str) -> String {
         None => after,
     };
     format!("{before}CPUThread{turns}{after}")
-}
-
-fn parse(text: &str) -> Option<Vec<Command>> {
-    let mut sources = Sources::default();
-    let file = sources.add("<candidate>", text);
-    syntax::parse_schedule(file, text).ok()
 }
 
 /// A schedule while it grows.
@@ -123,6 +130,15 @@ impl Growing {
         }
     }
 
+    /// A nest as it has become.
+    fn nest(&self, genes: &Genes) -> Option<&Nest> {
+        if genes.at < genes.graph.nests.len() {
+            return self.graph.nests.get(genes.at);
+        }
+        let mut all = nests(&self.graph).into_iter();
+        all.find(|nest| nest.tensor == genes.nest.tensor)
+    }
+
     /// Where it is now, for [`Growing::back_to`].
     fn mark(&self) -> (Graph, usize) {
         (self.graph.clone(), self.commands.len())
@@ -141,30 +157,53 @@ impl Growing {
     }
 }
 
-/// A schedule of free genes, statement by statement.
-fn free(space: &Space, genome: &Genome, turns: &str, settings: Settings) -> Vec<String> {
+/// A schedule of free genes, nest by nest.
+fn free(
+    (space, genome, base): (&Space, &Genome, usize),
+    turns: &str,
+    settings: Settings,
+) -> Vec<String> {
+    let begin = &space.bases[base];
     let mut growing = Growing {
-        graph: space.graph.clone(),
-        commands: Vec::new(),
+        graph: begin.graph.clone(),
+        commands: begin.commands.clone(),
         settings,
         names: 0,
     };
-    for at in 0..space.graph.nests.len() {
-        let genes = Genes { space, genome, at };
-        if space.target.properties().has_blocks {
-            gpu::statement(&genes, &mut growing);
-        } else {
-            statement(&genes, turns, &mut growing);
+    let numbered = nests(&begin.graph).into_iter().enumerate();
+    let all = numbered.map(|(at, nest)| Genes {
+        space,
+        genome,
+        base,
+        at,
+        graph: &begin.graph,
+        nest,
+    });
+    let all: Vec<Genes> = all.collect();
+    if space.target.properties().has_blocks {
+        for genes in &all {
+            gpu::statement(genes, &mut growing);
+        }
+    } else {
+        let orders: Vec<Vec<String>> = all.iter().map(|g| cpu::loops(g, &mut growing)).collect();
+        // What shares loops with others is taken apart before these have threads.
+        for (genes, order) in all.iter().zip(&orders) {
+            cpu::units(genes, order, turns, &mut growing);
         }
     }
     growing.commands
 }
 
-/// The free genes of a statement.
+/// The free genes of a nest.
 struct Genes<'s> {
     space: &'s Space,
     genome: &'s Genome,
+    /// The numbers of the base and of its nest.
+    base: usize,
     at: usize,
+    /// The base's.
+    graph: &'s Graph,
+    nest: &'s Nest,
 }
 
 impl Genes<'_> {
@@ -172,7 +211,9 @@ impl Genes<'_> {
     fn choices<T>(&self, wanted: impl Fn(&Free, usize) -> Option<T>) -> Vec<T> {
         let genes = self.space.genes.iter().zip(self.genome);
         let all = genes.filter_map(|(gene, &choice)| match &gene.what {
-            Decision::Free(at, free) if *at == self.at => wanted(free, choice),
+            Decision::Free(base, at, free) if (*base, *at) == (self.base, self.at) => {
+                wanted(free, choice)
+            }
             Decision::Free(..) | Decision::Script | Decision::Param(..) | Decision::Turns => None,
         });
         all.collect()
@@ -184,44 +225,6 @@ impl Genes<'_> {
     }
 }
 
-fn statement(genes: &Genes, turns: &str, growing: &mut Growing) {
-    let nest = &genes.space.graph.nests[genes.at];
-    if nest.loops.is_empty() {
-        return;
-    }
-    let walked = walk(genes, nest, growing);
-    // What is split, and how its parts are called.
-    let mut parts: Vec<(Part, String)> = Vec::new();
-    let mut inner: Vec<String> = Vec::new();
-    let splits = genes.choices(|free, choice| {
-        let Free::Split(var, tiles) = free else {
-            return None;
-        };
-        Some((*var, tiles.get(choice).copied().unwrap_or(0)))
-    });
-    for &var in &nest.loop_vars() {
-        let name = var_text(&genes.space.graph, var);
-        if walked.as_ref().is_some_and(|w| w.roots.contains(&var)) {
-            continue;
-        }
-        let tile = splits.iter().find(|(of, _)| *of == var).map_or(0, |s| s.1);
-        let (outer, within) = (growing.fresh(&name), growing.fresh(&name));
-        if tile > 0 && growing.tries(format!("split({name}, {outer}, {within}, {tile})")) {
-            parts.push((Part::Outer(var), outer));
-            parts.push((Part::Inner(var), within.clone()));
-            inner.push(within);
-        } else {
-            parts.push((Part::Inner(var), name));
-        }
-    }
-    let order = ordered(genes, nest, &parts, walked.as_ref());
-    if order.len() > 1 {
-        growing.tries(format!("reorder({})", order.join(", ")));
-    }
-    workspaces(genes, &order, growing);
-    units(genes, nest, &order, turns, growing);
-}
-
 /// Positions that are walked in tiles instead of loops over coordinates.
 struct Walked {
     roots: Vec<VarId>,
@@ -229,7 +232,8 @@ struct Walked {
     within: String,
 }
 
-fn walk(genes: &Genes, nest: &Nest, growing: &mut Growing) -> Option<Walked> {
+/// `own` are the loops that no other nest shares.
+fn walk(genes: &Genes, own: &[VarId], growing: &mut Growing) -> Option<Walked> {
     let walks = genes.choices(|free, choice| {
         let Free::Walk(walks) = free else {
             return None;
@@ -237,13 +241,18 @@ fn walk(genes: &Genes, nest: &Nest, growing: &mut Growing) -> Option<Walked> {
         walks.get(choice).copied()
     });
     let (at, depth, tile) = walks.into_iter().next().flatten()?;
-    let graph = &genes.space.graph;
-    let access = sparse_accesses(graph, &nest.rhs).into_iter().nth(at)?;
+    let graph = genes.graph;
+    let access = sparse_accesses(graph, &genes.nest.rhs)
+        .into_iter()
+        .nth(at)?;
     let modes = &graph.tensor(access.tensor).format.modes;
     let roots: Option<Vec<VarId>> = (modes.iter().take(depth))
         .map(|&mode| access.subscripts.get(mode)?.as_var())
         .collect();
     let roots = roots.filter(|roots| roots.len() == depth)?;
+    if !roots.iter().all(|var| own.contains(var)) {
+        return None;
+    }
     let text = crate::graph::print::access_text(graph, &access);
     // All of it, or nothing.
     let before = growing.mark();
@@ -269,105 +278,18 @@ fn walk(genes: &Genes, nest: &Nest, growing: &mut Growing) -> Option<Walked> {
     })
 }
 
-/// Loops in the order that the genes say.
-fn ordered(
-    genes: &Genes,
-    nest: &Nest,
-    parts: &[(Part, String)],
-    walked: Option<&Walked>,
-) -> Vec<String> {
-    let places = genes.choices(|free, choice| {
-        let Free::Place(part) = free else {
-            return None;
-        };
-        Some((*part, choice))
-    });
-    let mut ranked: Vec<(usize, usize, String)> = Vec::new();
-    if let Some(walked) = walked {
-        ranked.push((0, 0, walked.outer.clone()));
-        ranked.push((0, 1, walked.within.clone()));
-    }
-    for (at, part) in usual_order(&genes.space.graph, nest).iter().enumerate() {
-        let Some((_, name)) = parts.iter().find(|(of, _)| of == part) else {
-            continue;
-        };
-        let moved = places.iter().find(|(of, _)| of == part).map_or(0, |p| p.1);
-        // The first choice is the usual place; the others are all places in turn.
-        let place = if moved == 0 {
-            2 * at + 2
-        } else {
-            2 * moved - 1
-        };
-        ranked.push((place, at, name.clone()));
-    }
-    ranked.sort();
-    ranked.into_iter().map(|(_, _, name)| name).collect()
-}
-
-/// Workspaces of products, or parts of them, over the inner loops.
-fn workspaces(genes: &Genes, order: &[String], growing: &mut Growing) {
-    let kept = genes.choices(|free, choice| (*free == Free::Workspace).then_some(choice));
-    let Some(last) = order.last() else {
-        return;
-    };
-    let dense = is_dense(&genes.space.graph, &genes.space.graph.nests[genes.at]);
-    for (nth, choice) in kept.into_iter().enumerate() {
-        // The usual one keeps the whole product, where it has a factor to keep.
-        let (subset, over) = match choice.checked_sub(1) {
-            None if nth == 0 && dense => (usize::MAX, 1),
-            None if nth == 0 => (usize::MAX, 0),
-            None | Some(0) => continue,
-            Some(n) => ((n - 1) / OVER + 1, (n - 1) % OVER),
-        };
-        let nest = &growing.graph.nests[genes.at];
-        let factors = factors(&growing.graph, nest);
-        let chosen: Vec<&String> = factors
-            .iter()
-            .take(FACTORS)
-            .enumerate()
-            .filter(|(at, _)| subset & (1 << at) != 0)
-            .map(|(_, factor)| factor)
-            .collect();
-        if chosen.is_empty() {
-            continue;
-        }
-        let product = chosen
-            .iter()
-            .map(|f| f.as_str())
-            .collect::<Vec<_>>()
-            .join(" * ");
-        let vars: Vec<&String> = match over {
-            0 => vec![last],
-            1 => order.iter().rev().take(2).rev().collect(),
-            _ => match order.len() {
-                0..3 => continue,
-                n => vec![&order[n - 3], last],
-            },
-        };
-        let names = vars
-            .iter()
-            .map(|v| v.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
-        let (workspace, copies): (String, Vec<String>) = (
-            growing.fresh("w"),
-            vars.iter().map(|v| growing.fresh(v)).collect(),
-        );
-        let same = format!("precompute({product}, {{{names}}}, {{{names}}}, {workspace})");
-        if !growing.tries(same) {
-            let copies = copies.join(", ");
-            growing.tries(format!(
-                "precompute({product}, {{{names}}}, {{{copies}}}, {workspace})"
-            ));
-        }
-    }
-}
-
-/// The factors of the product that a statement adds up, as commands write them.
-fn factors(graph: &Graph, nest: &Nest) -> Vec<String> {
+/// The factors of the product that a nest adds up.
+#[must_use]
+pub fn factors(nest: &Nest) -> Vec<&Expr> {
     let mut all = Vec::new();
     collect(&nest.rhs, &mut all);
-    all.iter().map(|e| expr_text(graph, e)).collect()
+    all
+}
+
+/// The same, as commands write them.
+fn texts(graph: &Graph, nest: &Nest) -> Vec<String> {
+    let factors = factors(nest).into_iter();
+    factors.map(|e| expr_text(graph, e)).collect()
 }
 
 fn collect<'e>(e: &'e Expr, all: &mut Vec<&'e Expr>) {
@@ -387,64 +309,6 @@ fn collect<'e>(e: &'e Expr, all: &mut Vec<&'e Expr>) {
         | ExprKind::Select(..)
         | ExprKind::Call(..)
         | ExprKind::Cast(_) => {}
-    }
-}
-
-/// Fetches, unrolling, lanes and threads.
-fn units(genes: &Genes, nest: &Nest, order: &[String], turns: &str, growing: &mut Growing) {
-    let from_inside = |n: usize| order.iter().rev().nth(n).cloned();
-    let ahead = genes.choices(|free, choice| {
-        let Free::Prefetch(ahead) = free else {
-            return None;
-        };
-        ahead.get(choice).copied()
-    });
-    if let (Some(&ahead), Some(access)) = (
-        ahead.first().filter(|ahead| **ahead > 0),
-        sparse_accesses(&genes.space.graph, &nest.rhs).first(),
-    ) {
-        let tensor = genes.space.graph.tensor(access.tensor).name.clone();
-        for var in order.iter().rev() {
-            if growing.tries(format!("prefetch({tensor}, {var}, {ahead})")) {
-                break;
-            }
-        }
-    }
-    let dense = is_dense(&genes.space.graph, nest);
-    let unrolled = match genes.choice(|free| *free == Free::Unroll) {
-        0 if dense => from_inside(1).map(|v| format!("unroll({v})")),
-        2 if dense => None,
-        0 => None,
-        1 => from_inside(0).map(|v| format!("unroll({v})")),
-        2 => from_inside(1).map(|v| format!("unroll({v})")),
-        _ => from_inside(0).map(|v| format!("unroll({v}, 4)")),
-    };
-    if let Some(command) = unrolled {
-        growing.tries(command);
-    }
-    let lanes = match genes.choice(|free| *free == Free::Vector) {
-        0 => from_inside(0),
-        1 => None,
-        _ => from_inside(1),
-    };
-    if let Some(var) = &lanes {
-        for race in ["NoRaces", "ParallelReduction"] {
-            if growing.tries(format!("parallelize({var}, CPUVector, {race})")) {
-                break;
-            }
-        }
-    }
-    let shared = match genes.choice(|free| *free == Free::Threads) {
-        0 => order.first(),
-        1 => order.get(1),
-        _ => None,
-    };
-    if let Some(var) = shared.filter(|var| Some(*var) != lanes.as_ref()) {
-        for race in ["NoRaces", "Temporary", "Atomics"] {
-            if growing.tries(format!("parallelize({var}, CPUThread{turns}, {race})")) {
-                break;
-            }
-        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Searching for schedules by measuring them (paper 002, section 6; paper 001, 7.2): the space
-//! ([`space`]), how a point of it becomes commands ([`express`]), which points are measured
-//! ([`search`]), how long and against what ([`race`]), in which processes ([`builders`],
-//! [`runner`], [`worker`]),
+//! ([`space`]: known scripts, [`starts`], and [`decisions`] behind [`bases`]), how a point of it becomes commands
+//! ([`express`]), which points are measured
+//! ([`search`]), how long and against what ([`race`]), in which processes ([`builders`], [`runner`], [`worker`]),
 //! and how a tuning that was ended goes on ([`log`]).
 
+pub mod bases;
 mod builders;
+pub mod decisions;
 pub mod express;
 pub mod log;
 pub mod race;
@@ -70,9 +72,15 @@ pub fn tune(
         starts::all(request, &graph, settings.kept, sources)?
     };
     let extents = extents(function, data);
-    let space = Space::new(graph, request.target, scripts, &extents);
-    let mut starts: Vec<_> = (0..space.scripts.len()).map(|at| space.usual(at)).collect();
-    starts.push(space.usual(space.scripts.len()));
+    let space = Space::new(&graph, request.target, scripts, &extents);
+    // What is only there to be complete comes behind the usual choices of free genes.
+    let is_last = |at: &usize| {
+        let script = space.scripts.get(*at);
+        script.is_some_and(|s| s.name == starts::LAST || s.name.starts_with(starts::OTHER))
+    };
+    let (last, first): (Vec<usize>, Vec<usize>) = (0..space.starts()).partition(is_last);
+    let starts = first.iter().chain(&last).map(|&at| space.usual(at));
+    let starts: Vec<_> = starts.collect();
     let machine = Machine::start(
         request,
         (settings.backend, settings.threads, settings.plan.budget),

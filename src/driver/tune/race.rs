@@ -65,9 +65,14 @@ pub struct Found {
 
 /// Schedules of a generation.
 const GENERATION: usize = 8;
-/// Samples of a first look, and of a pair.
+/// Samples of a first look.
 const LOOK: u32 = 3;
-const PAIR: u32 = 9;
+/// Samples of a pair, as many again and again until it is told who is ahead, or that neither is.
+const PAIR: u32 = 5;
+const MOST_PAIRS: usize = 4;
+/// Standard errors that a ratio must be away from [`AHEAD`], and how small they may be for nothing more to be learnt.
+const ERRORS: f64 = 2.5;
+const SMALL_ERROR: f64 = 0.002;
 /// How much slower than the best one what is dropped at the first look is.
 const HOPELESS: f64 = 1.5;
 /// One in so many of a generation races against the best one.
@@ -77,7 +82,8 @@ const AHEAD: f64 = 0.98;
 /// Schedules of the last race, and its samples.
 const LAST: usize = 5;
 const LAST_ROUNDS: u32 = 21;
-/// Seconds that it may take, if that is enough for as many samples as a pair has.
+const LEAST_ROUNDS: u32 = 9;
+/// Seconds that it may take, if that is enough for the least samples.
 const LAST_SECONDS: f64 = 10.0;
 
 /// A schedule that was measured.
@@ -145,10 +151,9 @@ pub fn race(
                 continue;
             }
             let pair = [holds, at].map(|k| all[k].candidate.script.clone());
-            let Some(times) = medians(&pair, PAIR, plan.sets, runner) else {
+            let Some(ratio) = duel(&pair, plan.sets, runner) else {
                 continue;
             };
-            let ratio = mean(&times.iter().map(|t| t[1] / t[0]).collect::<Vec<_>>());
             all[at].seconds = all[holds].seconds * ratio;
             search.score(&all[at].candidate.genome, all[at].seconds);
             if ratio < AHEAD {
@@ -250,7 +255,7 @@ fn rounds(scripts: &[Vec<String>], all: &[Known]) -> u32 {
         .iter()
         .map(|script| known(script).map_or(slowest, |k| k.seconds));
     let round: f64 = each.sum();
-    ((LAST_SECONDS / round.max(1e-9)) as u32).clamp(PAIR, LAST_ROUNDS)
+    ((LAST_SECONDS / round.max(1e-9)) as u32).clamp(LEAST_ROUNDS, LAST_ROUNDS)
 }
 
 /// A first look at a schedule: its best samples, their geometric mean over the data sets.
@@ -298,16 +303,33 @@ fn samples(
     Some(all)
 }
 
-/// Medians by data set and schedule.
-fn medians(
-    scripts: &[Vec<String>],
-    rounds: u32,
-    sets: usize,
-    runner: &mut dyn Runner,
-) -> Option<Vec<Vec<f64>>> {
-    let all = samples(scripts, rounds, sets, runner)?;
-    let medians = |set: &Vec<Vec<f64>>| set.iter().map(|s| Quartiles::of(s).median).collect();
-    Some(all.iter().map(medians).collect())
+/// How much longer the second schedule takes than the first, in turns until the standard error tells; `None` if
+/// one did not run.
+pub(super) fn duel(pair: &[Vec<String>], sets: usize, runner: &mut dyn Runner) -> Option<f64> {
+    // Of each round, the mean over the data sets.
+    let mut logs: Vec<f64> = Vec::new();
+    for _ in 0..MOST_PAIRS {
+        let samples = samples(pair, PAIR, sets, runner)?;
+        for round in 0..samples.iter().map(|set| set[1].len()).min()? {
+            let ratios = samples.iter().map(|set| set[1][round] / set[0][round]);
+            logs.push(mean(&ratios.collect::<Vec<_>>()).ln());
+        }
+        let (mean, error) = mean_and_error(&logs);
+        let is_told = (mean - AHEAD.ln()).abs() > ERRORS * error;
+        if is_told || error < SMALL_ERROR {
+            break;
+        }
+    }
+    Some(Quartiles::of(&logs).median.exp())
+}
+
+/// The mean and its standard error.
+#[expect(clippy::cast_precision_loss)]
+fn mean_and_error(all: &[f64]) -> (f64, f64) {
+    let n = all.len() as f64;
+    let mean = all.iter().sum::<f64>() / n;
+    let squares: f64 = all.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
 }
 
 /// Whether a schedule is ahead of another one beyond the noise: by the mean over the data sets, and

@@ -12,10 +12,17 @@ use crate::graph::Graph;
 use crate::program::{self, ir::Program};
 use crate::schedule::{self, Settings, Target, builtin};
 use crate::syntax;
-use crate::syntax::ast::{Command, ExprKind, Number};
+use crate::syntax::ast::{Branch, Command, ExprKind, Number};
 
 /// Neighbours in the cache that are starts.
 const NEIGHBOURS: usize = 5;
+/// What scripts that sparsec does not choose are called, with their numbers, and plain loops of one thread.
+pub(super) const OTHER: &str = "auto:";
+pub(super) const LAST: &str = "one thread";
+/// Scripts that what sparsec chooses was chosen from.
+const CHOICES: usize = 6;
+/// The least and the largest tile that is tried instead of one that sparsec chooses.
+const TILES: (u64, u64) = (2, 512);
 
 /// What sparsec chooses where a program has no schedule.
 pub(super) fn automatic(request: &Request, graph: &Graph, sources: &mut Sources) -> Vec<String> {
@@ -25,8 +32,9 @@ pub(super) fn automatic(request: &Request, graph: &Graph, sources: &mut Sources)
     applied.map_or_else(|_| Vec::new(), |graph| graph.script)
 }
 
-/// Every script that the graph takes: the automatic one, plain loops, the program's own, built-in
-/// ones of the same program, and the nearest in the cache.
+/// Every script that the graph takes, the most promising first: the program's own, the automatic one, plain loops (on
+/// a GPU, where one thread runs them, as the last), built-in ones of the same program, the nearest in the cache, and
+/// what the automatic one was chosen from.
 ///
 /// # Errors
 /// The program cannot be read again.
@@ -38,17 +46,49 @@ pub(super) fn all(
 ) -> Result<Vec<Script>, Failure> {
     let target = request.target;
     let mut all: Vec<Script> = Vec::new();
+    for script in own(request, graph, sources)? {
+        // Each schedule that is chosen from is a script, too.
+        let takes = |script: &Script| {
+            schedule::apply(graph.clone(), &script.commands, &settings(target)).is_ok()
+        };
+        if script.choice.is_some() || takes(&script) {
+            all.push(script);
+        }
+    }
     let mut add = |name: String, commands: Vec<Command>| {
         if schedule::apply(graph.clone(), &commands, &settings(target)).is_ok() {
-            all.push(Script { name, commands });
+            all.push(Script {
+                name,
+                commands,
+                choice: None,
+            });
         }
     };
     let asked = (target, &request.statistics);
-    let found = auto::single(&graph.function, asked, sources);
-    add("auto".to_string(), found);
-    add("plain".to_string(), Vec::new());
-    for (name, commands) in own(request, graph, sources)? {
+    let single = auto::script(&graph.function, asked, sources);
+    let found = auto::found(&graph.function, asked, sources);
+    let ranges = found.iter().map(|one| one.script().cloned().collect());
+    let others = found.iter().flat_map(auto::Found::alternatives);
+    let mut chosen: Vec<Vec<String>> = Vec::new();
+    for script in [single].into_iter().chain(ranges).chain(others) {
+        if !chosen.contains(&script) && chosen.len() < CHOICES {
+            chosen.push(script);
+        }
+    }
+    let chosen = chosen.iter().zip(1..).filter_map(|(script, n)| {
+        let name = match n {
+            1 => "auto".to_string(),
+            _ => format!("{OTHER}{n}"),
+        };
+        Some((name, parse(&with_parameters(script).join("\n"))?))
+    });
+    let mut chosen = chosen.collect::<Vec<_>>().into_iter();
+    for (name, commands) in chosen.by_ref().take(1) {
         add(name, commands);
+    }
+    let serial = target.properties().has_blocks;
+    if !serial {
+        add("plain".to_string(), Vec::new());
     }
     let canonical = Canonical::of(&graph.function);
     for (of, one) in builtin::all().filter(|(_, one)| one.target == target) {
@@ -63,27 +103,29 @@ pub(super) fn all(
         let Some(lines) = renamed(&lines, &theirs.names, &canonical.names) else {
             continue;
         };
-        if let Some(commands) = parse(&lines.join("\n"), sources) {
+        if let Some(commands) = parse(&lines.join("\n")) {
             add(format!("{}{}", builtin::PREFIX, one.name), commands);
         }
     }
     let fitting = kept.fitting.iter().map(|(entry, script)| (entry, script));
     let near = kept.near.iter().map(|(entry, script, _)| (entry, script));
     for (entry, script) in fitting.chain(near).take(NEIGHBOURS) {
-        if let Some(commands) = parse(&script.join("\n"), sources) {
+        if let Some(commands) = parse(&script.join("\n")) {
             add(format!("tuned:{}", entry.id()), commands);
         }
+    }
+    for (name, commands) in chosen {
+        add(name, commands);
+    }
+    if serial {
+        add(LAST.to_string(), Vec::new());
     }
     Ok(all)
 }
 
 /// The schedules that the program has for the function, and the one that is asked for; none with
-/// `--no-schedule`.
-fn own(
-    request: &Request,
-    graph: &Graph,
-    sources: &mut Sources,
-) -> Result<Vec<(String, Vec<Command>)>, Failure> {
+/// `--no-schedule`. Where one chooses, it is there as a whole and each of its alternatives.
+fn own(request: &Request, graph: &Graph, sources: &mut Sources) -> Result<Vec<Script>, Failure> {
     if request.schedule == ScheduleChoice::None {
         return Ok(Vec::new());
     }
@@ -99,7 +141,7 @@ fn own(
     for name in named(&files, &program, request.target) {
         choices.push((name.clone(), ScheduleChoice::Named(name)));
     }
-    let mut all: Vec<(String, Vec<Command>)> = Vec::new();
+    let mut all: Vec<Script> = Vec::new();
     for (name, choice) in choices {
         let asked = Request {
             schedule: choice,
@@ -110,29 +152,64 @@ fn own(
             && !commands.is_empty()
             && !all
                 .iter()
-                .any(|(other, _)| other.split(':').next() == Some(name.as_str()))
+                .any(|other| other.name.split(':').next() == Some(name.as_str()))
         {
             let of_program =
                 |other: &str| commands_of(&files, &graph.function, other, request.target);
-            // Each schedule of a `choose` is a start of its own.
+            let defined = |commands: &[Command]| {
+                let mut commands = commands.to_vec();
+                let each = commands.iter_mut();
+                each.for_each(|command| define(command, &request.defines));
+                commands
+            };
             let alternatives = alternatives(commands, of_program)
                 .map_err(|error| Failure::Program(vec![error]))?;
             let several = alternatives.len() > 1;
+            all.extend(chosen_lines(commands, sources).map(|lines| Script {
+                name: name.clone(),
+                commands: defined(commands),
+                choice: Some(lines),
+            }));
             for (n, alternative) in (1..).zip(alternatives) {
-                let mut commands = alternative.commands;
-                commands
-                    .iter_mut()
-                    .for_each(|command| define(command, &request.defines));
-                let name = if several {
-                    format!("{name}:{n}")
-                } else {
-                    name.clone()
-                };
-                all.push((name, commands));
+                all.push(Script {
+                    name: match several {
+                        true => format!("{name}:{n}"),
+                        false => name.clone(),
+                    },
+                    commands: defined(&alternative.commands),
+                    choice: None,
+                });
             }
         }
     }
     Ok(all)
+}
+
+/// The lines of commands that choose, without constants; `None` where they do not choose, or from schedules that
+/// only the program has.
+fn chosen_lines(commands: &[Command], sources: &Sources) -> Option<Vec<String>> {
+    let whole = |command: &Command| match command {
+        Command::Choose { arms, .. } => {
+            let mut branches = arms.iter().map(|arm| &arm.branch);
+            branches.all(|branch| matches!(branch, Branch::Commands(_)))
+        }
+        Command::Let { .. }
+        | Command::Param { .. }
+        | Command::Size { .. }
+        | Command::Call { .. } => false,
+    };
+    commands.iter().any(whole).then(|| {
+        let others = commands
+            .iter()
+            .filter(|c| !matches!(c, Command::Let { .. } | Command::Param { .. }));
+        let texts = others.map(|command| {
+            let span = command.span();
+            let text = &sources.get(span.file).text;
+            &text[span.start as usize..span.end as usize]
+        });
+        let lines = texts.flat_map(str::lines);
+        lines.map(|line| line.trim().to_string()).collect()
+    })
 }
 
 /// Has a `let` or `param` the value that `-D` gives it.
@@ -167,8 +244,61 @@ fn statements(canonical: &Canonical) -> Vec<&str> {
     lines.filter(|line| line.starts_with("  S")).collect()
 }
 
-fn parse(text: &str, sources: &mut Sources) -> Option<Vec<Command>> {
-    let file = sources.add("<start>", text);
+/// A script whose tiles are parameters: `split(i, i0, i1, 32)` has `TILE1`, and where its inner loop is
+/// unrolled as a whole, so has that.
+fn with_parameters(script: &[String]) -> Vec<String> {
+    let arguments = |line: &str| -> Option<(String, Vec<String>)> {
+        let (name, rest) = line.split_once('(')?;
+        let inside = rest.strip_suffix(')')?;
+        let simple = !inside.contains(['(', '{']);
+        simple.then(|| {
+            let all = inside
+                .split(',')
+                .map(|argument| argument.trim().to_string());
+            (name.to_string(), all.collect())
+        })
+    };
+    let mut parameters: Vec<String> = Vec::new();
+    let mut lines = Vec::new();
+    let mut tiles: Vec<(String, String, String)> = Vec::new();
+    for line in script {
+        let line = match arguments(line) {
+            Some((name, args)) if name == "split" && args.len() == 4 => {
+                let size = args[3].parse::<u64>();
+                match size {
+                    Ok(size) if (TILES.0..=TILES.1).contains(&size) => {
+                        let own = format!("TILE{}", parameters.len() + 1);
+                        let (least, most) = ((size / 4).max(TILES.0), (4 * size).min(TILES.1));
+                        parameters.push(format!(
+                            "param {own} in {{{least}, {size}, {most}}} = {size}"
+                        ));
+                        let [outer, from, inner] = [0, 1, 2].map(|n| args[n].as_str());
+                        let line = format!("split({outer}, {from}, {inner}, {own})");
+                        tiles.push((inner.to_string(), args[3].clone(), own));
+                        line
+                    }
+                    Ok(_) | Err(_) => line.clone(),
+                }
+            }
+            Some((name, args)) if name == "unroll" && args.len() == 2 => {
+                let mut known = tiles.iter();
+                let whole = known.find(|(var, size, _)| *var == args[0] && *size == args[1]);
+                match whole {
+                    Some((var, _, own)) => format!("unroll({var}, {own})"),
+                    None => line.clone(),
+                }
+            }
+            Some(_) | None => line.clone(),
+        };
+        lines.push(line);
+    }
+    parameters.extend(lines);
+    parameters
+}
+
+/// Commands that no person wrote.
+pub(super) fn parse(text: &str) -> Option<Vec<Command>> {
+    let file = Sources::default().add("<candidate>", text);
     syntax::parse_schedule(file, text).ok()
 }
 
@@ -176,5 +306,30 @@ fn settings(target: Target) -> Settings {
     Settings {
         defines: Vec::new(),
         target,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_of_what_is_chosen_are_parameters() {
+        let script = [
+            "split(i, i0, i1, 32)",
+            "precompute(A(i,k) * B(k,j), {i1}, {i1}, w)",
+            "unroll(i1, 32)",
+            "unroll(j, 4)",
+            "split(S0.j, j0, j1, 1024)",
+        ];
+        let wanted = [
+            "param TILE1 in {8, 32, 128} = 32",
+            "split(i, i0, i1, TILE1)",
+            "precompute(A(i,k) * B(k,j), {i1}, {i1}, w)",
+            "unroll(i1, TILE1)",
+            "unroll(j, 4)",
+            "split(S0.j, j0, j1, 1024)",
+        ];
+        assert_eq!(with_parameters(&script.map(str::to_string)), wanted);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::express::express;
 use super::log::{self, Logged};
-use super::race::{Plan, Runner, race};
+use super::race::{Plan, Runner, duel, race};
 use super::search::Kind;
 use super::space::{Gene, Space};
 use super::worker::Outcome;
@@ -34,7 +34,7 @@ fn space_for(target: Target, text: &str) -> Space {
     let extents: BTreeMap<_, _> = vars
         .map(|(at, _)| (crate::program::ir::VarId(u32::try_from(at).unwrap()), 100))
         .collect();
-    Space::new(graph, target, Vec::new(), &extents)
+    Space::new(&graph, target, Vec::new(), &extents)
 }
 
 #[test]
@@ -182,6 +182,42 @@ fn nothing_that_is_wrong_is_lost() {
     assert_eq!(faults.len(), 60);
 }
 
+/// Who is clearly ahead is told by a few samples, who is not by more.
+#[test]
+fn a_pair_is_sampled_until_it_is_told_apart() {
+    /// The second takes as much longer as `ratio` says, give or take `noise`.
+    struct Noisy(Random, f64, f64, u32);
+    impl Runner for Noisy {
+        fn prepare(&mut self, _: &[Vec<String>]) {}
+
+        fn run(&mut self, _: &[Vec<String>], _: usize, rounds: u32, _: bool) -> Outcome {
+            self.3 += rounds;
+            let mut take = |by: f64| {
+                (0..rounds)
+                    .map(|_| by * (1.0 + self.2 * self.0.unit()))
+                    .collect()
+            };
+            Outcome::Measured(vec![take(1.0), take(self.1)])
+        }
+
+        fn elapsed(&self) -> f64 {
+            0.0
+        }
+    }
+    let told = |ratio: f64, noise: f64| {
+        let mut runner = Noisy(Random::new(5), ratio, noise, 0);
+        let pair = vec![vec!["a".to_string()], vec!["b".to_string()]];
+        let found = duel(&pair, 2, &mut runner).unwrap();
+        assert!((found / ratio - 1.0).abs() < noise.max(1e-9), "{found}");
+        // Of two data sets.
+        runner.3 / 2
+    };
+    assert_eq!(told(1.0, 0.0), 5);
+    assert_eq!(told(0.5, 0.3), 5);
+    assert_eq!(told(2.0, 0.3), 5);
+    assert_eq!(told(0.98, 0.5), 20);
+}
+
 /// Another seed draws others; genetic search finds what is faster sooner than draws.
 #[test]
 fn seeds_and_kinds_differ() {
@@ -214,23 +250,86 @@ fn the_usual_genome_is_a_schedule_of_the_books() {
     }
 }
 
-/// Of dense matrices a tile stays in registers, whose rows are unrolled.
+/// Of dense matrices a tile stays in registers, whose rows are unrolled, and rows of the other factor are copied
+/// for it.
 #[test]
 fn the_usual_genome_of_dense_products_keeps_a_tile() {
-    let space =
-        space("def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }");
-    let script = express(&space, &space.usual(0)).unwrap().join("\n");
-    for piece in [
+    let gemm = "def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }";
+    let space = space(gemm);
+    let script = express(&space, &space.usual(0)).unwrap();
+    let wanted = [
         "split(i, i_t1, i_t2, 6)",
         "split(j, j_t3, j_t4, 16)",
-        "reorder(i_t1, j_t3, k, i_t2, j_t4)",
-        "precompute(A(i,k) * B(k,j), {i_t2, j_t4}, {i_t2, j_t4}",
+        "reorder(j_t3, i_t1, k, i_t2, j_t4)",
+        "precompute(B(k,j), {k, j_t4}, {k_t7, jt4_t8}, panel_t9)",
+        "precompute(A(i,k) * panel_t9(k,j_t4), {i_t2, j_t4}, {i_t2, j_t4}, w_t10)",
         "unroll(i_t2)",
         "parallelize(j_t4, CPUVector, NoRaces)",
-        "parallelize(i_t1, CPUThread, NoRaces)",
+        "parallelize(j_t3, CPUThread, NoRaces)",
+    ];
+    assert_eq!(script, wanted);
+    let mut other = space.usual(0);
+    let pack = space.genes.iter().position(|gene| gene.name == "S0.pack");
+    other[pack.unwrap()] = 1;
+    let script = express(&space, &other).unwrap().join("\n");
+    assert!(!script.contains("panel"), "{script}");
+    assert!(
+        script.contains("reorder(i_t1, j_t3, k, i_t2, j_t4)"),
+        "{script}"
+    );
+}
+
+/// The rows of a convolution's tile are output channels, of which the input has none.
+#[test]
+fn rows_of_a_tile_share_what_vectors_read() {
+    let space = space(
+        "def conv(double(B,C,H,W) in, double(O,C,KH,KW) w) -> (out) { \
+         out(b,o,h,x) +=! in(b, c, h + kh, x + kw) * w(o,c,kh,kw) where kh in 0:KH, kw in 0:KW }",
+    );
+    let script = express(&space, &space.usual(0)).unwrap().join("\n");
+    for piece in [
+        "split(o, o_t3, o_t4, 6)",
+        "reorder(b, o_t3, h, x_t7, c, kh, kw, o_t4, x_t8)",
     ] {
         assert!(script.contains(piece), "{piece} in\n{script}");
     }
+}
+
+const CHAIN: &str = "def chain(double(N,N) A, double(N,N) B, double(N) x) -> (y) { y(i) +=! A(i,j) * B(j,k) * x(k) }\n\
+                     format chain { A: csr, B: csr }";
+const LAYERS: &str = "def layers(double(N,K) x, double(K,M) w) -> (r) { h(n,m) +=! x(n,k) * w(k,m)  \
+                      r(n,m) = max(h(n,m), 0) }";
+
+/// Products are taken apart where some factors alone have a sum, and adjacent statements share loops.
+#[test]
+fn free_genes_begin_with_bases() {
+    let commands = |text: &str| -> Vec<String> {
+        let all = space(text).bases.into_iter();
+        all.map(|base| base.commands.join("; ")).collect()
+    };
+    assert_eq!(commands(SPMM), [""]);
+    let wanted = [
+        "",
+        "precompute(B(j,k) * x(k), {j}, {j_a0}, part0)",
+        "precompute(A(i,j) * B(j,k), {i, k}, {i_a0, k_a0}, part0)",
+    ];
+    assert_eq!(commands(CHAIN), wanted);
+    let wanted = ["", "join(S0, S1, n, m)", "join(S0, S1, n)"];
+    assert_eq!(commands(LAYERS), wanted);
+    let four = "def f(double(N,N) A, double(N,N) B, double(N,N) C, double(N) x) -> (y) \
+                { y(i) +=! A(i,j) * B(j,k) * C(k,l) * x(l) }";
+    let last = "precompute(C(k,l) * x(l), {k}, {k_a0}, part0); precompute(B(j,k) * part0(k), {j}, {j_a1}, part1)";
+    assert!(
+        commands(four).iter().any(|c| c == last),
+        "{:#?}",
+        commands(four)
+    );
+    // Both nests of what is taken apart are decided on.
+    let space = space(CHAIN);
+    let named = |name: &str| space.genes.iter().any(|gene| gene.name == name);
+    assert!(named("S0.split.i") && named("part0.split.k"));
+    let script = express(&space, &space.usual(1)).unwrap().join("\n");
+    assert!(script.contains("parallelize(ja0_t7, CPUThread"), "{script}");
 }
 
 /// Whatever is drawn is accepted by all stages.
@@ -242,17 +341,21 @@ fn what_is_drawn_compiles() {
 }
 
 fn drawn_compiles(target: Target) {
+    let mut begun = std::collections::BTreeSet::new();
     for text in [
         SPMM,
         "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\nformat spmv { A: csr }",
         "def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }",
         "def two(double(N,N) A, double(N) x) -> (z) { y(i) +=! A(i,j) * x(j)  z(i) = y(i) + x(i) }\nformat two { A: csr }",
+        CHAIN,
+        LAYERS,
     ] {
         let space = space_for(target, text);
         let mut random = Random::new(3);
         let mut all = std::collections::BTreeSet::new();
         for _ in 0..20 {
             let genome = space.drawn(&mut random);
+            begun.insert(space.bases[space.script(&genome).unwrap_err()].name.clone());
             let script = express(&space, &genome).unwrap();
             let mut request = Request::new(Source::Text {
                 name: "f".to_string(),
@@ -268,6 +371,9 @@ fn drawn_compiles(target: Target) {
             all.insert(script);
         }
         assert!(all.len() >= 10, "{}", all.len());
+    }
+    for base in ["free", "joined", "joined once", "apart B(j,k) * x(k)"] {
+        assert!(begun.contains(base), "{base} in {begun:?}");
     }
 }
 
@@ -303,6 +409,13 @@ fn free_genes_of_a_gpu() {
         (gemm, &[], "promote(A, shared, k_t9)"),
         (gemm, &[("shared", 1)], "GPUThreadY, NoRaces"),
     ];
+    let space = space_for(Target::Cuda, LAYERS);
+    let joined = express(&space, &space.usual(1)).unwrap().join("\n");
+    assert!(
+        joined.contains("parallelize(S0.n, GPUBlock, NoRaces)"),
+        "{joined}"
+    );
+    assert!(joined.contains("GPUThread, NoRaces"), "{joined}");
     for (text, changes, piece) in all {
         let script = on_a_gpu(text, changes);
         assert!(script.contains(piece), "{piece} in\n{script}");

@@ -1,14 +1,16 @@
 //! Free genes as loops of a GPU: the families of 001 (a row or some stored elements for each
-//! worker, sums by groups of threads or by atomics), and tiles of dense products in shared memory
-//! and registers (002).
+//! worker, sums by groups of threads or by atomics), tiles of dense products in shared memory and registers, and
+//! a block for all that joined statements do in an iteration (002).
 
-use super::{Genes, Growing, Walked, factors, walk};
-use crate::driver::tune::space::{Free, Unit, is_dense};
+use super::{Genes, Growing, Walked, texts, walk};
+use crate::driver::tune::decisions::{Free, Unit, is_dense, tile};
 use crate::graph::Nest;
 use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::{access_text, var_text};
 use crate::program::ir::VarId;
 
+/// Bytes that operands may take of a block's shared memory.
+const MOST_SHARED: i64 = 48 * 1024;
 /// How threads take part in sums, the safest first.
 const RACES: &[&str] = &["NoRaces", "Atomics"];
 /// Where what lies inside is what is atomic.
@@ -16,13 +18,15 @@ const ANY: &[&str] = &["NoRaces", IGNORED];
 const IGNORED: &str = "IgnoreRaces";
 
 pub(super) fn statement(genes: &Genes, growing: &mut Growing) {
-    let nest = &genes.space.graph.nests[genes.at];
+    let nest = genes.nest;
     if nest.loops.is_empty() {
         return;
     }
-    if is_dense(&genes.space.graph, nest) {
+    if genes.is_joined() {
+        joined(genes, nest, growing);
+    } else if is_dense(genes.graph, nest) {
         tiles(genes, nest, growing);
-    } else if let Some(walked) = walk(genes, nest, growing) {
+    } else if let Some(walked) = walk(genes, &nest.loop_vars(), growing) {
         positions(genes, nest, &walked, growing);
     } else {
         rows(genes, nest, growing);
@@ -42,7 +46,18 @@ impl Genes<'_> {
     }
 
     fn name(&self, var: VarId) -> String {
-        var_text(&self.space.graph, var)
+        var_text(self.graph, var)
+    }
+
+    /// How many loops the statement shares with the one behind it.
+    fn shares(&self) -> usize {
+        let followed = self.at < self.graph.nests.len();
+        let next = self.graph.nests.get(self.at + 1).filter(|_| followed);
+        next.map_or(0, |next| next.joined)
+    }
+
+    fn is_joined(&self) -> bool {
+        self.nest.joined > 0 || self.shares() > 0
     }
 
     /// The last dense loop of the result that is none of these: columns lie side by side.
@@ -51,7 +66,7 @@ impl Genes<'_> {
         let is_column = |var: &&VarId| {
             nest.lhs.contains(var)
                 && !roots.contains(var)
-                && !is_sparse_driven(&self.space.graph, &nest.rhs, **var)
+                && !is_sparse_driven(self.graph, &nest.rhs, **var)
         };
         vars.iter().rev().find(is_column).copied()
     }
@@ -98,10 +113,10 @@ fn positions(genes: &Genes, nest: &Nest, walked: &Walked, growing: &mut Growing)
             growing.order(&[outer, warps, within, own]);
             growing.share(warps, "GPUWarp", ANY);
         }
-        growing.share(outer, "GPUBlock", ANY);
+        let in_blocks = growing.share(outer, "GPUBlock", ANY).is_some();
         let group = genes.unit(Unit::Group).max(2);
         let unit = format!("GPUGroup({group})");
-        if growing.share(within, &unit, &["Segment"]).is_some() {
+        if in_blocks && growing.share(within, &unit, &["Segment"]).is_some() {
             return;
         }
         growing.back_to(before.clone());
@@ -152,7 +167,7 @@ fn positions(genes: &Genes, nest: &Nest, walked: &Walked, growing: &mut Growing)
 
 /// Rows for threads, or for groups of them.
 fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
-    let graph = &genes.space.graph;
+    let graph = genes.graph;
     let vars = nest.loop_vars();
     let Some(&first) = vars.first() else {
         return;
@@ -228,12 +243,41 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     }
 }
 
+/// The outermost of loops that statements share for blocks, what each has inside of it for threads; where nothing
+/// is inside, its tiles for blocks. The first of the statements decides for all.
+fn joined(genes: &Genes, nest: &Nest, growing: &mut Growing) {
+    let (true, Some(&first)) = (nest.joined == 0, nest.loop_vars().first()) else {
+        return;
+    };
+    let threads = genes.unit(Unit::Block);
+    let others = genes.graph.nests[genes.at + 1..].iter();
+    let others = others.take_while(|nest| nest.joined > 0);
+    let mut outer = genes.name(first);
+    let mut units = Vec::new();
+    for nest in [nest].into_iter().chain(others) {
+        let vars = nest.loop_vars();
+        let own = vars[nest.joined.max(1)..].iter().rev();
+        let column = { own }.find(|var| nest.lhs.contains(var));
+        let cut = column.and_then(|&var| growing.cut(&genes.name(var), threads));
+        units.extend(cut.map(|(_, inner)| inner));
+    }
+    if units.is_empty()
+        && let Some((blocks, inner)) = growing.cut(&outer, threads)
+    {
+        (outer, units) = (blocks, vec![inner]);
+    }
+    growing.share(&outer, "GPUBlock", RACES);
+    for unit in &units {
+        growing.share(unit, "GPUThread", RACES);
+    }
+}
+
 /// Tiles of a dense result for blocks, of which each thread keeps some elements in registers.
 fn tiles(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     let vars = nest.loop_vars();
     let (left, summed): (Vec<VarId>, Vec<VarId>) =
         vars.iter().partition(|var| nest.lhs.contains(var));
-    let [.., row, column] = left.as_slice() else {
+    let Some((row, column)) = tile(genes.graph, nest) else {
         return;
     };
     let side = genes.unit(Unit::Block);
@@ -243,20 +287,20 @@ fn tiles(genes: &Genes, nest: &Nest, growing: &mut Growing) {
         let (own, unit) = growing.cut(&rest, side)?;
         Some((block, own, unit))
     };
-    let (Some(y), Some(x)) = (cut(*row, rows), cut(*column, columns)) else {
+    let (Some(y), Some(x)) = (cut(row, rows), cut(column, columns)) else {
         return;
     };
     let last = summed.last().copied();
     let sums = last.and_then(|var| growing.cut(&genes.name(var), genes.unit(Unit::Sums)));
     let mut order: Vec<&String> = Vec::new();
-    let outer: Vec<String> = left[..left.len() - 2]
-        .iter()
+    let outer: Vec<String> = (left.iter())
+        .filter(|&&var| var != row && var != column)
         .map(|&var| genes.name(var))
         .collect();
     order.extend(&outer);
     order.extend([&y.0, &x.0, &y.2, &x.2, &y.1, &x.1]);
     growing.order(&order);
-    let product = factors(&growing.graph, &growing.graph.nests[genes.at]).join(" * ");
+    let product = texts(genes.graph, nest).join(" * ");
     let copies: Vec<String> = (0..4).map(|_| growing.fresh("r")).collect();
     let sum = growing.fresh("w");
     let kept = growing.tries(format!(
@@ -271,8 +315,11 @@ fn tiles(genes: &Genes, nest: &Nest, growing: &mut Growing) {
         growing.order(&[
             tiles, &copies[0], &copies[1], within, &copies[2], &copies[3],
         ]);
-        if genes.unit(Unit::Shared) == 1 {
-            for factor in factors(&genes.space.graph, nest) {
+        // Of each operand a tile of the summed loop for all rows, or all columns, of the block's.
+        let elements = (rows + columns) * side * genes.unit(Unit::Sums);
+        let bytes = elements.saturating_mul(i64::try_from(nest.rhs.ty.size()).unwrap_or(i64::MAX));
+        if genes.unit(Unit::Shared) == 1 && bytes <= MOST_SHARED {
+            for factor in texts(genes.graph, nest) {
                 let tensor = factor.split('(').next().unwrap_or_default();
                 growing.tries(format!("promote({tensor}, shared, {tiles})"));
             }
@@ -287,6 +334,9 @@ fn tiles(genes: &Genes, nest: &Nest, growing: &mut Growing) {
                 growing.tries(format!("unroll({part}, {times})"));
             }
         }
+    }
+    if let Some(batch) = outer.first() {
+        growing.share(batch, "GPUBlockZ", RACES);
     }
     growing.share(&y.0, "GPUBlockY", RACES);
     growing.share(&x.0, "GPUBlock", RACES);
