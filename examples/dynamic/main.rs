@@ -95,6 +95,15 @@ const EQUAKE: Table = Table {
             "both",
             "precompute(K(e,a,b) * v(col(e),b), S1.a, aw, sums)\nreorder(S1.e, aw, S1.b)\nunroll(aw)\nunroll(S1.b)\nunroll(S2.a)\nunroll(S2.b)",
         ),
+        ("fused", "join(S1, S2, i)"),
+        (
+            "fused, all",
+            "precompute(K(e,a,b) * v(col(e),b), S1.a, aw, sums)\nreorder(S1.e, aw, S1.b)\njoin(S1, S2, i)\nunroll(aw)\nunroll(S1.b)\nunroll(S2.a)\nunroll(S2.b)",
+        ),
+        (
+            "fused, copies",
+            "precompute(K(e,a,b) * v(col(e),b), S1.a, aw, sums)\nreorder(S1.e, aw, S1.b)\njoin(S1, S2, i)\nunroll(aw)\nunroll(S1.b)\nunroll(S2.a)\nunroll(S2.b)\nparallelize(S1.i, CPUThread, Temporary)",
+        ),
         (
             "parallel, copies",
             "precompute(K(e,a,b) * v(col(e),b), S1.a, aw, sums)\nreorder(S1.e, aw, S1.b)\nunroll(aw)\nunroll(S1.b)\nunroll(S2.a)\nunroll(S2.b)\nparallelize(S1.i, CPUThread, NoRaces)\nparallelize(S2.i, CPUThread, Temporary)",

@@ -4,8 +4,11 @@
 //! before: `forall(i, S1)  forall(i, S2)`
 //! after:  `forall(i, sequence(S1, S2))`
 //!
+//! A loop that one of them reduces over may be shared where that statement adds to its result in place, as
+//! `w(col(e)) += ...` does.
+//!
 //! Refused: the statements are not adjacent; the loops are not their outermost ones, or
-//! have different ranges; a loop reduces; a dependence would point backwards
+//! have different ranges; a loop reduces into what is set before or behind it; a dependence would point backwards
 //! ([`dependence`]); the second statement would read rows of a sparse result that are still
 //! appended to. On GPUs what is appended cannot share loops yet.
 
@@ -14,8 +17,9 @@ pub mod dependence;
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::concretize::concretize_nest;
 pub(super) use crate::graph::terms::rename_expr;
-use crate::graph::{Graph, Nest, pattern};
+use crate::graph::{Graph, Nest, Stmt, pattern};
 use crate::program::ir::{Bound, VarId};
 
 const USAGE: &str = "join(S1, S2, i)";
@@ -78,6 +82,9 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     graph.nests[at + 1].joined = depth;
     share_tags(&mut graph, at, depth, arguments)?;
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
+    for nest in [at, at + 1] {
+        check_outermost(&graph, &graph.nests[nest], &shared, arguments.span)?;
+    }
     for (first, second, depth) in dependence::sharing(&graph) {
         if (first..second).contains(&at) {
             let shared = &graph.nests[first].loop_vars()[..depth];
@@ -264,15 +271,42 @@ fn check_loops(graph: &Graph, a: VarId, b: VarId, at: usize, span: Span) -> Resu
         ));
     }
     for (nest, var) in [(&graph.nests[at], a), (&graph.nests[at + 1], b)] {
-        if !nest.lhs.contains(&var) {
-            return Err(refuse(
-                format!(
-                    "`{name}` is reduced over in `{}`",
-                    graph.statement(nest).label
-                ),
-                "no loop of the result",
-            ));
+        let is_update = nest.op.is_some() && !graph.tensor(nest.tensor).is_appended();
+        if !nest.lhs.contains(&var) && !is_update {
+            return Err(reduced(graph, nest, var, span));
         }
+    }
+    Ok(())
+}
+
+fn reduced(graph: &Graph, nest: &Nest, var: VarId, span: Span) -> Diagnostic {
+    let (name, label) = (&graph.var(var).name, &graph.statement(nest).label);
+    Diagnostic::error(
+        codes::NOT_NESTED,
+        span,
+        format!("`{name}` is reduced over in `{label}`"),
+        "no loop of the result",
+    )
+    .with_help(
+        "join loops of the results, or set the result in a statement before and add to its elements: \
+         `y(j) = 0  y(j) += ...`",
+    )
+}
+
+/// Refuses loops of a nest that do not stand around all of it: those of a sum that is stored behind them.
+fn check_outermost(
+    graph: &Graph,
+    nest: &Nest,
+    shared: &[VarId],
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let tree = concretize_nest(graph, nest, &mut graph.tensors.clone());
+    let mut inside = tree.as_ref();
+    for &var in shared {
+        inside = match inside {
+            Some(Stmt::Forall { var: own, body, .. }) if *own == var => Some(body),
+            Some(_) | None => return Err(reduced(graph, nest, var, span)),
+        };
     }
     Ok(())
 }

@@ -57,15 +57,16 @@ pub fn check(
             return Err(backwards(graph, &access, first, second, span));
         }
     }
-    // Both write: the same elements in the same iterations.
+    // Both write: the same elements in the same iterations, or they add to them. (A loop that each has at
+    // another place of its left side would race though neither does.)
     if first.tensor == second.tensor {
-        let place = |nest: &Nest| -> Vec<Option<usize>> {
-            shared
-                .iter()
-                .map(|v| nest.lhs.iter().position(|l| l == v))
-                .collect()
+        let place = |nest: &Nest, var| nest.lhs.iter().position(|l| *l == var);
+        let both_add = first.op.is_some() && first.op == second.op;
+        let fits = |&var: &VarId| match (place(first, var), place(second, var)) {
+            (Some(a), Some(b)) => a == b,
+            (None, _) | (_, None) => both_add,
         };
-        if place(first) != place(second) {
+        if !shared.iter().all(fits) {
             let access = Access {
                 tensor: first.tensor,
                 subscripts: vec![],
