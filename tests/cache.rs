@@ -13,6 +13,7 @@ use sparsec::driver::cache::{Cache, Kind};
 use sparsec::driver::{Request, Source, compile};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -236,6 +237,79 @@ fn a_cache_that_cannot_be_used_changes_nothing() {
 }
 
 /// The library is compiled, and no room is left to keep it.
+/// A command of somebody who is not the administrator, whom permissions do not stop: of nobody, to whom the place goes,
+/// where this process may be anybody. `None` where nobody cannot run the program.
+fn plain_user(place: &Place, mut command: Command) -> Option<Command> {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return Some(command);
+    }
+    let own = Command::new("chown")
+        .args(["-R", "65534"])
+        .arg(place.0.path())
+        .status();
+    let mut probe = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    let program = probe.arg("--version").uid(NOBODY).output();
+    let fits = own.is_ok_and(|s| s.success()) && program.is_ok_and(|o| o.status.success());
+    fits.then(|| {
+        command.uid(NOBODY).env("TMPDIR", place.0.path());
+        command
+    })
+}
+
+#[test]
+fn a_cache_that_is_only_read_is_used() {
+    let place = Place::new();
+    computes(&mut place.run());
+    place.calls();
+    let folder = place.path("cache/kernels");
+    let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o500);
+    let Some(mut known) = plain_user(&place, place.run()) else {
+        return;
+    };
+    assert_eq!(computes(&mut known), "");
+    assert_eq!(place.calls(), 0);
+    let mut new = plain_user(&place, place.run()).unwrap();
+    assert_eq!(computes(new.arg("--no-schedule")), "");
+    assert_eq!(place.calls(), 1);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    set(0o700);
+}
+
+#[test]
+fn what_somebody_else_owns_is_not_loaded() {
+    let place = Place::new();
+    computes(&mut place.run());
+    let [file] = place.kernels().try_into().unwrap();
+    place.calls();
+    // Only who may be anybody can give a file away.
+    if std::os::unix::fs::chown(&file, Some(65534), None).is_err() {
+        return;
+    }
+    let said = computes(&mut place.run());
+    assert!(
+        said.contains("note[E0721]") && said.contains("somebody else"),
+        "{said}"
+    );
+    assert_eq!(place.calls(), 1);
+}
+
+#[test]
+fn what_was_not_used_for_longest_goes() {
+    let place = Place::new();
+    computes(&mut place.run());
+    let [first] = place.kernels().try_into().unwrap();
+    let room = 3 * fs::metadata(&first).unwrap().len() / 2;
+    let mut other = place.run();
+    other
+        .arg("--no-schedule")
+        .env("SPARSEC_CACHE_SIZE", room.to_string());
+    computes(&mut other);
+    let left = place.kernels();
+    assert!(left.len() == 1 && left[0] != first, "{left:?}");
+}
+
 #[test]
 fn a_full_disk_keeps_nothing() {
     let place = Place::new();

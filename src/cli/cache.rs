@@ -9,8 +9,9 @@ use crate::driver::bench::machine::Description;
 use crate::driver::build::Backend;
 use crate::driver::cache::entry::Entry;
 use crate::driver::cache::{Cache, Kept, Kind, key};
-use crate::driver::{Failure, argument};
+use crate::driver::{Failure, argument, device};
 use crate::files::{self, Staged};
+use crate::target::Target;
 use std::io::Read;
 use std::path::Path;
 
@@ -206,7 +207,7 @@ fn clear(cache: &Cache, ids: &[String], reporter: &mut Reporter) -> Result<(), F
 fn import(
     cache: &Cache,
     file: &Path,
-    device: Option<&str>,
+    as_device: Option<&str>,
     reporter: &mut Reporter,
 ) -> Result<u8, Failure> {
     let mut text = String::new();
@@ -216,10 +217,13 @@ fn import(
         std::fs::File::open(file).and_then(|mut from| from.read_to_string(&mut text))
     };
     read.map_err(|e| DataError::new(data_codes::UNREADABLE, e.to_string()).in_file(file))?;
-    let device = device.map(|named| match named {
-        "this" => key::device(&Description::of(Backend::C)),
-        other => other.to_string(),
-    });
+    let this = |entry: &Entry| {
+        let cuda = entry.key.target == Target::Cuda.properties().word;
+        key::device(&Description::of(match cuda {
+            true => device::backend(false),
+            false => Backend::C,
+        }))
+    };
     let mut all = Vec::new();
     for (at, line) in text
         .lines()
@@ -231,8 +235,11 @@ fn import(
             error.line = Some(at as u64 + 1);
             error
         })?;
-        if let Some(device) = &device {
-            entry.key.device.clone_from(device);
+        if let Some(named) = as_device {
+            entry.key.device = match named {
+                "this" => this(&entry),
+                other => other.to_string(),
+            };
             entry = entry.sealed();
         }
         all.push(entry);

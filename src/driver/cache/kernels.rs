@@ -28,6 +28,10 @@ struct Header {
 
 /// What compilers read besides their arguments.
 const ENVIRONMENT: &[&str] = &[
+    "NVCC_CCBIN",
+    "CPLUS_INCLUDE_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
     "CPATH",
@@ -80,27 +84,27 @@ pub fn library(
     Ok(library)
 }
 
-/// What compiles a backend's kernels.
-fn tools(backend: Backend) -> &'static [&'static Tool] {
-    match backend {
-        Backend::C => &[&CC],
-        Backend::Emulator { .. } | Backend::Model(_) => &[&CC, &CXX],
-        Backend::Gpu => &[&CC, &NVCC],
-    }
-}
-
-/// What says for which processor or device they are compiled, and how.
-fn options(backend: Backend) -> Vec<String> {
-    let mut all = vec![backend.device().to_string(), processor()];
-    match backend {
-        Backend::C => all.push(flags()),
-        // Its runtime is a part of sparsec.
-        Backend::Emulator { .. } | Backend::Model(_) => {
-            all.extend([format!("{backend:?}"), build()])
+/// What compiles a backend's kernels, and what says for which processor or device and how; `None` where that is
+/// not known.
+fn tools(backend: Backend) -> Option<(&'static [&'static Tool], Vec<String>)> {
+    let mut options = vec![backend.device().to_string(), processor()];
+    let tools: &[&Tool] = match backend {
+        Backend::C => {
+            options.push(flags());
+            &[&CC]
         }
-        Backend::Gpu => all.extend([device::flags(), build(), devices()]),
-    }
-    all
+        Backend::Emulator { .. } => {
+            // Its runtime is a part of sparsec.
+            options.extend([format!("{backend:?}"), build()]);
+            &[&CC, &CXX]
+        }
+        Backend::Gpu => {
+            options.extend([device::flags(), build(), devices()?]);
+            &[&CC, &NVCC]
+        }
+        Backend::Model(_) => return None,
+    };
+    Some((tools, options))
 }
 
 /// Everything that reaches the library; `None` if it cannot be told what the compilers are.
@@ -110,8 +114,9 @@ fn key(
     (backend, trust): (Backend, Trust),
     sources: &mut Sources,
 ) -> Option<String> {
+    let (tools, options) = tools(backend)?;
     let mut compilers = Vec::new();
-    for tool in tools(backend) {
+    for tool in tools {
         let (named, version) = tool.version();
         let program = tool.command(sources).ok()?;
         let program = resolved(Path::new(program.get_program()))?;
@@ -120,7 +125,6 @@ fn key(
         let place = program.to_string_lossy().into_owned();
         compilers.extend([named, version, place, changed, status.len().to_string()]);
     }
-    let options = options(backend);
     let mut parts = vec![SCHEMA, calls];
     parts.extend(compilers.iter().chain(&options).map(String::as_str));
     parts.extend(trust.flags());
@@ -161,8 +165,9 @@ fn processor() -> String {
     lines.join("\n") + std::env::consts::ARCH
 }
 
-/// What `-arch=native` goes by: the devices that the driver has found, and which driver it is.
-fn devices() -> String {
+/// What `-arch=native` goes by: the devices that the driver has found, and which driver it is; `None` where it does
+/// not tell.
+fn devices() -> Option<String> {
     let folder = std::fs::read_dir("/proc/driver/nvidia/gpus");
     let files = folder.into_iter().flatten().flatten();
     let mut all: Vec<String> = files
@@ -170,7 +175,7 @@ fn devices() -> String {
         .collect();
     all.sort_unstable();
     all.extend(std::fs::read_to_string("/proc/driver/nvidia/version"));
-    all.concat()
+    (!all.is_empty()).then(|| all.concat())
 }
 
 fn content(key: &str, library: &[u8]) -> Vec<u8> {

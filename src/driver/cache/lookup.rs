@@ -63,8 +63,12 @@ pub fn tuned(cache: &Cache, key: &Key, names: &[String], data: &[Likeness]) -> F
             }
         }
     }
-    // The newest of those that are as near.
-    fitting.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // The fastest of those that are as near, then the newest.
+    let seconds = |entry: &Entry| entry.data.iter().map(|d| d.seconds).sum::<f64>();
+    fitting.sort_by(|a, b| {
+        let nearer = a.0.total_cmp(&b.0);
+        nearer.then_with(|| seconds(&a.1).total_cmp(&seconds(&b.1)))
+    });
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
     found.fitting = fitting.into_iter().map(|(_, e, c)| (e, c)).collect();
     found.near = near.into_iter().map(|(_, e, c, why)| (e, c, why)).collect();
