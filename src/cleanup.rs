@@ -126,7 +126,6 @@ pub fn end_programs() {
     for &group in &held().groups {
         use rustix::process::{Pid, Signal, kill_process_group};
         let group = i32::try_from(group).ok().and_then(Pid::from_raw);
-        // Whoever started it waits for it, so that its number is nobody else's.
         let _ = group.map(|group| kill_process_group(group, Signal::TERM));
     }
 }

@@ -121,7 +121,7 @@ pub struct TuneArgs {
     /// Measure at most so many schedules.
     #[arg(long, value_name = "N")]
     pub trials: Option<usize>,
-    /// Rank schedules for a GPU by counts (not supported yet).
+    /// Rank schedules for a GPU by counts: no times, and no GPU is needed.
     #[arg(long)]
     pub model: bool,
     /// OpenMP threads (default: one for each core).

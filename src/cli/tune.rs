@@ -118,7 +118,6 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         plan: plan(args, data.len()),
         backend,
         threads,
-        scratch: args.from == From::Scratch,
         log: None,
         kept: &kept,
     };
@@ -220,6 +219,7 @@ fn plan(args: &TuneArgs, sets: usize) -> Plan {
         budget: args.budget,
         trials: args.trials,
         sets,
+        scratch: args.from == From::Scratch,
     }
 }
 
@@ -279,11 +279,16 @@ fn finish(
         let svg = chart::svg(&[curve(tuning, found)]);
         place(path, &svg, reporter)?;
     }
-    // What was only counted is no measurement that others should rely on.
-    let measured = !matches!(tuning.backend, Backend::Model(_));
+    // What was only counted or emulated is no measurement that others should rely on.
+    let measured = match tuning.backend {
+        Backend::C | Backend::Gpu => true,
+        Backend::Emulator { .. } | Backend::Model(_) => false,
+    };
     if let Some(cache) = cache
         && found.ahead
         && measured
+        // (Names in its conditions would have to follow those of other programs.)
+        && !found.best.script.iter().any(|line| line.starts_with("choose "))
     {
         let entry = entry(tuning, found);
         let (name, text) = (entry.file_name(), entry.text());

@@ -57,22 +57,31 @@ pub(super) const NVDISASM: Tool = Tool {
 /// what nobody would write.
 pub(super) static COMPILER_SECONDS: AtomicU64 = AtomicU64::new(0);
 
-/// Has a program end where it takes longer than compilers may.
+/// Bytes of address space that it may then have.
+const COMPILER_MEMORY: u64 = 16 << 30;
+
+/// Has a program end where it takes longer, or more memory, than compilers may.
 fn limit(command: &mut Command) {
     let seconds = COMPILER_SECONDS.load(Ordering::Relaxed);
     #[cfg(unix)]
     if seconds > 0 {
-        let limits = libc::rlimit {
-            rlim_cur: seconds,
-            rlim_max: seconds + 1,
+        let limit = |soft, hard| libc::rlimit {
+            rlim_cur: soft,
+            rlim_max: hard,
         };
-        // SAFETY: one call that takes numbers, which is allowed between fork and exec.
+        let limits = [
+            (libc::RLIMIT_CPU, limit(seconds, seconds + 1)),
+            (libc::RLIMIT_AS, limit(COMPILER_MEMORY, COMPILER_MEMORY)),
+        ];
+        // SAFETY: calls that take numbers, which are allowed between fork and exec.
         unsafe {
             std::os::unix::process::CommandExt::pre_exec(command, move || {
-                match libc::setrlimit(libc::RLIMIT_CPU, &raw const limits) {
-                    0 => Ok(()),
-                    _ => Err(std::io::Error::last_os_error()),
+                for (what, limits) in &limits {
+                    if libc::setrlimit(*what, limits) != 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
                 }
+                Ok(())
             });
         }
     }

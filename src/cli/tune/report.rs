@@ -31,7 +31,12 @@ pub(super) fn text(tuning: &Tuning, found: &Found) -> String {
         out += &format!("  {:<24} {}\n", times.join(" "), one.text);
     }
     if !found.ahead {
-        out += "nothing is ahead beyond the noise of what sparsec chooses by itself:\n";
+        out += match found.best.script == found.automatic.script {
+            true => "nothing is ahead beyond the noise of what sparsec chooses by itself:\n",
+            false => {
+                "found from nothing, not ahead beyond the noise of what sparsec chooses by itself:\n"
+            }
+        };
     }
     out + &commands(&found.best) + "\n"
 }

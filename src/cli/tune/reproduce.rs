@@ -80,7 +80,16 @@ pub(super) fn write(
         Backend::C => command += &format!(" --threads {}", tuning.threads),
         Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => command += " --target cuda",
     }
-    let text = format!("{reason}\n\n{command} --verify\n");
+    let machine = &tuning.machine;
+    let text = format!(
+        "{reason}\n\n{command} --verify\n\nsparsec {}; {} ({}), {}; {}, {} cores\n",
+        crate::driver::cache::key::build(),
+        machine.version,
+        machine.compiler,
+        machine.flags,
+        machine.cpu,
+        machine.cores,
+    );
     put("README", text.as_bytes())?;
     Ok(folder)
 }

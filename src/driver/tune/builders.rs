@@ -12,9 +12,13 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Programs nest as deeply as the parser allows.
 const STACK: usize = 256 << 20;
+
+/// Between two looks whether a thread has ended.
+const BETWEEN: Duration = Duration::from_millis(5);
 
 /// A schedule's library, and one that checks what it promises.
 #[derive(Clone)]
@@ -32,10 +36,11 @@ pub(super) struct Builders {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// Compiles a schedule, of this number.
+type Compile = dyn Fn(&[String], usize) -> Outcome + Send + Sync;
+
 struct Shared {
-    request: Request,
-    backend: Backend,
-    folder: PathBuf,
+    compile: Box<Compile>,
     cores: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -49,6 +54,8 @@ struct State {
     /// Compilers, and threads that are timed.
     running: usize,
     timed: usize,
+    /// What is waited for: once it is there, its threads are going to be timed.
+    awaited: Option<Vec<String>>,
     /// Nothing is wanted any more.
     ends: bool,
 }
@@ -71,7 +78,12 @@ impl Shared {
     /// Compiles until nothing is wanted any more.
     fn compile(&self) {
         let is_next = |state: &State| {
-            let is_free = state.running + state.timed < self.cores;
+            let wanted = state
+                .awaited
+                .as_ref()
+                .and_then(|script| state.built.get(script));
+            let is_free =
+                state.running + state.timed < self.cores && !wanted.is_some_and(Option::is_some);
             state.ends || (is_free && !state.wanted.is_empty())
         };
         let mut state = self.state();
@@ -86,7 +98,7 @@ impl Shared {
             state.running += 1;
             let number = state.built.len() - state.wanted.len();
             drop(state);
-            let build = || build((&self.request, self.backend), &script, number, &self.folder);
+            let build = || (self.compile)(&script, number);
             let built = std::panic::catch_unwind(AssertUnwindSafe(build));
             let built = built.unwrap_or_else(|_| Err("sparsec itself fails".into()));
             state = self.state();
@@ -101,10 +113,15 @@ impl Builders {
     /// Compilers of a request's schedules, into a folder.
     pub(super) fn start(request: &Request, backend: Backend, folder: &Path) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        let (request, folder) = (request.clone(), folder.to_path_buf());
+        let compile =
+            move |script: &[String], number| build((&request, backend), script, number, &folder);
+        Self::with(cores, Box::new(compile))
+    }
+
+    fn with(cores: usize, compile: Box<Compile>) -> Self {
         let shared = Arc::new(Shared {
-            request: request.clone(),
-            backend,
-            folder: folder.to_path_buf(),
+            compile,
             cores,
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -119,9 +136,12 @@ impl Builders {
         Builders { shared, threads }
     }
 
-    /// Has schedules compiled, each once.
+    /// Has schedules compiled, each once, instead of those that were wanted before.
     pub(super) fn want(&self, scripts: &[Vec<String>]) {
         let mut state = self.shared.state();
+        for script in std::mem::take(&mut state.wanted) {
+            state.built.remove(&script);
+        }
         for script in scripts {
             if !state.built.contains_key(script) {
                 state.built.insert(script.clone(), None);
@@ -136,12 +156,18 @@ impl Builders {
     /// # Errors
     /// Why there is none.
     pub(super) fn library(&self, script: &Vec<String>) -> Outcome {
-        self.want(std::slice::from_ref(script));
         if self.threads.is_empty() {
             return Err("there is no thread to compile it".to_string());
         }
+        let mut state = self.shared.state();
+        if !state.built.contains_key(script) {
+            state.built.insert(script.clone(), None);
+            state.wanted.push_front(script.clone());
+        }
+        state.awaited = Some(script.clone());
+        self.shared.changed.notify_all();
         let is_there = |state: &State| state.built.get(script).is_none_or(Option::is_some);
-        let state = self.shared.wait(self.shared.state(), is_there);
+        let state = self.shared.wait(state, is_there);
         let built = state.built.get(script).cloned().flatten();
         built.unwrap_or_else(|| Err("it was not compiled".to_string()))
     }
@@ -151,6 +177,7 @@ impl Builders {
         let mut state = self.shared.state();
         // No compiler starts that they have no core for.
         state.timed = threads.min(self.shared.cores);
+        state.awaited = None;
         let have_cores = |state: &State| state.running + state.timed <= self.shared.cores;
         drop(self.shared.wait(state, have_cores));
         let done = run();
@@ -164,9 +191,12 @@ impl Drop for Builders {
     fn drop(&mut self) {
         self.shared.state().ends = true;
         self.shared.changed.notify_all();
-        // What they compile nobody waits for.
-        cleanup::end_programs();
         for thread in self.threads.drain(..) {
+            // What it compiles nobody waits for; it may start several compilers for that.
+            while !thread.is_finished() {
+                cleanup::end_programs();
+                std::thread::sleep(BETWEEN);
+            }
             let _ = thread.join();
         }
     }
@@ -206,4 +236,72 @@ fn build(
             false => None,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn script(n: usize) -> Vec<String> {
+        vec![format!("unroll(i, {n})")]
+    }
+
+    /// What runs at a time, and what is to be compiled.
+    fn counted(cores: usize, fails: usize) -> (Builders, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (own, highest) = (Arc::clone(&running), Arc::clone(&most));
+        let compile = move |script: &[String], _| {
+            let now = own.fetch_add(1, Ordering::SeqCst) + 1;
+            highest.fetch_max(now, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(3));
+            own.fetch_sub(1, Ordering::SeqCst);
+            assert!(script != self::script(fails), "planted");
+            Ok(Built {
+                library: PathBuf::from(&script[0]),
+                checked: None,
+            })
+        };
+        (Builders::with(cores, Box::new(compile)), running, most)
+    }
+
+    #[test]
+    fn what_is_timed_has_its_cores() {
+        for threads in 1..=4 {
+            let (builders, running, most) = counted(3, 5);
+            let all: Vec<Vec<String>> = (0..9).map(script).collect();
+            builders.want(&all);
+            for (n, one) in all.iter().enumerate() {
+                let built = builders.library(one);
+                match n {
+                    5 => assert_eq!(built.err().unwrap(), "sparsec itself fails"),
+                    _ => assert_eq!(built.unwrap().library, PathBuf::from(&one[0])),
+                }
+                let most_beside = builders.timed(threads, || {
+                    let looks = (0..4).map(|_| {
+                        std::thread::sleep(Duration::from_millis(1));
+                        running.load(Ordering::SeqCst)
+                    });
+                    looks.max().unwrap()
+                });
+                assert!(
+                    most_beside <= 3 - threads.min(3),
+                    "{threads}: {most_beside}"
+                );
+            }
+            assert!(most.load(Ordering::SeqCst) <= 3);
+        }
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_compiled() {
+        let (builders, _, _) = counted(1, 99);
+        builders.want(&(0..50).map(script).collect::<Vec<_>>());
+        builders.want(&[script(77)]);
+        assert!(builders.library(&script(77)).is_ok());
+        // Not asked for before, or no more.
+        assert!(builders.library(&script(40)).is_ok());
+        builders.want(&(0..50).map(script).collect::<Vec<_>>());
+        drop(builders);
+    }
 }

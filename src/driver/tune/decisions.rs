@@ -43,6 +43,8 @@ pub enum Unit {
     Group,
     /// Columns, or stored elements, of a thread (`tileSz`).
     Coarse,
+    /// Rows that a thread, or a group of them, takes one after another (`workerDimR`).
+    Worker,
     /// Whether groups that add up stored elements find the ends of rows, or each thread adds to
     /// memory.
     Segment,
@@ -62,7 +64,7 @@ pub enum Part {
 }
 
 /// Tiles of positions.
-const POSITIONS: &[i64] = &[64, 256, 1024, 4096];
+pub const POSITIONS: &[i64] = &[64, 256, 1024, 4096];
 /// Factors of products that workspaces choose from at most.
 pub const FACTORS: usize = 4;
 /// Loops that a workspace is kept over: the innermost, the two innermost, a reduction and the
@@ -77,6 +79,7 @@ impl Unit {
             Unit::Block => "block",
             Unit::Group => "group",
             Unit::Coarse => "coarse",
+            Unit::Worker => "worker",
             Unit::Segment => "segment",
             Unit::Rows => "rows",
             Unit::Columns => "columns",
@@ -249,6 +252,7 @@ pub fn blocks(graph: &Graph, nest: &Nest) -> Vec<(Free, usize)> {
             (Unit::Block, &[256, 64, 128, 512, 1024]),
             (Unit::Group, &[8, 1, 2, 4, 16, 32]),
             (Unit::Coarse, &[4, 1, 2, 8, 16]),
+            (Unit::Worker, &[1, 2, 4, 8]),
             (Unit::Segment, &[1, 0]),
         ]
     };

@@ -8,7 +8,7 @@ mod gpu;
 use super::bases::nests;
 use super::decisions::Free;
 use super::space::Decision;
-use super::space::{Genome, Space, TURNS};
+use super::space::{Gene, Genome, Space, TURNS};
 use super::starts::parse;
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::{expr_text, var_text};
@@ -52,7 +52,10 @@ fn known(
             continue;
         };
         let own = format!("{}.{}", space.scripts[at].name, name.name);
-        let gene = space.genes.iter().position(|gene| gene.name == own);
+        let is_own = |gene: &Gene| {
+            matches!(gene.what, Decision::Param(of, _) if of == at) && gene.name == own
+        };
+        let gene = space.genes.iter().position(is_own);
         let value = gene.and_then(|g| match &space.genes[g].what {
             Decision::Param(_, values) => values.get(genome[g]).copied(),
             Decision::Script | Decision::Turns | Decision::Free(..) => None,
@@ -77,10 +80,12 @@ fn known(
             let Command::Let { name, .. } = command else {
                 return None;
             };
-            let value = values.get(&name.name)?;
-            Some(format!("let {} = {value}", name.name))
+            let value = values.get(&name.name);
+            Some(value.map(|value| format!("let {} = {value}", name.name)))
         });
-        return Some(constants.chain(lines.iter().cloned()).collect());
+        // One that a fixed size decides has no value here.
+        let constants: Option<Vec<String>> = constants.collect();
+        return Some([constants?, lines.clone()].concat());
     }
     let graph = schedule::apply(space.graph().clone(), &commands, settings).ok()?;
     let script = graph.script;

@@ -44,8 +44,6 @@ pub struct Settings<'s> {
     /// What runs the kernels.
     pub backend: Backend,
     pub threads: u32,
-    /// Nothing that is known is a start.
-    pub scratch: bool,
     /// Where measurements are written and read.
     pub log: Option<&'s Path>,
     /// What the cache has of the program.
@@ -66,7 +64,7 @@ pub fn tune(
 ) -> Result<Result<Found, Vec<Fault>>, Failure> {
     let graph = Graph::build(&Rc::new(function.clone()))?;
     let automatic = starts::automatic(request, &graph, sources);
-    let scripts = if settings.scratch {
+    let scripts = if settings.plan.scratch {
         Vec::new()
     } else {
         starts::all(request, &graph, settings.kept, sources)?
@@ -75,12 +73,14 @@ pub fn tune(
     let space = Space::new(&graph, request.target, scripts, &extents);
     // What is only there to be complete comes behind the usual choices of free genes.
     let is_last = |at: &usize| {
-        let script = space.scripts.get(*at);
-        script.is_some_and(|s| s.name == starts::LAST || s.name.starts_with(starts::OTHER))
+        let name = &space.scripts[*at].name;
+        name == starts::LAST || name.starts_with(starts::OTHER)
     };
-    let (last, first): (Vec<usize>, Vec<usize>) = (0..space.starts()).partition(is_last);
-    let starts = first.iter().chain(&last).map(|&at| space.usual(at));
-    let starts: Vec<_> = starts.collect();
+    let (last, known): (Vec<usize>, Vec<usize>) = (0..space.scripts.len()).partition(is_last);
+    let usual = |all: Vec<usize>| all.into_iter().map(|at| space.usual(at));
+    let bases = (0..space.bases.len()).map(|base| space.usual(space.scripts.len() + base));
+    let starts = usual(known).chain(bases).chain(space.shapes(0));
+    let starts: Vec<_> = starts.chain(usual(last)).collect();
     let machine = Machine::start(
         request,
         (settings.backend, settings.threads, settings.plan.budget),
@@ -123,7 +123,7 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
         settings.plan.kind,
         settings.plan.seed,
         settings.threads,
-        settings.scratch
+        settings.plan.scratch
     );
     let machine = Description::of(settings.backend);
     // With the numbers of a model, which another profile changes.
@@ -143,19 +143,22 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
     cache::short_hash(&text)
 }
 
-/// Extents of variables whose ranges the sizes give, in the first data set.
+/// Extents of variables whose ranges the sizes give, the largest of all data sets.
 fn extents(function: &Function, data: &[(String, Bound)]) -> BTreeMap<VarId, i64> {
     let mut extents = BTreeMap::new();
-    let Some((_, bound)) = data.first() else {
-        return extents;
-    };
-    for (at, var) in function.vars.iter().enumerate() {
+    let sets = data.iter().flat_map(|(_, bound)| {
+        let vars = function.vars.iter().enumerate();
+        vars.map(move |(at, var)| (bound, at, var))
+    });
+    for (bound, at, var) in sets {
         let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&var.range.lo, &var.range.hi)
         else {
             continue;
         };
         if let (Some(lo), Some(hi), Ok(at)) = (bound.eval(lo), bound.eval(hi), u32::try_from(at)) {
-            extents.insert(VarId(at), hi.saturating_sub(lo));
+            let extent = hi.saturating_sub(lo);
+            let largest = extents.entry(VarId(at)).or_insert(extent);
+            *largest = extent.max(*largest);
         }
     }
     extents

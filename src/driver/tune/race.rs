@@ -26,6 +26,8 @@ pub struct Plan {
     /// Schedules at most.
     pub trials: Option<usize>,
     pub sets: usize,
+    /// What sparsec chooses by itself is no answer: nothing that is known is.
+    pub scratch: bool,
 }
 
 /// A schedule with its times.
@@ -49,10 +51,12 @@ pub struct Fault {
 /// What a tuning gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
+    /// The fastest, if it is ahead; else what sparsec chooses by itself, or from scratch the fastest that was
+    /// searched.
     pub best: Timed,
     /// What sparsec chooses by itself.
     pub automatic: Timed,
-    /// Whether the best one is ahead of it beyond the noise; else they are the same.
+    /// Whether the best one is ahead of it beyond the noise.
     pub ahead: bool,
     /// The last ones, the best first.
     pub last: Vec<Timed>,
@@ -185,7 +189,8 @@ pub fn race(
         genome: Genome::new(),
         script: automatic.to_vec(),
     };
-    let first: &[String] = if runs(automatic) {
+    let searched = runs(automatic);
+    let first: &[String] = if searched {
         automatic
     } else {
         match look(&unknown, plan, runner) {
@@ -206,12 +211,13 @@ pub fn race(
     runner.prepare(&scripts);
     let rounds = rounds(&scripts, &all);
     let samples = loop {
-        match samples(&scripts, rounds, plan.sets, runner) {
+        match samples(&scripts, (rounds, true), plan.sets, runner) {
             Some(samples) => break samples,
-            // One that ran before ends badly now: it costs the slowest their places.
-            None if scripts.len() > 1 => scripts.pop(),
-            None => return Err(faults),
-        };
+            None => drop_faults(&mut scripts, &mut faults, plan, runner),
+        }
+        if scripts.is_empty() {
+            return Err(faults);
+        }
     };
     let timed = |at: usize| {
         let script = &scripts[at];
@@ -233,8 +239,13 @@ pub fn race(
     order.sort_by(|&a, &b| mean(&timed(a).seconds).total_cmp(&mean(&timed(b).seconds)));
     let first = order[0];
     let ahead = first != 0 && is_ahead(&samples, first, 0);
+    let others = |at: &usize| *at != 0 || searched;
+    let fastest = order.iter().copied().find(others).unwrap_or(0);
     let found = Found {
-        best: timed(if ahead { first } else { 0 }),
+        best: timed(match ahead || plan.scratch {
+            true => fastest,
+            false => 0,
+        }),
         automatic: timed(0),
         ahead,
         last: order.into_iter().map(timed).collect(),
@@ -283,16 +294,47 @@ fn look(candidate: &Candidate, plan: &Plan, runner: &mut dyn Runner) -> Result<f
     Ok(mean(&seconds))
 }
 
-/// Samples by data set, schedule and round; `None` if one did not run.
+/// One of the last ones, which ran before, ends badly now: whichever does by itself goes, or the slowest. The first
+/// leaves its place to plain loops.
+fn drop_faults(
+    scripts: &mut Vec<Vec<String>>,
+    faults: &mut Vec<Fault>,
+    plan: &Plan,
+    runner: &mut dyn Runner,
+) {
+    let mut found = None;
+    for (at, script) in scripts.iter().enumerate() {
+        let again = Candidate {
+            genome: Genome::new(),
+            script: script.clone(),
+        };
+        if let Err(fault) = look(&again, plan, runner) {
+            faults.push(fault);
+            found = Some(at);
+            break;
+        }
+    }
+    match found {
+        Some(0) if !scripts[0].is_empty() => {
+            scripts.retain(|script| !script.is_empty());
+            scripts[0] = Vec::new();
+        }
+        Some(0) => scripts.clear(),
+        Some(at) => drop(scripts.remove(at)),
+        None => drop(scripts.pop()),
+    }
+}
+
+/// Samples by data set, schedule and round; `None` if one did not run, or is to compute something and does not.
 fn samples(
     scripts: &[Vec<String>],
-    rounds: u32,
+    (rounds, compare): (u32, bool),
     sets: usize,
     runner: &mut dyn Runner,
 ) -> Option<Vec<Vec<Vec<f64>>>> {
     let mut all = Vec::new();
     for set in 0..sets {
-        let Outcome::Measured(samples) = runner.run(scripts, set, rounds, false) else {
+        let Outcome::Measured(samples) = runner.run(scripts, set, rounds, compare) else {
             return None;
         };
         if samples.len() != scripts.len() || samples.iter().any(Vec::is_empty) {
@@ -309,7 +351,7 @@ pub(super) fn duel(pair: &[Vec<String>], sets: usize, runner: &mut dyn Runner) -
     // Of each round, the mean over the data sets.
     let mut logs: Vec<f64> = Vec::new();
     for _ in 0..MOST_PAIRS {
-        let samples = samples(pair, PAIR, sets, runner)?;
+        let samples = samples(pair, (PAIR, false), sets, runner)?;
         for round in 0..samples.iter().map(|set| set[1].len()).min()? {
             let ratios = samples.iter().map(|set| set[1][round] / set[0][round]);
             logs.push(mean(&ratios.collect::<Vec<_>>()).ln());

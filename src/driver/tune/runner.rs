@@ -42,12 +42,16 @@ const LEAST_COMPILING: f64 = 5.0;
 const COMPILING_PART: f64 = 0.1;
 /// Bytes that a schedule may take beyond four times those of the data.
 const MEMORY: u64 = 1 << 30;
+/// The part of the budget that a schedule may take, if its calls at the best one's pace do not need more.
+const MOST: f64 = 0.1;
 
 /// This machine.
 pub(super) struct Machine {
     backend: Backend,
     threads: u32,
     start: Instant,
+    /// Seconds that a schedule may take.
+    most: f64,
     // Dropped before the folder that they write to.
     builders: Builders,
     _folder: cleanup::Folder,
@@ -108,9 +112,9 @@ impl Machine {
         // Plain loops have told that there is a compiler; now it gets what it may not end with.
         let part = (COMPILING_PART * budget).clamp(LEAST_COMPILING, COMPILING);
         let seconds = match backend {
-            Backend::C | Backend::Emulator { .. } => part,
-            // nvcc alone takes longer than that.
-            Backend::Gpu | Backend::Model(_) => COMPILING,
+            Backend::C => part,
+            // nvcc, or the emulator itself, takes longer than that.
+            Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => COMPILING,
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         COMPILER_SECONDS.store(seconds as u64, Ordering::Relaxed);
@@ -119,6 +123,7 @@ impl Machine {
             backend,
             threads,
             start: Instant::now(),
+            most: MOST * budget,
             builders: Builders::start(request, backend, folder.path()),
             _folder: folder,
             plain: place,
@@ -161,10 +166,15 @@ impl Machine {
             compare: false,
             rounds,
             threads: self.threads,
-            seconds: start + PATIENCE * call * calls,
+            seconds: match self.backend {
+                Backend::C | Backend::Gpu => {
+                    start + (PATIENCE * call * calls).min(self.most.max(calls * call))
+                }
+                Backend::Emulator { .. } | Backend::Model(_) => start + PATIENCE * call * calls,
+            },
             bytes: match self.backend {
                 Backend::C => Some(MEMORY + 4 * self.ready.bytes),
-                // Drivers reserve more than there is; what a device has is its own limit.
+                // Drivers and the emulator reserve more than there is; what a device has is its own limit.
                 Backend::Gpu | Backend::Emulator { .. } | Backend::Model(_) => None,
             },
         })

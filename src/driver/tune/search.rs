@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Half of each generation are children of three parents, half are steps from the best one: one
-    /// gene changed (coordinate descent, which gains most while few are measured).
+    /// gene changed (coordinate descent, which gains most while few are measured; the first are nothing else).
     Genetic,
     /// Each gene drawn, whatever was measured.
     Random,
@@ -18,6 +18,8 @@ pub enum Kind {
 
 /// Parents are chosen among so many of the best.
 const POPULATION: usize = 24;
+/// Schedules that are measured before there are children.
+const FEW: usize = 16;
 /// How often a gene of a child is drawn anew: once in so many.
 const MUTATION: u64 = 12;
 /// Genomes that are drawn in vain before a generation is as small as it is.
@@ -92,7 +94,7 @@ impl<'s> Search<'s> {
         if self.kind == Kind::Random {
             return self.space.drawn(&mut self.random);
         }
-        if nth.is_multiple_of(2)
+        if (nth.is_multiple_of(2) || self.scored.len() < FEW)
             && let Some((gene, value)) = self.steps.pop()
             && let Some((_, best)) = self.scored.first()
         {

@@ -7,7 +7,7 @@
 //! is what people usually write.
 
 use super::bases::{self, Base, nests};
-use super::decisions::{Free, blocks, free, parts};
+use super::decisions::{Free, POSITIONS, blocks, free, parts};
 use crate::data::generate::Random;
 use crate::graph::Graph;
 use crate::program::ir::VarId;
@@ -134,12 +134,6 @@ impl Space {
         &self.bases[0].graph
     }
 
-    /// Scripts and bases that a genome may have.
-    #[must_use]
-    pub fn starts(&self) -> usize {
-        self.scripts.len() + self.bases.len()
-    }
-
     /// The usual choices with a known script, or with the free genes of a base behind these.
     #[must_use]
     pub fn usual(&self, script: usize) -> Genome {
@@ -148,6 +142,49 @@ impl Space {
             Decision::Param(..) | Decision::Turns | Decision::Free(..) => 0,
         };
         self.genes.iter().map(usual).collect()
+    }
+
+    /// The usual genome of a base, and those that differ from it in one decision of its first nest that shapes all
+    /// others: whether there is a workspace, what is walked by its positions, what is packed, which loop threads
+    /// share.
+    #[must_use]
+    pub fn shapes(&self, base: usize) -> Vec<Genome> {
+        let usual = self.usual(self.scripts.len() + base);
+        let mut all = vec![usual.clone()];
+        let mut workspaces = 0;
+        for (at, gene) in self.genes.iter().enumerate() {
+            let Decision::Free(of, 0, free) = &gene.what else {
+                continue;
+            };
+            if *of != base {
+                continue;
+            }
+            let others: Vec<usize> = match free {
+                // Of each depth one tile.
+                Free::Walk(_) => (2..gene.choices).step_by(POSITIONS.len()).collect(),
+                Free::Pack(_) => (1..gene.choices).collect(),
+                Free::Threads => vec![1],
+                Free::Workspace => {
+                    workspaces += 1;
+                    match workspaces {
+                        1 => vec![1],
+                        _ => Vec::new(),
+                    }
+                }
+                Free::Split(..)
+                | Free::Place(_)
+                | Free::Vector
+                | Free::Unroll
+                | Free::Prefetch(_)
+                | Free::Unit(..) => Vec::new(),
+            };
+            all.extend(others.into_iter().map(|choice| {
+                let mut other = usual.clone();
+                other[at] = choice;
+                other
+            }));
+        }
+        all
     }
 
     /// A random choice of each gene; the usual one half of the time.

@@ -16,6 +16,8 @@ use crate::syntax::ast::{Branch, Command, ExprKind, Number};
 
 /// Neighbours in the cache that are starts.
 const NEIGHBOURS: usize = 5;
+/// How far from a threshold others are tried.
+const APART: u64 = 16;
 /// What scripts that sparsec does not choose are called, with their numbers, and plain loops of one thread.
 pub(super) const OTHER: &str = "auto:";
 pub(super) const LAST: &str = "one thread";
@@ -165,10 +167,13 @@ fn own(request: &Request, graph: &Graph, sources: &mut Sources) -> Result<Vec<Sc
             let alternatives = alternatives(commands, of_program)
                 .map_err(|error| Failure::Program(vec![error]))?;
             let several = alternatives.len() > 1;
-            all.extend(chosen_lines(commands, sources).map(|lines| Script {
-                name: name.clone(),
-                commands: defined(commands),
-                choice: Some(lines),
+            all.extend(chosen_lines(commands, sources).map(|lines| {
+                let (thresholds, lines) = with_thresholds(lines);
+                Script {
+                    name: name.clone(),
+                    commands: [defined(commands), thresholds].concat(),
+                    choice: Some(lines),
+                }
             }));
             for (n, alternative) in (1..).zip(alternatives) {
                 all.push(Script {
@@ -191,7 +196,13 @@ fn chosen_lines(commands: &[Command], sources: &Sources) -> Option<Vec<String>> 
     let whole = |command: &Command| match command {
         Command::Choose { arms, .. } => {
             let mut branches = arms.iter().map(|arm| &arm.branch);
-            branches.all(|branch| matches!(branch, Branch::Commands(_)))
+            // What `-D` says is not in their text.
+            let constant =
+                |command: &Command| matches!(command, Command::Let { .. } | Command::Param { .. });
+            branches.all(|branch| match branch {
+                Branch::Commands(own) => !own.iter().any(constant),
+                Branch::Named(_) => false,
+            })
         }
         Command::Let { .. }
         | Command::Param { .. }
@@ -210,6 +221,39 @@ fn chosen_lines(commands: &[Command], sources: &Sources) -> Option<Vec<String>> 
         let lines = texts.flat_map(str::lines);
         lines.map(|line| line.trim().to_string()).collect()
     })
+}
+
+/// Lines that choose, with parameters for the numbers that their conditions compare with: `when nnz(A) < 20000: {`
+/// has `THRESHOLD1`.
+fn with_thresholds(lines: Vec<String>) -> (Vec<Command>, Vec<String>) {
+    let mut parameters: Vec<String> = Vec::new();
+    let mut all = Vec::new();
+    for line in lines {
+        let Some(end) = line.find(':').filter(|_| line.starts_with("when ")) else {
+            all.push(line);
+            continue;
+        };
+        let (mut condition, mut rest) = (String::new(), &line[..end]);
+        while let Some(at) = rest.find(['<', '>']) {
+            let behind = rest[at + 1..].trim_start_matches('=').trim_start();
+            condition += &rest[..rest.len() - behind.len()];
+            let is_digit = |c: char| !c.is_ascii_digit();
+            let (number, next) = behind.split_at(behind.find(is_digit).unwrap_or(behind.len()));
+            rest = next;
+            let whole = !next.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+            match number.parse::<u64>() {
+                Ok(n) if whole && n > 0 && n < u64::MAX / APART => {
+                    let own = format!("THRESHOLD{}", parameters.len() + 1);
+                    let (least, most) = ((n / APART).max(1), n * APART);
+                    parameters.push(format!("param {own} in {{{least}, {n}, {most}}} = {n}"));
+                    condition += &own;
+                }
+                Ok(_) | Err(_) => condition += number,
+            }
+        }
+        all.push(format!("{condition}{rest}{}", &line[end..]));
+    }
+    (parse(&parameters.join("\n")).unwrap_or_default(), all)
 }
 
 /// Has a `let` or `param` the value that `-D` gives it.
@@ -331,5 +375,26 @@ mod tests {
             "split(S0.j, j0, j1, 1024)",
         ];
         assert_eq!(with_parameters(&script.map(str::to_string)), wanted);
+    }
+
+    #[test]
+    fn thresholds_of_conditions_are_parameters() {
+        let lines = [
+            "choose {",
+            "when nnz(A) < 20000 && cols(B)>=32: { split(i, i0, i1, 8) }",
+            "when rows(A) < LONG && cols(B) % 8 == 0: { }",
+            "otherwise: { }",
+            "}",
+        ];
+        let (parameters, lines) = with_thresholds(lines.map(str::to_string).to_vec());
+        assert_eq!(parameters.len(), 2);
+        let wanted = [
+            "choose {",
+            "when nnz(A) < THRESHOLD1 && cols(B)>=THRESHOLD2: { split(i, i0, i1, 8) }",
+            "when rows(A) < LONG && cols(B) % 8 == 0: { }",
+            "otherwise: { }",
+            "}",
+        ];
+        assert_eq!(lines, wanted);
     }
 }

@@ -4,8 +4,8 @@
 use super::express::express;
 use super::log::{self, Logged};
 use super::race::{Plan, Runner, duel, race};
-use super::search::Kind;
-use super::space::{Gene, Space};
+use super::search::{Kind, Search};
+use super::space::{Gene, Genome, Space};
 use super::worker::Outcome;
 use crate::data::generate::Random;
 use crate::diagnostic::Sources;
@@ -98,6 +98,7 @@ fn plan(kind: Kind, seed: u64) -> Plan {
         budget: 60.0,
         trials: None,
         sets: 1,
+        scratch: false,
     }
 }
 
@@ -218,6 +219,39 @@ fn a_pair_is_sampled_until_it_is_told_apart() {
     assert_eq!(told(0.98, 0.5), 20);
 }
 
+/// Until there are parents, and in turns with children later, one choice of the best one is another; each choice
+/// of a child is one of its three parents', or drawn.
+#[test]
+fn steps_come_first_and_children_have_three_parents() {
+    let space = space(SPMM);
+    let mut search = Search::new(&space, (Kind::Genetic, 3), vec![space.usual(0)]);
+    let mut best = (f64::INFINITY, space.usual(0));
+    let mut scored: Vec<Genome> = Vec::new();
+    let (mut steps, mut others) = (0, 0);
+    for _ in 0..8 {
+        let (best_before, known) = (best.1.clone(), scored.clone());
+        for candidate in search.generation(8) {
+            let differs = best_before.iter().zip(&candidate.genome);
+            let few = known.len() < 16;
+            if differs.filter(|(a, b)| a != b).count() <= 1 {
+                steps += 1;
+            } else if !known.is_empty() {
+                assert!(!few, "{:?}", candidate.genome);
+                others += 1;
+            }
+            let text = candidate.script.join("\n");
+            let mut random = Random::new(text.bytes().map(u64::from).sum());
+            let seconds = 1.0 + random.unit();
+            search.score(&candidate.genome, seconds);
+            scored.push(candidate.genome.clone());
+            if seconds < best.0 {
+                best = (seconds, candidate.genome);
+            }
+        }
+    }
+    assert!(steps >= 16 && others >= 8, "{steps} {others}");
+}
+
 /// Another seed draws others; genetic search finds what is faster sooner than draws.
 #[test]
 fn seeds_and_kinds_differ() {
@@ -295,6 +329,35 @@ fn rows_of_a_tile_share_what_vectors_read() {
     }
 }
 
+/// What shapes a schedule is tried first: one of them is the built-in vectorised product.
+#[test]
+fn shapes_are_tried_first() {
+    let space = space(
+        "def spmv(double(M,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) }\nformat spmv { A: csr }",
+    );
+    let all = space.shapes(0);
+    let scripts: Vec<Vec<String>> = all.iter().map(|g| express(&space, g).unwrap()).collect();
+    let vectors = [
+        "split(i, i_t1, i_t2, 32)",
+        "reorder(i_t1, i_t2, j)",
+        "parallelize(j, CPUVector, ParallelReduction)",
+        "parallelize(i_t1, CPUThread, NoRaces)",
+    ];
+    assert!(
+        scripts.iter().any(|script| script == &vectors),
+        "{scripts:#?}"
+    );
+    let walked = |depth: &str| {
+        scripts
+            .iter()
+            .any(|script| script.iter().any(|l| l.starts_with(depth)))
+    };
+    assert!(
+        walked("pos(i_t1, p_t2, A(i,j))") && !walked("pos(j,"),
+        "{scripts:#?}"
+    );
+}
+
 const CHAIN: &str = "def chain(double(N,N) A, double(N,N) B, double(N) x) -> (y) { y(i) +=! A(i,j) * B(j,k) * x(k) }\n\
                      format chain { A: csr, B: csr }";
 const LAYERS: &str = "def layers(double(N,K) x, double(K,M) w) -> (r) { h(n,m) +=! x(n,k) * w(k,m)  \
@@ -353,7 +416,7 @@ fn drawn_compiles(target: Target) {
         let space = space_for(target, text);
         let mut random = Random::new(3);
         let mut all = std::collections::BTreeSet::new();
-        for _ in 0..20 {
+        for _ in 0..40 {
             let genome = space.drawn(&mut random);
             begun.insert(space.bases[space.script(&genome).unwrap_err()].name.clone());
             let script = express(&space, &genome).unwrap();
@@ -401,6 +464,11 @@ fn free_genes_of_a_gpu() {
     let all = [
         (spmv, &[][..], "GPUGroup(8), ParallelReduction"),
         (spmv, &[("group", 1)], "GPUThread, NoRaces"),
+        (
+            spmv,
+            &[("worker", 2)],
+            "reorder(i_t4, it5_t7, it5_t6, pt1_t3, pt1_t2)",
+        ),
         (SPMM, &[], "fuse(i, k_t1, i_t3)"),
         (SPMM, &[("walk", 3)], "GPUGroup(8), Segment"),
         (SPMM, &[("walk", 3), ("segment", 1)], "GPUThread, Atomics"),

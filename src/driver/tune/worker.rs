@@ -221,11 +221,10 @@ fn apart(job: &Job, set: &mut Set) -> std::io::Result<Outcome> {
             Ok(count) => text.extend_from_slice(&piece[..count]),
         }
         // What it says next may have come with it.
-        for (said, seconds) in [(COMPARES, JUDGING), (RUNS, job.seconds)] {
-            if let Some(rest) = text.strip_prefix(said) {
-                text = rest.to_vec();
-                until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
-            }
+        let said = [(COMPARES, JUDGING), (RUNS, job.seconds)];
+        while let Some((said, seconds)) = said.iter().find(|(said, _)| text.starts_with(said)) {
+            text.drain(..said.len());
+            until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
         }
     }
     let mut status = 0;

@@ -45,9 +45,12 @@ pub(super) fn loops(genes: &Genes, growing: &mut Growing) -> Vec<String> {
         }
     }
     let packed = packed(genes);
-    let order = ordered(genes, &parts, walked.as_ref(), packed);
-    if order.len() > 1 {
-        growing.tries(format!("reorder({})", order.join(", ")));
+    let mut order = ordered(genes, &parts, walked.as_ref(), packed);
+    if order.len() > 1 && !growing.tries(format!("reorder({})", order.join(", "))) {
+        // They stay as they are.
+        let vars = growing.nest(genes).map_or(Vec::new(), Nest::loop_vars);
+        let names: Vec<String> = vars.iter().map(|&v| var_text(&growing.graph, v)).collect();
+        order.sort_by_key(|name| names.iter().position(|own| own == name));
     }
     if let Some(factor) = packed {
         pack(genes, factor, (&parts, &order), growing);
@@ -81,6 +84,14 @@ fn pack(
         part.is_some_and(|(Part::Outer(var) | Part::Inner(var), _)| vars.contains(var))
     };
     let around = order.iter().take_while(has).count();
+    // Outside of parts of the sums it would be copied for each of them.
+    let is_left = |name: &String| {
+        let part = parts.iter().find(|(_, own)| own == name);
+        part.is_none_or(|(Part::Outer(var) | Part::Inner(var), _)| genes.nest.lhs.contains(var))
+    };
+    if !order[..around].iter().all(is_left) {
+        return;
+    }
     let over: Vec<&String> = order[around..].iter().filter(has).collect();
     if over.is_empty() {
         return;

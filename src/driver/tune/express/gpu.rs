@@ -218,10 +218,19 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     } else {
         threads
     };
-    let Some((blocks, units)) = growing.cut(&row, of_block) else {
+    let each = genes.unit(Unit::Worker);
+    let Some((blocks, mut units)) = growing.cut(&row, of_block * each) else {
         return;
     };
+    let mut turns = None;
+    if each > 1 {
+        let Some((rows, unit)) = growing.cut(&units, of_block) else {
+            return;
+        };
+        (turns, units) = (Some(rows), unit);
+    }
     let mut order = vec![&blocks, &units];
+    order.extend(turns.as_ref());
     order.extend(own.as_ref());
     if let Some((rounds, lane)) = &lanes {
         order.extend([lane, rounds]);
@@ -235,6 +244,8 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
             return;
         }
         growing.back_to(before);
+    } else if turns.is_some() {
+        growing.order(&order);
     }
     growing.share(&blocks, "GPUBlock", RACES);
     growing.share(&units, "GPUThread", RACES);
