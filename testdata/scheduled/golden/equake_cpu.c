@@ -12,13 +12,13 @@
  *   velocity(i, a) = 0.5 / dt * (next(i, a) - before(i, a))
  *   precompute(K(e,a,b) * now(int64(col(e)),b), a, aw, sums)
  *   reorder(S1.e, aw, S1.b)
+ *   join(S1, S2, i)
  *   unroll(aw, 3)
  *   unroll(S1.b, 3)
- *   split(S1.i, i0, i1, 64)
- *   parallelize(i0, CPUThread, NoRaces)
  *   unroll(S2.b, 3)
  *   unroll(S2.a, 3)
- *   parallelize(S2.i, CPUThread, Temporary)
+ *   split(S1.i, i0, i1, 64)
+ *   parallelize(i0, CPUThread, Temporary)
  *   join(S3, S4, i, a)
  *   join(S4, S5, i, a)
  *   join(S5, S6, i, a)
@@ -37,10 +37,12 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
     next_copies = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(N, 3)), sizeof *next_copies);
     SPARSEC_NEED(next_copies);
     sparsec_clear(next_vals, N * 3, sizeof *next_vals);
+    sparsec_clear(next_copies, sparsec_thread_count() * (N * 3), sizeof *next_copies);
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (R + 62) / 64; i0++) {
+        double *SPARSEC_RESTRICT next_own = next_copies + sparsec_thread_index() * (N * 3);
         for (int64_t i1 = 0; i1 < sparsec_min_int64(64, R - 1 - i0 * 64); i1++) {
             int64_t i = i0 * 64 + i1;
             double sums_vals[3];
@@ -59,26 +61,19 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
                 }
             }
             for (int64_t a = 0; a < 3; a++) {
-                next_vals[i * 3 + a] += sums_vals[a];
+                next_own[i * 3 + a] += sums_vals[a];
             }
-        }
-    }
-    sparsec_clear(next_copies, sparsec_thread_count() * (N * 3), sizeof *next_copies);
-#ifdef _OPENMP
-    #pragma omp parallel for
-#endif
-    for (int64_t i = 0; i < R - 1; i++) {
-        double *SPARSEC_RESTRICT next_own = next_copies + sparsec_thread_index() * (N * 3);
-        for (int64_t e = first_vals[i] + 1; e < first_vals[i + 1]; e++) {
-            int64_t at_col = col_vals[e];
-            SPARSEC_UNROLL(3)
-            for (int64_t b = 0; b < 3; b++) {
-                double sum = 0.0;
+            for (int64_t e = first_vals[i] + 1; e < first_vals[i + 1]; e++) {
+                int64_t at_col = col_vals[e];
                 SPARSEC_UNROLL(3)
-                for (int64_t a = 0; a < 3; a++) {
-                    sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[i * 3 + a];
+                for (int64_t b = 0; b < 3; b++) {
+                    double sum = 0.0;
+                    SPARSEC_UNROLL(3)
+                    for (int64_t a = 0; a < 3; a++) {
+                        sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[i * 3 + a];
+                    }
+                    next_own[at_col * 3 + b] += sum;
                 }
-                next_own[at_col * 3 + b] += sum;
             }
         }
     }
