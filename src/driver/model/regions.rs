@@ -162,7 +162,12 @@ impl Scan<'_> {
             self.began = self.line;
         }
         self.statement.push(c);
-        let ends = c == ')' && self.nested == 0 && leads(&self.statement);
+        let ends = c == ')' && self.nested == 0;
+        if ends && self.statement.starts_with(UNROLLS) {
+            // A word to the compiler in front of a loop.
+            return self.statement.clear();
+        }
+        let ends = ends && leads(&self.statement);
         // (`while (..);` belongs to a `do`.)
         if ends && !behind.starts_with(['{', ';']) {
             self.out += " {";
@@ -243,6 +248,9 @@ impl Scan<'_> {
         self.statement.clear();
     }
 }
+
+/// What stands before loops that are unrolled.
+const UNROLLS: &str = "SPARSEC_UNROLL(";
 
 /// Whether a statement is a loop up to here.
 fn leads(statement: &str) -> bool {
@@ -343,6 +351,34 @@ static __global__ void __launch_bounds__(256, 4) own(int n,
                 (Kind::Loop, 17, 17, 19, Some(4)),
             ]
         );
+    }
+
+    /// What a loop is told to be unrolled by does not hide it: accesses of one that is unrolled as a whole are not those of
+    /// the loop around it, which would be taken for unrolled.
+    #[test]
+    fn loops_that_are_unrolled_are_loops() {
+        let text = "\
+static __global__ void own(int *a) {
+    for (int t = 0; t < 9; t++) {
+        SPARSEC_UNROLL(32)
+        for (int k = 0; k < 32; k++) {
+            a[t] += k;
+        }
+        SPARSEC_UNROLL(2)
+        for (int k = 0; k < 2; k++) a[k] = 0;
+    }
+}
+";
+        let mut regions = Regions::default();
+        let marked = regions.mark(0, text);
+        assert!(marked.contains("k++) { emu_region(2);"), "{marked}");
+        assert!(
+            marked.contains("k++) { emu_region(3); a[k] = 0; }"),
+            "{marked}"
+        );
+        assert_eq!(regions.of_line(0, 5), Some(2));
+        assert_eq!(regions.all[2].parent, Some(1));
+        assert_eq!(regions.led_to(0, 4), Some(2));
     }
 
     #[test]
