@@ -160,7 +160,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// How many iterations a loop takes at a time: how often its accesses to memory stand in it.
+    /// How many iterations a loop takes at a time: how often its accesses to memory stand in it. Where all of them are in
+    /// loops inside, what the compiler was told.
     fn unrolled(&self, region: usize, at: usize, backs: &[Back]) -> f64 {
         let mut found: BTreeMap<&(String, u32), u32> = BTreeMap::new();
         for (number, instruction) in self.code.instructions.iter().enumerate() {
@@ -181,7 +182,8 @@ impl Kernel<'_> {
             let accesses = self.accesses(name, *line).max(1);
             (count + accesses / 2) / accesses
         });
-        f64::from(times.max().unwrap_or(1).max(1))
+        let told = || self.regions.all.get(region)?.unrolls;
+        f64::from(times.max().or_else(told).unwrap_or(1).max(1))
     }
 
     /// How many elements a line names.

@@ -27,6 +27,8 @@ pub struct Region {
     pub last: u32,
     /// The region around it.
     pub parent: Option<usize>,
+    /// How many iterations the compiler was told to take at a time.
+    pub unrolls: Option<u32>,
 }
 
 impl Region {
@@ -83,6 +85,7 @@ impl Regions {
             out: String::with_capacity(text.len() + text.len() / 4),
             line: 1,
             open: Vec::new(),
+            unrolls: None,
             statement: String::new(),
             began: 1,
             nested: 0,
@@ -106,6 +109,8 @@ struct Scan<'r> {
     out: String,
     line: u32,
     open: Vec<Open>,
+    /// How many iterations the next loop is told to take at a time.
+    unrolls: Option<u32>,
     /// What was read since the last statement ended, and the line in which it began.
     statement: String,
     began: u32,
@@ -163,8 +168,9 @@ impl Scan<'_> {
         }
         self.statement.push(c);
         let ends = c == ')' && self.nested == 0;
-        if ends && self.statement.starts_with(UNROLLS) {
+        if ends && let Some(times) = self.statement.strip_prefix(UNROLLS) {
             // A word to the compiler in front of a loop.
+            self.unrolls = times.trim_end_matches(')').trim().parse().ok();
             return self.statement.clear();
         }
         let ends = ends && leads(&self.statement);
@@ -212,6 +218,10 @@ impl Scan<'_> {
             opens: self.line,
             last: self.line,
             parent,
+            unrolls: match kind {
+                Kind::Loop => self.unrolls.take(),
+                Kind::Kernel | Kind::Branch => None,
+            },
         });
         self.out += &format!(" emu_region({at});");
         at
@@ -379,6 +389,8 @@ static __global__ void own(int *a) {
         assert_eq!(regions.of_line(0, 5), Some(2));
         assert_eq!(regions.all[2].parent, Some(1));
         assert_eq!(regions.led_to(0, 4), Some(2));
+        let told: Vec<Option<u32>> = regions.all.iter().map(|region| region.unrolls).collect();
+        assert_eq!(told, [None, None, Some(32), Some(2)]);
     }
 
     #[test]
