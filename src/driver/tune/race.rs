@@ -352,7 +352,9 @@ pub(super) fn duel(pair: &[Vec<String>], sets: usize, runner: &mut dyn Runner) -
     let mut logs: Vec<f64> = Vec::new();
     for _ in 0..MOST_PAIRS {
         let samples = samples(pair, (PAIR, false), sets, runner)?;
-        for round in 0..samples.iter().map(|set| set[1].len()).min()? {
+        // (A log that somebody has changed may have fewer of one.)
+        let rounds = samples.iter().map(|set| set[0].len().min(set[1].len()));
+        for round in 0..rounds.min()? {
             let ratios = samples.iter().map(|set| set[1][round] / set[0][round]);
             logs.push(mean(&ratios.collect::<Vec<_>>()).ln());
         }
