@@ -448,6 +448,46 @@ fn tuned_schedules_are_for_programs_of_any_names() {
     assert!(said.contains("note[E0722]"), "{said}");
 }
 
+/// One that the data choose from is kept as a whole, and is a start of the next tuning.
+#[test]
+fn choices_are_kept_too() {
+    let place = Place::new();
+    let choice = [
+        "let LONG = 100",
+        "choose {",
+        "when nnz(A) < LONG && M < 20000: {",
+        "split(i, i0, i1, 7)",
+        "}",
+        "otherwise: {",
+        "unroll(j, 2)",
+        "}",
+        "}",
+    ];
+    put(&place, &entry(SPMV, &choice));
+    let other = SPMV.replace("(i,", "(row,").replace("(i)", "(row)");
+    let other = other.replace("(M,", "(LONG,");
+    fs::write(place.path("f.tc"), other).unwrap();
+    let program = place.path("f.tc");
+    let program = program.to_str().unwrap();
+    let show = ["show", program, "--stage", "schedule", "--tuned"];
+    let output = place.sparsec(&show).output().unwrap();
+    let wanted = "let LONG_ = 100\nchoose {\n  when nnz(A) < LONG_ && LONG < 20000: {\n    \
+                  split(row, i0, i1, 7)\n  }\n  otherwise: {\n    unroll(j, 2)\n  }\n}\n";
+    assert_eq!(stdout(&output), wanted, "{}", stderr(&output));
+    let run = ["run", program, "--tuned", DATA, "x=ones"];
+    assert_eq!(computes(&mut place.sparsec(&run)), "");
+    let log = place.path("log");
+    let tune = ["tune", program, DATA, "x=ones", "--trials", "40"];
+    let mut tune = place.sparsec(&tune);
+    tune.args(["--budget", "5m", "--threads", "1", "--log"])
+        .arg(&log);
+    let output = tune.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let log = fs::read_to_string(log).unwrap();
+    let measured = "[\"let LONG_ = 100\",\"let THRESHOLD1 = 20000\",\"choose {\",";
+    assert!(log.contains(measured), "{log}");
+}
+
 #[test]
 fn an_exported_cache_is_used_only_where_it_says() {
     let (here, there) = (Place::new(), Place::new());

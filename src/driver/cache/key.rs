@@ -81,7 +81,7 @@ impl Key {
 pub struct Canonical {
     /// As `show --stage program` prints it, with numbers for names.
     pub text: String,
-    /// Its own names, in the order of those numbers: statements, tensors, variables.
+    /// Its own names, in the order of those numbers: statements, tensors, variables, sizes.
     pub names: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ impl Canonical {
             names.push(std::mem::replace(&mut var.name, format!("v{at}")));
         }
         for (at, size) in plain.sizes.iter_mut().enumerate() {
-            size.name = format!("N{at}");
+            names.push(std::mem::replace(&mut size.name, format!("N{at}")));
         }
         for (at, synonym) in plain.synonyms.iter_mut().enumerate() {
             synonym.name = format!("M{at}");
@@ -133,10 +133,10 @@ pub fn renamed(commands: &[String], from: &[String], to: &[String]) -> Option<Ve
     }
     let taken: BTreeSet<&str> = to.iter().map(String::as_str).collect();
     let mut all = Vec::new();
+    // Of brackets: a command may have several lines.
+    let mut depth = 0_usize;
     for command in commands {
-        let open = command.find('(').unwrap_or(0);
-        // The command's own word stays.
-        let (mut out, mut rest) = (command[..open].to_string(), &command[open..]);
+        let (mut out, mut rest) = (String::new(), command.as_str());
         while let Some(first) = rest.chars().next() {
             let is_letter = |c: char| c.is_alphanumeric() || c == '_';
             let length = if is_letter(first) {
@@ -145,9 +145,20 @@ pub fn renamed(commands: &[String], from: &[String], to: &[String]) -> Option<Ve
                 first.len_utf8()
             };
             let (word, after) = rest.split_at(length);
-            out += map.get(word).copied().unwrap_or(word);
-            if !map.contains_key(word) && taken.contains(word) {
-                out.push('_');
+            match first {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            // The words of commands, of `choose`, and what its conditions ask tensors for.
+            let begins = out.trim().is_empty() || after.starts_with('(');
+            if depth == 0 && begins {
+                out += word;
+            } else {
+                out += map.get(word).copied().unwrap_or(word);
+                if !map.contains_key(word) && taken.contains(word) {
+                    out.push('_');
+                }
             }
             rest = after;
         }
@@ -233,6 +244,32 @@ mod tests {
         let there = renamed(&one, &other, &product);
         assert_eq!(there, ["precompute(i(x,k) * A(k), k, jj, w)"]);
         assert_eq!(renamed(&other, &one, &there), product);
+        // What conditions ask, words of commands, and sizes, which conditions know.
+        let choice = [
+            "let C = 5",
+            "choose {",
+            "  when nnz(A) < 20 && M > C: { split(i, i0, i1, 4) unroll(i1) }",
+            "  when rows(A) < N: {",
+            "    precompute(A(i,j)",
+            "      * x(j), j, jj, w)",
+            "  }",
+            "  otherwise: { unroll(j, 4) }",
+            "}",
+        ]
+        .map(str::to_string);
+        let there = renamed(&one, &other, &choice);
+        let wanted = [
+            "let C_ = 5",
+            "choose {",
+            "  when nnz(i) < 20 && R > C_: { split(x, i0, i1, 4) unroll(i1) }",
+            "  when rows(i) < C: {",
+            "    precompute(i(x,k)",
+            "      * A(k), k, jj, w)",
+            "  }",
+            "  otherwise: { unroll(k, 4) }",
+            "}",
+        ];
+        assert_eq!(there, wanted);
     }
 
     /// Formats, types, sizes and operators do.

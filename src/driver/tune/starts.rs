@@ -111,9 +111,16 @@ pub(super) fn all(
     }
     let fitting = kept.fitting.iter().map(|(entry, script)| (entry, script));
     let near = kept.near.iter().map(|(entry, script, _)| (entry, script));
+    let mut choices = Vec::new();
     for (entry, script) in fitting.chain(near).take(NEIGHBOURS) {
-        if let Some(commands) = parse(&script.join("\n")) {
-            add(format!("tuned:{}", entry.id()), commands);
+        let name = format!("tuned:{}", entry.id());
+        match kept_choice(name.clone(), script) {
+            Some(choice) => choices.push(choice),
+            None => {
+                if let Some(commands) = parse(&script.join("\n")) {
+                    add(name, commands);
+                }
+            }
         }
     }
     for (name, commands) in chosen {
@@ -122,7 +129,27 @@ pub(super) fn all(
     if serial {
         add(LAST.to_string(), Vec::new());
     }
+    // (What is wrong with one of a cache is seen when it is compiled.)
+    all.extend(choices);
     Ok(all)
+}
+
+/// A script of a cache that chooses, with the numbers that its conditions compare with as parameters; `None` if it
+/// does not.
+fn kept_choice(name: String, script: &[String]) -> Option<Script> {
+    let is_constant = |line: &&String| line.starts_with("let ");
+    if !script.iter().any(|line| line.starts_with("choose ")) {
+        return None;
+    }
+    let constants: Vec<String> = script.iter().filter(is_constant).cloned().collect();
+    let lines = script.iter().filter(|line| !is_constant(line));
+    let lines = lines.map(|line| line.trim().to_string()).collect();
+    let (thresholds, lines) = with_thresholds(lines);
+    Some(Script {
+        name,
+        commands: [parse(&constants.join("\n"))?, thresholds].concat(),
+        choice: Some(lines),
+    })
 }
 
 /// The schedules that the program has for the function, and the one that is asked for; none with
