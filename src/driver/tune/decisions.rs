@@ -37,8 +37,9 @@ pub enum Free {
 /// What 001 (7.2) tunes, and the tiles of dense products (002).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Threads of a block (001: `blockSz`).
+    /// Threads of a block (001: `blockSz`); of a dense tile those along its columns, and along its rows.
     Block,
+    Down,
     /// Threads that add up one sum (`groupSz`); 1 where each has its own.
     Group,
     /// Columns, or stored elements, of a thread (`tileSz`).
@@ -54,6 +55,13 @@ pub enum Unit {
     Sums,
     /// Whether operands are kept in shared memory.
     Shared,
+    /// Whether the elements of a thread are kept in registers while their sums grow, side by side.
+    Registers,
+    /// Which way loops go, a bit each: along which of two axes neighbouring blocks or threads lie, and whether sums
+    /// are inside of a thread's elements.
+    Order,
+    /// How often the loop of the sums is written out: 0 as usual, 1 not at all.
+    Unroll,
 }
 
 /// A loop of a variable that may be split.
@@ -77,6 +85,7 @@ impl Unit {
     fn name(self) -> &'static str {
         match self {
             Unit::Block => "block",
+            Unit::Down => "down",
             Unit::Group => "group",
             Unit::Coarse => "coarse",
             Unit::Worker => "worker",
@@ -85,6 +94,9 @@ impl Unit {
             Unit::Columns => "columns",
             Unit::Sums => "sums",
             Unit::Shared => "shared",
+            Unit::Registers => "registers",
+            Unit::Order => "order",
+            Unit::Unroll => "unroll",
         }
     }
 }
@@ -235,33 +247,72 @@ fn walks(graph: &Graph, nest: &Nest, wanted: impl Fn(&Level) -> bool) -> (Free, 
 
 /// The free decisions on a statement's loops on a GPU: how they become blocks and threads.
 #[must_use]
-pub fn blocks(graph: &Graph, nest: &Nest) -> Vec<(Free, usize)> {
-    if nest.loop_vars().is_empty() {
+pub fn blocks(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free, usize)> {
+    let vars = nest.loop_vars();
+    let Some(first) = vars.first() else {
         return Vec::new();
-    }
-    let units: &[(Unit, &[i64])] = if is_dense(graph, nest) {
-        &[
-            (Unit::Rows, &[4, 1, 2, 8]),
-            (Unit::Columns, &[4, 1, 2, 8]),
-            (Unit::Sums, &[16, 8, 32]),
-            (Unit::Block, &[16, 8]),
-            (Unit::Shared, &[1, 0]),
-        ]
-    } else {
-        &[
-            (Unit::Block, &[256, 64, 128, 512, 1024]),
-            (Unit::Group, &[8, 1, 2, 4, 16, 32]),
-            (Unit::Coarse, &[4, 1, 2, 8, 16]),
-            (Unit::Worker, &[1, 2, 4, 8]),
-            (Unit::Segment, &[1, 0]),
-        ]
     };
-    let units = units
-        .iter()
-        .map(|(unit, values)| (Free::Unit(*unit, values.to_vec()), values.len()));
+    // The usual values, then those that cut a loop into equal parts.
+    let with_parts = |usual: &[i64], var: Option<VarId>, least: i64, most: i64| {
+        let extent = var.and_then(|var| extent(graph, extents, var));
+        let parts = extent.map_or(Vec::new(), |extent| parts(extent, least, most));
+        let mut all = usual.to_vec();
+        for value in parts {
+            if !all.contains(&value) {
+                all.push(value);
+            }
+        }
+        all
+    };
+    let units =
+        if let Some((row, column)) = is_dense(graph, nest).then(|| tile(graph, nest)).flatten() {
+            let summed = vars.iter().rev().find(|var| !nest.lhs.contains(var));
+            let sides = |var| with_parts(&[16, 8, 4, 32], Some(var), 4, 32);
+            vec![
+                (Unit::Rows, vec![4, 1, 2, 8]),
+                (Unit::Columns, vec![4, 1, 2, 8]),
+                (Unit::Sums, with_parts(&[16, 8, 32], summed.copied(), 4, 64)),
+                (Unit::Block, sides(column)),
+                (Unit::Down, sides(row)),
+                (Unit::Shared, vec![1, 0]),
+                (Unit::Registers, vec![1, 0]),
+                (Unit::Order, vec![0, 1, 2, 3]),
+                (Unit::Unroll, vec![0, 1, 2, 4, 8]),
+            ]
+        } else {
+            let column = column(graph, nest, &[*first]);
+            let mut units = vec![
+                (Unit::Block, vec![256, 64, 128, 512, 1024]),
+                (Unit::Group, vec![8, 1, 2, 4, 16, 32]),
+                (Unit::Coarse, with_parts(&[4, 1, 2, 8, 16], column, 2, 16)),
+                (Unit::Worker, vec![1, 2, 4, 8]),
+                (Unit::Segment, vec![1, 0]),
+                (Unit::Unroll, vec![0, 2, 4, 8]),
+            ];
+            if column.is_some() {
+                units.extend([(Unit::Registers, vec![1, 0]), (Unit::Order, vec![0, 1])]);
+            }
+            units
+        };
+    let units = units.into_iter().map(|(unit, values)| {
+        let choices = values.len();
+        (Free::Unit(unit, values), choices)
+    });
     // Tiles of positions of a level with all coordinates are tiles of coordinates.
     let walks = walks(graph, nest, |level| !level.is_full());
     [walks].into_iter().chain(units).collect()
+}
+
+/// The last dense loop of the result that is none of these: columns lie side by side.
+#[must_use]
+pub fn column(graph: &Graph, nest: &Nest, without: &[VarId]) -> Option<VarId> {
+    let vars = nest.loop_vars();
+    let is_column = |var: &&VarId| {
+        nest.lhs.contains(var)
+            && !without.contains(var)
+            && !is_sparse_driven(graph, &nest.rhs, **var)
+    };
+    vars.iter().rev().find(is_column).copied()
 }
 
 /// Whether a statement adds up dense operands alone into a result of two dimensions or more: a tile

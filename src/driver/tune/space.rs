@@ -103,7 +103,7 @@ impl Space {
         for (of, Base { graph, .. }) in bases.iter().enumerate() {
             for (at, nest) in nests(graph).into_iter().enumerate().take(NESTS) {
                 let free = if has_blocks {
-                    blocks(graph, nest)
+                    blocks(graph, nest, extents)
                 } else {
                     free(graph, nest, extents)
                 };

@@ -1,16 +1,16 @@
 //! Free genes as loops of a GPU: the families of 001 (a row or some stored elements for each
-//! worker, sums by groups of threads or by atomics), tiles of dense products in shared memory and registers, and
-//! a block for all that joined statements do in an iteration (002).
+//! worker, sums by groups of threads or by atomics), and a block for all that joined statements do in an
+//! iteration (002). Dense products are [`tiles`].
+
+mod tiles;
 
 use super::{Genes, Growing, Walked, texts, walk};
-use crate::driver::tune::decisions::{Free, Unit, is_dense, tile};
+use crate::driver::tune::decisions::{Free, Unit, column, is_dense};
 use crate::graph::Nest;
-use crate::graph::order::{is_sparse_driven, sparse_accesses};
+use crate::graph::order::sparse_accesses;
 use crate::graph::print::{access_text, var_text};
 use crate::program::ir::VarId;
 
-/// Bytes that operands may take of a block's shared memory.
-const MOST_SHARED: i64 = 48 * 1024;
 /// How threads take part in sums, the safest first.
 const RACES: &[&str] = &["NoRaces", "Atomics"];
 /// Where what lies inside is what is atomic.
@@ -25,7 +25,7 @@ pub(super) fn statement(genes: &Genes, growing: &mut Growing) {
     if genes.is_joined() {
         joined(genes, nest, growing);
     } else if is_dense(genes.graph, nest) {
-        tiles(genes, nest, growing);
+        tiles::tiles(genes, nest, growing);
     } else if let Some(walked) = walk(genes, &nest.loop_vars(), growing) {
         positions(genes, nest, &walked, growing);
     } else {
@@ -59,17 +59,6 @@ impl Genes<'_> {
     fn is_joined(&self) -> bool {
         self.nest.joined > 0 || self.shares() > 0
     }
-
-    /// The last dense loop of the result that is none of these: columns lie side by side.
-    fn columns(&self, nest: &Nest, roots: &[VarId]) -> Option<VarId> {
-        let vars = nest.loop_vars();
-        let is_column = |var: &&VarId| {
-            nest.lhs.contains(var)
-                && !roots.contains(var)
-                && !is_sparse_driven(self.graph, &nest.rhs, **var)
-        };
-        vars.iter().rev().find(is_column).copied()
-    }
 }
 
 /// The innermost loop that adds up.
@@ -92,6 +81,14 @@ impl Growing {
         races.find(|race| self.tries(format!("parallelize({name}, {unit}, {race})")))
     }
 
+    /// Writes a loop of sums out as often as a gene says.
+    fn unroll_sums(&mut self, name: &str, genes: &Genes) {
+        let times = genes.unit(Unit::Unroll);
+        if times > 1 {
+            self.tries(format!("unroll({name}, {times})"));
+        }
+    }
+
     fn order(&mut self, names: &[&String]) {
         let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
         if names.len() > 1 {
@@ -104,7 +101,7 @@ impl Growing {
 fn positions(genes: &Genes, nest: &Nest, walked: &Walked, growing: &mut Growing) {
     let (outer, within) = (&walked.outer, &walked.within);
     growing.tries(format!("starts({outer}, before)"));
-    let columns = genes.columns(nest, &walked.roots);
+    let columns = column(genes.graph, nest, &walked.roots);
     let coarse = genes.unit(Unit::Coarse);
     if genes.unit(Unit::Segment) == 1 {
         let before = growing.mark();
@@ -162,7 +159,9 @@ fn positions(genes: &Genes, nest: &Nest, walked: &Walked, growing: &mut Growing)
     };
     if growing.share(last, "GPUThread", races).is_none() {
         growing.back_to(before);
+        return;
     }
+    growing.unroll_sums(&own, genes);
 }
 
 /// Rows for threads, or for groups of them.
@@ -175,27 +174,36 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     let (threads, group) = (genes.unit(Unit::Block), genes.unit(Unit::Group));
     let mut row = genes.name(first);
     let mut own = None;
-    if let Some(column) = genes.columns(nest, &[first]) {
-        let cut = growing.cut(&genes.name(column), genes.unit(Unit::Coarse));
-        let warps = match &cut {
-            Some((warps, rest)) => {
-                own = Some(rest.clone());
-                warps.clone()
+    let inside: Vec<VarId> = match column(graph, nest, &[first]) {
+        Some(column) => {
+            let cut = growing.cut(&genes.name(column), genes.unit(Unit::Coarse));
+            let warps = match &cut {
+                Some((warps, rest)) => {
+                    own = Some(rest.clone());
+                    warps.clone()
+                }
+                None => genes.name(column),
+            };
+            let others = vars.iter().filter(|&&var| var != first && var != column);
+            let inside: Vec<VarId> = others.copied().collect();
+            let names: Vec<String> = inside.iter().map(|&var| genes.name(var)).collect();
+            // Neighbours have columns of one row, or one column of rows.
+            let pair = match genes.unit(Unit::Order) {
+                1 => [&warps, &row],
+                _ => [&row, &warps],
+            };
+            let mut order = pair.to_vec();
+            order.extend(&names);
+            order.extend(own.as_ref());
+            growing.order(&order);
+            let fused = growing.fresh(&row);
+            if growing.tries(format!("fuse({}, {}, {fused})", pair[0], pair[1])) {
+                row = fused;
             }
-            None => genes.name(column),
-        };
-        let fused = growing.fresh(&row);
-        let inside: Vec<String> = (vars.iter().filter(|&&var| var != first && var != column))
-            .map(|&var| genes.name(var))
-            .collect();
-        let mut order = vec![&row, &warps];
-        order.extend(&inside);
-        order.extend(own.as_ref());
-        growing.order(&order);
-        if growing.tries(format!("fuse({row}, {warps}, {fused})")) {
-            row = fused;
+            inside
         }
-    }
+        None => vars[1..].to_vec(),
+    };
     let mut lanes = None;
     if let (Some(var), true) = (summed(nest), group > 1) {
         let mut name = genes.name(var);
@@ -235,6 +243,7 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     if let Some((rounds, lane)) = &lanes {
         order.extend([lane, rounds]);
         growing.order(&order);
+        growing.unroll_sums(rounds, genes);
         let before = growing.mark();
         growing.share(&blocks, "GPUBlock", RACES);
         growing.share(&units, "GPUWarp", RACES);
@@ -244,14 +253,50 @@ fn rows(genes: &Genes, nest: &Nest, growing: &mut Growing) {
             return;
         }
         growing.back_to(before);
-    } else if turns.is_some() {
+    }
+    let names: Vec<String> = inside.iter().map(|&var| genes.name(var)).collect();
+    let kept = match &own {
+        Some(own) if genes.unit(Unit::Registers) == 1 && lanes.is_none() => {
+            kept(genes, nest, (&order, own, &names), growing)
+        }
+        Some(_) | None => None,
+    };
+    if kept.is_none() && lanes.is_none() && turns.is_some() {
         growing.order(&order);
     }
     growing.share(&blocks, "GPUBlock", RACES);
     growing.share(&units, "GPUThread", RACES);
-    if let Some(own) = own {
-        growing.tries(format!("unroll({own})"));
+    for part in kept.iter().chain(own.as_ref()) {
+        growing.tries(format!("unroll({part})"));
     }
+    if let (None, Some(last)) = (&lanes, names.last()) {
+        growing.unroll_sums(last, genes);
+    }
+}
+
+/// The sums of a thread's own columns in a workspace of its own, so that each of its stored elements is met once;
+/// the loop over that.
+fn kept(
+    genes: &Genes,
+    nest: &Nest,
+    (order, own, inside): (&[&String], &String, &[String]),
+    growing: &mut Growing,
+) -> Option<String> {
+    let before = growing.mark();
+    growing.order(&order.iter().copied().chain(inside).collect::<Vec<_>>());
+    let product = texts(genes.graph, nest).join(" * ");
+    let (copy, sums) = (growing.fresh("r"), growing.fresh("w"));
+    let taken = growing.tries(format!(
+        "precompute({product}, {{{own}}}, {{{copy}}}, {sums})"
+    ));
+    let mut grows: Vec<&String> = inside.iter().collect();
+    grows.push(&copy);
+    let names: Vec<&str> = grows.iter().map(|name| name.as_str()).collect();
+    if taken && growing.tries(format!("reorder({})", names.join(", "))) {
+        return Some(copy);
+    }
+    growing.back_to(before);
+    None
 }
 
 /// The outermost of loops that statements share for blocks, what each has inside of it for threads; where nothing
@@ -280,81 +325,5 @@ fn joined(genes: &Genes, nest: &Nest, growing: &mut Growing) {
     growing.share(&outer, "GPUBlock", RACES);
     for unit in &units {
         growing.share(unit, "GPUThread", RACES);
-    }
-}
-
-/// Tiles of a dense result for blocks, of which each thread keeps some elements in registers.
-fn tiles(genes: &Genes, nest: &Nest, growing: &mut Growing) {
-    let vars = nest.loop_vars();
-    let (left, summed): (Vec<VarId>, Vec<VarId>) =
-        vars.iter().partition(|var| nest.lhs.contains(var));
-    let Some((row, column)) = tile(genes.graph, nest) else {
-        return;
-    };
-    let side = genes.unit(Unit::Block);
-    let (rows, columns) = (genes.unit(Unit::Rows), genes.unit(Unit::Columns));
-    let mut cut = |var: VarId, each: i64| {
-        let (block, rest) = growing.cut(&genes.name(var), each * side)?;
-        let (own, unit) = growing.cut(&rest, side)?;
-        Some((block, own, unit))
-    };
-    let (Some(y), Some(x)) = (cut(row, rows), cut(column, columns)) else {
-        return;
-    };
-    let last = summed.last().copied();
-    let sums = last.and_then(|var| growing.cut(&genes.name(var), genes.unit(Unit::Sums)));
-    let mut order: Vec<&String> = Vec::new();
-    let outer: Vec<String> = (left.iter())
-        .filter(|&&var| var != row && var != column)
-        .map(|&var| genes.name(var))
-        .collect();
-    order.extend(&outer);
-    order.extend([&y.0, &x.0, &y.2, &x.2, &y.1, &x.1]);
-    growing.order(&order);
-    let product = texts(genes.graph, nest).join(" * ");
-    let copies: Vec<String> = (0..4).map(|_| growing.fresh("r")).collect();
-    let sum = growing.fresh("w");
-    let kept = growing.tries(format!(
-        "precompute({product}, {{{}, {}, {}, {}}}, {{{}}}, {sum})",
-        y.2,
-        x.2,
-        y.1,
-        x.1,
-        copies.join(", ")
-    ));
-    if let (true, Some((tiles, within))) = (kept, &sums) {
-        growing.order(&[
-            tiles, &copies[0], &copies[1], within, &copies[2], &copies[3],
-        ]);
-        // Of each operand a tile of the summed loop for all rows, or all columns, of the block's.
-        let elements = (rows + columns) * side * genes.unit(Unit::Sums);
-        let bytes = elements.saturating_mul(i64::try_from(nest.rhs.ty.size()).unwrap_or(i64::MAX));
-        if genes.unit(Unit::Shared) == 1 && bytes <= MOST_SHARED {
-            for factor in texts(genes.graph, nest) {
-                let tensor = factor.split('(').next().unwrap_or_default();
-                growing.tries(format!("promote({tensor}, shared, {tiles})"));
-            }
-        }
-        for (part, times) in [
-            (within, None),
-            (&copies[2], Some(rows)),
-            (&copies[3], Some(columns)),
-        ] {
-            let times = times.unwrap_or(genes.unit(Unit::Sums));
-            if times > 1 {
-                growing.tries(format!("unroll({part}, {times})"));
-            }
-        }
-    }
-    if let Some(batch) = outer.first() {
-        growing.share(batch, "GPUBlockZ", RACES);
-    }
-    growing.share(&y.0, "GPUBlockY", RACES);
-    growing.share(&x.0, "GPUBlock", RACES);
-    growing.share(&y.2, "GPUThreadY", RACES);
-    growing.share(&x.2, "GPUThread", RACES);
-    if kept {
-        growing.share(&copies[0], "GPUThreadY", RACES);
-        growing.share(&copies[1], "GPUThread", RACES);
     }
 }
