@@ -84,8 +84,8 @@ impl Folder {
     }
 }
 
-/// A program that runs, with all that it starts.
-pub struct Running(Child);
+/// A program that runs, with all that it starts. One that is dropped is ended.
+pub struct Running(Option<Child>);
 
 impl Running {
     /// Starts a program whose output is kept. What it writes for itself goes to the folder that
@@ -100,34 +100,70 @@ impl Running {
             let folder = std::path::absolute(folder)?;
             command.env("TMPDIR", folder);
         }
+        Self::spawn(command)
+    }
+
+    /// Starts a program as the command says.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn spawn(command: &mut Command) -> io::Result<Running> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
         // No signal comes between the start and the note.
         let mut held = held();
         let child = command.spawn()?;
         held.groups.push(child.id());
-        Ok(Running(child))
+        Ok(Running(Some(child)))
+    }
+
+    /// The process that was started; `None` if it has been waited for.
+    pub fn child(&mut self) -> Option<&mut Child> {
+        self.0.as_mut()
     }
 
     /// # Errors
     /// Its output cannot be read.
-    pub fn output(self) -> io::Result<Output> {
-        let id = self.0.id();
-        let output = self.0.wait_with_output();
-        held().groups.retain(|group| *group != id);
+    pub fn output(mut self) -> io::Result<Output> {
+        let Some(child) = self.0.take() else {
+            return Err(io::Error::other("it was waited for"));
+        };
+        let id = child.id();
+        let output = child.wait_with_output();
+        forget(id);
         output
     }
 }
 
-/// Ends the programs that run: what they make is not wanted any more. (Elsewhere than on Unix they end by
-/// themselves.)
-pub fn end_programs() {
-    #[cfg(unix)]
-    for &group in &held().groups {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        let group = i32::try_from(group).ok().and_then(Pid::from_raw);
-        let _ = group.map(|group| kill_process_group(group, Signal::TERM));
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else {
+            return;
+        };
+        // It has programs of its own to end; one that does not listen is ended.
+        #[cfg(unix)]
+        {
+            use rustix::process::{Pid, Signal, kill_process_group};
+            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            for round in 0..PATIENCE {
+                if !matches!(child.try_wait(), Ok(None)) {
+                    break;
+                }
+                if round == 0 {
+                    let _ = group.map(|group| kill_process_group(group, Signal::TERM));
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        forget(child.id());
     }
+}
+
+/// That a program has ended.
+fn forget(id: u32) {
+    held().groups.retain(|group| *group != id);
 }
 
 /// Runs a program to its end.

@@ -224,6 +224,77 @@ fn a_kernel_that_ends_badly_is_discarded() {
     }
 }
 
+/// What a compiler does to the process that it compiles for, sparsec itself, costs the schedule alone: that
+/// is ended, or hangs, and has no more memory than it needs.
+#[test]
+fn sparsec_compiles_where_it_may_end() {
+    for (planted, says) in [
+        ("kill -KILL $PPID", "sparsec itself was ended: signal: 9"),
+        ("kill -STOP $PPID; sleep 60", "compilers take longer than"),
+    ] {
+        let place = Place::new();
+        place.plant(";");
+        let script = fs::read_to_string(place.path("cc")).unwrap();
+        let once = format!(
+            "then\nif mkdir {}; then\ngrep address /proc/$PPID/limits >{}\n{planted}\nfi\n",
+            place.path("first").display(),
+            place.path("limits").display(),
+        );
+        fs::write(place.path("cc"), script.replace("then\n", &once)).unwrap();
+        // (Of a short budget they may take 5 s each.)
+        let data = concat!("A=", env!("CARGO_MANIFEST_DIR"), "/testdata/data/cage5.mtx");
+        let own = ["tune", "spmv.tc", data, "x=random:1", "--threads", "2"];
+        let args = [&own[..], &["--trials", "6", "--budget", "50s"]].concat();
+        let output = place.sparsec(&args).output().unwrap();
+        let out = stdout(&output);
+        assert!(
+            output.status.success(),
+            "{planted}: {}{out}",
+            stderr(&output)
+        );
+        // One of them, and others ran.
+        assert!(
+            out.contains("1 refused") && out.contains(says) && out.contains("  plain\n"),
+            "{planted}: {out}"
+        );
+        let limits = fs::read_to_string(place.path("limits")).unwrap();
+        let words: Vec<&str> = limits.split_whitespace().collect();
+        assert_eq!(words[3], (4_u64 << 30).to_string(), "{limits}");
+        // Nothing of it is left.
+        assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    }
+}
+
+/// The emulator reserves more than there is: what its kernels use is watched.
+#[test]
+fn what_eats_memory_on_the_emulator_is_ended() {
+    let place = Place::new();
+    let header = "#include <stdlib.h>\n#define PLANTED for (;;) { volatile char *p = malloc(16 << 20); \
+                  for (int i = 0; i < 16 << 20; i += 4096) p[i] = 1; }\n";
+    fs::write(place.path("planted.h"), header).unwrap();
+    let script = format!(
+        "#!/bin/sh\nif [ -e kernels.cu ]; then\nsed -i 's/{{ return spmv(/{{ PLANTED return spmv(/' calls.c\n\
+         set -- -include {} \"$@\"\nfi\nexec cc \"$@\"\n",
+        place.path("planted.h").display()
+    );
+    fs::write(place.path("cc"), script).unwrap();
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(place.path("cc"), mode).unwrap();
+    let data = concat!("A=", env!("CARGO_MANIFEST_DIR"), "/testdata/data/cage5.mtx");
+    let own = ["tune", "spmv.tc", data, "x=random:1", "--target", "cuda"];
+    let mut command = place.sparsec(&[&own[..], &["--trials", "1", "--budget", "5m"]].concat());
+    command
+        .env("SPARSEC_EMULATOR", "1")
+        .env("NVCC", "false")
+        .env("CXX", "c++");
+    let output = command.output().unwrap();
+    let said = stderr(&output);
+    assert!(
+        said.contains("E0725") && said.contains("out of memory"),
+        "{said}"
+    );
+}
+
 fn wait_for(what: &str, child: &mut Child, done: impl Fn() -> bool) {
     let start = Instant::now();
     while !done() {

@@ -139,6 +139,9 @@ pub struct TuneArgs {
     /// The process that runs kernels, with the library of plain loops.
     #[arg(long, hide = true, value_name = "LIBRARY")]
     pub worker: Option<PathBuf>,
+    /// A process that compiles schedules, into this folder.
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub builder: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

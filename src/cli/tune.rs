@@ -56,6 +56,12 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let Some(plain) = &args.worker {
         return tune::serve(&request, plain, &sets, &mut reporter.sources).map(|()| 0);
     }
+    if let Some(folder) = &args.builder {
+        let backend = runs(args, &request);
+        // Where nobody listens any more there is nothing to say.
+        let served = tune::build(&request, backend, folder);
+        return Ok(u8::from(served.is_err()));
+    }
     check(args, &request, reporter)?;
     // The program's own schedule is a start; what is wrong with it is said before anything else.
     let scheduled = driver::compile(&request, &mut reporter.sources)?;
@@ -82,10 +88,8 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
         request.statistics = auto::statistics(function, only, &request.statistics.profile);
     }
-    let backend = match args.model {
-        true => counted(&request, reporter)?,
-        false => backend(request.target, reporter)?,
-    };
+    let backend = runs(args, &request);
+    admit(backend, reporter)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let threads = match backend {
         Backend::C => args.threads.or(u32::try_from(cores).ok()).unwrap_or(1),
@@ -178,35 +182,36 @@ fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<
     Ok(())
 }
 
-/// What runs the kernels: the emulator only where it is asked for, since its times are none of a
-/// GPU's.
-fn backend(target: Target, reporter: &mut Reporter) -> Result<Backend, Failure> {
-    let backend = match target {
+/// What runs the kernels.
+fn runs(args: &TuneArgs, request: &Request) -> Backend {
+    match request.target {
         Target::C => Backend::C,
+        Target::Cuda if args.model => Backend::Model(request.statistics.profile.model),
         Target::Cuda => device::backend(false),
-    };
-    match backend {
-        Backend::Emulator { .. } if !device::is_asked_for() => {
-            Err(super::bench::no_clock(reporter))
-        }
-        Backend::Emulator { .. } => {
-            let note = device::emulated(&mut reporter.sources);
-            reporter.say(&note);
-            Ok(backend)
-        }
-        Backend::C | Backend::Gpu | Backend::Model(_) => Ok(backend),
     }
 }
 
-/// Kernels run on the emulator, which counts what a GPU would do.
-fn counted(request: &Request, reporter: &mut Reporter) -> Result<Backend, Failure> {
-    model::tools(&mut reporter.sources)?;
-    let span = argument(&mut reporter.sources, "command line", "--model");
-    let message = "schedules are ranked by a model's cycles, which are no times";
-    let label = "counts what kernels do on the emulator";
-    let note = Diagnostic::new(Severity::Note, codes::EMULATED, span, message, label);
-    reporter.say(&note.with_help("where there is a GPU, leave it out: schedules are timed there"));
-    Ok(Backend::Model(request.statistics.profile.model))
+/// Says what figures of a GPU are none. The emulator is used only where it is asked for: its times tell nothing of
+/// a GPU's.
+fn admit(backend: Backend, reporter: &mut Reporter) -> Result<(), Failure> {
+    let note = match backend {
+        Backend::C | Backend::Gpu => return Ok(()),
+        Backend::Emulator { .. } if !device::is_asked_for() => {
+            return Err(super::bench::no_clock(reporter));
+        }
+        Backend::Emulator { .. } => device::emulated(&mut reporter.sources),
+        // Kernels run on the emulator, which counts what a GPU would do.
+        Backend::Model(_) => {
+            model::tools(&mut reporter.sources)?;
+            let span = argument(&mut reporter.sources, "command line", "--model");
+            let message = "schedules are ranked by a model's cycles, which are no times";
+            let label = "counts what kernels do on the emulator";
+            Diagnostic::new(Severity::Note, codes::EMULATED, span, message, label)
+                .with_help("where there is a GPU, leave it out: schedules are timed there")
+        }
+    };
+    reporter.say(&note);
+    Ok(())
 }
 
 fn plan(args: &TuneArgs, sets: usize) -> Plan {
@@ -287,8 +292,6 @@ fn finish(
     if let Some(cache) = cache
         && found.ahead
         && measured
-        // (Names in its conditions would have to follow those of other programs.)
-        && !found.best.script.iter().any(|line| line.starts_with("choose "))
     {
         let entry = entry(tuning, found);
         let (name, text) = (entry.file_name(), entry.text());
@@ -377,6 +380,7 @@ fn tell_faults(
             }
             Outcome::Crashed(_)
             | Outcome::TimedOut
+            | Outcome::OutOfMemory
             | Outcome::Refused(_)
             | Outcome::Measured(_) => {}
         }

@@ -58,7 +58,7 @@ pub(super) const NVDISASM: Tool = Tool {
 pub(super) static COMPILER_SECONDS: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of address space that it may then have.
-const COMPILER_MEMORY: u64 = 16 << 30;
+pub(super) const COMPILER_MEMORY: u64 = 16 << 30;
 
 /// Has a program end where it takes longer, or more memory, than compilers may.
 fn limit(command: &mut Command) {

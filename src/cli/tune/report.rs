@@ -138,13 +138,21 @@ pub(super) fn discarded(faults: &[Fault]) -> String {
         (count(&|o| matches!(o, Outcome::Wrong(_))), "wrong"),
         (count(&|o| matches!(o, Outcome::Crashed(_))), "crashed"),
         (count(&|o| matches!(o, Outcome::TimedOut)), "out of time"),
+        (
+            count(&|o| matches!(o, Outcome::OutOfMemory)),
+            "out of memory",
+        ),
         (count(&|o| matches!(o, Outcome::Refused(_))), "refused"),
     ];
     let some = all.iter().filter(|(n, _)| *n > 0);
     let some: Vec<String> = some.map(|(n, what)| format!("{n} {what}")).collect();
     let reason = faults.iter().find_map(|fault| match &fault.outcome {
         Outcome::Refused(reason) => reason.lines().next(),
-        Outcome::Measured(_) | Outcome::Wrong(_) | Outcome::Crashed(_) | Outcome::TimedOut => None,
+        Outcome::Measured(_)
+        | Outcome::Wrong(_)
+        | Outcome::Crashed(_)
+        | Outcome::TimedOut
+        | Outcome::OutOfMemory => None,
     });
     match reason {
         Some(reason) => format!("{} (the first: {reason})", some.join(", ")),

@@ -1,46 +1,40 @@
 //! Compilers beside measurements: schedules are compiled in the order in which they are asked for, and
 //! while threads are timed, by so many compilers as leave each of these a core.
 
-use crate::cleanup;
-use crate::diagnostic::Sources;
-use crate::driver::build::{Backend, LIBRARY, Trust, compiled, flags, unit};
-use crate::driver::compile::{Request, ScheduleChoice, compile};
-use crate::emit;
-use crate::loops::ir::Kernel;
+use super::builder::Builder;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// Programs nest as deeply as the parser allows.
-const STACK: usize = 256 << 20;
-
-/// Between two looks whether a thread has ended.
-const BETWEEN: Duration = Duration::from_millis(5);
 
 /// A schedule's library, and one that checks what it promises.
-#[derive(Clone)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Built {
     pub(super) library: PathBuf,
     pub(super) checked: Option<PathBuf>,
 }
 
 /// Why a schedule has no library.
-type Outcome = Result<Built, String>;
+pub(super) type Outcome = Result<Built, String>;
 
 /// Threads that compile.
 pub(super) struct Builders {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// What is being compiled nobody waits for.
+    over: Arc<AtomicBool>,
 }
 
 /// Compiles a schedule, of this number.
-type Compile = dyn Fn(&[String], usize) -> Outcome + Send + Sync;
+type Compile = Box<dyn FnMut(&[String], usize) -> Outcome>;
+/// What a thread compiles with.
+type Compiler = dyn Fn() -> Compile + Send + Sync;
 
 struct Shared {
-    compile: Box<Compile>,
+    compiler: Box<Compiler>,
     cores: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -86,6 +80,7 @@ impl Shared {
                 state.running + state.timed < self.cores && !wanted.is_some_and(Option::is_some);
             state.ends || (is_free && !state.wanted.is_empty())
         };
+        let mut compile = (self.compiler)();
         let mut state = self.state();
         loop {
             state = self.wait(state, is_next);
@@ -98,7 +93,7 @@ impl Shared {
             state.running += 1;
             let number = state.built.len() - state.wanted.len();
             drop(state);
-            let build = || (self.compile)(&script, number);
+            let build = || compile(&script, number);
             let built = std::panic::catch_unwind(AssertUnwindSafe(build));
             let built = built.unwrap_or_else(|_| Err("sparsec itself fails".into()));
             state = self.state();
@@ -110,30 +105,38 @@ impl Shared {
 }
 
 impl Builders {
-    /// Compilers of a request's schedules, into a folder.
-    pub(super) fn start(request: &Request, backend: Backend, folder: &Path) -> Self {
+    /// Compilers of a request's schedules, into a folder, which may take so many seconds for each.
+    pub(super) fn start(folder: &Path, seconds: u64) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        let (request, folder) = (request.clone(), folder.to_path_buf());
-        let compile =
-            move |script: &[String], number| build((&request, backend), script, number, &folder);
-        Self::with(cores, Box::new(compile))
+        let (folder, over) = (folder.to_path_buf(), Arc::<AtomicBool>::default());
+        let ends = Arc::clone(&over);
+        let compiler = move || -> Compile {
+            let mut builder = Builder::new(&folder, seconds, Arc::clone(&ends));
+            Box::new(move |script, number| builder.build(script, number))
+        };
+        Self::with(cores, Box::new(compiler), over)
     }
 
-    fn with(cores: usize, compile: Box<Compile>) -> Self {
+    fn with(cores: usize, compiler: Box<Compiler>, over: Arc<AtomicBool>) -> Self {
         let shared = Arc::new(Shared {
-            compile,
+            compiler,
             cores,
             state: Mutex::default(),
             changed: Condvar::new(),
         });
         let threads = (0..cores).map_while(|_| {
             let own = Arc::clone(&shared);
-            let builder = std::thread::Builder::new().stack_size(STACK);
             // Without memory for one more thread the others do its work.
-            builder.spawn(move || own.compile()).ok()
+            std::thread::Builder::new()
+                .spawn(move || own.compile())
+                .ok()
         });
         let threads = threads.collect();
-        Builders { shared, threads }
+        Builders {
+            shared,
+            threads,
+            over,
+        }
     }
 
     /// Has schedules compiled, each once, instead of those that were wanted before.
@@ -189,59 +192,20 @@ impl Builders {
 
 impl Drop for Builders {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
         self.shared.state().ends = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // What it compiles nobody waits for; it may start several compilers for that.
-            while !thread.is_finished() {
-                cleanup::end_programs();
-                std::thread::sleep(BETWEEN);
-            }
             let _ = thread.join();
         }
     }
 }
 
-/// Compiles a schedule into libraries of a folder.
-fn build(
-    (request, backend): (&Request, Backend),
-    script: &[String],
-    number: usize,
-    folder: &Path,
-) -> Outcome {
-    let mut sources = Sources::default();
-    let own = Request {
-        schedule: ScheduleChoice::Text {
-            name: "candidate.sched".to_string(),
-            text: script.join("\n"),
-        },
-        defines: Vec::new(),
-        ..request.clone()
-    };
-    let program = compile(&own, &mut sources).map_err(|failure| failure.message())?;
-    let kernels = program.kernels.as_slice();
-    let files = emit::emit(&unit(kernels), backend.target());
-    let mut make = |trust: Trust, name: String| {
-        let made = compiled(&files, kernels, backend, trust, &flags(), &mut sources);
-        let made = made.map_err(|failure| failure.message())?;
-        let place = folder.join(name);
-        let copied = std::fs::copy(made.path().join(LIBRARY), &place);
-        copied.map(|_| place).map_err(|error| error.to_string())
-    };
-    let promises = kernels.iter().any(Kernel::promises);
-    Ok(Built {
-        library: make(Trust::Inputs, format!("k{number}.so"))?,
-        checked: match promises {
-            true => Some(make(Trust::Nothing, format!("k{number}-checked.so"))?),
-            false => None,
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
 
     fn script(n: usize) -> Vec<String> {
         vec![format!("unroll(i, {n})")]
@@ -251,7 +215,7 @@ mod tests {
     fn counted(cores: usize, fails: usize) -> (Builders, Arc<AtomicUsize>, Arc<AtomicUsize>) {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (own, highest) = (Arc::clone(&running), Arc::clone(&most));
-        let compile = move |script: &[String], _| {
+        let compile = move |script: &[String], _: usize| {
             let now = own.fetch_add(1, Ordering::SeqCst) + 1;
             highest.fetch_max(now, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(3));
@@ -262,7 +226,12 @@ mod tests {
                 checked: None,
             })
         };
-        (Builders::with(cores, Box::new(compile)), running, most)
+        let compiler = move || -> Compile { Box::new(compile.clone()) };
+        (
+            Builders::with(cores, Box::new(compiler), Arc::default()),
+            running,
+            most,
+        )
     }
 
     #[test]

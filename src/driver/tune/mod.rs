@@ -1,10 +1,12 @@
 //! Searching for schedules by measuring them (paper 002, section 6; paper 001, 7.2): the space
 //! ([`space`]: known scripts, [`starts`], and [`decisions`] behind [`bases`]), how a point of it becomes commands
 //! ([`express`]), which points are measured
-//! ([`search`]), how long and against what ([`race`]), in which processes ([`builders`], [`runner`], [`worker`]),
+//! ([`search`]), how long and against what ([`race`], [`turns`]), in which processes ([`builders`], [`builder`], [`runner`], [`worker`], [`apart`]),
 //! and how a tuning that was ended goes on ([`log`]).
 
+pub mod apart;
 pub mod bases;
+mod builder;
 mod builders;
 pub mod decisions;
 pub mod express;
@@ -16,6 +18,7 @@ pub mod space;
 mod starts;
 #[cfg(test)]
 mod tests;
+mod turns;
 pub mod worker;
 
 use super::bench::machine::Description;
@@ -186,6 +189,16 @@ pub fn serve(
         data.push(super::bind::bind(function, set, sources)?);
     }
     worker::serve(function, kernel, plain, &data, sources)
+}
+
+/// Compiles schedules of a tuning: the process of [`builder`].
+///
+/// # Errors
+/// Nobody listens, or speaks.
+pub fn build(request: &Request, backend: Backend, folder: &Path) -> std::io::Result<()> {
+    // What it has started ends with it.
+    apart::die_with_parent(libc::SIGTERM);
+    builder::serve(request, backend, folder)
 }
 
 /// The diagnostic of a function of which nothing ran.

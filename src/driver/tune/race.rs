@@ -1,8 +1,10 @@
-//! The search itself: generations of schedules, of which a few samples drop the slow ones, and
-//! interleaved ones against the best decide. At the end the last ones race again.
+//! The search itself: generations of schedules, of which a few samples drop the slow ones, rungs of more samples
+//! half of the others (successive halving), and pairs with the best one decide ([`super::turns`]). At the end the
+//! last ones race again.
 
 use super::search::{Candidate, Kind, Search};
 use super::space::{Genome, Space};
+use super::turns::{AHEAD, duel, rung, samples};
 use super::worker::Outcome;
 use crate::driver::bench::statistics::Quartiles;
 
@@ -71,18 +73,10 @@ pub struct Found {
 const GENERATION: usize = 8;
 /// Samples of a first look.
 const LOOK: u32 = 3;
-/// Samples of a pair, as many again and again until it is told who is ahead, or that neither is.
-const PAIR: u32 = 5;
-const MOST_PAIRS: usize = 4;
-/// Standard errors that a ratio must be away from [`AHEAD`], and how small they may be for nothing more to be learnt.
-const ERRORS: f64 = 2.5;
-const SMALL_ERROR: f64 = 0.002;
 /// How much slower than the best one what is dropped at the first look is.
 const HOPELESS: f64 = 1.5;
-/// One in so many of a generation races against the best one.
-const QUARTER: usize = 4;
-/// The part of the other's time that is ahead of it.
-const AHEAD: f64 = 0.98;
+/// Those of a generation that race against the best one until the standard error tells.
+const PAIRS: usize = 2;
 /// Schedules of the last race, and its samples.
 const LAST: usize = 5;
 const LAST_ROUNDS: u32 = 21;
@@ -145,9 +139,34 @@ pub fn race(
             }
             tell(runner.elapsed(), best.map(|at| all[at].seconds), measured);
         }
-        // The most hopeful ones against the best.
-        looked.sort_by(|&a, &b| all[a].seconds.total_cmp(&all[b].seconds));
-        for at in looked.iter().copied().take(GENERATION / QUARTER) {
+        // The most hopeful ones in turns with the best, half of them after each rung, until pairs are left.
+        let mut hopeful = looked;
+        let by_seconds = |all: &[Known], some: &mut Vec<usize>| {
+            some.sort_by(|&a, &b| all[a].seconds.total_cmp(&all[b].seconds));
+        };
+        by_seconds(&all, &mut hopeful);
+        if let Some(holds) = best {
+            let least = all[holds].seconds;
+            hopeful.retain(|&at| at != holds && all[at].seconds <= HOPELESS * least);
+            hopeful.truncate(GENERATION / 2);
+            while hopeful.len() > PAIRS && runner.elapsed() < plan.budget {
+                let contestants = || [holds].into_iter().chain(hopeful.clone());
+                let scripts = contestants().map(|at| all[at].candidate.script.clone());
+                let scripts: Vec<Vec<String>> = scripts.collect();
+                let seconds = contestants().map(|at| all[at].seconds).sum();
+                let Some(ratios) = rung(&scripts, seconds, plan, runner) else {
+                    break;
+                };
+                for (&at, ratio) in hopeful.iter().zip(&ratios[1..]) {
+                    all[at].seconds = all[holds].seconds * ratio;
+                    search.score(&all[at].candidate.genome, all[at].seconds);
+                }
+                by_seconds(&all, &mut hopeful);
+                hopeful.truncate(hopeful.len().div_ceil(2));
+            }
+        }
+        hopeful.truncate(PAIRS);
+        for at in hopeful {
             let Some(holds) = best.filter(|&holds| holds != at) else {
                 continue;
             };
@@ -282,7 +301,8 @@ fn look(candidate: &Candidate, plan: &Plan, runner: &mut dyn Runner) -> Result<f
             | Outcome::Wrong(_)
             | Outcome::Refused(_)
             | Outcome::Crashed(_)
-            | Outcome::TimedOut) => {
+            | Outcome::TimedOut
+            | Outcome::OutOfMemory) => {
                 return Err(Fault {
                     script: candidate.script.clone(),
                     set,
@@ -323,57 +343,6 @@ fn drop_faults(
         Some(at) => drop(scripts.remove(at)),
         None => drop(scripts.pop()),
     }
-}
-
-/// Samples by data set, schedule and round; `None` if one did not run, or is to compute something and does not.
-fn samples(
-    scripts: &[Vec<String>],
-    (rounds, compare): (u32, bool),
-    sets: usize,
-    runner: &mut dyn Runner,
-) -> Option<Vec<Vec<Vec<f64>>>> {
-    let mut all = Vec::new();
-    for set in 0..sets {
-        let Outcome::Measured(samples) = runner.run(scripts, set, rounds, compare) else {
-            return None;
-        };
-        if samples.len() != scripts.len() || samples.iter().any(Vec::is_empty) {
-            return None;
-        }
-        all.push(samples);
-    }
-    Some(all)
-}
-
-/// How much longer the second schedule takes than the first, in turns until the standard error tells; `None` if
-/// one did not run.
-pub(super) fn duel(pair: &[Vec<String>], sets: usize, runner: &mut dyn Runner) -> Option<f64> {
-    // Of each round, the mean over the data sets.
-    let mut logs: Vec<f64> = Vec::new();
-    for _ in 0..MOST_PAIRS {
-        let samples = samples(pair, (PAIR, false), sets, runner)?;
-        // (A log that somebody has changed may have fewer of one.)
-        let rounds = samples.iter().map(|set| set[0].len().min(set[1].len()));
-        for round in 0..rounds.min()? {
-            let ratios = samples.iter().map(|set| set[1][round] / set[0][round]);
-            logs.push(mean(&ratios.collect::<Vec<_>>()).ln());
-        }
-        let (mean, error) = mean_and_error(&logs);
-        let is_told = (mean - AHEAD.ln()).abs() > ERRORS * error;
-        if is_told || error < SMALL_ERROR {
-            break;
-        }
-    }
-    Some(Quartiles::of(&logs).median.exp())
-}
-
-/// The mean and its standard error.
-#[expect(clippy::cast_precision_loss)]
-fn mean_and_error(all: &[f64]) -> (f64, f64) {
-    let n = all.len() as f64;
-    let mean = all.iter().sum::<f64>() / n;
-    let squares: f64 = all.iter().map(|x| (x - mean) * (x - mean)).sum();
-    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
 }
 
 /// Whether a schedule is ahead of another one beyond the noise: by the mean over the data sets, and

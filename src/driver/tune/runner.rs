@@ -1,6 +1,8 @@
 //! Measurements on this machine: libraries of schedules ([`super::builders`]) to the process that runs them
 //! ([`super::worker`]).
 
+use super::apart::{Limits, Memory};
+use super::builder::itself;
 use super::builders::{Builders, Built};
 use super::race::Runner;
 use super::worker::{Job, Outcome, Ready};
@@ -9,15 +11,14 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::build::{Backend, LIBRARY, Trust, compiled, flags, unit};
 use crate::driver::compile::{Request, ScheduleChoice, compile};
-use crate::driver::tools::{COMPILER_SECONDS, no_room};
+use crate::driver::tools::no_room;
 use crate::driver::{Failure, argument};
 use crate::emit;
 use crate::target::Target;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
 /// What a schedule may take before it is hopeless: so much more than the best one, or plain loops.
@@ -42,6 +43,8 @@ const LEAST_COMPILING: f64 = 5.0;
 const COMPILING_PART: f64 = 0.1;
 /// Bytes that a schedule may take beyond four times those of the data.
 const MEMORY: u64 = 1 << 30;
+/// How many times the data an emulated schedule may take: it has a copy for the device, and a shadow of that.
+const EMULATED_MEMORY: u64 = 32;
 /// The part of the budget that a schedule may take, if its calls at the best one's pace do not need more.
 const MOST: f64 = 0.1;
 
@@ -117,14 +120,14 @@ impl Machine {
             Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => COMPILING,
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        COMPILER_SECONDS.store(seconds as u64, Ordering::Relaxed);
+        let seconds = seconds as u64;
         let (worker, ready) = Worker::start(&place).map_err(|error| no_worker(&error, sources))?;
         Ok(Machine {
             backend,
             threads,
             start: Instant::now(),
             most: MOST * budget,
-            builders: Builders::start(request, backend, folder.path()),
+            builders: Builders::start(folder.path(), seconds),
             _folder: folder,
             plain: place,
             worker: Some(worker),
@@ -165,17 +168,22 @@ impl Machine {
             set,
             compare: false,
             rounds,
-            threads: self.threads,
-            seconds: match self.backend {
-                Backend::C | Backend::Gpu => {
-                    start + (PATIENCE * call * calls).min(self.most.max(calls * call))
-                }
-                Backend::Emulator { .. } | Backend::Model(_) => start + PATIENCE * call * calls,
-            },
-            bytes: match self.backend {
-                Backend::C => Some(MEMORY + 4 * self.ready.bytes),
-                // Drivers and the emulator reserve more than there is; what a device has is its own limit.
-                Backend::Gpu | Backend::Emulator { .. } | Backend::Model(_) => None,
+            limits: Limits {
+                seconds: match self.backend {
+                    Backend::C | Backend::Gpu => {
+                        start + (PATIENCE * call * calls).min(self.most.max(calls * call))
+                    }
+                    Backend::Emulator { .. } | Backend::Model(_) => start + PATIENCE * call * calls,
+                },
+                memory: match self.backend {
+                    Backend::C => Memory::Address(MEMORY + 4 * self.ready.bytes),
+                    // What a device has is its own limit.
+                    Backend::Gpu => Memory::Resident(MEMORY + 4 * self.ready.bytes),
+                    Backend::Emulator { .. } | Backend::Model(_) => {
+                        Memory::Resident(MEMORY + EMULATED_MEMORY * self.ready.bytes)
+                    }
+                },
+                threads: self.threads,
             },
         })
     }
@@ -276,11 +284,7 @@ impl Machine {
 impl Worker {
     /// Starts this program again, with the same arguments.
     fn start(plain: &Path) -> std::io::Result<(Self, Ready)> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let mut own = std::env::args_os().skip(1);
-        command.args(own.by_ref().take(1));
-        // Behind the command's name: what follows `--` are operands.
-        command.arg("--worker").arg(plain).args(own);
+        let mut command = itself("--worker", plain)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::null());
         let mut child = command.spawn()?;

@@ -3,9 +3,10 @@
 
 use super::express::express;
 use super::log::{self, Logged};
-use super::race::{Plan, Runner, duel, race};
+use super::race::{Plan, Runner, race};
 use super::search::{Kind, Search};
 use super::space::{Gene, Genome, Space};
+use super::turns::{duel, rung};
 use super::worker::Outcome;
 use crate::data::generate::Random;
 use crate::diagnostic::Sources;
@@ -217,6 +218,48 @@ fn a_pair_is_sampled_until_it_is_told_apart() {
     assert_eq!(told(0.5, 0.3), 5);
     assert_eq!(told(2.0, 0.3), 5);
     assert_eq!(told(0.98, 0.5), 20);
+}
+
+/// Half of what is hopeful stays after each rung, which all of them run in turns; what takes long has none.
+#[test]
+fn rungs_halve_what_is_hopeful() {
+    /// Notes how many schedules ran together, and how often.
+    struct Noting(Fake, Vec<(usize, u32)>);
+    impl Runner for Noting {
+        fn prepare(&mut self, _: &[Vec<String>]) {}
+
+        fn run(&mut self, all: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome {
+            self.1.push((all.len(), rounds));
+            self.0.run(all, set, rounds, compare)
+        }
+
+        fn elapsed(&self) -> f64 {
+            self.0.elapsed()
+        }
+    }
+    let scripts: Vec<Vec<String>> = ["a", "b", "c"].map(|s| vec![s.to_string()]).into();
+    let seconds: Vec<f64> = scripts.iter().map(|s| Fake::seconds(s)).collect();
+    let long = Plan {
+        budget: 5000.0,
+        ..plan(Kind::Genetic, 1)
+    };
+    let mut noting = Noting(Fake::new(usize::MAX), Vec::new());
+    let ratios = rung(&scripts, seconds.iter().sum(), &long, &mut noting).unwrap();
+    for (ratio, own) in ratios.iter().zip(&seconds) {
+        assert!((ratio - own / seconds[0]).abs() < 1e-12, "{ratios:?}");
+    }
+    let short = plan(Kind::Genetic, 1);
+    assert_eq!(rung(&scripts, 1.0, &short, &mut noting), None);
+    noting.1.clear();
+    let space = space(SPMM);
+    let starts = vec![space.usual(0)];
+    race(&space, &long, starts, &[], &mut noting, &mut |_, _, _| {}).unwrap();
+    // Three or four beside the best one, and pairs at last.
+    let together = |n: usize| noting.1.iter().filter(|(all, _)| *all == n).count();
+    assert!(together(4) + together(5) > 0 && together(2) > 0);
+    let of_five = noting.1.iter().filter(|(all, _)| *all == 5);
+    assert!({ of_five }.all(|(_, rounds)| *rounds == 5));
+    assert!(noting.1.iter().all(|(all, _)| *all <= 8));
 }
 
 /// Until there are parents, and in turns with children later, one choice of the best one is another; each choice
@@ -476,6 +519,29 @@ fn free_genes_of_a_gpu() {
         (sddmm, &[("walk", 3)], "GPUGroup(8), ParallelReduction"),
         (gemm, &[], "promote(A, shared, k_t9)"),
         (gemm, &[("shared", 1)], "GPUThreadY, NoRaces"),
+        // Sums of their own, without tiles.
+        (
+            gemm,
+            &[("registers", 1)],
+            "jt6_t7)\nunroll(it2_t3, 4)\nunroll(jt6_t7, 4)",
+        ),
+        (gemm, &[("order", 1)], "parallelize(j_t5, GPUBlockY"),
+        (
+            gemm,
+            &[("order", 2)],
+            "reorder(k_t9, r_t11, r_t12, r_t13, r_t14, k_t10)",
+        ),
+        (gemm, &[("unroll", 2)], "unroll(k_t10, 2)"),
+        // A fourth of 100 rows.
+        (gemm, &[("down", 4)], "split(i_t2, it2_t3, it2_t4, 25)"),
+        (SPMM, &[("group", 1)], "reorder(j, r_t6)\n"),
+        (
+            SPMM,
+            &[("group", 1), ("registers", 1)],
+            "GPUThread, NoRaces)\nunroll(k_t2)",
+        ),
+        (SPMM, &[("order", 1)], "fuse(k_t1, i, i_t3)"),
+        (spmv, &[("unroll", 2)], "unroll(pt1_t2, 4)"),
     ];
     let space = space_for(Target::Cuda, LAYERS);
     let joined = express(&space, &space.usual(1)).unwrap().join("\n");
