@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is registered.
@@ -14,6 +15,14 @@ struct Held {
     paths: Vec<PathBuf>,
     /// Process groups, by the process that leads each.
     groups: Vec<u32>,
+}
+
+/// Whether what this process starts stays in its group: whoever started it ends all of that at once.
+static IS_PART: AtomicBool = AtomicBool::new(false);
+
+/// From now on programs stay in the group of this process, which leads one.
+pub fn stay_in_group() {
+    IS_PART.store(true, Ordering::Relaxed);
 }
 
 static HELD: Mutex<Held> = Mutex::new(Held {
@@ -109,11 +118,15 @@ impl Running {
     /// It cannot be started.
     pub fn spawn(command: &mut Command) -> io::Result<Running> {
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
+        if !IS_PART.load(Ordering::Relaxed) {
+            std::os::unix::process::CommandExt::process_group(command, 0);
+        }
         // No signal comes between the start and the note.
         let mut held = held();
         let child = command.spawn()?;
-        held.groups.push(child.id());
+        if !IS_PART.load(Ordering::Relaxed) {
+            held.groups.push(child.id());
+        }
         Ok(Running(Some(child)))
     }
 
@@ -140,20 +153,20 @@ impl Drop for Running {
         let Some(mut child) = self.0.take() else {
             return;
         };
-        // It has programs of its own to end; one that does not listen is ended.
+        // It has files of its own to remove; what does not listen is ended, also what it has left behind.
         #[cfg(unix)]
         {
             use rustix::process::{Pid, Signal, kill_process_group};
             let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            for round in 0..PATIENCE {
+            let send = |signal| group.map(|group| kill_process_group(group, signal));
+            let _ = send(Signal::TERM);
+            for _ in 0..PATIENCE {
                 if !matches!(child.try_wait(), Ok(None)) {
                     break;
                 }
-                if round == 0 {
-                    let _ = group.map(|group| kill_process_group(group, Signal::TERM));
-                }
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
+            let _ = send(Signal::KILL);
         }
         let _ = child.kill();
         let _ = child.wait();
@@ -217,6 +230,11 @@ fn clean(held: &mut Held) {
     use rustix::process::{
         Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpid,
     };
+    if IS_PART.load(Ordering::Relaxed) {
+        // (This process has the signal already.)
+        let own = rustix::process::getpgrp();
+        let _ = kill_process_group(own, Signal::TERM);
+    }
     let groups = held.groups.drain(..);
     let mut groups: Vec<Pid> = groups
         .filter_map(|group| Pid::from_raw(i32::try_from(group).ok()?))

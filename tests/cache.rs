@@ -384,7 +384,7 @@ fn entry(program: &str, schedule: &[&str]) -> Entry {
         schema: SCHEMA.to_string(),
         checksum: String::new(),
         function: function.name.clone(),
-        names: canonical.names.clone(),
+        names: canonical.all_names(),
         schedule: schedule.iter().map(ToString::to_string).collect(),
         data: vec![Tuned {
             name: DATA.to_string(),
@@ -454,8 +454,9 @@ fn choices_are_kept_too() {
     let place = Place::new();
     let choice = [
         "let LONG = 100",
+        "let THRESHOLD1 = 20000",
         "choose {",
-        "when nnz(A) < LONG && M < 20000: {",
+        "when nnz(A) < LONG && M < THRESHOLD1: {",
         "split(i, i0, i1, 7)",
         "}",
         "otherwise: {",
@@ -471,7 +472,7 @@ fn choices_are_kept_too() {
     let program = program.to_str().unwrap();
     let show = ["show", program, "--stage", "schedule", "--tuned"];
     let output = place.sparsec(&show).output().unwrap();
-    let wanted = "let LONG_ = 100\nchoose {\n  when nnz(A) < LONG_ && LONG < 20000: {\n    \
+    let wanted = "let LONG_ = 100\nlet THRESHOLD1 = 20000\nchoose {\n  when nnz(A) < LONG_ && LONG < THRESHOLD1: {\n    \
                   split(row, i0, i1, 7)\n  }\n  otherwise: {\n    unroll(j, 2)\n  }\n}\n";
     assert_eq!(stdout(&output), wanted, "{}", stderr(&output));
     let run = ["run", program, "--tuned", DATA, "x=ones"];

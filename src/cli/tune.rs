@@ -453,7 +453,7 @@ fn entry(tuning: &Tuning, found: &Found) -> Entry {
         schema: SCHEMA.to_string(),
         checksum: String::new(),
         function: function.name.clone(),
-        names: canonical.names.clone(),
+        names: canonical.all_names(),
         schedule: found.best.script.clone(),
         data: each.collect(),
         key: Key::of(&canonical, tuning.backend, &tuning.machine),

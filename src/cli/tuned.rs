@@ -99,7 +99,7 @@ pub(super) fn of_function(
     };
     let canonical = Canonical::of(function);
     let key = Key::of(&canonical, backend, &Description::of(backend));
-    cache::tuned(cache, &key, &canonical.names, data)
+    cache::tuned(cache, &key, &canonical.all_names(), data)
 }
 
 /// Says that a file of the cache is not used.

@@ -81,8 +81,10 @@ impl Key {
 pub struct Canonical {
     /// As `show --stage program` prints it, with numbers for names.
     pub text: String,
-    /// Its own names, in the order of those numbers: statements, tensors, variables, sizes.
+    /// Its own names, in the order of those numbers: statements, tensors, variables.
     pub names: Vec<String>,
+    /// Those of its sizes, and other names of these.
+    pub sizes: Vec<String>,
 }
 
 impl Canonical {
@@ -90,7 +92,7 @@ impl Canonical {
     pub fn of(function: &Function) -> Self {
         let mut plain = function.clone();
         plain.name = "f".to_string();
-        let mut names = Vec::new();
+        let (mut names, mut sizes) = (Vec::new(), Vec::new());
         for (at, stmt) in plain.stmts.iter_mut().enumerate() {
             names.push(std::mem::replace(&mut stmt.label, format!("S{at}")));
         }
@@ -101,10 +103,10 @@ impl Canonical {
             names.push(std::mem::replace(&mut var.name, format!("v{at}")));
         }
         for (at, size) in plain.sizes.iter_mut().enumerate() {
-            names.push(std::mem::replace(&mut size.name, format!("N{at}")));
+            sizes.push(std::mem::replace(&mut size.name, format!("N{at}")));
         }
         for (at, synonym) in plain.synonyms.iter_mut().enumerate() {
-            synonym.name = format!("M{at}");
+            sizes.push(std::mem::replace(&mut synonym.name, format!("M{at}")));
         }
         for requirement in &mut plain.requirements {
             // The names again; what it says stands in front of it.
@@ -113,9 +115,19 @@ impl Canonical {
         Canonical {
             text: plain.to_string(),
             names,
+            sizes,
         }
     }
+
+    /// All names that commands may use.
+    #[must_use]
+    pub fn all_names(&self) -> Vec<String> {
+        [&self.names[..], &self.sizes].concat()
+    }
 }
+
+/// What lines begin with that is no command.
+const WORDS: &[&str] = &["choose", "let", "otherwise", "param", "size", "when"];
 
 /// Commands of a schedule with other names: those at the same places of both lists are the same
 /// things. Names that the schedule makes stay, or get an underscore where a name of the program is
@@ -133,8 +145,8 @@ pub fn renamed(commands: &[String], from: &[String], to: &[String]) -> Option<Ve
     }
     let taken: BTreeSet<&str> = to.iter().map(String::as_str).collect();
     let mut all = Vec::new();
-    // Of brackets: a command may have several lines.
-    let mut depth = 0_usize;
+    // Of brackets: commands and conditions may have several lines.
+    let (mut depth, mut asks) = (0_usize, false);
     for command in commands {
         let (mut out, mut rest) = (String::new(), command.as_str());
         while let Some(first) = rest.chars().next() {
@@ -151,8 +163,14 @@ pub fn renamed(commands: &[String], from: &[String], to: &[String]) -> Option<Ve
                 _ => {}
             }
             // The words of commands, of `choose`, and what its conditions ask tensors for.
-            let begins = out.trim().is_empty() || after.starts_with('(');
-            if depth == 0 && begins {
+            let is_called = after.starts_with('(');
+            let begins = out.trim().is_empty() && WORDS.contains(&word);
+            match word {
+                "when" if begins => asks = true,
+                ":" if depth == 0 => asks = false,
+                _ => {}
+            }
+            if begins || (is_called && (asks || depth == 0)) {
                 out += word;
             } else {
                 out += map.get(word).copied().unwrap_or(word);
@@ -230,7 +248,7 @@ mod tests {
         let commands = ["split(i, t, i1, 32)", "parallelize(t, CPUThread, NoRaces)"];
         let commands = commands.map(str::to_string);
         let renamed = |from: &Canonical, to: &Canonical, commands: &[String]| {
-            renamed(commands, &from.names, &to.names).unwrap()
+            renamed(commands, &from.all_names(), &to.all_names()).unwrap()
         };
         let there = renamed(&one, &other, &commands);
         assert_eq!(
@@ -248,8 +266,9 @@ mod tests {
         let choice = [
             "let C = 5",
             "choose {",
-            "  when nnz(A) < 20 && M > C: { split(i, i0, i1, 4) unroll(i1) }",
-            "  when rows(A) < N: {",
+            "  when nnz(A) < 20 &&",
+            "    M > C: { split(i, i0, i1, 4) unroll(i1) }",
+            "  when !(rows(A) < N): {",
             "    precompute(A(i,j)",
             "      * x(j), j, jj, w)",
             "  }",
@@ -261,8 +280,9 @@ mod tests {
         let wanted = [
             "let C_ = 5",
             "choose {",
-            "  when nnz(i) < 20 && R > C_: { split(x, i0, i1, 4) unroll(i1) }",
-            "  when rows(i) < C: {",
+            "  when nnz(i) < 20 &&",
+            "    R > C_: { split(x, i0, i1, 4) unroll(i1) }",
+            "  when !(rows(i) < C): {",
             "    precompute(i(x,k)",
             "      * A(k), k, jj, w)",
             "  }",

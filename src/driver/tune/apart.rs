@@ -132,7 +132,7 @@ pub(super) fn die_with_parent(signal: std::ffi::c_int) {
     }
 }
 
-/// Sets the address space that this process may have, and what it may give to others.
+/// Sets the address space that this process may have, and what it may give to others. It leaves no core behind.
 pub(super) fn limit_memory(bytes: u64, most: u64) {
     #[cfg(unix)]
     // SAFETY: it takes two numbers; what cannot be set stays as it was.
@@ -142,6 +142,11 @@ pub(super) fn limit_memory(bytes: u64, most: u64) {
             rlim_max: most,
         };
         libc::setrlimit(libc::RLIMIT_AS, &raw const limits);
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
     }
 }
 
@@ -239,37 +244,44 @@ fn watched(
     let after = |seconds: f64| Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
     let mut until = after(limits.seconds);
     // What it may use while kernels run, and while their results are looked at.
-    let most = match limits.memory {
+    let mut most = match limits.memory {
         Memory::Address(_) => None,
         Memory::Resident(_) => pages("self", 1).map(|now| limits.bytes(now)),
     };
-    let mut compares = false;
+    let used = || pages(&child.to_string(), 1);
+    // What it used when it began to look at results, if it does.
+    let mut compares = None;
     let mut text = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let some = has_words(&from, most.map_or(left, |_| left.min(BETWEEN)));
-        if let Some(most) = most
-            && pages(&child.to_string(), 1).is_some_and(|now| now > most[usize::from(compares)])
-        {
-            return (text, Some(Outcome::OutOfMemory));
-        }
-        if !some {
-            if Instant::now() < until {
-                continue;
+        if has_words(&from, most.map_or(left, |_| left.min(BETWEEN))) {
+            let mut piece = [0; 4096];
+            match from.read(&mut piece) {
+                Ok(0) | Err(_) => return (text, None),
+                Ok(count) => text.extend_from_slice(&piece[..count]),
             }
-            return (text, Some(Outcome::TimedOut));
-        }
-        let mut piece = [0; 4096];
-        match from.read(&mut piece) {
-            Ok(0) | Err(_) => return (text, None),
-            Ok(count) => text.extend_from_slice(&piece[..count]),
         }
         // What it says next may have come with it.
         let said = [(COMPARES, JUDGING), (RUNS, limits.seconds)];
         while let Some((said, seconds)) = said.iter().find(|(said, _)| text.starts_with(said)) {
             text.drain(..said.len());
-            compares = *said == COMPARES;
             until = after(*seconds);
+            let before = match *said == COMPARES {
+                true => std::mem::replace(&mut compares, used()),
+                false => compares.take(),
+            };
+            // What is kept of that is not the kernels'.
+            if let (Some([kernels, _]), Some(before), Some(now)) = (&mut most, before, used()) {
+                *kernels += now.saturating_sub(before);
+            }
+        }
+        if let (Some(most), Some(now)) = (most, used())
+            && now > most[usize::from(compares.is_some())]
+        {
+            return (text, Some(Outcome::OutOfMemory));
+        }
+        if Instant::now() >= until {
+            return (text, Some(Outcome::TimedOut));
         }
     }
 }

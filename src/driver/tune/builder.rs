@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Bytes of address space that sparsec may have: a few thousand times what programs need.
 const MEMORY: u64 = 4 << 30;
 /// How many times longer than one compiler may take, by the processor, all of a schedule may take by the clock;
-/// and seconds beyond that.
+/// and seconds beyond that, or for a process to start.
 const COMPILERS: f64 = 3.0;
 const BEYOND: f64 = 10.0;
 /// Between two looks whether the tuning is over.
@@ -112,6 +112,7 @@ impl Builder {
     /// The process cannot go on.
     #[expect(clippy::cast_precision_loss)]
     fn ask(&mut self, job: &Job) -> Result<Outcome, String> {
+        let start = self.process.as_ref().map_or(BEYOND, |_| 0.0);
         let process = match &mut self.process {
             Some(process) => process,
             none => none.insert(Process::start((self.starts)()).map_err(|e| e.to_string())?),
@@ -120,7 +121,7 @@ impl Builder {
         let asked = writeln!(process.to, "{text}");
         asked.map_err(|_| process.ended())?;
         let seconds = self.seconds as f64;
-        match process.hear(seconds, &self.over)? {
+        match process.hear(start + seconds, &self.over)? {
             Some(Said::Built(built)) => return Ok(built),
             Some(Said::Emitted) => {}
             None => return Err(format!("sparsec itself takes longer than {seconds} s")),
@@ -205,6 +206,7 @@ pub(super) fn itself(flag: &str, value: &Path) -> std::io::Result<Command> {
 /// # Errors
 /// Nobody listens, or speaks.
 pub(super) fn serve(request: &Request, backend: Backend, folder: &Path) -> std::io::Result<()> {
+    crate::cleanup::stay_in_group();
     limit_memory(MEMORY, COMPILER_MEMORY);
     let say = |said: &Said| -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();

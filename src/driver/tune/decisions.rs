@@ -245,13 +245,27 @@ fn walks(graph: &Graph, nest: &Nest, wanted: impl Fn(&Level) -> bool) -> (Free, 
     (Free::Walk(walks), choices)
 }
 
-/// The free decisions on a statement's loops on a GPU: how they become blocks and threads.
+/// The free decisions on the loops of a nest of this number on a GPU: how they become blocks and threads.
 #[must_use]
-pub fn blocks(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec<(Free, usize)> {
+pub fn blocks(
+    graph: &Graph,
+    (at, nest): (usize, &Nest),
+    extents: &BTreeMap<VarId, i64>,
+) -> Vec<(Free, usize)> {
     let vars = nest.loop_vars();
     let Some(first) = vars.first() else {
         return Vec::new();
     };
+    let threads = vec![256, 64, 128, 512, 1024];
+    // The first of joined statements decides for all, and that alone.
+    if nest.joined > 0 {
+        return Vec::new();
+    }
+    let behind = graph.nests.get(at + 1).filter(|_| at < graph.nests.len());
+    if behind.is_some_and(|next| next.joined > 0) {
+        let choices = threads.len();
+        return vec![(Free::Unit(Unit::Block, threads), choices)];
+    }
     // The usual values, then those that cut a loop into equal parts.
     let with_parts = |usual: &[i64], var: Option<VarId>, least: i64, most: i64| {
         let extent = var.and_then(|var| extent(graph, extents, var));
@@ -282,7 +296,7 @@ pub fn blocks(graph: &Graph, nest: &Nest, extents: &BTreeMap<VarId, i64>) -> Vec
         } else {
             let column = column(graph, nest, &[*first]);
             let mut units = vec![
-                (Unit::Block, vec![256, 64, 128, 512, 1024]),
+                (Unit::Block, threads),
                 (Unit::Group, vec![8, 1, 2, 4, 16, 32]),
                 (Unit::Coarse, with_parts(&[4, 1, 2, 8, 16], column, 2, 16)),
                 (Unit::Worker, vec![1, 2, 4, 8]),

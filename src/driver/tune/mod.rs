@@ -136,7 +136,7 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
         text += &format!(" {part}");
     }
     text += &canonical.text;
-    text += &canonical.names.join(" ");
+    text += &canonical.all_names().join(" ");
     for (name, bound) in sets {
         text += name;
         for tensor in bound.tensors.values() {

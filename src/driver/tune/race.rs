@@ -154,7 +154,7 @@ pub fn race(
                 let scripts = contestants().map(|at| all[at].candidate.script.clone());
                 let scripts: Vec<Vec<String>> = scripts.collect();
                 let seconds = contestants().map(|at| all[at].seconds).sum();
-                let Some(ratios) = rung(&scripts, seconds, plan, runner) else {
+                let Some(ratios) = rung(&scripts, seconds, plan.sets, runner) else {
                     break;
                 };
                 for (&at, ratio) in hopeful.iter().zip(&ratios[1..]) {

@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Half of each generation are children of three parents, half are steps from the best one: one
-    /// gene changed (coordinate descent, which gains most while few are measured; the first are nothing else).
+    /// gene changed, to a value near its own first (coordinate descent, which gains most while few are measured; the
+    /// first are nothing else).
     Genetic,
     /// Each gene drawn, whatever was measured.
     Random,
@@ -22,7 +23,8 @@ const POPULATION: usize = 24;
 const FEW: usize = 16;
 /// How often a gene of a child is drawn anew: once in so many.
 const MUTATION: u64 = 12;
-/// Genomes that are drawn in vain before a generation is as small as it is.
+/// Genomes that are drawn in vain before no more steps are taken, and before a generation is as small as it is.
+const STUCK: usize = 50;
 const VAIN: usize = 200;
 
 /// A schedule that is to be measured.
@@ -68,7 +70,7 @@ impl<'s> Search<'s> {
         while all.len() < size && vain < VAIN {
             let genome = match self.starts.pop_front() {
                 Some(start) => start,
-                None => self.next(all.len()),
+                None => self.next(all.len(), vain > STUCK),
             };
             match express(self.space, &genome) {
                 Some(script) if self.seen.insert(script.clone()) => {
@@ -90,11 +92,13 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn next(&mut self, nth: usize) -> Genome {
+    /// `stuck`: steps lead to what is known.
+    fn next(&mut self, nth: usize, stuck: bool) -> Genome {
         if self.kind == Kind::Random {
             return self.space.drawn(&mut self.random);
         }
         if (nth.is_multiple_of(2) || self.scored.len() < FEW)
+            && !stuck
             && let Some((gene, value)) = self.steps.pop()
             && let Some((_, best)) = self.scored.first()
         {
@@ -108,20 +112,30 @@ impl<'s> Search<'s> {
         self.child()
     }
 
-    /// Every genome that differs from this one in one gene that counts, in random order.
+    /// Every genome that differs from this one in one gene that counts: near ones last, which is where they are
+    /// taken from, each part in random order.
     fn all_steps(&mut self, genome: &Genome) -> Vec<(usize, usize)> {
-        let mut steps = Vec::new();
+        let (mut near, mut far) = (Vec::new(), Vec::new());
         for (at, gene) in self.space.genes.iter().enumerate() {
-            if self.space.counts(genome, at) {
-                let others = (0..gene.choices).filter(|&value| value != genome[at]);
-                steps.extend(others.map(|value| (at, value)));
+            if !self.space.counts(genome, at) {
+                continue;
+            }
+            let steps = gene.near(genome[at]);
+            for value in (0..gene.choices).filter(|&value| value != genome[at]) {
+                match steps.contains(&value) {
+                    true => near.push((at, value)),
+                    false => far.push((at, value)),
+                }
             }
         }
-        // Fisher and Yates.
-        for last in (1..steps.len()).rev() {
-            steps.swap(last, choice(&mut self.random, last + 1));
+        for steps in [&mut far, &mut near] {
+            // Fisher and Yates.
+            for last in (1..steps.len()).rev() {
+                steps.swap(last, choice(&mut self.random, last + 1));
+            }
         }
-        steps
+        far.append(&mut near);
+        far
     }
 
     /// Each gene of one of three parents, or drawn.

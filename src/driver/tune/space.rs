@@ -27,6 +27,46 @@ pub struct Gene {
     pub choices: usize,
 }
 
+impl Gene {
+    /// The choices beside one of them: the next smaller and the next larger number, all of what has few, none of
+    /// orders.
+    #[must_use]
+    pub fn near(&self, from: usize) -> Vec<usize> {
+        let values: &[i64] = match &self.what {
+            Decision::Param(_, values)
+            | Decision::Free(
+                ..,
+                Free::Split(_, values) | Free::Unit(_, values) | Free::Prefetch(values),
+            ) => values,
+            Decision::Script => return Vec::new(),
+            Decision::Free(.., Free::Place(_)) => return Vec::new(),
+            Decision::Turns
+            | Decision::Free(
+                ..,
+                Free::Walk(_)
+                | Free::Pack(_)
+                | Free::Workspace
+                | Free::Vector
+                | Free::Unroll
+                | Free::Threads,
+            ) => return (0..self.choices.min(FEW)).collect(),
+        };
+        let Some(&own) = values.get(from) else {
+            return Vec::new();
+        };
+        let numbered = || values.iter().copied().enumerate();
+        let below = numbered().filter(|(_, value)| *value < own);
+        let above = numbered().filter(|(_, value)| *value > own);
+        let below = below.max_by_key(|(_, value)| *value);
+        let above = above.min_by_key(|(_, value)| *value);
+        [below, above]
+            .into_iter()
+            .flatten()
+            .map(|(at, _)| at)
+            .collect()
+    }
+}
+
 /// What a gene decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -49,6 +89,8 @@ pub const TURNS: &[&str] = &[
     "(guided)",
 ];
 
+/// Choices that are few.
+const FEW: usize = 4;
 /// Nests with free genes; what comes behind them is as it usually is.
 const NESTS: usize = 8;
 /// A script that is known.
@@ -103,7 +145,7 @@ impl Space {
         for (of, Base { graph, .. }) in bases.iter().enumerate() {
             for (at, nest) in nests(graph).into_iter().enumerate().take(NESTS) {
                 let free = if has_blocks {
-                    blocks(graph, nest, extents)
+                    blocks(graph, (at, nest), extents)
                 } else {
                     free(graph, nest, extents)
                 };

@@ -134,21 +134,28 @@ pub(super) fn all(
     Ok(all)
 }
 
-/// A script of a cache that chooses, with the numbers that its conditions compare with as parameters; `None` if it
-/// does not.
+/// A script of a cache that chooses, with numbers that its conditions compare with as parameters where they were;
+/// `None` if it does not choose.
 fn kept_choice(name: String, script: &[String]) -> Option<Script> {
     let is_constant = |line: &&String| line.starts_with("let ");
     if !script.iter().any(|line| line.starts_with("choose ")) {
         return None;
     }
-    let constants: Vec<String> = script.iter().filter(is_constant).cloned().collect();
+    let constants = script.iter().filter(is_constant).map(|line| {
+        let named = line.strip_prefix("let ").and_then(|l| l.split_once(" = "));
+        let number = named.and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
+        match named {
+            // It was a number of a condition.
+            Some((own, _)) if own.starts_with(THRESHOLD) && number > 0 => threshold(own, number),
+            Some(_) | None => line.clone(),
+        }
+    });
+    let constants: Vec<String> = constants.collect();
     let lines = script.iter().filter(|line| !is_constant(line));
-    let lines = lines.map(|line| line.trim().to_string()).collect();
-    let (thresholds, lines) = with_thresholds(lines);
     Some(Script {
         name,
-        commands: [parse(&constants.join("\n"))?, thresholds].concat(),
-        choice: Some(lines),
+        commands: parse(&constants.join("\n"))?,
+        choice: Some(lines.map(|line| line.trim().to_string()).collect()),
     })
 }
 
@@ -250,6 +257,15 @@ fn chosen_lines(commands: &[Command], sources: &Sources) -> Option<Vec<String>> 
     })
 }
 
+/// What numbers of conditions are called.
+const THRESHOLD: &str = "THRESHOLD";
+
+/// A parameter for a number of a condition.
+fn threshold(own: &str, n: u64) -> String {
+    let (least, most) = ((n / APART).max(1), n.saturating_mul(APART));
+    format!("param {own} in {{{least}, {n}, {most}}} = {n}")
+}
+
 /// Lines that choose, with parameters for the numbers that their conditions compare with: `when nnz(A) < 20000: {`
 /// has `THRESHOLD1`.
 fn with_thresholds(lines: Vec<String>) -> (Vec<Command>, Vec<String>) {
@@ -270,9 +286,8 @@ fn with_thresholds(lines: Vec<String>) -> (Vec<Command>, Vec<String>) {
             let whole = !next.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
             match number.parse::<u64>() {
                 Ok(n) if whole && n > 0 && n < u64::MAX / APART => {
-                    let own = format!("THRESHOLD{}", parameters.len() + 1);
-                    let (least, most) = ((n / APART).max(1), n * APART);
-                    parameters.push(format!("param {own} in {{{least}, {n}, {most}}} = {n}"));
+                    let own = format!("{THRESHOLD}{}", parameters.len() + 1);
+                    parameters.push(threshold(&own, n));
                     condition += &own;
                 }
                 Ok(_) | Err(_) => condition += number,

@@ -1,11 +1,12 @@
 //! The search against a machine that is made up: the same seed leads to the same schedule, and a
 //! tuning that was ended to where it would have ended.
 
+use super::decisions::Free;
 use super::express::express;
 use super::log::{self, Logged};
 use super::race::{Plan, Runner, race};
 use super::search::{Kind, Search};
-use super::space::{Gene, Genome, Space};
+use super::space::{Decision, Gene, Genome, Space};
 use super::turns::{duel, rung};
 use super::worker::Outcome;
 use crate::data::generate::Random;
@@ -230,7 +231,19 @@ fn rungs_halve_what_is_hopeful() {
 
         fn run(&mut self, all: &[Vec<String>], set: usize, rounds: u32, compare: bool) -> Outcome {
             self.1.push((all.len(), rounds));
-            self.0.run(all, set, rounds, compare)
+            // As fast as rungs must be.
+            match self.0.run(all, set, rounds, compare) {
+                Outcome::Measured(samples) => {
+                    let all = samples.into_iter();
+                    let faster = |of: Vec<f64>| of.iter().map(|s| s / 100.0).collect();
+                    Outcome::Measured(all.map(faster).collect())
+                }
+                other @ (Outcome::Wrong(_)
+                | Outcome::Refused(_)
+                | Outcome::Crashed(_)
+                | Outcome::TimedOut
+                | Outcome::OutOfMemory) => other,
+            }
         }
 
         fn elapsed(&self) -> f64 {
@@ -239,21 +252,19 @@ fn rungs_halve_what_is_hopeful() {
     }
     let scripts: Vec<Vec<String>> = ["a", "b", "c"].map(|s| vec![s.to_string()]).into();
     let seconds: Vec<f64> = scripts.iter().map(|s| Fake::seconds(s)).collect();
-    let long = Plan {
-        budget: 5000.0,
-        ..plan(Kind::Genetic, 1)
-    };
     let mut noting = Noting(Fake::new(usize::MAX), Vec::new());
-    let ratios = rung(&scripts, seconds.iter().sum(), &long, &mut noting).unwrap();
+    let ratios = rung(&scripts, 0.1, 1, &mut noting).unwrap();
     for (ratio, own) in ratios.iter().zip(&seconds) {
         assert!((ratio - own / seconds[0]).abs() < 1e-12, "{ratios:?}");
     }
-    let short = plan(Kind::Genetic, 1);
-    assert_eq!(rung(&scripts, 1.0, &short, &mut noting), None);
+    assert!(rung(&scripts, 0.1, 2, &mut noting).is_some());
+    assert_eq!(rung(&scripts, 0.1, 4, &mut noting), None);
+    assert_eq!(noting.1, [(3, 5), (3, 5), (3, 5)]);
     noting.1.clear();
     let space = space(SPMM);
     let starts = vec![space.usual(0)];
-    race(&space, &long, starts, &[], &mut noting, &mut |_, _, _| {}).unwrap();
+    let plan = plan(Kind::Genetic, 1);
+    race(&space, &plan, starts, &[], &mut noting, &mut |_, _, _| {}).unwrap();
     // Three or four beside the best one, and pairs at last.
     let together = |n: usize| noting.1.iter().filter(|(all, _)| *all == n).count();
     assert!(together(4) + together(5) > 0 && together(2) > 0);
@@ -293,6 +304,29 @@ fn steps_come_first_and_children_have_three_parents() {
         }
     }
     assert!(steps >= 16 && others >= 8, "{steps} {others}");
+}
+
+/// Numbers have the next smaller and larger ones beside them, whatever their order.
+#[test]
+fn near_choices_are_those_beside() {
+    let space = space(SPMM);
+    let split = space.genes.iter().find(|gene| gene.name == "S0.split.i");
+    let split = split.unwrap();
+    let Decision::Free(.., Free::Split(_, values)) = &split.what else {
+        panic!("{split:?}");
+    };
+    for (at, own) in values.iter().enumerate() {
+        let near: Vec<i64> = split.near(at).iter().map(|&n| values[n]).collect();
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let place = sorted.iter().position(|v| v == own).unwrap();
+        let mut wanted = Vec::new();
+        wanted.extend(place.checked_sub(1).map(|n| sorted[n]));
+        wanted.extend(sorted.get(place + 1));
+        assert_eq!(near, wanted, "{own} of {values:?}");
+    }
+    let place = space.genes.iter().find(|g| g.name.starts_with("S0.place"));
+    assert!(place.unwrap().near(0).is_empty());
 }
 
 /// Another seed draws others; genetic search finds what is faster sooner than draws.

@@ -1,7 +1,7 @@
 //! Schedules in turns, so that what disturbs a machine disturbs all of them: pairs until the standard error tells
 //! who is ahead, and rungs of several.
 
-use super::race::{Plan, Runner, mean};
+use super::race::{Runner, mean};
 use super::worker::Outcome;
 use crate::driver::bench::statistics::Quartiles;
 
@@ -13,10 +13,11 @@ const MOST_PAIRS: usize = 4;
 /// Standard errors that a ratio must be away from [`AHEAD`], and how small they may be for nothing more to be learnt.
 const ERRORS: f64 = 2.5;
 const SMALL_ERROR: f64 = 0.002;
-/// Samples of a rung, the part of the budget that it is worth, and calls that are no samples.
+/// Samples of a rung, seconds that it is worth (whatever the budget: a tuning that goes on with a longer one asks
+/// for the same), and calls that are no samples.
 const RUNG: u32 = 5;
 const LEAST_RUNG: u32 = 2;
-const RUNG_PART: f64 = 0.02;
+const RUNG_SECONDS: f64 = 1.5;
 const CALLS: f64 = 2.0;
 
 /// Samples by data set, schedule and round; `None` if one did not run, or is to compute something and does not.
@@ -75,17 +76,17 @@ fn mean_and_error(all: &[f64]) -> (f64, f64) {
 pub(super) fn rung(
     scripts: &[Vec<String>],
     seconds: f64,
-    plan: &Plan,
+    sets: usize,
     runner: &mut dyn Runner,
 ) -> Option<Vec<f64>> {
     #[expect(clippy::cast_precision_loss)]
-    let rounds = RUNG_PART * plan.budget / (seconds * plan.sets as f64) - CALLS;
+    let rounds = RUNG_SECONDS / (seconds * sets as f64) - CALLS;
     if rounds < f64::from(LEAST_RUNG) {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let rounds = rounds.min(f64::from(RUNG)) as u32;
-    let samples = samples(scripts, (rounds, false), plan.sets, runner)?;
+    let samples = samples(scripts, (rounds, false), sets, runner)?;
     let ratios = (0..scripts.len()).map(|at| {
         let of = |set: &Vec<Vec<f64>>| {
             let pairs = set[at].iter().zip(&set[0]);

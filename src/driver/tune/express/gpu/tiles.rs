@@ -82,6 +82,7 @@ fn sums(
     loops: &[&String],
     growing: &mut Growing,
 ) -> Option<[String; 2]> {
+    let before = growing.mark();
     let tiles = last.and_then(|var| growing.cut(&genes.name(var), genes.unit(Unit::Sums)));
     growing.order(loops);
     let product = texts(genes.graph, nest).join(" * ");
@@ -99,6 +100,8 @@ fn sums(
         return None;
     };
     if !kept {
+        growing.back_to(before);
+        growing.order(loops);
         return None;
     }
     if let Some((tiles, within)) = &tiles {
