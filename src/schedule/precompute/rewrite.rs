@@ -18,6 +18,12 @@ pub(super) fn hoist(graph: &mut Graph, at: &Place) {
         return;
     };
     let depth = around(graph, nest, new).len();
+    let mut loops = graph.nests[at.nest].loop_vars();
+    let mut outer = &graph.nests[at.nest];
+    for &n in &at.path {
+        outer = &outer.producers[n];
+        loops.extend(outer.loop_vars());
+    }
     let mut kept = Vec::new();
     for (n, inner) in new.producers.iter().enumerate() {
         // Its own loops give it the variables that it is kept over.
@@ -33,7 +39,11 @@ pub(super) fn hoist(graph: &mut Graph, at: &Place) {
                 .iter()
                 .any(|v| from.contains(v) && !given.contains(v))
         });
-        if !bound_by_new && around(graph, nest, inner).len() < depth {
+        // A tile of a sum is one of the new one's loops.
+        let loops: Vec<VarId> = loops.iter().copied().chain(inner.loop_vars()).collect();
+        let mut needed = vars_in(&inner.rhs).into_iter();
+        let is_told = needed.all(|v| graph.provenance.is_complete(v, &loops));
+        if !bound_by_new && is_told && around(graph, nest, inner).len() < depth {
             kept.push(n);
         }
     }
@@ -164,6 +174,7 @@ pub(super) fn rewrite(
         loops: own_loops,
         producers: inner,
         joined: 0,
+        guards: Vec::new(),
         span: nest.span,
     });
 }
