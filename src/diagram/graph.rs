@@ -1,7 +1,7 @@
 //! The tree of `forall`, `where` and assignments as a diagram.
 
 use super::{Diagram, Kind};
-use crate::graph::print::{assign_text, tag_text};
+use crate::graph::print::{assign_text, guards_text, tag_text};
 use crate::graph::tree::{Tree, concretize};
 use crate::graph::{Graph, Stmt};
 
@@ -53,6 +53,13 @@ fn add(diagram: &mut Diagram, graph: &Graph, tree: &Tree, stmt: &Stmt) -> usize 
                 let below = add(diagram, graph, tree, stmt);
                 diagram.edge(node, below, &(at + 1).to_string());
             }
+            node
+        }
+        Stmt::Guarded { guards, body } => {
+            let text = format!("where {}", guards_text(graph, guards));
+            let node = diagram.node(Kind::Structure, vec![text]);
+            let below = add(diagram, graph, tree, body);
+            diagram.edge(node, below, "");
             node
         }
         Stmt::Assign(assign) => {

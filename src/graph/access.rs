@@ -2,7 +2,7 @@
 
 use super::equal::same_access;
 use super::relation::Pos;
-use super::{Graph, Stmt, visit};
+use super::{Graph, Guard, Stmt, visit};
 use crate::level::ArrayRole;
 use crate::program::affine;
 use crate::program::ir::{self, Access, BinaryOp, Bound, ExprKind, Role, Tensor, TensorId, VarId};
@@ -103,6 +103,12 @@ impl Table {
                 for stmt in stmts {
                     self.collect(graph, tensors, stmt);
                 }
+            }
+            Stmt::Guarded { guards, body } => {
+                for e in guards.iter().flat_map(Guard::reads) {
+                    self.add_expr(tensors, e, Place::NESTED);
+                }
+                self.collect(graph, tensors, body);
             }
             Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, Place::default()),
         }
@@ -233,11 +239,25 @@ impl Table {
     #[must_use]
     pub fn in_stmt(&self, graph: &Graph, stmt: &Stmt, nested: bool) -> Vec<AccessId> {
         let mut found = Vec::new();
-        self.walk(graph, stmt, nested, &mut found);
+        self.walk(graph, stmt, (nested, true), &mut found);
         found
     }
 
-    fn walk(&self, graph: &Graph, stmt: &Stmt, nested: bool, found: &mut Vec<AccessId>) {
+    /// Those that are read wherever the tree is done, also of subscripts and bounds: not what is read behind guards.
+    #[must_use]
+    pub fn unguarded(&self, graph: &Graph, stmt: &Stmt) -> Vec<AccessId> {
+        let mut found = Vec::new();
+        self.walk(graph, stmt, (true, false), &mut found);
+        found
+    }
+
+    fn walk(
+        &self,
+        graph: &Graph,
+        stmt: &Stmt,
+        (nested, guarded): (bool, bool),
+        found: &mut Vec<AccessId>,
+    ) {
         let mut extend = |ids: Vec<AccessId>| {
             for id in ids {
                 if !found.contains(&id) {
@@ -260,17 +280,27 @@ impl Table {
                         extend(self.find(access).into_iter().collect());
                     }
                 }
-                self.walk(graph, body, nested, found);
+                self.walk(graph, body, (nested, guarded), found);
             }
             Stmt::Where {
                 consumer, producer, ..
             } => {
-                self.walk(graph, producer, nested, found);
-                self.walk(graph, consumer, nested, found);
+                self.walk(graph, producer, (nested, guarded), found);
+                self.walk(graph, consumer, (nested, guarded), found);
             }
             Stmt::Sequence(stmts) => {
                 for stmt in stmts {
-                    self.walk(graph, stmt, nested, found);
+                    self.walk(graph, stmt, (nested, guarded), found);
+                }
+            }
+            Stmt::Guarded { guards, body } => {
+                if nested {
+                    for e in guards.iter().flat_map(Guard::reads) {
+                        extend(self.in_expr(e, true));
+                    }
+                }
+                if guarded {
+                    self.walk(graph, body, (nested, guarded), found);
                 }
             }
             Stmt::Assign(assign) => extend(self.in_expr(&assign.rhs, nested)),

@@ -149,6 +149,7 @@ impl Graph {
             loops: order.iter().map(|&v| Loop::serial(v)).collect(),
             producers: Vec::new(),
             joined: 0,
+            guards: Vec::new(),
             span: stmt.span,
         });
     }

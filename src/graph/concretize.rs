@@ -33,6 +33,19 @@ pub fn concretize_nest(graph: &Graph, nest: &Nest, tensors: &mut Vec<Tensor>) ->
     Concretizer::new(graph, nest, &[], tensors).run()
 }
 
+/// The tree of the graph's nest of this number: all of it stands inside of the loops that it shares with those
+/// before and behind it.
+#[must_use]
+pub fn concretize_numbered(graph: &Graph, at: usize, tensors: &mut Vec<Tensor>) -> Option<Stmt> {
+    let mut concretizer = Concretizer::new(graph, &graph.nests[at], &[], tensors);
+    let next = graph.nests.get(at + 1).map_or(0, |next| next.joined);
+    let shared = graph.nests[at].joined.max(next);
+    concretizer.shared = shared
+        .checked_sub(1)
+        .map_or(0, |last| concretizer.ends[last]);
+    concretizer.run()
+}
+
 /// A place in the order of a nest's loops.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
@@ -51,6 +64,10 @@ pub(super) struct Concretizer<'a> {
     /// The loops around the nest and its own.
     pub(super) loops: Vec<VarId>,
     pub(super) items: Vec<Item>,
+    /// For each loop of the nest, the number of items up to it.
+    ends: Vec<usize>,
+    /// Items that other nests share.
+    shared: usize,
     /// For each producer, how many items and which loops stand around it.
     pub(super) depths: Vec<(usize, Vec<VarId>)>,
     pub(super) tensors: &'a mut Vec<Tensor>,
@@ -66,7 +83,6 @@ impl<'a> Concretizer<'a> {
         let mut loops = outer.to_vec();
         loops.extend(nest.loop_vars());
         let mut items = Vec::new();
-        // For each loop, the number of items up to it.
         let mut ends = Vec::new();
         for (at, l) in nest.loops.iter().enumerate() {
             match opened(graph, nest, outer, at) {
@@ -104,6 +120,8 @@ impl<'a> Concretizer<'a> {
             nest,
             loops,
             items,
+            ends,
+            shared: 0,
             depths,
             tensors,
         }
@@ -179,7 +197,8 @@ impl<'a> Concretizer<'a> {
     fn accumulate(&mut self, op: ReduceOp, body: &Expr) -> Option<Stmt> {
         let nest = self.nest;
         let last = self.items.iter().rposition(|item| self.is_left(item));
-        let prefix = last.map_or(0, |last| last + 1);
+        // A sum whose loop is shared grows where it is added to.
+        let prefix = last.map_or(0, |last| last + 1).max(self.shared);
         let in_place = self.items[..prefix]
             .iter()
             .any(|item| self.is_reduced(item) || !self.is_left(item));

@@ -1,7 +1,7 @@
 //! Structural equality of expressions and statements, places ignored.
 
-use super::{Assign, Stmt};
-use crate::program::ir::{Access, Expr, ExprKind, Literal};
+use super::{Assign, Guard, Stmt};
+use crate::program::ir::{Access, Bound, Expr, ExprKind, Literal};
 
 /// Whether two expressions say the same.
 #[must_use]
@@ -55,6 +55,20 @@ pub fn same_stmt(a: &Stmt, b: &Stmt) -> bool {
                 && same_stmt(producer, first)
                 && same_stmt(consumer, second)
         }
+        (
+            Stmt::Guarded { guards, body },
+            Stmt::Guarded {
+                guards: others,
+                body: inner,
+            },
+        ) => {
+            let same = |(a, b): (&Guard, &Guard)| {
+                a.var == b.var && same_bounds(&a.lo, &b.lo) && same_bounds(&a.hi, &b.hi)
+            };
+            guards.len() == others.len()
+                && guards.iter().zip(others).all(same)
+                && same_stmt(body, inner)
+        }
         (Stmt::Sequence(stmts), Stmt::Sequence(others)) => {
             stmts.len() == others.len() && stmts.iter().zip(others).all(|(x, y)| same_stmt(x, y))
         }
@@ -64,9 +78,28 @@ pub fn same_stmt(a: &Stmt, b: &Stmt) -> bool {
             | Stmt::Within { .. }
             | Stmt::Where { .. }
             | Stmt::Sequence(_)
+            | Stmt::Guarded { .. }
             | Stmt::Assign(_),
             _,
         ) => false,
+    }
+}
+
+fn same_bounds(a: &Option<Bound>, b: &Option<Bound>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => same_bound(a, b),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// Whether two bounds are the same expression.
+#[must_use]
+pub fn same_bound(a: &Bound, b: &Bound) -> bool {
+    match (a, b) {
+        (Bound::Static(a), Bound::Static(b)) => a == b,
+        (Bound::Dynamic(a), Bound::Dynamic(b)) => same(a, b),
+        (Bound::Static(_), Bound::Dynamic(_)) | (Bound::Dynamic(_), Bound::Static(_)) => false,
     }
 }
 

@@ -44,7 +44,7 @@ pub use relation::{BoundKind, Relation};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{
-    Access, Expr, ExprKind, Function, IndexVar, ReduceOp, Role, SizeExpr, Statement, Tensor,
+    Access, Bound, Expr, ExprKind, Function, IndexVar, ReduceOp, Role, SizeExpr, Statement, Tensor,
     TensorId, VarId,
 };
 pub use crate::units::{Race, Unit};
@@ -149,7 +149,18 @@ pub struct Nest {
     pub producers: Vec<Nest>,
     /// How many outer loops it shares with the nest before it.
     pub joined: usize,
+    /// Which values of shared loops are its own, where the other statements have more.
+    pub guards: Vec<Guard>,
     pub span: Span,
+}
+
+/// Values of a shared loop's variable that are a statement's own (the predicates of 003's fused loops): from `lo` on
+/// and below `hi`, as far as the loop has others.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub var: VarId,
+    pub lo: Option<Bound>,
+    pub hi: Option<Bound>,
 }
 
 impl Nest {
@@ -197,6 +208,17 @@ impl Loop {
             var,
             tag: Tag::default(),
         }
+    }
+}
+
+impl Guard {
+    /// What its bounds read.
+    pub fn reads(&self) -> impl Iterator<Item = &Expr> {
+        let bounds = self.lo.iter().chain(&self.hi);
+        bounds.filter_map(|bound| match bound {
+            Bound::Static(_) => None,
+            Bound::Dynamic(e) => Some(e),
+        })
     }
 }
 
@@ -272,6 +294,11 @@ pub enum Stmt {
         init: Option<ReduceOp>,
     },
     Sequence(Vec<Stmt>),
+    /// Done only where all of `guards` hold.
+    Guarded {
+        guards: Vec<Guard>,
+        body: Box<Stmt>,
+    },
     Assign(Assign),
 }
 
@@ -289,7 +316,9 @@ impl Stmt {
     #[must_use]
     pub fn assigns(&self) -> Vec<&Assign> {
         match self {
-            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => body.assigns(),
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+                body.assigns()
+            }
             Stmt::Where {
                 consumer, producer, ..
             } => [producer.assigns(), consumer.assigns()].concat(),

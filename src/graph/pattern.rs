@@ -204,7 +204,9 @@ pub fn is_by_block(graph: &Graph, nest: &Nest, stmt: &Stmt) -> bool {
 #[must_use]
 pub fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => accumulates(body, tensor),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            accumulates(body, tensor)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
@@ -216,7 +218,9 @@ pub fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
 /// Whether some assignment sets the tensor's elements.
 fn sets(stmt: &Stmt, tensor: TensorId) -> bool {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => sets(body, tensor),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            sets(body, tensor)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => sets(consumer, tensor) || sets(producer, tensor),

@@ -2,10 +2,10 @@
 //! `suchthat(forall(i0, forall(i1, ...)), split(i, i0, i1, 32))`.
 
 use super::tree::concretize;
-use super::{Graph, Stmt, Tag};
+use super::{Graph, Guard, Stmt, Tag};
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, ReduceOp, SizeExpr, Statement, Tensor, TensorId, UnaryOp,
-    VarId,
+    Access, BinaryOp, Bound, Expr, ExprKind, ReduceOp, SizeExpr, Statement, Tensor, TensorId,
+    UnaryOp, VarId,
 };
 use crate::units::{race_text, unit_text};
 
@@ -97,6 +97,25 @@ pub fn stmt_text(graph: &Graph, tensors: &[Tensor], stmt: &Stmt) -> String {
     Printer { graph, tensors }.stmt(stmt)
 }
 
+/// `2 <= i, i < N`
+#[must_use]
+pub fn guards_text(graph: &Graph, guards: &[Guard]) -> String {
+    let bound = |bound: &Bound| match bound {
+        Bound::Static(e) => size_text(graph, e),
+        Bound::Dynamic(e) => expr_text(graph, e),
+    };
+    let both = guards.iter().flat_map(|guard| {
+        let name = &graph.var(guard.var).name;
+        let lo = guard.lo.as_ref();
+        let hi = guard.hi.as_ref();
+        [
+            lo.map(|lo| format!("{} <= {name}", bound(lo))),
+            hi.map(|hi| format!("{name} < {}", bound(hi))),
+        ]
+    });
+    both.flatten().collect::<Vec<_>>().join(", ")
+}
+
 struct Printer<'a> {
     graph: &'a Graph,
     tensors: &'a [Tensor],
@@ -130,6 +149,10 @@ impl Printer<'_> {
             Stmt::Sequence(stmts) => {
                 let parts: Vec<String> = stmts.iter().map(|s| self.stmt(s)).collect();
                 format!("sequence({})", parts.join(", "))
+            }
+            Stmt::Guarded { guards, body } => {
+                let conditions = guards_text(self.graph, guards);
+                format!("guarded({conditions}, {})", self.stmt(body))
             }
             Stmt::Assign(assign) => {
                 let vars: Vec<&str> = assign.lhs.iter().map(|&v| self.var(v)).collect();

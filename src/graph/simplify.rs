@@ -86,6 +86,10 @@ impl Operands<'_> {
                 skipped: *skipped,
                 body: Box::new(self.simplify_with(body, fill)?),
             }),
+            Stmt::Guarded { guards, body } => Some(Stmt::Guarded {
+                guards: guards.clone(),
+                body: Box::new(self.simplify_with(body, fill)?),
+            }),
             Stmt::Sequence(stmts) => {
                 let mut left: Vec<Stmt> = stmts
                     .iter()
@@ -194,6 +198,10 @@ impl Operands<'_> {
                 skipped: *skipped,
                 body: Box::new(self.without_reductions(body, absent)?),
             }),
+            Stmt::Guarded { guards, body } => Some(Stmt::Guarded {
+                guards: guards.clone(),
+                body: Box::new(self.without_reductions(body, absent)?),
+            }),
             Stmt::Sequence(stmts) => {
                 let left: Vec<Stmt> = stmts
                     .iter()
@@ -238,6 +246,6 @@ fn constant_of(producer: &Stmt, temp: TensorId) -> Option<Literal> {
         Stmt::Forall { body, .. } | Stmt::Within { body, .. } => constant_of(body, temp),
         Stmt::Assign(assign) => as_literal(&assign.rhs)
             .filter(|_| assign.tensor == temp && assign.op.is_none() && !assign.lhs.is_empty()),
-        Stmt::Sequence(_) | Stmt::Where { .. } => None,
+        Stmt::Sequence(_) | Stmt::Where { .. } | Stmt::Guarded { .. } => None,
     }
 }

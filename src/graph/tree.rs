@@ -1,6 +1,6 @@
 //! The trees of a graph: one for each nest, or for several that share loops.
 
-use super::concretize::concretize_nest;
+use super::concretize::concretize_numbered;
 use super::{Graph, Nest, Stmt};
 use crate::program::ir::Tensor;
 
@@ -18,8 +18,10 @@ pub struct Tree {
 pub fn concretize(graph: &Graph) -> Option<Tree> {
     let mut tensors = graph.tensors.clone();
     let mut stmts: Vec<Stmt> = Vec::new();
-    for nest in &graph.nests {
-        let stmt = concretize_nest(graph, nest, &mut tensors)?;
+    for (at, nest) in graph.nests.iter().enumerate() {
+        let stmt = concretize_numbered(graph, at, &mut tensors)?;
+        let next = graph.nests.get(at + 1).map_or(0, |next| next.joined);
+        let stmt = guarded(nest, nest.joined.max(next), stmt);
         if nest.joined > 0
             && let Some(before) = stmts.pop()
         {
@@ -42,6 +44,24 @@ pub fn groups(graph: &Graph) -> Vec<Vec<&Nest>> {
         }
     }
     groups
+}
+
+/// A nest's tree with its guards inside of the loops that it shares.
+fn guarded(nest: &Nest, depth: usize, stmt: Stmt) -> Stmt {
+    if nest.guards.is_empty() {
+        return stmt;
+    }
+    match (depth, stmt) {
+        (1.., Stmt::Forall { var, tag, body }) => Stmt::Forall {
+            var,
+            tag,
+            body: Box::new(guarded(nest, depth - 1, *body)),
+        },
+        (_, stmt) => Stmt::Guarded {
+            guards: nest.guards.clone(),
+            body: Box::new(stmt),
+        },
+    }
 }
 
 /// Two trees whose `depth` outer loops are one.

@@ -293,6 +293,11 @@ pub fn lt(a: Expr, b: Expr) -> Expr {
 }
 
 #[must_use]
+pub fn le(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Le, a, b)
+}
+
+#[must_use]
 pub fn ne(a: Expr, b: Expr) -> Expr {
     binary(BinaryOp::Ne, a, b)
 }

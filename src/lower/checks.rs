@@ -14,7 +14,7 @@ use crate::graph::concretize::concretize_nest;
 use crate::graph::diagonals::read_diagonals;
 use crate::graph::order::{choose, range_vars, vars_in};
 use crate::graph::terms::{index, reduces, rename_expr};
-use crate::graph::{Loop, Nest, equal};
+use crate::graph::{Guard, Loop, Nest, equal};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode};
 use crate::plan;
@@ -24,6 +24,13 @@ use crate::program::ir::{
 };
 use crate::scalar::{Literal, ScalarType};
 use std::rc::Rc;
+
+/// What a statement requires.
+struct Found {
+    /// Values of loops that it shares which are its own.
+    own: Vec<Guard>,
+    all: Vec<Requirement>,
+}
 
 /// A condition that must not hold anywhere in the ranges of its variables.
 struct Requirement {
@@ -44,7 +51,11 @@ impl Lowerer<'_> {
         let renamed = &self.graph.renamed;
         let kept = |var: VarId| renamed.iter().find(|r| r.1 == var).map_or(var, |r| r.0);
         rename_expr(&mut statement.rhs, &kept);
-        let mut found = Vec::new();
+        let nests = self.graph.nests.iter().filter(|nest| nest.stmt == stmt);
+        let mut found = Found {
+            own: nests.flat_map(|nest| nest.guards.clone()).collect(),
+            all: Vec::new(),
+        };
         for &var in &statement.vars {
             let range = &self.graph.function.vars[var.index()].range;
             for bound in [&range.lo, &range.hi] {
@@ -65,8 +76,9 @@ impl Lowerer<'_> {
         for (mode, subscript) in left.subscripts.iter().enumerate() {
             self.require_subscript((&left, mode), subscript, &[], &mut found);
         }
-        for requirement in found {
-            let mut requirement = requirement;
+        for mut requirement in found.all {
+            // The loops of other statements may have more values.
+            requirement.bad = within(&found.own, requirement.bad);
             if let Some(name) = self.reads_slots(&requirement.bad) {
                 let message = format!(
                     "what guards a subscript reads `{name}`, which is not stored by its dimensions"
@@ -144,6 +156,7 @@ impl Lowerer<'_> {
             loops: order.into_iter().map(Loop::serial).collect(),
             producers: Vec::new(),
             joined: 0,
+            guards: Vec::new(),
             span,
         };
         let tree =
@@ -164,7 +177,7 @@ impl Lowerer<'_> {
     }
 
     /// Collects what the accesses of `e` require where all of `guards` hold, innermost subscripts first.
-    fn require(&self, e: &Expr, guards: &[Expr], found: &mut Vec<Requirement>) {
+    fn require(&self, e: &Expr, guards: &[Expr], found: &mut Found) {
         match &e.kind {
             ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
             ExprKind::Access(access) => {
@@ -208,7 +221,7 @@ impl Lowerer<'_> {
         (access, mode): (&Access, usize),
         subscript: &Expr,
         guards: &[Expr],
-        found: &mut Vec<Requirement>,
+        found: &mut Found,
     ) {
         if !is_checked(self.graph, &self.tensors, subscript) {
             return;
@@ -220,7 +233,7 @@ impl Lowerer<'_> {
         let declared = self.graph.function.tensor(access.tensor);
         let extent = size(declared.dims[mode].clone(), subscript);
         let bad = match (subscript.as_var(), dynamic) {
-            (Some(var), true) => self.bad_range(var, extent, subscript),
+            (Some(var), true) => self.bad_range(var, &found.own, extent, subscript),
             _ => either(
                 below_zero(subscript),
                 (!never_reaches(subscript, &extent)).then(|| at_least(subscript.clone(), extent)),
@@ -238,20 +251,20 @@ impl Lowerer<'_> {
                 .fold(bad, |bad, own| and(own, bad))
         };
         if let Some(bad) = bad.map(guarded)
-            && !found.iter().any(|r| equal::same(&r.bad, &bad))
+            && !found.all.iter().any(|r| equal::same(&r.bad, &bad))
         {
-            found.push(Requirement { bad });
+            found.all.push(Requirement { bad });
         }
     }
 
     /// A non-empty range that leaves `0..extent`.
-    fn bad_range(&self, var: VarId, extent: Expr, near: &Expr) -> Option<Expr> {
+    fn bad_range(&self, var: VarId, own: &[Guard], extent: Expr, near: &Expr) -> Option<Expr> {
         let range = &self.graph.var(var).range;
-        let bound = |bound: &Bound| match bound {
-            Bound::Static(e) => size(e.clone(), near),
-            Bound::Dynamic(e) => e.clone(),
-        };
-        let (lo, hi) = (bound(&range.lo), bound(&range.hi));
+        let guard = own.iter().find(|guard| guard.var == var);
+        let lo = guard.and_then(|guard| guard.lo.as_ref());
+        let hi = guard.and_then(|guard| guard.hi.as_ref());
+        let lo = bound_expr(lo.unwrap_or(&range.lo), near);
+        let hi = bound_expr(hi.unwrap_or(&range.hi), near);
         // A single value.
         if let ExprKind::Binary(BinaryOp::Add, first, one) = &hi.kind
             && matches!(one.kind, ExprKind::Literal(Literal::Int(1)))
@@ -324,6 +337,29 @@ fn node(kind: ExprKind, ty: ScalarType, near: &Expr) -> Expr {
         ty,
         span: near.span,
     }
+}
+
+fn bound_expr(bound: &Bound, near: &Expr) -> Expr {
+    match bound {
+        Bound::Static(e) => size(e.clone(), near),
+        Bound::Dynamic(e) => e.clone(),
+    }
+}
+
+/// A condition on values of variables that guards leave.
+fn within(own: &[Guard], bad: Expr) -> Expr {
+    let vars = vars_in(&bad);
+    let own = own.iter().filter(|guard| vars.contains(&guard.var));
+    own.fold(bad, |mut bad, guard| {
+        let var = index(guard.var, &bad);
+        if let Some(hi) = &guard.hi {
+            bad = and(less(var.clone(), bound_expr(hi, &bad)), bad);
+        }
+        if let Some(lo) = &guard.lo {
+            bad = and(not(&less(var, bound_expr(lo, &bad))), bad);
+        }
+        bad
+    })
 }
 
 fn size(e: SizeExpr, near: &Expr) -> Expr {

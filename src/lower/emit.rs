@@ -37,6 +37,10 @@ impl Lowerer<'_> {
                 Ok(out)
             }
             Node::Within { var, skipped, body } => self.within(*var, *skipped, body, scope),
+            Node::Guarded(guards, body) => {
+                let then = self.inside(body, scope.clone(), None)?;
+                Ok(b::when(self.guards(guards, scope)?, then))
+            }
             Node::Workspace(workspace) => match workspace.init {
                 // What is counted has no values.
                 Some(_) if self.tree.phase == Phase::Counting => {

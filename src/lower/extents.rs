@@ -3,6 +3,7 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::lower as codes;
+use crate::graph::Guard;
 use crate::graph::relation::Values;
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
@@ -20,6 +21,22 @@ impl Lowerer<'_> {
             Bound::Static(e) => Ok(self.size_expr(e)),
             Bound::Dynamic(e) => self.value(e, scope),
         }
+    }
+
+    /// What holds where values of shared loops are a statement's own.
+    pub(super) fn guards(&self, guards: &[Guard], scope: &Scope) -> Lower<Vec<Expr>> {
+        let mut all = Vec::new();
+        for guard in guards {
+            let value = self.coordinate(guard.var, scope);
+            let value = value.ok_or_else(|| self.unknown_extent(guard.var))?;
+            if let Some(lo) = &guard.lo {
+                all.push(b::le(self.bound(lo, scope)?, value.clone()));
+            }
+            if let Some(hi) = &guard.hi {
+                all.push(b::lt(value, self.bound(hi, scope)?));
+            }
+        }
+        Ok(all)
     }
 
     /// Whether the loops outside determine what the bounds of a variable read.

@@ -194,7 +194,9 @@ impl Lowerer<'_> {
 /// The assignments of a statement to tensors.
 fn writes<'s>(stmt: &'s Stmt, found: &mut Vec<&'s Assign>) {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => writes(body, found),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            writes(body, found)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => {

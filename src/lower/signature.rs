@@ -7,7 +7,7 @@ use crate::loops::interface::{
     Arg, Counts, Direction, Interface, LevelArrays, Requirement, SizeArg, TensorArg,
 };
 use crate::loops::ir;
-use crate::program::ir::{Role, TensorId};
+use crate::program::ir::{Bound, Role, TensorId};
 
 impl Lowerer<'_> {
     pub(super) fn interface(&self) -> Interface {
@@ -42,8 +42,14 @@ impl Lowerer<'_> {
                 ranges: r
                     .vars
                     .iter()
-                    .filter_map(|&v| self.graph.static_range(v))
-                    .map(|(lo, hi)| (self.size_expr(lo), self.size_expr(hi)))
+                    .filter_map(|&v| {
+                        // (A loop that others share may have more values.)
+                        let range = &function.vars[v.index()].range;
+                        let (Bound::Static(lo), Bound::Static(hi)) = (&range.lo, &range.hi) else {
+                            return None;
+                        };
+                        Some((self.size_expr(lo), self.size_expr(hi)))
+                    })
                     .collect(),
                 text: r.text.clone(),
             })

@@ -254,7 +254,9 @@ pub(super) fn write(
 /// The workspaces that stand inside a statement.
 fn workspaces(stmt: &Stmt) -> BTreeSet<TensorId> {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => workspaces(body),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            workspaces(body)
+        }
         Stmt::Where {
             consumer,
             producer,

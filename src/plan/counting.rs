@@ -183,6 +183,10 @@ fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
                 _ => Some(Node::Sequence(left)),
             }
         }
+        Node::Guarded(guards, body) => {
+            let body = inside(table, body, terms)?;
+            Some(Node::Guarded(guards.clone(), Box::new(body)))
+        }
         Node::Assign(assign, _) if terms.has(assign) => Some(term(assign)),
         Node::Assign(..) => None,
     }

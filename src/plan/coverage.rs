@@ -113,6 +113,11 @@ impl<'a> Covers<'a> {
                 self.node(&workspace.consumer),
             ]),
             Node::Sequence(nodes) => any(nodes.iter().map(|node| self.node(node))),
+            // (Not known to be whole: the loop has other values than the statement.)
+            Node::Guarded(_, body) => {
+                let own = self.inside(body);
+                own.map(|own| own.within(Coverage::Part))
+            }
             Node::Assign(assign, _) => {
                 (assign.tensor == self.tensor && assign.op.is_none()).then_some(Coverage::Whole)
             }

@@ -98,6 +98,7 @@ impl Finder<'_> {
                 self.node(&mut workspace.consumer, place);
             }
             Node::Sequence(nodes) => nodes.iter_mut().for_each(|node| self.node(node, place)),
+            Node::Guarded(_, body) => self.inside(body, place),
             Node::Assign(..) => {}
         }
     }

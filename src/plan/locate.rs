@@ -23,7 +23,8 @@ pub(super) fn locate(
 ) -> Vec<Found> {
     // What walks positions tells parts of them, which subscripts of workspaces may be.
     let mut used: Vec<AccessId> = around.walked.values().map(|(id, _)| *id).collect();
-    used.extend(operands.table.in_stmt(operands.graph, stmt, true));
+    // What is read behind a guard may be nowhere in front of it.
+    used.extend(operands.table.unguarded(operands.graph, stmt));
     // Elements of which a part of the same statement is to say first whether they are there.
     let to_come = |around: &Around, id: AccessId| {
         let tensor = operands.table.get(id).access.tensor;

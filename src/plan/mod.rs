@@ -50,7 +50,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::access::{AccessId, Table};
 use crate::graph::simplify::Operands;
 use crate::graph::tree::{concretize, groups};
-use crate::graph::{Assign, Graph, Nest, Stmt, Tag};
+use crate::graph::{Assign, Graph, Guard, Nest, Stmt, Tag};
 use crate::program::ir::{ReduceOp, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 use crate::units::Unit;
@@ -207,6 +207,8 @@ pub enum Node {
     },
     Workspace(Box<Workspace>),
     Sequence(Vec<Node>),
+    /// Where all of the guards hold; operands are found behind them.
+    Guarded(Vec<Guard>, Box<Inside>),
     Assign(Assign, Write),
 }
 
@@ -295,6 +297,7 @@ impl Node {
                 workspace.consumer.visit_within(units, f)
             }
             Node::Sequence(nodes) => nodes.iter().try_for_each(|n| n.visit_within(units, f)),
+            Node::Guarded(_, body) => body.visit_within(units, f),
             Node::Assign(..) => Ok(()),
         }
     }

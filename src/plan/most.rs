@@ -132,6 +132,7 @@ impl Search<'_> {
                 self.node(&workspace.consumer, path);
             }
             Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node, path)),
+            Node::Guarded(_, body) => self.inside(body, path),
             Node::Assign(assign, _) => {
                 if let (true, &[var]) =
                     (self.hashed.contains(&assign.tensor), assign.lhs.as_slice())

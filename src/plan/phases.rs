@@ -208,7 +208,11 @@ fn collects(body: &Inside) -> bool {
             Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
             Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
         },
-        Node::Loop(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
+        Node::Loop(_)
+        | Node::Within { .. }
+        | Node::Sequence(_)
+        | Node::Guarded(..)
+        | Node::Assign(..) => Ok(()),
     });
     found.is_err()
 }

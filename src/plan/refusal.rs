@@ -211,6 +211,7 @@ impl Refusal {
             | Node::Loop(_)
             | Node::Within { .. }
             | Node::Sequence(_)
+            | Node::Guarded(..)
             | Node::Assign(..) => Ok(()),
         };
         let body = tree.body.as_ref();

@@ -286,7 +286,9 @@ pub(super) fn walked_sparse(
 
 fn producers(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => producers(body, f),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            producers(body, f)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => {
@@ -304,7 +306,7 @@ fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
             vars.push(*var);
             collect_loops(body, vars);
         }
-        Stmt::Within { body, .. } => collect_loops(body, vars),
+        Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => collect_loops(body, vars),
         Stmt::Where {
             consumer, producer, ..
         } => {

@@ -14,6 +14,7 @@ pub(super) fn is_shared(producer: &Node, row: TensorId) -> bool {
             | Node::Loop(_)
             | Node::Workspace(_)
             | Node::Within { .. }
+            | Node::Guarded(..)
             | Node::Sequence(_) => Ok(()),
         });
         found.is_err()
@@ -28,7 +29,11 @@ pub(super) fn is_shared(producer: &Node, row: TensorId) -> bool {
             }
             Some(Unit::Gpu(_) | Unit::CpuThread(_) | Unit::CpuVector) | None => Ok(()),
         },
-        Node::Workspace(_) | Node::Within { .. } | Node::Sequence(_) | Node::Assign(..) => Ok(()),
+        Node::Workspace(_)
+        | Node::Within { .. }
+        | Node::Sequence(_)
+        | Node::Guarded(..)
+        | Node::Assign(..) => Ok(()),
     });
     found.is_err()
 }

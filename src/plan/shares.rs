@@ -30,6 +30,7 @@ fn find_in(of: Operands, node: &mut Node) {
             find_in(of, &mut workspace.consumer);
         }
         Node::Sequence(nodes) => nodes.iter_mut().for_each(|node| find_in(of, node)),
+        Node::Guarded(_, body) => find(of, body),
         Node::Assign(..) => {}
     }
 }
@@ -94,6 +95,7 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
         Node::Workspace(workspace) => walked_in(of, &workspace.producer, row)
             .or_else(|| walked_in(of, &workspace.consumer, row)),
         Node::Sequence(nodes) => nodes.iter().find_map(|node| walked_in(of, node, row)),
+        Node::Guarded(_, body) => walked(of, body, row),
         Node::Assign(..) => None,
     }
 }

@@ -108,7 +108,9 @@ fn come_in_order(graph: &Graph, met: &Nest, own: &Nest) -> bool {
 /// Lets assignments to one tensor be to another.
 fn assign(stmt: &mut Stmt, from: TensorId, to: TensorId) {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => assign(body, from, to),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            assign(body, from, to)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => {

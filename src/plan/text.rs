@@ -6,7 +6,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::graph::access::AccessId;
-use crate::graph::print::{access_text, assign_text, stmt_text, tag_text, var_text};
+use crate::graph::print::{access_text, assign_text, guards_text, stmt_text, tag_text, var_text};
 use crate::graph::{Graph, Parallel, Race};
 use crate::program::ir::{TensorId, VarId};
 use std::collections::BTreeSet;
@@ -264,6 +264,12 @@ impl Teller<'_> {
             }
             Node::Workspace(workspace) => self.workspace(workspace),
             Node::Sequence(nodes) => nodes.iter().flat_map(|node| self.node(node)).collect(),
+            Node::Guarded(guards, body) => {
+                let text = format!("where {}", guards_text(self.graph, guards));
+                let mut line = Line::new(About::Structure, text);
+                line.below = self.inside(body);
+                vec![line]
+            }
             Node::Assign(assign, how) => {
                 let text = assign_text(self.graph, &self.plan.tensors, assign);
                 let how = match how {

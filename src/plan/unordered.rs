@@ -121,7 +121,9 @@ fn only_adds(results: &Results, stmt: &Stmt) -> bool {
 /// The tensors that a statement computes for itself.
 fn workspaces(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => workspaces(body, found),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            workspaces(body, found)
+        }
         Stmt::Where {
             consumer,
             producer,

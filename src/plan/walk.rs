@@ -298,6 +298,10 @@ impl<'w> Walker<'w> {
                     stmts.iter().map(|stmt| self.stmt(stmt, around)).collect();
                 Ok(Node::Sequence(nodes?))
             }
+            Stmt::Guarded { guards, body } => {
+                let body = self.inside((**body).clone(), around.clone(), None)?;
+                Ok(Node::Guarded(guards.clone(), Box::new(body)))
+            }
             Stmt::Assign(assign) => {
                 self.check_followed(assign.tensor, around);
                 if self.results.is_collected(assign.tensor)

@@ -32,7 +32,9 @@ pub(super) fn constant(operands: Operands, stmt: &Stmt) -> Option<(TensorId, Lit
 /// Whether all that loops do is to add to a workspace.
 pub(super) fn adds_to_workspace(operands: Operands, stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => adds_to_workspace(operands, body),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            adds_to_workspace(operands, body)
+        }
         Stmt::Assign(assign) => {
             as_literal(&assign.rhs).is_none() && operands.graph.workspaces.contains(&assign.tensor)
         }

@@ -293,6 +293,7 @@ fn inspector(
         loops: vars.into_iter().map(Loop::serial).collect(),
         producers: Vec::new(),
         joined: 0,
+        guards: Vec::new(),
         span,
     }
 }

@@ -7,17 +7,23 @@
 //! A loop that one of them reduces over may be shared where that statement adds to its result in place, as
 //! `w(col(e)) += ...` does.
 //!
-//! Refused: the statements are not adjacent; the loops are not their outermost ones, or
-//! have different ranges; a loop reduces into what is set before or behind it; a dependence would point backwards
+//! Loops of different ranges become one over the values of both, where the loops outside tell these
+//! ([`ranges`]).
+//!
+//! Refused: the statements are not adjacent; the loops are not their outermost ones; a loop
+//! reduces into what is set before or behind it; a dependence would point backwards
 //! ([`dependence`]); the second statement would read rows of a sparse result that are still
 //! appended to. On GPUs what is appended cannot share loops yet.
 
 pub mod dependence;
+mod ranges;
+#[cfg(test)]
+mod tests;
 
 use super::arguments::Arguments;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::concretize::concretize_nest;
+use crate::graph::concretize::concretize_numbered;
 pub(super) use crate::graph::terms::rename_expr;
 use crate::graph::{Graph, Nest, Stmt, pattern};
 use crate::program::ir::{Bound, VarId};
@@ -80,10 +86,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         rename(&mut graph, nest, &pairs);
     }
     graph.nests[at + 1].joined = depth;
+    ranges::unite(&mut graph, (at, end), &pairs, arguments.span)?;
     share_tags(&mut graph, at, depth, arguments)?;
     let shared: Vec<VarId> = pairs.iter().map(|p| p.0).collect();
     for nest in [at, at + 1] {
-        check_outermost(&graph, &graph.nests[nest], &shared, arguments.span)?;
+        check_outermost(&graph, nest, &shared, arguments.span)?;
     }
     for (first, second, depth) in dependence::sharing(&graph) {
         if (first..second).contains(&at) {
@@ -252,7 +259,7 @@ fn adjacent(graph: &Graph, first: usize, second: usize, span: Span) -> Result<us
 fn check_loops(graph: &Graph, a: VarId, b: VarId, at: usize, span: Span) -> Result<(), Diagnostic> {
     let refuse = |message: String, label: &str| {
         Diagnostic::error(codes::NOT_NESTED, span, message, label)
-            .with_help("join loops over whole, equal ranges of both results")
+            .with_help("join loops of the program")
     };
     let name = &graph.var(a).name;
     if [a, b]
@@ -262,12 +269,6 @@ fn check_loops(graph: &Graph, a: VarId, b: VarId, at: usize, span: Span) -> Resu
         return Err(refuse(
             format!("`{name}` was made by a command: join first, then transform"),
             "no variable of the program",
-        ));
-    }
-    if graph.static_range(a) != graph.static_range(b) || graph.static_range(a).is_none() {
-        return Err(refuse(
-            format!("`{name}` has another range in the second statement"),
-            "the ranges differ",
         ));
     }
     for (nest, var) in [(&graph.nests[at], a), (&graph.nests[at + 1], b)] {
@@ -296,11 +297,12 @@ fn reduced(graph: &Graph, nest: &Nest, var: VarId, span: Span) -> Diagnostic {
 /// Refuses loops of a nest that do not stand around all of it: those of a sum that is stored behind them.
 fn check_outermost(
     graph: &Graph,
-    nest: &Nest,
+    at: usize,
     shared: &[VarId],
     span: Span,
 ) -> Result<(), Diagnostic> {
-    let tree = concretize_nest(graph, nest, &mut graph.tensors.clone());
+    let nest = &graph.nests[at];
+    let tree = concretize_numbered(graph, at, &mut graph.tensors.clone());
     let mut inside = tree.as_ref();
     for &var in shared {
         inside = match inside {
@@ -324,6 +326,14 @@ fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
         }
         rename_expr(&mut part.rhs, &to);
     });
+    for guard in &mut graph.nests[at].guards {
+        guard.var = to(guard.var);
+        for bound in guard.lo.iter_mut().chain(&mut guard.hi) {
+            if let Bound::Dynamic(e) = bound {
+                rename_expr(e, &to);
+            }
+        }
+    }
     for access in graph.provenance.accesses_mut() {
         for subscript in &mut access.subscripts {
             rename_expr(subscript, &to);

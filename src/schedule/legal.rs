@@ -5,7 +5,7 @@
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
-use crate::graph::concretize::concretize_nest;
+use crate::graph::concretize::concretize_numbered;
 use crate::graph::known::Known;
 use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
@@ -20,11 +20,11 @@ use crate::program::ir::{ExprKind, TensorId, VarId};
 /// Positions would be counted before the row they lie in is known, or a range before the
 /// data it depends on; a reduction could not accumulate.
 pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
-    for nest in &graph.nests {
+    for (at, nest) in graph.nests.iter().enumerate() {
         check_positions(graph, nest, &[], arguments)?;
         check_extents(graph, nest, arguments)?;
         check_appended(graph, nest, arguments)?;
-        let Some(tree) = concretize_nest(graph, nest, &mut graph.tensors.clone()) else {
+        let Some(tree) = concretize_numbered(graph, at, &mut graph.tensors.clone()) else {
             return Err(Diagnostic::error(
                 codes::REDUCTION_ORDER,
                 arguments.span,
@@ -63,7 +63,7 @@ fn unknown_read(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(T
             loops.pop();
             found
         }
-        Stmt::Within { body, .. } => unknown_read(graph, body, loops),
+        Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => unknown_read(graph, body, loops),
         Stmt::Where {
             consumer, producer, ..
         } => unknown_read(graph, producer, loops).or_else(|| unknown_read(graph, consumer, loops)),

@@ -208,7 +208,9 @@ fn check_units(
             around.pop();
             below
         }
-        Stmt::Within { body, .. } => check_units(graph, body, around, arguments),
+        Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
+            check_units(graph, body, around, arguments)
+        }
         Stmt::Where {
             consumer, producer, ..
         } => {

@@ -367,6 +367,7 @@ fn stage(
         loops,
         producers: Vec::new(),
         joined: 0,
+        guards: Vec::new(),
         span: nest.span,
     });
     Ok(graph)

@@ -74,6 +74,11 @@ fn dimension(graph: &Graph, var: VarId) -> Option<SizeExpr> {
     let ir::Bound::Static(_) = graph.var(var).range.lo else {
         return None;
     };
+    // What is guarded has fewer values than the loop.
+    let mut guards = graph.nests.iter().flat_map(|nest| &nest.guards);
+    if guards.any(|guard| guard.var == var) {
+        return None;
+    }
     let mut found = None;
     graph.visit_nests(&mut |nest| {
         visit(&nest.rhs, &mut |e| {

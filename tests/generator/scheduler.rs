@@ -3,7 +3,7 @@
 
 use crate::late::{Late, Refusal};
 use crate::maker::Maker;
-use crate::program::{File, Program};
+use crate::program::{File, Program, Stmt};
 use sparsec::diagnostic::Sources;
 use sparsec::graph::{Graph, Nest};
 use sparsec::loops::device;
@@ -552,15 +552,41 @@ impl Maker {
                 ("tile", format!("tile({i}, {j}, {factor}, 2)"))
             }
             90..=91 if program.stmts.len() > 1 => {
-                let at = self.below(program.stmts.len() - 1);
-                let (one, other) = (&program.stmts[at], &program.stmts[at + 1]);
+                let range = |stmt: &Stmt, variable: &String| {
+                    let own = stmt.ranges.iter().find(|(name, _)| name == variable);
+                    own.map(|(_, range)| range.clone())
+                };
+                let pair = |at: usize| (&program.stmts[at], &program.stmts[at + 1]);
+                let differ = |at: &usize| {
+                    let (one, other) = pair(*at);
+                    let mut both = one.left.iter().filter(|v| other.left.contains(v));
+                    both.any(|v| range(one, v) != range(other, v))
+                };
+                let last = program.stmts.len() - 1;
+                let different: Vec<usize> = (0..last).filter(differ).collect();
+                let at = if !different.is_empty() && self.chance(60) {
+                    different[self.below(different.len())]
+                } else {
+                    self.below(last)
+                };
+                let (one, other) = pair(at);
                 let common = one.left.iter().find(|v| other.left.contains(v));
                 let any = i.rsplit('.').next().unwrap_or(&i).to_string();
                 let same = one.left.iter().zip(&other.left);
-                let prefix: Vec<String> = same
+                let mut prefix: Vec<String> = same
                     .take_while(|(a, b)| a == b)
                     .map(|(a, _)| a.clone())
                     .collect();
+                // A sum of both, whose range data may decide.
+                let summed = one.ranges.iter().map(|(name, _)| name);
+                let mut summed = summed.filter(|name| range(other, name).is_some());
+                if prefix.len() == one.left.len()
+                    && one.left == other.left
+                    && let Some(name) = summed.find(|name| !one.left.contains(name))
+                    && self.chance(60)
+                {
+                    prefix.push(name.clone());
+                }
                 let vars = if prefix.len() > 1 && self.chance(50) {
                     prefix.join(", ")
                 } else {

@@ -273,6 +273,7 @@ impl Graph {
             loops: serial(by.inside()),
             producers,
             joined: 0,
+            guards: Vec::new(),
             span: stmt.span,
         };
         self.nests.push(Nest {
@@ -284,6 +285,7 @@ impl Graph {
             loops: serial(&all),
             producers: vec![producer],
             joined: 0,
+            guards: Vec::new(),
             span: stmt.span,
         });
     }
@@ -374,6 +376,7 @@ impl Graph {
             loops: vec![Loop::serial(var)],
             producers: Vec::new(),
             joined: 0,
+            guards: Vec::new(),
             span: stmt.span,
         })
     }

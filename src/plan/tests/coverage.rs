@@ -124,6 +124,7 @@ impl Runner<'_> {
                 self.node(&workspace.consumer, values);
             }
             Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node, values)),
+            Node::Guarded(_, body) => self.inside(body, values),
             Node::Assign(assign, _) => {
                 self.touched |= assign.op.is_some();
                 if assign.tensor == self.tensor && assign.op.is_none() {
