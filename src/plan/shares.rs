@@ -95,7 +95,8 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
         Node::Workspace(workspace) => walked_in(of, &workspace.producer, row)
             .or_else(|| walked_in(of, &workspace.consumer, row)),
         Node::Sequence(nodes) => nodes.iter().find_map(|node| walked_in(of, node, row)),
-        Node::Guarded(_, body) => walked(of, body, row),
+        // There may be no such row.
+        Node::Guarded(..) => None,
         Node::Assign(..) => None,
     }
 }

@@ -189,6 +189,21 @@ pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), D
             .with_help("leave the shared loops apart from the others, or do not join them"));
         }
     }
+    for (at, nest) in graph.nests.iter().enumerate() {
+        let next = graph.nests.get(at + 1).map_or(0, |next| next.joined);
+        let shared = &nest.loop_vars()[..nest.joined.max(next)];
+        if nest.guards.is_empty() || stands_inside(graph, at, shared) {
+            continue;
+        }
+        let label = &graph.statement(nest).label;
+        return Err(Diagnostic::error(
+            codes::NOT_NESTED,
+            arguments.span,
+            format!("`{label}` would not stand inside of the loops that it shares"),
+            "in which it has a range of its own",
+        )
+        .with_help("leave the shared loops as they are, or join loops of equal ranges"));
+    }
     check_appended(graph, arguments)
 }
 
@@ -302,15 +317,23 @@ fn check_outermost(
     span: Span,
 ) -> Result<(), Diagnostic> {
     let nest = &graph.nests[at];
+    match shared.last() {
+        Some(&last) if !stands_inside(graph, at, shared) => Err(reduced(graph, nest, last, span)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether all of a nest stands inside of these loops.
+fn stands_inside(graph: &Graph, at: usize, shared: &[VarId]) -> bool {
     let tree = concretize_numbered(graph, at, &mut graph.tensors.clone());
     let mut inside = tree.as_ref();
     for &var in shared {
         inside = match inside {
             Some(Stmt::Forall { var: own, body, .. }) if *own == var => Some(body),
-            Some(_) | None => return Err(reduced(graph, nest, var, span)),
+            Some(_) | None => return false,
         };
     }
-    Ok(())
+    true
 }
 
 /// Gives the nest the variables of the one it joins.

@@ -36,6 +36,24 @@ use std::rc::Rc;
 
 const USAGE: &str = "partition(i, b, ib, 8, nnz)";
 
+/// Refuses a loop that has values of which an operand has no row: those of another statement.
+fn unless_guarded(graph: &Graph, var: VarId, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let mut guards = graph.nests.iter().flat_map(|nest| &nest.guards);
+    if !guards.any(|guard| graph.provenance.roots(var).contains(&guard.var)) {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::NOT_NESTED,
+        arguments.span,
+        format!(
+            "statements share `{}` that have different ranges of it",
+            graph.var(var).name
+        ),
+        "rows are not those of all",
+    )
+    .with_help("`split` it, or join loops of equal ranges"))
+}
+
 /// Applies the command.
 ///
 /// # Errors
@@ -44,6 +62,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     arguments.expect_count(5, USAGE)?;
     let mut parent = arguments.loop_var(&graph, 0)?;
     arguments.expect_open(&graph, parent)?;
+    unless_guarded(&graph, parent, arguments)?;
     let (part, inner) = (arguments.name(1)?, arguments.name(2)?);
     let parts = arguments.positive(3)?;
     let by = arguments.expr(4)?;

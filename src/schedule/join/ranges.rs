@@ -4,7 +4,7 @@
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::equal::same_bound;
-use crate::graph::order::vars_in;
+use crate::graph::order::{range_vars, vars_in};
 use crate::graph::{Graph, Guard, Nest, visit};
 use crate::operators::Func;
 use crate::program::ir::{Bound, Expr, ExprKind, Range, SizeExpr, VarId};
@@ -35,6 +35,7 @@ pub(super) fn unite(
         if is_same(&whole, &first) && is_same(&whole, &second) {
             continue;
         }
+        unless_needed(graph, (start, end), a, span)?;
         let outer: Vec<VarId> = pairs[..n].iter().map(|pair| pair.0).collect();
         let written = graph.nests[start..end].iter().map(|nest| nest.tensor);
         let written: Vec<_> = written.collect();
@@ -63,6 +64,39 @@ pub(super) fn unite(
             add(&mut graph.nests[k], a, own, &whole);
         }
         graph.vars[a.index()].range = whole;
+    }
+    Ok(())
+}
+
+/// What runs over a variable that gets more values must be guarded: not the other pieces of a statement, nor ranges
+/// that read data at each of its values, which are asked for in front of guards.
+fn unless_needed(
+    graph: &Graph,
+    (start, end): (usize, usize),
+    var: VarId,
+    span: Span,
+) -> Result<(), Diagnostic> {
+    for (k, nest) in graph.nests.iter().enumerate() {
+        let (mut runs, mut decides) = (false, false);
+        nest.visit(&mut |part| {
+            for root in part
+                .loops
+                .iter()
+                .flat_map(|l| graph.provenance.roots(l.var))
+            {
+                runs |= root == var;
+                decides |= range_vars(graph, root).contains(&var);
+            }
+        });
+        if runs && !(start..end).contains(&k) {
+            let label = &graph.statement(nest).label;
+            let why = format!("another part of `{label}` runs over it, too");
+            return Err(different(graph, var, &why, span));
+        }
+        if decides {
+            let why = "a range reads data at each of its values".to_string();
+            return Err(different(graph, var, &why, span));
+        }
     }
     Ok(())
 }
