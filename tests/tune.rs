@@ -108,6 +108,17 @@ fn the_best_schedule_is_written_and_kept() {
     assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
 }
 
+/// Whatever its sizes are called, and how many there are.
+#[test]
+fn built_in_schedules_of_the_same_statement_are_starts() {
+    let place = Place::new();
+    fs::write(place.path("spmv.tc"), SPMV.replace("(M,N)", "(N,N)")).unwrap();
+    let output = place.tune(&["--trials", "8"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("builtin:spmv"), "{said}");
+}
+
 #[test]
 fn several_data_sets_are_tuned_for_at_once() {
     let place = Place::new();
