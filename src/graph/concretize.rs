@@ -40,9 +40,10 @@ pub fn concretize_numbered(graph: &Graph, at: usize, tensors: &mut Vec<Tensor>) 
     let mut concretizer = Concretizer::new(graph, &graph.nests[at], &[], tensors);
     let next = graph.nests.get(at + 1).map_or(0, |next| next.joined);
     let shared = graph.nests[at].joined.max(next);
-    concretizer.shared = shared
-        .checked_sub(1)
-        .map_or(0, |last| concretizer.ends[last]);
+    // (Whether it has as many loops is asked behind each command.)
+    let last = shared.checked_sub(1);
+    let end = last.and_then(|last| concretizer.ends.get(last));
+    concretizer.shared = end.copied().unwrap_or(0);
     concretizer.run()
 }
 

@@ -191,8 +191,9 @@ pub(super) fn check_shared(graph: &Graph, arguments: &Arguments) -> Result<(), D
     }
     for (at, nest) in graph.nests.iter().enumerate() {
         let next = graph.nests.get(at + 1).map_or(0, |next| next.joined);
-        let shared = &nest.loop_vars()[..nest.joined.max(next)];
-        if nest.guards.is_empty() || stands_inside(graph, at, shared) {
+        let loops = nest.loop_vars();
+        let shared = loops.get(..nest.joined.max(next));
+        if nest.guards.is_empty() || shared.is_some_and(|own| stands_inside(graph, at, own)) {
             continue;
         }
         let label = &graph.statement(nest).label;
