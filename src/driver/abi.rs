@@ -41,6 +41,12 @@ pub struct CTensor {
 }
 
 impl CTensor {
+    /// Where its values are.
+    #[cfg(test)]
+    pub(super) fn place(&self) -> *mut c_void {
+        self.vals
+    }
+
     /// What a kernel is given to put a result into.
     #[must_use]
     pub fn zeroed() -> Self {

@@ -250,6 +250,10 @@ pub fn measure(
         let results = calls.results(&arguments, function)?;
         made = results.values().map(count::bytes).sum();
         agreement.add(&row.built.name, results, settings.verify)?;
+        if let Some(last) = contestants.last_mut() {
+            let last: &mut Contestant = last;
+            calls.take_place(&mut last.calls);
+        }
         // Caches and results are warm from here on.
         let taken = calls.call(&mut arguments, function, 1)?;
         contestants.push(Contestant::new(row, calls, &arguments, taken));
@@ -258,6 +262,7 @@ pub fn measure(
     let planned = settings.rounds.unwrap_or_else(|| affordable(total));
     let start = Instant::now();
     let mut rounds = 0;
+    let mut last = contestants.len().saturating_sub(1);
     while rounds < planned {
         // Where calls take longer than the warm one did, fewer are enough.
         let late = start.elapsed().as_secs_f64() > 2.0 * BUDGET;
@@ -268,6 +273,10 @@ pub fn measure(
         for k in 0..contestants.len() {
             // Each is first as often as the others.
             let at = (usize::try_from(rounds).unwrap_or(0) + k) % contestants.len();
+            if let Ok([own, other]) = contestants.get_disjoint_mut([at, last]) {
+                own.calls.take_place(&mut other.calls);
+            }
+            last = at;
             contestants[at].sample(&mut arguments, function)?;
         }
         rounds += 1;

@@ -214,6 +214,21 @@ impl<'l> Calls<'l> {
         Ok(Taken { seconds, device })
     }
 
+    /// Has the place of another kernel's results for its own, which are freed. Where results lie is worth as much as
+    /// what separates good schedules, so that kernels that are compared take turns in one place.
+    pub fn take_place(&mut self, other: &mut Calls) {
+        self.free();
+        std::mem::swap(&mut self.results, &mut other.results);
+    }
+
+    /// Frees what calls have made.
+    fn free(&mut self) {
+        for (view, _) in &mut self.results {
+            // SAFETY: a kernel of this function made it, or it is still zeroed.
+            unsafe { self.library.free(std::ptr::from_mut(&mut **view).cast()) };
+        }
+    }
+
     /// The results of the last call, those that it updated in place among them.
     ///
     /// # Errors
@@ -245,10 +260,7 @@ impl<'l> Calls<'l> {
 
 impl Drop for Calls<'_> {
     fn drop(&mut self) {
-        for (view, _) in &mut self.results {
-            // SAFETY: the kernel made it, or it is still zeroed.
-            unsafe { self.library.free(std::ptr::from_mut(&mut **view).cast()) };
-        }
+        self.free();
     }
 }
 
@@ -352,4 +364,53 @@ fn pack_in(
         e.reason = format!("`{}`: {}", tensor.name, e.reason);
         e
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Sources;
+    use crate::driver::bind::bind;
+    use crate::driver::build::{Backend, Trust};
+    use crate::driver::{Request, Source, compile};
+
+    /// The first call of each kernel is to memory of its own, where nothing is that another one has made.
+    #[test]
+    fn kernels_take_turns_in_one_place() {
+        let text = "def twice(double(N) x) -> (y) { y(i) = 2 * x(i) }".to_string();
+        let name = "twice".to_string();
+        let mut request = Request::new(Source::Text { name, text });
+        request.sizes = vec![("N".to_string(), 5)];
+        let mut sources = Sources::default();
+        let compiled = compile(&request, &mut sources).unwrap();
+        let (function, kernels) = (&compiled.program.functions[0], &compiled.kernels);
+        let library = Library::build(kernels, Backend::C, Trust::Nothing, &mut sources).unwrap();
+        let bound = bind(function, &["x=random:1".to_string()], &mut sources).unwrap();
+        let mut arguments = Arguments::pack(&kernels[0].interface, function, &bound).unwrap();
+        let mut all: Vec<Calls> = (0..3)
+            .map(|_| Calls::new(&library, 0, &arguments))
+            .collect();
+        let place = |calls: &Calls| calls.results[0].0.place();
+        for calls in &mut all {
+            assert!(place(calls).is_null());
+            calls.call(&mut arguments, function, 1).unwrap();
+        }
+        let [one, two, three] = &mut all[..] else {
+            return;
+        };
+        let common = place(one);
+        assert!(common != place(two) && common != place(three));
+        let whole = one.results(&arguments, function).unwrap();
+        two.take_place(one);
+        three.take_place(two);
+        one.take_place(three);
+        for _ in 0..2 {
+            two.take_place(one);
+            assert!(place(one).is_null() && place(three).is_null());
+            two.call(&mut arguments, function, 2).unwrap();
+            assert_eq!(place(two), common);
+            one.take_place(two);
+        }
+        assert_eq!(one.results(&arguments, function).unwrap(), whole);
+    }
 }

@@ -185,6 +185,9 @@ fn sampled(job: &Job, set: &mut Set, copy: &Apart) -> Result<Outcome, Failure> {
             contestants.push((library, calls, 1));
             continue;
         }
+        if let Some((_, last, _)) = contestants.last_mut() {
+            calls.take_place(last);
+        }
         samples.push(Vec::new());
         let taken = calls.call(arguments, function, 1)?;
         // On a device each call is an interval of its own.
@@ -197,10 +200,15 @@ fn sampled(job: &Job, set: &mut Set, copy: &Apart) -> Result<Outcome, Failure> {
         };
         contestants.push((library, calls, times));
     }
+    let mut last = contestants.len().saturating_sub(1);
     for round in 0..job.rounds as usize {
         for k in 0..contestants.len() {
             // Each is first as often as the others.
             let at = (round + k) % contestants.len();
+            if let Ok([own, other]) = contestants.get_disjoint_mut([at, last]) {
+                own.1.take_place(&mut other.1);
+            }
+            last = at;
             let (library, calls, times) = &mut contestants[at];
             library.set_threads(job.limits.threads);
             let taken = calls.call(arguments, function, *times)?;
