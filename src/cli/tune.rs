@@ -11,8 +11,7 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diagram::chart::{self, Chart, Look, Series};
 use crate::driver::bench::machine::Description;
-use crate::driver::bench::report::TensorData;
-use crate::driver::bind::{self, Bound};
+use crate::driver::bind;
 use crate::driver::build::Backend;
 use crate::driver::cache::entry::{Entry, Provenance, SCHEMA, Tuned};
 use crate::driver::cache::key::{Canonical, Key, Likeness};
@@ -20,7 +19,7 @@ use crate::driver::cache::{Cache, Found as Kept, Kind as Folder};
 use crate::driver::tune::race::{Fault, Found, Plan, Timed};
 use crate::driver::tune::search::Kind;
 use crate::driver::tune::worker::Outcome;
-use crate::driver::tune::{self, Settings};
+use crate::driver::tune::{self, DataSet, Settings};
 use crate::driver::{self, Failure, Request, ScheduleChoice, argument, auto, bench, device, model};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
@@ -40,7 +39,7 @@ pub(super) fn tune(args: &TuneArgs) -> u8 {
 struct Tuning<'t> {
     args: &'t TuneArgs,
     function: &'t Function,
-    data: &'t [(String, Bound)],
+    data: &'t [DataSet],
     /// Of each data set, what the command line says.
     sets: &'t [Vec<String>],
     threads: u32,
@@ -50,7 +49,7 @@ struct Tuning<'t> {
 
 fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let (programs, bindings) = operands(&args.operands, &mut reporter.sources)?;
-    let request = request(&programs, &args.program, &mut reporter.sources)?;
+    let mut request = request(&programs, &args.program, &mut reporter.sources)?;
     let sets = bench::data_sets(&bindings);
     let sets = sets.map_err(|binding| super::bench::uneven(&binding, reporter))?;
     if let Some(plain) = &args.worker {
@@ -77,17 +76,14 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let mut data = Vec::new();
     for set in &sets {
         progress.step("reading data");
-        data.push((
-            set.join(" "),
-            bind::bind(function, set, &mut reporter.sources)?,
-        ));
+        let bound = bind::bind(function, set, &mut reporter.sources)?;
+        // One kernel runs on all data sets: only one of them says what it is for.
+        if sets.len() == 1 && auto::asks(function, request.target) {
+            request.statistics = auto::statistics(function, &bound, &request.statistics.profile);
+        }
+        data.push(DataSet::of(set.join(" "), function, &bound));
     }
     drop(progress);
-    // One kernel runs on all data sets: only one of them says what it is for.
-    let mut request = request;
-    if let ([(_, only)], true) = (data.as_slice(), auto::asks(function, request.target)) {
-        request.statistics = auto::statistics(function, only, &request.statistics.profile);
-    }
     let backend = runs(args, &request);
     admit(backend, reporter)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -105,10 +101,7 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         machine: Description::of(backend),
     };
     let cache = Cache::of_environment(&mut reporter.sources)?;
-    let likeness: Vec<Likeness> = data
-        .iter()
-        .map(|(_, b)| Likeness::of(function, b))
-        .collect();
+    let likeness: Vec<Likeness> = data.iter().map(|set| set.likeness.clone()).collect();
     let kept = match &cache {
         Some(cache) if args.from == From::Auto => {
             tuned::of_function(cache, function, request.target, &likeness)
@@ -336,8 +329,8 @@ fn counts(
         each.push(("given", request.clone()));
     }
     for (name, own) in each {
-        let all = model::count(&own, tuning.data, model, &mut reporter.sources)?;
-        let sets = tuning.data.iter().map(|(set, _)| set.as_str());
+        let all = model::count(&own, tuning.sets, model, &mut reporter.sources)?;
+        let sets = tuning.data.iter().map(|set| set.name.as_str());
         rows.extend(sets.zip(all).map(|(set, own)| (name, set, own)));
     }
     Ok(report::counted(&rows))
@@ -433,22 +426,13 @@ fn search_word(search: SearchKind) -> &'static str {
 fn entry(tuning: &Tuning, found: &Found) -> Entry {
     let function = tuning.function;
     let canonical = Canonical::of(function);
-    let each = tuning
-        .data
-        .iter()
-        .enumerate()
-        .map(|(at, (name, bound))| Tuned {
-            name: name.clone(),
-            tensors: (bound.tensors.iter())
-                .map(|(&id, tensor)| TensorData {
-                    name: function.tensor(id).name.clone(),
-                    summary: crate::data::summarize(tensor),
-                })
-                .collect(),
-            likeness: Likeness::of(function, bound),
-            seconds: found.best.seconds[at],
-            automatic: found.automatic.seconds[at],
-        });
+    let each = tuning.data.iter().enumerate().map(|(at, set)| Tuned {
+        name: set.name.clone(),
+        tensors: set.tensors.clone(),
+        likeness: set.likeness.clone(),
+        seconds: found.best.seconds[at],
+        automatic: found.automatic.seconds[at],
+    });
     Entry {
         schema: SCHEMA.to_string(),
         checksum: String::new(),

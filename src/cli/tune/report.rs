@@ -5,6 +5,7 @@ use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::driver::build::Backend;
 use crate::driver::model::Counts;
+use crate::driver::tune::DataSet;
 use crate::driver::tune::race::{Fault, Found, Timed};
 use crate::driver::tune::worker::Outcome;
 
@@ -87,23 +88,27 @@ fn head(tuning: &Tuning, found: &Found) -> String {
 /// A line for each data set, and the worst of several.
 fn figures(tuning: &Tuning, found: &Found) -> Vec<String> {
     let ratio = |at: usize| found.automatic.seconds[at] / found.best.seconds[at].max(1e-12);
-    let each = tuning.data.iter().enumerate().map(|(at, (name, _))| {
-        format!(
-            "{name}: {}; {} with {} ({:.2} times)",
-            figure(tuning.backend, found.best.seconds[at]),
-            figure(tuning.backend, found.automatic.seconds[at]),
-            match found.automatic.text.as_str() {
-                "plain" => "plain loops",
-                _ => "what sparsec chooses by itself",
-            },
-            ratio(at),
-        )
-    });
+    let each = tuning
+        .data
+        .iter()
+        .enumerate()
+        .map(|(at, DataSet { name, .. })| {
+            format!(
+                "{name}: {}; {} with {} ({:.2} times)",
+                figure(tuning.backend, found.best.seconds[at]),
+                figure(tuning.backend, found.automatic.seconds[at]),
+                match found.automatic.text.as_str() {
+                    "plain" => "plain loops",
+                    _ => "what sparsec chooses by itself",
+                },
+                ratio(at),
+            )
+        });
     let mut lines: Vec<String> = each.collect();
     if tuning.data.len() > 1 {
         let worst = (0..tuning.data.len()).min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)));
         if let Some(worst) = worst {
-            let name = &tuning.data[worst].0;
+            let name = &tuning.data[worst].name;
             lines.push(format!("worst: {:.2} times, on {name}", ratio(worst)));
         }
     }

@@ -9,7 +9,7 @@ mod flow;
 mod regions;
 mod sass;
 
-use super::bind::Bound;
+use super::bind;
 use super::build::{Backend, Library, Trust};
 use super::call::{Arguments, Calls};
 use super::tools::{NVCC, NVDISASM, no_room, words};
@@ -78,13 +78,13 @@ pub fn tools(sources: &mut Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a call of the request's only function does on each data set.
+/// What a call of the request's only function does on each data set: its bindings.
 ///
 /// # Errors
 /// As of compiling and running it.
 pub fn count(
     request: &Request,
-    data: &[(String, Bound)],
+    sets: &[Vec<String>],
     model: Model,
     sources: &mut Sources,
 ) -> Result<Vec<Counts>, Failure> {
@@ -96,8 +96,10 @@ pub fn count(
     };
     let library = Library::build(kernels, Backend::Model(model), Trust::Inputs, sources)?;
     let mut all = Vec::new();
-    for (_, bound) in data {
-        let mut arguments = Arguments::pack(&kernel.interface, function, bound)?;
+    for set in sets {
+        let bound = bind::bind(function, set, sources)?;
+        let mut arguments = Arguments::pack(&kernel.interface, function, &bound)?;
+        drop(bound);
         Calls::new(&library, 0, &arguments).call(&mut arguments, function, 1)?;
         all.extend(Counts::of(&library));
     }

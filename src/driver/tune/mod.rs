@@ -2,6 +2,7 @@
 //! ([`space`]: known scripts, [`starts`], and [`decisions`] behind [`bases`]), how a point of it becomes commands
 //! ([`express`]), which points are measured
 //! ([`search`]), how long and against what ([`race`], [`turns`]), in which processes ([`builders`], [`builder`], [`runner`], [`worker`], [`apart`]),
+//! what is known of the data outside of them ([`sets`]),
 //! and how a tuning that was ended goes on ([`log`]).
 
 pub mod apart;
@@ -14,6 +15,7 @@ pub mod log;
 pub mod race;
 mod runner;
 pub mod search;
+mod sets;
 pub mod space;
 mod starts;
 #[cfg(test)]
@@ -22,21 +24,19 @@ mod turns;
 pub mod worker;
 
 use super::bench::machine::Description;
-use super::bind::Bound;
 use super::build::Backend;
 use super::cache::{self, Found as Kept};
 use super::compile::Request;
 use super::{Failure, argument};
-use crate::data;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::graph::Graph;
-use crate::program::ir::{Bound as RangeBound, Function, VarId};
+use crate::program::ir::Function;
 use log::Logged;
 use race::{Fault, Found, Plan, race};
 use runner::Machine;
+pub use sets::DataSet;
 use space::Space;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -60,7 +60,7 @@ pub struct Settings<'s> {
 pub fn tune(
     request: &Request,
     function: &Function,
-    data: &[(String, Bound)],
+    data: &[DataSet],
     settings: Settings,
     sources: &mut Sources,
     tell: &mut dyn FnMut(f64, Option<f64>, usize),
@@ -72,7 +72,7 @@ pub fn tune(
     } else {
         starts::all(request, &graph, settings.kept, sources)?
     };
-    let extents = extents(function, data);
+    let extents = sets::extents(data);
     let space = Space::new(&graph, request.target, scripts, &extents);
     // What is only there to be complete comes behind the usual choices of free genes.
     let is_last = |at: &usize| {
@@ -118,7 +118,7 @@ pub fn tune(
 /// What measurements are of: those of another program, data, plan, machine or compiler are not
 /// read.
 #[must_use]
-pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settings) -> String {
+pub fn identity(function: &Function, sets: &[DataSet], settings: &Settings) -> String {
     let canonical = cache::key::Canonical::of(function);
     let mut text = format!(
         "{} {:?} {} {} {}",
@@ -137,34 +137,13 @@ pub fn identity(function: &Function, sets: &[(String, Bound)], settings: &Settin
     }
     text += &canonical.text;
     text += &canonical.all_names().join(" ");
-    for (name, bound) in sets {
-        text += name;
-        for tensor in bound.tensors.values() {
-            text += &format!(" {:?}", data::summarize(tensor));
+    for set in sets {
+        text += &set.name;
+        for tensor in &set.tensors {
+            text += &format!(" {:?}", tensor.summary);
         }
     }
     cache::short_hash(&text)
-}
-
-/// Extents of variables whose ranges the sizes give, the largest of all data sets.
-fn extents(function: &Function, data: &[(String, Bound)]) -> BTreeMap<VarId, i64> {
-    let mut extents = BTreeMap::new();
-    let sets = data.iter().flat_map(|(_, bound)| {
-        let vars = function.vars.iter().enumerate();
-        vars.map(move |(at, var)| (bound, at, var))
-    });
-    for (bound, at, var) in sets {
-        let (RangeBound::Static(lo), RangeBound::Static(hi)) = (&var.range.lo, &var.range.hi)
-        else {
-            continue;
-        };
-        if let (Some(lo), Some(hi), Ok(at)) = (bound.eval(lo), bound.eval(hi), u32::try_from(at)) {
-            let extent = hi.saturating_sub(lo);
-            let largest = extents.entry(VarId(at)).or_insert(extent);
-            *largest = extent.max(*largest);
-        }
-    }
-    extents
 }
 
 /// Serves jobs of a tuning: the process of [`worker`].
