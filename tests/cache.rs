@@ -128,6 +128,28 @@ fn a_second_run_compiles_nothing() {
     assert_eq!(place.calls(), 1);
 }
 
+/// The race checker's kernels, too: it finds as much.
+#[test]
+fn a_second_verified_run_compiles_nothing() {
+    let place = Place::new();
+    assert_eq!(computes(place.run().arg("--verify")), "");
+    assert_eq!(place.calls(), 2);
+    assert_eq!(computes(place.run().arg("--verify")), "");
+    assert_eq!(place.calls(), 0);
+    let races = || {
+        let mut command =
+            place.sparsec(&["run", "-e", "y(j)=A(i,j)*x(i)", "-d", "i:8", "-d", "j:6"]);
+        command.args(["A=ones", "x=ones", "--verify"]);
+        command.args(["-s", "reorder(i,j),parallelize(i,CPUThread,IgnoreRaces)"]);
+        stderr(&command.output().unwrap())
+    };
+    let first = races();
+    assert!(first.contains("race"), "{first}");
+    place.calls();
+    assert_eq!(races(), first);
+    assert_eq!(place.calls(), 0);
+}
+
 /// Kernels of a GPU, too; here on the emulator, which says where a kernel is wrong though it did not compile it.
 #[test]
 fn a_second_run_for_a_gpu_compiles_nothing() {

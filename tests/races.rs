@@ -3,7 +3,7 @@
 
 mod support;
 
-use sparsec::driver::watch::{Checker, Findings};
+use sparsec::driver::watch::{Findings, Watched};
 use sparsec::emit::watch::Watching;
 use sparsec::loops::build as b;
 use sparsec::loops::ir::{
@@ -32,9 +32,10 @@ fn found(args: &[&str], watching: Watching, limit: i64, plant: impl Fn(&mut Kern
         .collect();
     let mut sources = sparsec::diagnostic::Sources::default();
     let kernels = std::slice::from_ref(&kernel);
-    let checker = Checker::build(kernels, watching, support::WATCHED_FLAGS, &mut sources)
-        .unwrap_or_else(|f| panic!("{}", support::describe(&f, &sources)))
-        .expect("it shares loops out");
+    let watched = Watched::of(kernels, watching).expect("it shares loops out");
+    let checker = watched
+        .compiled(support::WATCHED_FLAGS, &mut sources)
+        .unwrap_or_else(|f| panic!("{}", support::describe(&f, &sources)));
     support::check_with(&checker, 0, &kernel, &case, &data, limit).unwrap()
 }
 

@@ -11,7 +11,7 @@ use crate::driver::Compiled;
 use crate::driver::build::Backend;
 use crate::driver::cache::{self, Cache};
 use crate::driver::device;
-use crate::driver::watch::{self, Checker, Findings};
+use crate::driver::watch::{self, Findings, Watched};
 use crate::driver::{
     self, Failure, Request, ScheduleChoice, argument, bind,
     build::{Library, Trust, flags},
@@ -225,9 +225,14 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     if args.verify && !has_blocks {
         progress.step("checking for races");
         let kernels = std::slice::from_ref(kernel);
-        if let Some(checker) =
-            Checker::build(kernels, Watching::Unproved, &flags(), &mut reporter.sources)?
-        {
+        if let Some(watched) = Watched::of(kernels, Watching::Unproved) {
+            let mut ignored = Vec::new();
+            let sources = &mut reporter.sources;
+            let checker = match &cache {
+                Some(cache) if !kept => watched.kept(cache, &mut ignored, sources)?,
+                Some(_) | None => watched.compiled(&flags(), sources)?,
+            };
+            ignored.iter().for_each(|one| tuned::ignored(one, reporter));
             races = checker.check(0, kernel, function, &bound, watch::ALL_ELEMENTS)?;
         }
     }

@@ -3,10 +3,12 @@
 
 use super::bind::Bound;
 use super::build::{Backend, Library, Trust, unit};
+use super::cache::{self, Cache, Ignored};
 use super::{Failure, run};
 use crate::data::coordinates_at;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources, Span};
+use crate::emit;
 use crate::emit::watch::{self, Legend, Watching};
 use crate::graph::Graph;
 use crate::loops::interface::Arg;
@@ -77,18 +79,18 @@ struct CFound {
     complete: i64,
 }
 
-impl Checker {
-    /// Compiles those of the kernels for the processor that share loops out, with these flags of
-    /// the C compiler; `None` if none does.
-    ///
-    /// # Errors
-    /// No compiler, or it refuses the text.
-    pub fn build(
-        kernels: &[Kernel],
-        watching: Watching,
-        flags: &str,
-        sources: &mut Sources,
-    ) -> Result<Option<Self>, Failure> {
+/// The text of watched kernels.
+pub struct Watched {
+    files: Vec<emit::File>,
+    kernels: Vec<Kernel>,
+    legend: Legend,
+    at: Vec<Option<usize>>,
+}
+
+impl Watched {
+    /// Of those of the kernels for the processor that share loops out; `None` if none does.
+    #[must_use]
+    pub fn of(kernels: &[Kernel], watching: Watching) -> Option<Self> {
         let mut shared = Vec::new();
         let mut at = Vec::new();
         for kernel in kernels {
@@ -99,18 +101,52 @@ impl Checker {
             }
         }
         if shared.is_empty() {
-            return Ok(None);
+            return None;
         }
         let (files, legend) = watch::emit(&unit(&shared), watching);
-        let library =
-            Library::of_files(&files, &shared, Backend::C, Trust::Inputs, flags, sources)?;
-        Ok(Some(Checker {
-            library,
+        Some(Watched {
+            files,
+            kernels: shared,
             legend,
             at,
-        }))
+        })
     }
 
+    /// Compiled with these flags of the C compiler.
+    ///
+    /// # Errors
+    /// No compiler, or it refuses the text.
+    pub fn compiled(self, flags: &str, sources: &mut Sources) -> Result<Checker, Failure> {
+        let (files, kernels) = (&self.files, &self.kernels);
+        let library = Library::of_files(files, kernels, Backend::C, Trust::Inputs, flags, sources)?;
+        Ok(self.checker(library))
+    }
+
+    /// From the cache if it is there, and put there if it is not. What is not used is told.
+    ///
+    /// # Errors
+    /// As [`Watched::compiled`].
+    pub fn kept(
+        self,
+        cache: &Cache,
+        ignored: &mut Vec<Ignored>,
+        sources: &mut Sources,
+    ) -> Result<Checker, Failure> {
+        let how = (Backend::C, Trust::Inputs);
+        let library = cache::library_of(&self.files, &self.kernels, how, cache, ignored, sources)?;
+        Ok(self.checker(library))
+    }
+
+    fn checker(self, library: Library) -> Checker {
+        Checker {
+            library,
+            legend: self.legend,
+            at: self.at,
+        }
+    }
+}
+
+impl Checker {
     /// Runs the kernel at `at` watched; `None` if it shares no loop out. Elements are left out
     /// once more than `limit` accesses were watched.
     ///

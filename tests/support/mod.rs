@@ -13,7 +13,7 @@ use sparsec::driver::{
     self, Compiled, Failure, bind,
     build::{Library, Trust},
     run,
-    watch::{Checker, Findings, Race},
+    watch::{Checker, Findings, Race, Watched},
 };
 use sparsec::emit::clashes;
 use sparsec::emit::watch::Watching;
@@ -193,7 +193,9 @@ pub fn run_with(cases: &[Case], threads: &[u32]) -> Vec<String> {
             }
         };
         let checker = match backend {
-            Backend::C => Checker::build(&kernels, Watching::All, WATCHED_FLAGS, &mut sources),
+            Backend::C => Watched::of(&kernels, Watching::All)
+                .map(|watched| watched.compiled(WATCHED_FLAGS, &mut sources))
+                .transpose(),
             Backend::Emulator { .. } | Backend::Gpu | Backend::Model(_) => Ok(None),
         };
         let checker = checker.unwrap_or_else(|failure| {

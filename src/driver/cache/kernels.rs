@@ -54,9 +54,24 @@ pub fn library(
     sources: &mut Sources,
 ) -> Result<Library, Failure> {
     let files = emit::emit(&unit(kernels), backend.target());
+    library_of(&files, kernels, (backend, trust), cache, ignored, sources)
+}
+
+/// As [`library`], of files that were emitted for [`unit`] in another way.
+///
+/// # Errors
+/// As [`Library::build`].
+pub fn library_of(
+    files: &[emit::File],
+    kernels: &[Kernel],
+    (backend, trust): (Backend, Trust),
+    cache: &Cache,
+    ignored: &mut Vec<Ignored>,
+    sources: &mut Sources,
+) -> Result<Library, Failure> {
     let calls = trampolines(kernels, backend.target());
-    let Some(key) = key(&files, &calls, (backend, trust), sources) else {
-        return Library::build(kernels, backend, trust, sources);
+    let Some(key) = key(files, &calls, (backend, trust), sources) else {
+        return Library::of_files(files, kernels, backend, trust, &flags(), sources);
     };
     match cache.read(Kind::Kernel, &key) {
         Ok(Some(content)) => match checked(&content, &key) {
@@ -74,7 +89,7 @@ pub fn library(
         Ok(None) => {}
         Err(reason) => ignored.push(reason),
     }
-    let folder = compiled(&files, kernels, backend, trust, &flags(), sources)?;
+    let folder = compiled(files, kernels, backend, trust, &flags(), sources)?;
     let bytes = std::fs::read(folder.path().join(LIBRARY));
     let library = Library::in_folder(folder, backend, sources)?;
     // Where it cannot be kept, the next run compiles it again.

@@ -10,7 +10,7 @@ pub mod key;
 mod lookup;
 mod store;
 
-pub use kernels::library;
+pub use kernels::{library, library_of};
 pub use lookup::{Found, tuned};
 pub use store::{Cache, Ignored, Kept, Kind, Usage};
 
