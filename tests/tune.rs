@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Read;
+use std::os::fd::FromRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -313,6 +315,57 @@ fn wait_for(what: &str, child: &mut Child, done: impl Fn() -> bool) {
         assert!(child.try_wait().unwrap().is_none(), "{what}: it ended");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// On a terminal a bar says how many seconds of the budget are over, how many schedules there were, and the best
+/// one's time so far.
+#[test]
+fn a_bar_tells_the_best_so_far() {
+    let place = Place::new();
+    let (mut terminal, its_end) = terminal();
+    let mut command = place.tune(&["--trials", "8"]);
+    command.env("TERM", "xterm").env_remove("NO_COLOR");
+    command.stderr(its_end).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The last one that writes to it is the child.
+    drop(command);
+    let mut said = Vec::new();
+    // (What is left when nobody writes any more is an error here.)
+    let _ = terminal.read_to_end(&mut said);
+    assert!(child.wait().unwrap().success());
+    let said = String::from_utf8_lossy(&said);
+    let is_whole = |line: &&str| {
+        line.contains("/300 ") && line.contains(" schedules, best ") && line.contains(" us")
+    };
+    assert!(
+        said.split(['\r', '\n']).any(|line| is_whole(&line)),
+        "{said}"
+    );
+}
+
+/// A terminal of a hundred columns: what is written to it, and its end for a child.
+fn terminal() -> (fs::File, fs::File) {
+    let mut size = libc::winsize {
+        ws_row: 24,
+        ws_col: 100,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let (mut own, mut other) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: the numbers are written, the rest may be null.
+    let made = unsafe {
+        libc::openpty(
+            &raw mut own,
+            &raw mut other,
+            none,
+            std::ptr::null_mut(),
+            &raw mut size,
+        )
+    };
+    assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: both are open and nobody else's.
+    unsafe { (fs::File::from_raw_fd(own), fs::File::from_raw_fd(other)) }
 }
 
 /// Killed by what it cannot answer, it goes on where it was; its processes end with it.

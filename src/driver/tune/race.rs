@@ -347,7 +347,7 @@ fn drop_faults(
 
 /// Whether a schedule is ahead of another one beyond the noise: by the mean over the data sets, and
 /// in four of five rounds.
-fn is_ahead(samples: &[Vec<Vec<f64>>], one: usize, other: usize) -> bool {
+pub(super) fn is_ahead(samples: &[Vec<Vec<f64>>], one: usize, other: usize) -> bool {
     let ratio = |set: &Vec<Vec<f64>>| {
         Quartiles::of(&set[one]).median / Quartiles::of(&set[other]).median.max(1e-12)
     };
