@@ -2,6 +2,7 @@
 //! or formats beyond the plain description of a kernel's arguments.
 
 pub mod ahead;
+pub mod begins;
 pub mod build;
 pub mod choice;
 pub mod consecutive;
@@ -30,6 +31,7 @@ pub mod visit;
 pub mod widen;
 
 pub use ahead::make_room_ahead;
+pub use begins::begin_in_loops;
 pub use consecutive::merge_consecutive;
 pub use jammed::mark_jammed;
 pub use reversed::mark_reversed;

@@ -27,6 +27,10 @@ const CONSECUTIVE: Pass = Pass {
     run: |kernel| Ok(super::merge_consecutive(kernel)),
 };
 /// Before loops are taken apart.
+const BEGINS: Pass = Pass {
+    name: "begins",
+    run: |kernel| Ok(super::begin_in_loops(kernel)),
+};
 const AHEAD: Pass = Pass {
     name: "ahead",
     run: |kernel| Ok(super::make_room_ahead(kernel)),
@@ -60,10 +64,11 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 10] = [
+pub const ALL: [Pass; 11] = [
     SIMPLIFY,
     SCANS,
     CONSECUTIVE,
+    BEGINS,
     AHEAD,
     TILES,
     WIDEN,
@@ -82,6 +87,7 @@ pub fn of(target: Target) -> &'static [Pass] {
         &[
             SCANS,
             CONSECUTIVE,
+            BEGINS,
             AHEAD,
             TILES,
             WIDEN,

@@ -21,7 +21,7 @@ pub(super) struct List {
     array: ArrayId,
     count: ir::VarId,
     /// In the first iteration of the loop around nothing is listed yet: all are gone through, and
-    /// the most values of any are found.
+    /// the most values of any that is listed are found.
     most: Option<ir::VarId>,
 }
 
@@ -182,11 +182,7 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         let length = self.own_extent(list.root, &known)?;
         let length = match list.most {
-            Some(most) => {
-                let length = self.named("length", length, &mut out);
-                out.push(larger(most, length.clone()));
-                length
-            }
+            Some(_) => self.named("length", length, &mut out),
             None => length,
         };
         let mut next = known;
@@ -201,7 +197,10 @@ impl Lowerer<'_> {
         let Some(from) = self.here(&next).by_parts(list.root) else {
             return Err(self.unknown_extent(list.root));
         };
-        out.extend(b::when(vec![b::lt(from, length)], list.push(at)));
+        // Only the ends of what is listed matter later.
+        let longest = list.most.map(|most| larger(most, length.clone()));
+        let then = longest.into_iter().chain(list.push(at)).collect();
+        out.extend(b::when(vec![b::lt(from, length)], then));
         Ok(out)
     }
 }
