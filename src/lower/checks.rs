@@ -212,7 +212,8 @@ impl Lowerer<'_> {
                 self.require(b, &with(guards, not(c)), found);
             }
             ExprKind::Call(_, args) => args.iter().for_each(|a| self.require(a, guards, found)),
-            ExprKind::Reduce { body, .. } => self.require(body, guards, found),
+            // A sum is there before the condition that it stands under is asked.
+            ExprKind::Reduce { body, .. } => self.require(body, &[], found),
         }
     }
 

@@ -7,7 +7,7 @@ use super::ir::{
 };
 use super::ranges::{Ranges, size, statement_order};
 use super::types::Typer;
-use super::{Options, einsum, fill, fixed, formats, inout, ranges, types, unused};
+use super::{Options, einsum, fill, fixed, formats, inout, located, ranges, types, unused};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic};
 use std::collections::BTreeMap;
@@ -82,6 +82,7 @@ pub(super) fn finish(
             fill: types::convert_literal(storage.fill, ty).unwrap_or(storage.fill),
         }
     });
+    let conditional = ranges::conditional(&draft, &ranges);
     let mut function = Function {
         name: draft.name.clone(),
         span: draft.span,
@@ -96,9 +97,11 @@ pub(super) fn finish(
         vars: variables,
         stmts: statements,
         requirements: ranges::requirements(&draft, &ranges),
+        conditional: conditional.iter().map(|(tensor, ..)| *tensor).collect(),
     };
     let errors = fill::check(&function, &entries, draft.notation);
     if errors.is_empty() {
+        located::clamp(&mut function, &conditional);
         fixed::fix(&mut function);
         let mut remarks = draft.remarks;
         remarks.extend(unused::unused(&function));

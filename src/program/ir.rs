@@ -78,6 +78,9 @@ pub struct Function {
     /// What the sizes must satisfy so that nothing is accessed out of bounds; what holds
     /// for all sizes is left out.
     pub requirements: Vec<Requirement>,
+    /// Tensors of which something may be read that only the condition of the read keeps in bounds: it is read under
+    /// that condition, whatever the schedule is.
+    pub conditional: BTreeSet<TensorId>,
 }
 
 /// A condition on sizes and parameters that a call must meet: checked on entry.

@@ -20,6 +20,7 @@ mod functions;
 mod inout;
 pub mod ir;
 mod library;
+mod located;
 mod names;
 mod nested;
 mod operators;

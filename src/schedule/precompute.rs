@@ -29,7 +29,7 @@ use crate::graph::relation::Precompute;
 use crate::graph::terms::{reads, reduces};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{
-    BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+    Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::{self, Arg, Ident};
@@ -75,6 +75,7 @@ pub(super) fn precompute(
     let vars: Vec<VarId> = over.iter().map(|(var, _)| *var).collect();
     let nest = at.of(graph);
     debug_assert!(vars.iter().all(|v| nest.loop_vars().contains(v)));
+    check_conditions(graph, &found.e, span)?;
     let moved = moved_sums(graph, nest, found, &vars);
     let dims = dims(graph, &vars, span)?;
     check_inside(graph, nest, found, &vars, &moved, span)?;
@@ -99,6 +100,50 @@ pub(super) fn precompute(
     hoist(graph, at);
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
+}
+
+/// A workspace reads what it keeps wherever its loops run: nothing that only a condition around it keeps in bounds.
+///
+/// # Errors
+/// There is such a read.
+fn check_conditions(graph: &Graph, e: &Expr, span: Span) -> Result<(), Diagnostic> {
+    match unconditional(graph, e) {
+        Some(access) => {
+            Err(would_lose_its_condition(graph, access.tensor, span)
+                .with_help("leave the command out"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A read outside of all conditions of the expression, of a tensor of which something may be read that only a
+/// condition keeps in bounds.
+fn unconditional<'e>(graph: &Graph, e: &'e Expr) -> Option<&'e Access> {
+    match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => None,
+        ExprKind::Access(access) => {
+            let own = graph.function.conditional.contains(&access.tensor);
+            let mut inside = access.subscripts.iter();
+            (own.then_some(access)).or_else(|| inside.find_map(|s| unconditional(graph, s)))
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Select(a, ..) => {
+            unconditional(graph, a)
+        }
+        ExprKind::Reduce { body, .. } => unconditional(graph, body),
+        ExprKind::Binary(BinaryOp::And | BinaryOp::Or, a, _) => unconditional(graph, a),
+        ExprKind::Binary(_, a, b) => unconditional(graph, a).or_else(|| unconditional(graph, b)),
+        ExprKind::Call(_, args) => args.iter().find_map(|arg| unconditional(graph, arg)),
+    }
+}
+
+pub(super) fn would_lose_its_condition(graph: &Graph, tensor: TensorId, span: Span) -> Diagnostic {
+    let name = &graph.tensor(tensor).name;
+    Diagnostic::error(
+        codes::CONDITIONAL,
+        span,
+        format!("`{name}` may be read outside where its condition does not hold"),
+        "reads it ahead of the condition",
+    )
 }
 
 /// The loops that the workspace is kept over.

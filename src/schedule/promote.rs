@@ -19,7 +19,7 @@ use self::window::Side;
 use super::arguments::{Arguments, new_var};
 use super::precompute::find::{Wanted, find};
 use super::precompute::place::Place;
-use super::precompute::precompute;
+use super::precompute::{precompute, would_lose_its_condition};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::format::TensorFormat;
@@ -62,6 +62,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             USAGE,
         ));
     };
+    if graph.function.conditional.contains(&reads.tensor) {
+        let error = would_lose_its_condition(&graph, reads.tensor, arguments.span);
+        return Err(error.with_help("leave the command out"));
+    }
     let mut tile_name = format!("{}_tile", name.name);
     while graph.tensors.iter().any(|t| t.name == tile_name) {
         tile_name.push('_');

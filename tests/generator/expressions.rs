@@ -51,8 +51,29 @@ impl Maker {
         match self.below(100) {
             0..=3 => self.folding(e),
             4..=8 => self.function(e),
+            9..=12 => self.guarded(e),
             _ => e,
         }
+    }
+
+    /// The element before, where there is one: only the condition keeps it in bounds.
+    fn guarded(&mut self, e: Expr) -> Expr {
+        let Expr::Access(name, subscripts) = &e else {
+            return e;
+        };
+        let plain = |at: &usize| self.variables.contains(&subscripts[*at]);
+        let plain: Vec<usize> = (0..subscripts.len()).filter(plain).collect();
+        if plain.is_empty() {
+            return e;
+        }
+        let at = self.pick(&plain);
+        let var = subscripts[at].clone();
+        let mut before = subscripts.clone();
+        before[at] = format!("{var} - 1");
+        self.note("guarded");
+        let condition = Expr::Access(var, Vec::new());
+        let before = Expr::Access(name.clone(), before);
+        Expr::Choice(Box::new(condition), Box::new(before), Box::new(e))
     }
 
     /// What the compiler can work out before it knows the data, wholly or in part.

@@ -161,7 +161,8 @@ else is said:
 
     y(i) = x(i + 1) - x(i - 1)         # x(-1) for i = 0
 
-Give a range that stays inside: `where i in 1:N-1`.";
+Give a range that stays inside: `where i in 1:N-1`; or read it under a condition that keeps it inside:
+`i > 0 ? x(i-1) : 0`.";
     CYCLIC_RANGES = "E0220", "ranges that use each other",
 "A dynamic range may use variables that are known before it:
 

@@ -177,4 +177,11 @@ variable of the program over which an operand has a dense level with a compresse
 
 `merge_path` cuts rows where parts of equally many rows and elements end, `bins(4, 32)` sorts them by their
 lengths. `partition(i, b, ib, P, rows)` makes parts of equally many rows of anything.";
+    CONDITIONAL = "E0429", "a read that would lose its condition",
+"What only its own condition keeps in bounds is read under that condition. A workspace or a tile reads ahead of it:
+
+    y(i) = at(i) >= 0 ? x(at(i)) : 0
+    precompute(x(at(i)), i, iw, w)            # refused: w would read x(-1)
+
+Leave the command out, or make sure that the condition is not needed: with a `where` range that stays inside, say.";
 }

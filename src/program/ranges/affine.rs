@@ -16,7 +16,7 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    fn of(rest: SizeExpr) -> Self {
+    pub(super) fn of(rest: SizeExpr) -> Self {
         Affine {
             terms: BTreeMap::new(),
             rest,
@@ -34,7 +34,7 @@ impl Affine {
         })
     }
 
-    fn plus(mut self, other: Affine) -> Self {
+    pub(super) fn plus(mut self, other: Affine) -> Self {
         self.rest = size::add(self.rest, other.rest);
         for (var, coefficient) in other.terms {
             let old = self.terms.remove(&var).unwrap_or(SizeExpr::Const(0));
@@ -44,6 +44,12 @@ impl Affine {
             }
         }
         self
+    }
+
+    /// Without another one.
+    pub(super) fn less(&self, other: &Affine) -> Self {
+        let other = other.clone().scaled(&SizeExpr::Const(-1));
+        self.clone().plus(other)
     }
 
     fn scaled(self, factor: &SizeExpr) -> Self {

@@ -1,8 +1,10 @@
 //! Checks of what inference found: shapes that conflict, accesses that leave their
 //! tensor for all sizes, and the promises of inlined calls.
 
+use super::affine::Affine;
+use super::facts::least;
 use super::report::text;
-use super::{End, Ranges, Subscript, size, span_of};
+use super::{End, Ranges, Subscript, room, size, span_of};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::program as codes;
 use crate::program::draft::Draft;
@@ -76,10 +78,14 @@ pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subsc
             let Some((low, high)) = span_of(&form, None, ranges) else {
                 continue;
             };
-            let above = size::sub(high.clone(), extent.clone());
-            let (end, value) = if size::constant(&low).is_some_and(|c| c < 0) {
+            let facts = subscript.facts();
+            let leaves = |form: &Affine| {
+                let slack = least(form, facts, draft, ranges);
+                slack.is_some_and(|slack| size::constant(&slack).is_some_and(|c| c < 0))
+            };
+            let (end, value) = if leaves(&form) {
                 ("first", low)
-            } else if size::constant(&above).is_some_and(|c| c >= 0) {
+            } else if leaves(&room(&form, &extent)) {
                 ("last", high)
             } else {
                 continue;
@@ -91,8 +97,8 @@ pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subsc
                 .map(|v| draft.var(*v).name.as_str())
                 .collect();
             let help = match (vars.first(), draft.notation) {
-                (Some(var), Notation::Program) => {
-                    format!("give a range that stays inside, as in `where {var} in 1:N`")
+                (Some(_), Notation::Program) => {
+                    stays_inside(draft, ranges, &form, (end == "first", &extent))
                 }
                 (Some(_), Notation::Taco) => {
                     "ranges begin at 0 and cover each dimension that their variable subscripts by \
@@ -124,6 +130,34 @@ pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subsc
         }
     }
     draft.errors.extend(errors);
+}
+
+/// How a subscript stays inside that leaves its tensor at an end: where the range of its only variable must begin or
+/// end.
+fn stays_inside(
+    draft: &Draft,
+    ranges: &Ranges,
+    form: &Affine,
+    (at_first, extent): (bool, &SizeExpr),
+) -> String {
+    let mut terms = form.terms.iter();
+    if let (Some((var, SizeExpr::Const(1))), None) = (terms.next(), terms.next())
+        && let Some(found) = ranges.of(*var)
+        && let (Some(lo), Some(hi)) = (found.lo.known(), found.hi.known())
+    {
+        let (lo, hi) = if at_first {
+            (size::sub(SizeExpr::Const(0), form.rest.clone()), hi.clone())
+        } else {
+            (lo.clone(), size::sub(extent.clone(), form.rest.clone()))
+        };
+        return format!(
+            "give a range that stays inside, as in `where {} in {}:{}`, or read it under a condition",
+            draft.var(*var).name,
+            text(draft, &lo),
+            text(draft, &hi),
+        );
+    }
+    "give ranges that stay inside with `where`, or read it under a condition".to_owned()
 }
 
 fn is_empty(ranges: &Ranges, var: VarId) -> bool {

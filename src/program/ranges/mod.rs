@@ -9,6 +9,7 @@
 
 pub(crate) mod affine;
 mod check;
+mod facts;
 mod order;
 mod report;
 mod requirements;
@@ -18,13 +19,14 @@ pub(crate) mod size;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::affine::{Affine, affine, constant};
+use self::facts::{Fact, each_access};
 use super::draft::{Draft, DraftStmt};
 use super::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
 use super::visit::walk;
 use crate::diagnostic::Span;
 
 pub(super) use order::statement_order;
-pub(super) use requirements::requirements;
+pub(super) use requirements::{conditional, requirements};
 
 use self::same::Sizes;
 
@@ -74,6 +76,14 @@ struct Subscript {
     /// `None` for a gather, which bounds nothing.
     form: Option<Affine>,
     span: Span,
+    /// What is known where it is read under a condition.
+    facts: Option<Vec<Fact>>,
+}
+
+impl Subscript {
+    fn facts(&self) -> &[Fact] {
+        self.facts.as_deref().unwrap_or_default()
+    }
 }
 
 /// Finds the ranges of all variables and the shapes of all tensors; what cannot be
@@ -121,6 +131,8 @@ enum Trust {
     LeftSide,
     /// Also that accesses to tensors of unknown shape bound nothing.
     IgnoreUnknown,
+    /// Also that accesses bound what their own conditions keep in bounds.
+    Guarded,
 }
 
 struct Solver<'d, 'a> {
@@ -168,9 +180,10 @@ impl<'d, 'a> Solver<'d, 'a> {
                 continue;
             }
             // A tensor that is only shaped by reading itself must not hold up its readers.
-            if !self.pass(Trust::IgnoreUnknown) {
-                return;
+            if self.pass(Trust::IgnoreUnknown) || self.pass(Trust::Guarded) {
+                continue;
             }
+            return;
         }
     }
 
@@ -255,6 +268,9 @@ impl<'d, 'a> Solver<'d, 'a> {
                 blocked.insert(*var);
                 continue;
             };
+            if trust != Trust::Guarded && is_kept(self.draft, *var, &form, &extent, subscript) {
+                continue;
+            }
             if let Some(hi) = largest(*var, &form, &extent, &self.ranges) {
                 bounds.entry(*var).or_default().push(Candidate {
                     is_bare: form.terms.len() == 1
@@ -267,7 +283,7 @@ impl<'d, 'a> Solver<'d, 'a> {
                 });
             }
         }
-        if trust != Trust::IgnoreUnknown {
+        if matches!(trust, Trust::Known | Trust::LeftSide) {
             bounds.retain(|var, _| !blocked.contains(var));
         }
         let progress = !bounds.is_empty();
@@ -346,7 +362,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
     let is_param = |t: TensorId| draft.tensor(t).is_size_param();
     let bounds = stmt.clauses.iter().flat_map(|c| [&c.lo, &c.hi]);
     for expr in bounds.chain([&stmt.rhs]) {
-        walk(expr, &mut |e| {
+        each_access(expr, None, &is_param, &mut |e, facts| {
             let ExprKind::Access(Access { tensor, subscripts }) = &e.kind else {
                 return;
             };
@@ -359,6 +375,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
                         dim,
                         form: affine(subscript, &is_param),
                         span: subscript.span,
+                        facts: facts.map(<[Fact]>::to_vec),
                     }),
             );
         });
@@ -372,9 +389,34 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
                 rest: SizeExpr::Const(0),
             }),
             span: draft.var(*var).span,
+            facts: None,
         });
     }
     all
+}
+
+/// Whether its own condition keeps a subscript in bounds, at the end to which a variable takes it.
+fn is_kept(
+    draft: &Draft,
+    var: VarId,
+    form: &Affine,
+    extent: &SizeExpr,
+    subscript: &Subscript,
+) -> bool {
+    let sign = form.terms.get(&var).and_then(size::sign);
+    match sign {
+        Some(std::cmp::Ordering::Greater) => {
+            facts::keeps(&room(form, extent), subscript.facts(), draft)
+        }
+        Some(std::cmp::Ordering::Less) => facts::keeps(form, subscript.facts(), draft),
+        Some(std::cmp::Ordering::Equal) | None => false,
+    }
+}
+
+/// How far a subscript is from the last element.
+fn room(form: &Affine, extent: &SizeExpr) -> Affine {
+    let last = size::sub(extent.clone(), SizeExpr::Const(1));
+    Affine::of(last).less(form)
 }
 
 /// The smallest and largest value of a form without `without`, over the ranges found;

@@ -4,10 +4,13 @@
 //! variables that others bound (`a(i) * b(j) * c(i + j)`), where `where` says a range,
 //! and where a difference of extents is negative (a kernel larger than its image).
 
-use super::{Ranges, Subscript, size, span_of, subscripts_of};
+use super::affine::Affine;
+use super::facts::least;
+use super::{Ranges, Subscript, room, size, span_of, subscripts_of};
 use crate::diagnostic::Span;
 use crate::program::draft::Draft;
-use crate::program::ir::{Requirement, SizeExpr, VarId};
+use crate::program::ir::{Requirement, SizeExpr, TensorId, VarId};
+use std::collections::BTreeSet;
 
 /// The requirements of all statements, each once.
 pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Requirement> {
@@ -35,6 +38,48 @@ pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Re
         }
     }
     all.0
+}
+
+/// The tensors, and which of their dimensions, of which something may be read that only the condition of the read keeps
+/// in bounds; and whether the subscript is a variable by itself.
+pub(in crate::program) fn conditional(
+    draft: &Draft,
+    ranges: &Ranges,
+) -> BTreeSet<(TensorId, usize, bool)> {
+    let subscripts = draft
+        .stmts
+        .iter()
+        .flat_map(|stmt| subscripts_of(draft, stmt));
+    let conditional = subscripts.filter(|subscript| {
+        let form = subscript
+            .form
+            .as_ref()
+            .and_then(|form| form.expanded(draft));
+        let extent = draft.known_dim(subscript.tensor, subscript.dim);
+        let plain = form.zip(extent).is_some_and(|(form, extent)| {
+            [form.clone(), room(&form, &extent)].iter().all(|form| {
+                let span = span_of(form, None, ranges);
+                let bare = span.map(|(low, _)| size::simplify(&low));
+                // What has no condition for it is required of the sizes.
+                bare.is_some_and(|low| {
+                    size::never_negative(&low)
+                        || least(form, subscript.facts(), draft, ranges) == Some(low)
+                })
+            })
+        });
+        subscript.facts.is_some() && !plain
+    });
+    conditional
+        .map(|subscript| {
+            let form = subscript.form.as_ref();
+            let is_bare = form.is_some_and(|form| {
+                form.rest == SizeExpr::Const(0)
+                    && form.terms.len() == 1
+                    && form.terms.values().all(|c| *c == SizeExpr::Const(1))
+            });
+            (subscript.tensor, subscript.dim, is_bare)
+        })
+        .collect()
 }
 
 #[derive(Default)]
@@ -87,7 +132,9 @@ impl All {
         let (Some(form), Some(extent)) = (form, extent) else {
             return;
         };
-        let Some((low, high)) = span_of(&form, None, ranges) else {
+        let facts = subscript.facts();
+        let slack = |form: &Affine| least(form, facts, draft, ranges);
+        let (Some(low), Some(high)) = (slack(&form), slack(&room(&form, &extent))) else {
             return;
         };
         let vars: Vec<VarId> = form.terms.keys().copied().collect();
@@ -95,8 +142,7 @@ impl All {
         let dim = subscript.dim;
         let before = format!("dimension {dim} of `{name}` is accessed before its start");
         self.require(low, vars.clone(), before, subscript.span);
-        let last = size::sub(extent, SizeExpr::Const(1));
         let past = format!("dimension {dim} of `{name}` is accessed past its end");
-        self.require(size::sub(last, high), vars, past, subscript.span);
+        self.require(high, vars, past, subscript.span);
     }
 }

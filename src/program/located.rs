@@ -1,0 +1,140 @@
+//! Elements of sparse tensors are located ahead of the conditions that they are read under: rows begin, bits and
+//! coordinates are searched before it is known whether the value is needed. So where only a condition keeps a subscript
+//! in bounds, it is located at the nearest coordinate that there is: `i > 0 ? A(i-1,j) : 0` becomes
+//! `i > 0 ? A(max(min(i-1, M-1), 0),j) : 0`, which is the same wherever the condition holds. Dense tensors are read
+//! under the condition.
+
+use super::ir::{
+    Access, BinaryOp, Expr, ExprKind, Func, Function, Requirement, Shared, SizeExpr, TensorId,
+};
+use super::ranges::size;
+use crate::scalar::{Literal, ScalarType};
+use std::collections::BTreeSet;
+
+/// A dimension of a sparse tensor whose subscripts are kept in bounds.
+struct Dim {
+    tensor: TensorId,
+    dim: usize,
+    extent: SizeExpr,
+    /// Variables by themselves, too.
+    bare: bool,
+}
+
+/// Keeps in bounds what is located; `dims` are the tensors and dimensions of which something may be read that only a
+/// condition keeps in bounds, and whether the subscript is a variable by itself.
+pub(super) fn clamp(function: &mut Function, dims: &BTreeSet<(TensorId, usize, bool)>) {
+    let mut own: Vec<Dim> = Vec::new();
+    for &(tensor, dim, bare) in dims {
+        if !function.tensor(tensor).is_sparse() {
+            continue;
+        }
+        match own.iter_mut().find(|d| d.tensor == tensor && d.dim == dim) {
+            Some(known) => known.bare |= bare,
+            None => own.push(Dim {
+                tensor,
+                dim,
+                extent: function.tensor(tensor).dims[dim].clone(),
+                bare,
+            }),
+        }
+    }
+    if own.is_empty() {
+        return;
+    }
+    for stmt in &mut function.stmts {
+        located(&mut stmt.rhs, false, &own);
+    }
+    for Dim {
+        tensor,
+        dim,
+        extent,
+        ..
+    } in own
+    {
+        let tensor = function.tensor(tensor);
+        let slack = size::sub(extent, SizeExpr::Const(1));
+        if !size::never_negative(&slack) {
+            let text = format!(
+                "dimension {dim} of `{}`, which is read under a condition, has no elements",
+                tensor.name
+            );
+            let requirement = Requirement {
+                slack,
+                vars: Vec::new(),
+                text,
+                span: tensor.span,
+            };
+            function.requirements.push(requirement);
+        }
+    }
+}
+
+fn located(e: &mut Expr, conditional: bool, own: &[Dim]) {
+    match &mut e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+        ExprKind::Access(Access { tensor, subscripts }) => {
+            for (dim, subscript) in subscripts.iter_mut().enumerate() {
+                located(subscript, conditional, own);
+                let known = own.iter().find(|d| d.tensor == *tensor && d.dim == dim);
+                let known = known.filter(|d| d.bare || !is_bare(subscript));
+                if let (true, Some(known)) = (conditional, known) {
+                    *subscript = nearest(subscript, &known.extent);
+                }
+            }
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => located(a, conditional, own),
+        // A sum is there before the condition that it stands under is asked.
+        ExprKind::Reduce { body, .. } => located(body, false, own),
+        ExprKind::Binary(op, a, b) => {
+            located(a, conditional, own);
+            let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
+            located(b, conditional || lazy, own);
+        }
+        ExprKind::Select(c, a, b) => {
+            located(c, conditional, own);
+            located(a, true, own);
+            located(b, true, own);
+        }
+        ExprKind::Call(_, args) => {
+            for arg in args {
+                located(arg, conditional, own);
+            }
+        }
+    }
+}
+
+fn is_bare(subscript: &Expr) -> bool {
+    match &subscript.kind {
+        ExprKind::Index(_) => true,
+        ExprKind::Cast(inner) => is_bare(inner),
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => false,
+    }
+}
+
+/// The coordinate that there is which is nearest to a subscript.
+fn nearest(subscript: &Expr, extent: &SizeExpr) -> Expr {
+    let node = |kind: ExprKind| Expr {
+        kind,
+        ty: ScalarType::I64,
+        span: subscript.span,
+    };
+    let last = size::sub(extent.clone(), SizeExpr::Const(1));
+    let own = if subscript.ty == ScalarType::I64 {
+        subscript.clone()
+    } else {
+        node(ExprKind::Cast(Shared::new(subscript.clone())))
+    };
+    let least = node(ExprKind::Call(
+        Func::Min,
+        vec![own, node(ExprKind::Size(last))],
+    ));
+    let zero = node(ExprKind::Literal(Literal::ZERO));
+    node(ExprKind::Call(Func::Max, vec![least, zero]))
+}

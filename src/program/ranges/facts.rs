@@ -1,0 +1,190 @@
+//! What the conditions around a read say of index variables: under `i > 0 ? x(i-1) : 0` the subscript is in bounds
+//! though `i - 1` is not for all `i`.
+
+use super::affine::{Affine, affine};
+use super::{Ranges, size, span_of};
+use crate::program::draft::Draft;
+use crate::program::ir::{BinaryOp, Expr, ExprKind, SizeExpr, TensorId, UnaryOp};
+
+/// What holds where something is read.
+#[derive(Clone, Debug)]
+pub(super) enum Fact {
+    /// It is not negative.
+    Natural(Affine),
+    /// It is not zero.
+    NotZero(Affine),
+}
+
+/// Calls `f` on each access of an expression, with the conditions under which it is read: `None` for none, else what
+/// they say that is known of variables. Operands on the right of `&&` and `||` are read under a condition, too.
+pub(super) fn each_access<'e>(
+    e: &'e Expr,
+    facts: Option<&[Fact]>,
+    is_param: &impl Fn(TensorId) -> bool,
+    f: &mut impl FnMut(&'e Expr, Option<&[Fact]>),
+) {
+    let under = |condition: &Expr, holds: bool| {
+        let mut all = facts.unwrap_or_default().to_vec();
+        learn(condition, holds, is_param, &mut all);
+        all
+    };
+    match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
+        ExprKind::Access(access) => {
+            f(e, facts);
+            for subscript in &access.subscripts {
+                each_access(subscript, facts, is_param, f);
+            }
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => each_access(a, facts, is_param, f),
+        // A sum is there before the condition that it stands under is asked.
+        ExprKind::Reduce { body, .. } => each_access(body, None, is_param, f),
+        ExprKind::Binary(op, a, b) => {
+            each_access(a, facts, is_param, f);
+            match op {
+                BinaryOp::And => each_access(b, Some(&under(a, true)), is_param, f),
+                BinaryOp::Or => each_access(b, Some(&under(a, false)), is_param, f),
+                BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Mul
+                | BinaryOp::Div
+                | BinaryOp::Rem
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge => each_access(b, facts, is_param, f),
+            }
+        }
+        ExprKind::Select(c, a, b) => {
+            each_access(c, facts, is_param, f);
+            each_access(a, Some(&under(c, true)), is_param, f);
+            each_access(b, Some(&under(c, false)), is_param, f);
+        }
+        ExprKind::Call(_, args) => {
+            for arg in args {
+                each_access(arg, facts, is_param, f);
+            }
+        }
+    }
+}
+
+/// What it says that a condition holds, or does not.
+fn learn(
+    condition: &Expr,
+    holds: bool,
+    is_param: &impl Fn(TensorId) -> bool,
+    facts: &mut Vec<Fact>,
+) {
+    match &condition.kind {
+        ExprKind::Unary(UnaryOp::Not, a) => learn(a, !holds, is_param, facts),
+        ExprKind::Binary(op, a, b) => {
+            // Of both, or of neither.
+            if (*op == BinaryOp::And && holds) || (*op == BinaryOp::Or && !holds) {
+                learn(a, holds, is_param, facts);
+                learn(b, holds, is_param, facts);
+                return;
+            }
+            // (Of variables, sizes and whole numbers: nothing else is affine.)
+            let (Some(a), Some(b)) = (affine(a, is_param), affine(b, is_param)) else {
+                return;
+            };
+            facts.extend(compared(*op, holds, &a, &b));
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Access(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => {}
+    }
+}
+
+/// What it says that a comparison of whole numbers holds, or does not.
+fn compared(op: BinaryOp, holds: bool, a: &Affine, b: &Affine) -> Vec<Fact> {
+    let at_least = |x: &Affine, y: &Affine, by: i64| {
+        Fact::Natural(x.less(y).plus(Affine::of(SizeExpr::Const(-by))))
+    };
+    let equal = || vec![at_least(a, b, 0), at_least(b, a, 0)];
+    let different = || vec![Fact::NotZero(a.less(b))];
+    match (op, holds) {
+        (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => vec![at_least(b, a, 1)],
+        (BinaryOp::Le, true) | (BinaryOp::Gt, false) => vec![at_least(b, a, 0)],
+        (BinaryOp::Gt, true) | (BinaryOp::Le, false) => vec![at_least(a, b, 1)],
+        (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => vec![at_least(a, b, 0)],
+        (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => equal(),
+        (BinaryOp::Ne, true) | (BinaryOp::Eq, false) => different(),
+        (
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or,
+            _,
+        ) => Vec::new(),
+    }
+}
+
+impl Fact {
+    /// Forms that are not negative where the fact holds.
+    fn naturals(&self, draft: &Draft, ranges: &Ranges) -> Vec<Affine> {
+        let one = || Affine::of(SizeExpr::Const(-1));
+        match self {
+            Fact::Natural(form) => form.expanded(draft).into_iter().collect(),
+            Fact::NotZero(form) => {
+                let Some(form) = form.expanded(draft) else {
+                    return Vec::new();
+                };
+                let zero = Affine::of(SizeExpr::Const(0));
+                let sides = [form.clone(), zero.less(&form)];
+                let on_one_side = |side: &Affine| {
+                    span_of(side, None, ranges).is_some_and(|(low, _)| size::never_negative(&low))
+                };
+                let sides = sides.into_iter().filter(on_one_side);
+                sides.map(|side| side.plus(one())).collect()
+            }
+        }
+    }
+}
+
+/// The least that a form is over the ranges, or more than that where what holds says so; `None` where a range is
+/// dynamic or a coefficient has no plain sign.
+pub(super) fn least(
+    form: &Affine,
+    facts: &[Fact],
+    draft: &Draft,
+    ranges: &Ranges,
+) -> Option<SizeExpr> {
+    let (plain, _) = span_of(form, None, ranges)?;
+    let mut best = plain;
+    for natural in facts.iter().flat_map(|fact| fact.naturals(draft, ranges)) {
+        if size::never_negative(&best) {
+            break;
+        }
+        // form = (form - natural) + natural, of which the last is not negative.
+        if let Some((low, _)) = span_of(&form.less(&natural), None, ranges) {
+            best = match size::never_negative(&low) {
+                true => low,
+                false => size::max(best, low),
+            };
+        }
+    }
+    Some(best)
+}
+
+/// Whether a form is not negative where one of the facts holds, whatever the ranges are.
+pub(super) fn keeps(form: &Affine, facts: &[Fact], draft: &Draft) -> bool {
+    facts.iter().any(|fact| match fact {
+        Fact::Natural(natural) => natural.expanded(draft).is_some_and(|natural| {
+            let rest = form.less(&natural);
+            rest.terms.is_empty() && size::never_negative(&rest.rest)
+        }),
+        Fact::NotZero(_) => false,
+    })
+}
