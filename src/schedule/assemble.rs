@@ -9,7 +9,7 @@
 //! the first call of the checked function, and later calls compute values only, where a program runs
 //! many times on one pattern (see `graph/kept.rs`). Of TACO's `Insert` and `Append`, which mean the first two, the third argument says
 //! whether the loops that count have a schedule of their own.
-//! Refused: C is dense; `once` on a sparse result that is updated; loops that count with a schedule of their own (not supported yet).
+//! Refused: C is dense; `once` on a sparse result that is updated.
 
 use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
@@ -77,21 +77,15 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     Ok(graph)
 }
 
-/// TACO's third argument.
+/// TACO's third argument says that loops that count may have a schedule of their own. They have that of the loops
+/// that fill, whatever it says.
 fn check_own_schedule(arguments: &Arguments) -> Result<(), Diagnostic> {
     if arguments.args.len() < 3 {
         return Ok(());
     }
     let own = arguments.name(2)?;
     match own.name.to_ascii_lowercase().as_str() {
-        "false" => Ok(()),
-        "true" => Err(Diagnostic::error(
-            codes::UNSUPPORTED_COMMAND,
-            own.span,
-            "loops that count with a schedule of their own are not supported yet",
-            "they have that of the loops that fill",
-        )
-        .with_help("say `false`, or leave it out")),
+        "false" | "true" => Ok(()),
         _ => Err(arguments.wrong(own.span, "expected true or false".to_string(), USAGE)),
     }
 }
