@@ -214,6 +214,32 @@ fn a_result_without_elements_is_read_back() {
     assert_eq!(done.status.code(), Some(0), "{done:?}");
 }
 
+/// Bytes that are no text are refused as any other word is.
+#[test]
+#[cfg(unix)]
+fn arguments_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = |bytes| std::ffi::OsStr::from_bytes(bytes);
+    let commands: [&[&std::ffi::OsStr]; 4] = [
+        &[odd(b"run"), odd(b"spmv.tc"), odd(b"A=b\xffd.mtx")],
+        &[odd(b"-e"), odd(b"y(i)=\xff")],
+        &[odd(b"explain"), odd(b"\xff")],
+        &[
+            odd(b"bench"),
+            odd(b"--threads"),
+            odd(b"5000"),
+            odd(b"b\xffd.tc"),
+        ],
+    ];
+    for args in commands {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+        let done = command.args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("error[E0702]"), "{args:?}: {said}");
+    }
+}
+
 /// No program overwrites what stands beside it, nor takes make's own file for its own.
 #[test]
 #[cfg(unix)]
@@ -230,7 +256,21 @@ fn awkward_names_of_programs() {
         assert_eq!(done.status.code(), Some(0), "{done:?}");
     }
     assert_eq!(names(folder.path()), ["Sparsec.tc", "sparsec.tc"]);
-    for stem in ["Makefile", "all", "test", "clean"] {
+    // Tools would take it for an option.
+    std::fs::write(folder.path().join("-x.tc"), program).unwrap();
+    let done = output(folder.path(), &["./-x.tc", "-o", "dash"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let files = names(&folder.path().join("dash"));
+    assert_eq!(files, ["Makefile", "_x.c", "_x.h", "sparsec.h"]);
+    std::fs::write(folder.path().join("emulator.tc"), program).unwrap();
+    let done = output(
+        folder.path(),
+        &["emulator.tc", "--target", "cuda", "-o", "out"],
+    );
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("the emulator's object file"), "{said}");
+    for stem in ["Makefile", "all", "test", "clean", "emulator"] {
         let file = format!("{stem}.tc");
         std::fs::write(folder.path().join(&file), program).unwrap();
         let done = output(folder.path(), &[&file, "-o", stem]);

@@ -119,13 +119,13 @@ pub struct TuneArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub from: From,
     /// Measure at most so many schedules.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub trials: Option<usize>,
     /// Rank schedules for a GPU by counts: no times, and no GPU is needed.
     #[arg(long)]
     pub model: bool,
     /// OpenMP threads (default: one for each core).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     pub threads: Option<u32>,
     /// Write the best schedule, with figures, data and machine in its comments.
     #[arg(short = 'o', value_name = "FILE.sched")]
@@ -156,6 +156,15 @@ pub enum From {
     Auto,
     /// Nothing.
     Scratch,
+}
+
+/// Of which systems start none more: what OpenMP says of that ends the process.
+const MOST_THREADS: i64 = 4096;
+
+/// A whole number from 1 on.
+fn positive(text: &str) -> Result<usize, String> {
+    let n = text.parse().ok().filter(|&n: &usize| n > 0);
+    n.ok_or_else(|| "a whole number from 1 on is due".to_string())
 }
 
 /// A time in seconds: a number, perhaps with `ms`, `s`, `m` or `h`.
@@ -288,7 +297,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub time: Option<u32>,
     /// OpenMP threads.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     pub threads: Option<u32>,
     /// Everything as one JSON object.
     #[arg(long)]
@@ -307,7 +316,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub schedules: Option<Vec<String>>,
     /// Numbers of OpenMP threads; each schedule that has any runs with each.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     pub threads: Vec<u32>,
     /// Rounds of all candidates (default: 5 to 101, as many as 5 seconds allow).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -16,9 +16,14 @@ fn stem(source: &Source) -> String {
     match source {
         Source::File(path) => path.file_stem().map_or("kernel".to_string(), |s| {
             let stem = s.to_string_lossy();
-            stem.chars()
+            let text: String = (stem.chars())
                 .map(|c| if kept(c) { c } else { '_' })
-                .collect()
+                .collect();
+            // Compilers and `rm` take it for an option.
+            match text.strip_prefix('-') {
+                Some(rest) => format!("_{rest}"),
+                None => text,
+            }
         }),
         Source::Text { name, .. } => name.clone(),
         Source::Taco(_) => taco::FUNCTION.to_string(),
@@ -50,12 +55,21 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.out")));
     let names = emit::file_names(&name, request.target);
-    if let Some(name) = written_twice(&names)
+    let object = format!("{name}.o");
+    let objects = names.iter().filter_map(|own| own.strip_prefix("emulator/"));
+    let objects = objects.filter_map(|own| own.strip_suffix(".cpp"));
+    let mut objects = objects.map(|own| format!("{own}.o"));
+    let twice = written_twice(&names).map(|name| (name.clone(), "the runtime's header"));
+    let twice = twice.or_else(|| {
+        let own = objects.find(|own| own.eq_ignore_ascii_case(&object))?;
+        Some((own, "the emulator's object file"))
+    });
+    if let Some((file, what)) = twice
         && !args.stdout
     {
         let text = format!("{name}.tc");
         let span = argument(&mut reporter.sources, "command line", &text);
-        let message = format!("`{name}` is the runtime's header, and would be this program's, too");
+        let message = format!("`{file}` is {what}, and would be this program's, too");
         let error = Diagnostic::error(codes::COMMAND_LINE, span, message, "names the files");
         return reporter.fail(&error.with_help("give the program another name").into());
     }

@@ -196,15 +196,21 @@ pub(super) fn threads_for(
 /// Sizes that are fixed, and a size with the values that have kernels of their own.
 type Sizes = (Vec<(String, u64)>, Option<(String, Vec<u64>)>);
 
+/// Kernels count with 64 bits and a sign, and round sizes up to tiles.
+const LARGEST_SIZE: u64 = 1 << 62;
+
 /// `NAME=SIZE`, and `NAME=SIZE,SIZE` for one of them.
 fn sizes(texts: &[String], sources: &mut Sources) -> Result<Sizes, Failure> {
     let mut fixed: Vec<(String, u64)> = Vec::new();
     let mut variants: Option<(String, Vec<u64>)> = None;
     for text in texts {
         let (name, values) = pair::<String>(text, "--size", sources)?;
-        let values: Result<Vec<u64>, _> = values.split(',').map(|n| n.trim().parse()).collect();
-        let Ok(mut values) = values else {
-            return Err(not_a_pair(text, "--size", "NAME=SIZE", sources));
+        // Kernels count with 64 bits and a sign.
+        let value = |n: &str| n.trim().parse().ok().filter(|&n: &u64| n <= LARGEST_SIZE);
+        let values: Option<Vec<u64>> = values.split(',').map(value).collect();
+        let Some(mut values) = values else {
+            let form = format!("NAME=SIZE, a whole number up to {LARGEST_SIZE}");
+            return Err(not_a_pair(text, "--size", &form, sources));
         };
         let mut names = fixed.iter().map(|(name, _)| name);
         let known = names.any(|other| *other == name);

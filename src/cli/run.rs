@@ -8,6 +8,7 @@ use crate::data::{self, Summary};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::Compiled;
+use crate::driver::bench::statistics::Quartiles;
 use crate::driver::build::Backend;
 use crate::driver::cache::{self, Cache};
 use crate::driver::device;
@@ -309,7 +310,7 @@ fn times(outcome: &run::Outcome) -> Times {
     let mut seconds = outcome.seconds.clone();
     seconds.sort_by(f64::total_cmp);
     let at = |k: usize| seconds.get(k).copied().unwrap_or(0.0);
-    let median = at(seconds.len() / 2);
+    let median = Quartiles::of(&seconds).median;
     let rate = |work: f64| {
         if median > 0.0 {
             work / median / 1e9

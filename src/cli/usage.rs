@@ -55,7 +55,9 @@ fn word(error: &clap::Error) -> String {
         ContextKind::InvalidArg,
     ];
     kinds.into_iter().find_map(text).unwrap_or_else(|| {
-        let args: Vec<String> = std::env::args().skip(1).collect();
+        // (A name of a file need not be text.)
+        let args = std::env::args_os().skip(1);
+        let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
         args.join(" ")
     })
 }

@@ -161,6 +161,10 @@ impl<'b> Scanner<'b> {
             return Err(self.error("the value is missing"));
         };
         match number(token) {
+            // `inf` is one; a number that becomes it is not what was written.
+            Some(value) if value.is_infinite() && token.iter().any(u8::is_ascii_digit) => {
+                Err(self.error(format!("the value {} is too large for double", show(token))))
+            }
             Some(value) => Ok(value),
             None => Err(self.error(format!("expected a number, found {}", show(token)))),
         }

@@ -31,7 +31,12 @@ pub fn parse(text: &str, ty: ScalarType) -> Result<Number, String> {
 }
 
 fn real(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| "is no number".to_string())
+    let value = text.parse().map_err(|_| "is no number".to_string())?;
+    let became_infinite = f64::is_infinite(value) && text.bytes().any(|b| b.is_ascii_digit());
+    match became_infinite {
+        true => Err("is too large for double".to_string()),
+        false => Ok(value),
+    }
 }
 
 /// A whole number, also as `1e6`.
@@ -51,8 +56,13 @@ fn whole(text: &str) -> Result<i128, String> {
 
 /// `2`, `-3i`, `1+2i`, `1e-3-i`.
 fn complex(text: &str) -> Result<Complex<f64>, String> {
-    text.parse()
-        .map_err(|_| "is no number; complex ones are written as 1-2i".to_string())
+    let wrong = |_| "is no number; complex ones are written as 1-2i".to_string();
+    let value: Complex<f64> = text.parse().map_err(wrong)?;
+    let is_infinite = value.re.is_infinite() || value.im.is_infinite();
+    match is_infinite && !text.to_ascii_lowercase().contains("inf") {
+        true => Err("is too large for complex128".to_string()),
+        false => Ok(value),
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +114,8 @@ mod tests {
             ("nan", ScalarType::I64),
             ("2", ScalarType::Bool),
             ("1e39", ScalarType::F32),
+            ("1e400", ScalarType::F64),
+            ("-1e400i", ScalarType::C128),
             ("65520", ScalarType::F16),
             ("1e39i", ScalarType::C64),
             ("1+2j+3", ScalarType::C64),

@@ -149,9 +149,11 @@ impl Begins<'_> {
     ) -> Option<(&'s mut Option<ReduceOp>, bool)> {
         let same = |e: &Expr, other: &Expr, own: &BTreeMap<VarId, VarId>| {
             let mut e = inlined(e, &self.known);
-            visit::replace_expr(&mut e, &mut |node| match node.kind {
-                ExprKind::Var(var) => own.get(&var).map(|&v| b::var(v, node.ty)),
-                _ => None,
+            visit::replace_expr(&mut e, &mut |node| {
+                let ExprKind::Var(var) = node.kind else {
+                    return None;
+                };
+                own.get(&var).map(|&v| b::var(v, node.ty))
             });
             e == *other
         };
