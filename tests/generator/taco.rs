@@ -28,6 +28,13 @@ impl Program {
             format.typical = None;
             format.wide = false;
         }
+        // There a variable is no value.
+        let tensors: Vec<String> = (self.params.iter().map(|p| p.name.clone()))
+            .chain(self.stmts.iter().map(|stmt| stmt.target.clone()))
+            .collect();
+        for stmt in &mut self.stmts {
+            unconditional(&mut stmt.right, &tensors);
+        }
         // A tensor that bounds a range is nowhere mentioned else.
         for stmt in &mut self.stmts {
             stmt.ranges.retain(|(_, range)| !range.contains('('));
@@ -37,6 +44,20 @@ impl Program {
             param.declared |= self.stmts.iter().any(|s| s.target == param.name);
         }
         self.prune();
+    }
+}
+
+/// What conditions on variables choose where they do not hold, in their place.
+fn unconditional(e: &mut Expr, tensors: &[String]) {
+    if let Expr::Choice(condition, _, otherwise) = e
+        && let Expr::Access(name, subscripts) = condition.as_ref()
+        && subscripts.is_empty()
+        && !tensors.contains(name)
+    {
+        *e = otherwise.as_ref().clone();
+    }
+    for child in e.children_mut() {
+        unconditional(child, tensors);
     }
 }
 
