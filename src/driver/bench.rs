@@ -238,7 +238,7 @@ pub fn measure(
     let pack_seconds = start.elapsed().as_secs_f64();
     let operations = count::operations(function, bound, &arguments.stored);
     let mut agreement = Agreement::new(function, bound, operations);
-    let mut contestants = Vec::new();
+    let mut compared = Vec::new();
     let mut made = 0;
     for row in rows {
         if let Some(checked) = &row.built.checked {
@@ -250,11 +250,16 @@ pub fn measure(
         let results = calls.results(&arguments, function)?;
         made = results.values().map(count::bytes).sum();
         agreement.add(&row.built.name, results, settings.verify)?;
+        compared.push((row, calls));
+    }
+    // What one has made is not freed before the results of all are compared: another one may get its memory.
+    let mut contestants: Vec<Contestant> = Vec::new();
+    for (row, mut calls) in compared {
         if let Some(last) = contestants.last_mut() {
-            let last: &mut Contestant = last;
             calls.take_place(&mut last.calls);
         }
         // Caches and results are warm from here on.
+        row.built.library.set_threads(row.threads);
         let taken = calls.call(&mut arguments, function, 1)?;
         contestants.push(Contestant::new(row, calls, &arguments, taken));
     }

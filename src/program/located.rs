@@ -11,8 +11,10 @@ use super::ranges::size;
 use crate::scalar::{Literal, ScalarType};
 use std::collections::BTreeSet;
 
-/// A dimension of a sparse tensor whose subscripts are kept in bounds.
+/// A dimension whose subscripts are kept in bounds.
 struct Dim {
+    /// Dense tensors are read under the condition, but for what a subscript of a sparse one reads.
+    sparse: bool,
     tensor: TensorId,
     dim: usize,
     extent: SizeExpr,
@@ -25,12 +27,10 @@ struct Dim {
 pub(super) fn clamp(function: &mut Function, dims: &BTreeSet<(TensorId, usize, bool)>) {
     let mut own: Vec<Dim> = Vec::new();
     for &(tensor, dim, bare) in dims {
-        if !function.tensor(tensor).is_sparse() {
-            continue;
-        }
         match own.iter_mut().find(|d| d.tensor == tensor && d.dim == dim) {
             Some(known) => known.bare |= bare,
             None => own.push(Dim {
+                sparse: function.tensor(tensor).is_sparse(),
                 tensor,
                 dim,
                 extent: function.tensor(tensor).dims[dim].clone(),
@@ -41,15 +41,17 @@ pub(super) fn clamp(function: &mut Function, dims: &BTreeSet<(TensorId, usize, b
     if own.is_empty() {
         return;
     }
+    let tensors = function.tensors.iter().map(super::ir::Tensor::is_sparse);
+    let sparse: Vec<bool> = tensors.collect();
     for stmt in &mut function.stmts {
-        located(&mut stmt.rhs, false, &own);
+        located(&mut stmt.rhs, (false, false), &sparse, &own);
     }
     for Dim {
         tensor,
         dim,
         extent,
         ..
-    } in own
+    } in own.into_iter().filter(|dim| dim.sparse)
     {
         let tensor = function.tensor(tensor);
         let slack = size::sub(extent, SizeExpr::Const(1));
@@ -69,35 +71,39 @@ pub(super) fn clamp(function: &mut Function, dims: &BTreeSet<(TensorId, usize, b
     }
 }
 
-fn located(e: &mut Expr, conditional: bool, own: &[Dim]) {
+/// Keeps subscripts in bounds in an expression that stands under a condition, or inside a subscript of a sparse tensor.
+fn located(e: &mut Expr, (conditional, inside): (bool, bool), sparse: &[bool], own: &[Dim]) {
+    let here = (conditional, inside);
     match &mut e.kind {
         ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
         ExprKind::Access(Access { tensor, subscripts }) => {
+            let is_sparse = sparse.get(tensor.index()).copied().unwrap_or(false);
             for (dim, subscript) in subscripts.iter_mut().enumerate() {
-                located(subscript, conditional, own);
+                located(subscript, (conditional, inside || is_sparse), sparse, own);
                 let known = own.iter().find(|d| d.tensor == *tensor && d.dim == dim);
-                let known = known.filter(|d| d.bare || !is_bare(subscript));
+                let known =
+                    known.filter(|d| (d.sparse || inside) && (d.bare || !is_bare(subscript)));
                 if let (true, Some(known)) = (conditional, known) {
                     *subscript = nearest(subscript, &known.extent);
                 }
             }
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => located(a, conditional, own),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => located(a, here, sparse, own),
         // A sum is there before the condition that it stands under is asked.
-        ExprKind::Reduce { body, .. } => located(body, false, own),
+        ExprKind::Reduce { body, .. } => located(body, (false, inside), sparse, own),
         ExprKind::Binary(op, a, b) => {
-            located(a, conditional, own);
+            located(a, here, sparse, own);
             let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
-            located(b, conditional || lazy, own);
+            located(b, (conditional || lazy, inside), sparse, own);
         }
         ExprKind::Select(c, a, b) => {
-            located(c, conditional, own);
-            located(a, true, own);
-            located(b, true, own);
+            located(c, here, sparse, own);
+            located(a, (true, inside), sparse, own);
+            located(b, (true, inside), sparse, own);
         }
         ExprKind::Call(_, args) => {
             for arg in args {
-                located(arg, conditional, own);
+                located(arg, here, sparse, own);
             }
         }
     }

@@ -29,7 +29,7 @@ use crate::graph::relation::Precompute;
 use crate::graph::terms::{reads, reduces};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
+    BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::{self, Arg, Ident};
@@ -75,7 +75,7 @@ pub(super) fn precompute(
     let vars: Vec<VarId> = over.iter().map(|(var, _)| *var).collect();
     let nest = at.of(graph);
     debug_assert!(vars.iter().all(|v| nest.loop_vars().contains(v)));
-    check_conditions(graph, &found.e, span)?;
+    check_conditions(graph, nest, &found.e, span)?;
     let moved = moved_sums(graph, nest, found, &vars);
     let dims = dims(graph, &vars, span)?;
     check_inside(graph, nest, found, &vars, &moved, span)?;
@@ -103,36 +103,27 @@ pub(super) fn precompute(
 }
 
 /// A workspace reads what it keeps wherever its loops run: nothing that only a condition around it keeps in bounds.
+/// Which of several conditions does so is not known, so that the whole right side alone may be kept.
 ///
 /// # Errors
 /// There is such a read.
-fn check_conditions(graph: &Graph, e: &Expr, span: Span) -> Result<(), Diagnostic> {
-    match unconditional(graph, e) {
-        Some(access) => {
-            Err(would_lose_its_condition(graph, access.tensor, span)
-                .with_help("leave the command out"))
+fn check_conditions(graph: &Graph, nest: &Nest, e: &Expr, span: Span) -> Result<(), Diagnostic> {
+    if equal::same(e, &nest.rhs) {
+        return Ok(());
+    }
+    let mut found = None;
+    crate::graph::visit(e, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind
+            && graph.function.conditional.contains(&access.tensor)
+        {
+            found = found.or(Some(access.tensor));
+        }
+    });
+    match found {
+        Some(tensor) => {
+            Err(would_lose_its_condition(graph, tensor, span).with_help("leave the command out"))
         }
         None => Ok(()),
-    }
-}
-
-/// A read outside of all conditions of the expression, of a tensor of which something may be read that only a
-/// condition keeps in bounds.
-fn unconditional<'e>(graph: &Graph, e: &'e Expr) -> Option<&'e Access> {
-    match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => None,
-        ExprKind::Access(access) => {
-            let own = graph.function.conditional.contains(&access.tensor);
-            let mut inside = access.subscripts.iter();
-            (own.then_some(access)).or_else(|| inside.find_map(|s| unconditional(graph, s)))
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Select(a, ..) => {
-            unconditional(graph, a)
-        }
-        ExprKind::Reduce { body, .. } => unconditional(graph, body),
-        ExprKind::Binary(BinaryOp::And | BinaryOp::Or, a, _) => unconditional(graph, a),
-        ExprKind::Binary(_, a, b) => unconditional(graph, a).or_else(|| unconditional(graph, b)),
-        ExprKind::Call(_, args) => args.iter().find_map(|arg| unconditional(graph, arg)),
     }
 }
 

@@ -185,20 +185,27 @@ fn sampled(job: &Job, set: &mut Set, copy: &Apart) -> Result<Outcome, Failure> {
             contestants.push((library, calls, 1));
             continue;
         }
-        if let Some((_, last, _)) = contestants.last_mut() {
-            calls.take_place(last);
-        }
         samples.push(Vec::new());
+        contestants.push((library, calls, 1));
+    }
+    // What one has made is not freed before the results of all are compared: another one may get its memory.
+    let warm = match job.rounds {
+        0 => 0,
+        _ => contestants.len(),
+    };
+    for at in 0..warm {
+        if let Ok([own, other]) = contestants.get_disjoint_mut([at, at.wrapping_sub(1)]) {
+            own.1.take_place(&mut other.1);
+        }
+        let (library, calls, times) = &mut contestants[at];
+        library.set_threads(job.limits.threads);
         let taken = calls.call(arguments, function, 1)?;
         // On a device each call is an interval of its own.
-        let times = if arguments.are_kept() && taken.device.is_none() {
+        if arguments.are_kept() && taken.device.is_none() {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let times = (SAMPLE / taken.seconds.max(1e-9)).ceil() as u32;
-            times.clamp(1, 1000)
-        } else {
-            1
-        };
-        contestants.push((library, calls, times));
+            let repeated = (SAMPLE / taken.seconds.max(1e-9)).ceil() as u32;
+            *times = repeated.clamp(1, 1000);
+        }
     }
     let mut last = contestants.len().saturating_sub(1);
     for round in 0..job.rounds as usize {

@@ -86,7 +86,9 @@ fn learn(
                 learn(b, holds, is_param, facts);
                 return;
             }
-            // (Of variables, sizes and whole numbers: nothing else is affine.)
+            if !is_exact(a, is_param) || !is_exact(b, is_param) {
+                return;
+            }
             let (Some(a), Some(b)) = (affine(a, is_param), affine(b, is_param)) else {
                 return;
             };
@@ -101,6 +103,43 @@ fn learn(
         | ExprKind::Select(..)
         | ExprKind::Call(..)
         | ExprKind::Reduce { .. } => {}
+    }
+}
+
+/// Whether an expression has the value at run time that its form has: no step of it may wrap, nor round. Variables and
+/// sizes have 64 bits and a sign, and so has what is computed with them; parameters are narrower, or have no sign.
+fn is_exact(e: &Expr, is_param: &impl Fn(TensorId) -> bool) -> bool {
+    match &e.kind {
+        ExprKind::Index(_) | ExprKind::Size(_) | ExprKind::Literal(_) => true,
+        ExprKind::Access(access) => access.subscripts.is_empty() && is_param(access.tensor),
+        ExprKind::Unary(UnaryOp::Neg, a) => is_wide(a) && is_exact(a, is_param),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => {
+            let literals = [a, b]
+                .iter()
+                .all(|e| matches!(e.kind, ExprKind::Literal(_)));
+            (is_wide(a) || is_wide(b) || literals) && is_exact(a, is_param) && is_exact(b, is_param)
+        }
+        ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => false,
+    }
+}
+
+/// Whether an exact expression has 64 bits and a sign.
+fn is_wide(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Index(_) | ExprKind::Size(_) => true,
+        ExprKind::Unary(_, a) => is_wide(a),
+        ExprKind::Binary(_, a, b) => is_wide(a) || is_wide(b),
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Reduce { .. } => false,
     }
 }
 

@@ -360,26 +360,33 @@ fn end(draft: &Draft, bound: &Expr) -> Option<End> {
 fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
     let mut all = Vec::new();
     let is_param = |t: TensorId| draft.tensor(t).is_size_param();
-    let bounds = stmt.clauses.iter().flat_map(|c| [&c.lo, &c.hi]);
-    for expr in bounds.chain([&stmt.rhs]) {
-        each_access(expr, None, &is_param, &mut |e, facts| {
-            let ExprKind::Access(Access { tensor, subscripts }) = &e.kind else {
-                return;
-            };
-            all.extend(
-                subscripts
-                    .iter()
-                    .enumerate()
-                    .map(|(dim, subscript)| Subscript {
-                        tensor: *tensor,
-                        dim,
-                        form: affine(subscript, &is_param),
-                        span: subscript.span,
-                        facts: facts.map(<[Fact]>::to_vec),
-                    }),
-            );
-        });
+    // Those without a sign compare otherwise than variables do.
+    let signed = |t: TensorId| {
+        let tensor = draft.tensor(t);
+        tensor.is_size_param() && tensor.ty.is_some_and(|ty| !ty.is_unsigned())
+    };
+    let mut add = |e: &Expr, facts: Option<&[Fact]>| {
+        let ExprKind::Access(Access { tensor, subscripts }) = &e.kind else {
+            return;
+        };
+        all.extend(
+            subscripts
+                .iter()
+                .enumerate()
+                .map(|(dim, subscript)| Subscript {
+                    tensor: *tensor,
+                    dim,
+                    form: affine(subscript, &is_param),
+                    span: subscript.span,
+                    facts: facts.map(<[Fact]>::to_vec),
+                }),
+        );
+    };
+    // What bounds read is located ahead of conditions in them.
+    for bound in stmt.clauses.iter().flat_map(|c| [&c.lo, &c.hi]) {
+        walk(bound, &mut |e| add(e, None));
     }
+    each_access(&stmt.rhs, None, &signed, &mut add);
     for (dim, var) in stmt.lhs.iter().enumerate() {
         all.push(Subscript {
             tensor: stmt.tensor,

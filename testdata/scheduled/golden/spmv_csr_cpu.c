@@ -19,10 +19,6 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
     #pragma omp parallel for
 #endif
     for (int64_t i0 = 0; i0 < (R + 30) / 32; i0++) {
-        for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
-            int64_t i = i0 * 32 + i1;
-            y_vals[i] = 0.0;
-        }
         int64_t most = 0;
         int32_t i1_live[32];
         int64_t i1_count = 0;
@@ -33,10 +29,10 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
                 int64_t p = pos_vals[i] + p1;
                 sum += val_vals[p] * x_vals[crd_vals[p]];
             }
-            y_vals[i] += sum;
+            y_vals[i] = sum;
             int64_t length = pos_vals[i + 1] - pos_vals[i];
-            most = sparsec_max_int64(most, length);
             if (16 < length) {
+                most = sparsec_max_int64(most, length);
                 i1_live[i1_count] = (int32_t)i1;
                 i1_count += 1;
             }

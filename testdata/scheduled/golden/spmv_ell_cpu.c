@@ -30,8 +30,8 @@ int spmv_ell_raw(int64_t R, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
             if (0 < len_vals[i]) {
                 y_vals[i] += val_vals[i * K] * x_vals[crd_vals[i * K]];
                 int64_t length = len_vals[i];
-                most = sparsec_max_int64(most, length);
                 if (1 < length) {
+                    most = sparsec_max_int64(most, length);
                     i1_live[i1_count] = (int32_t)i1;
                     i1_count += 1;
                 }
