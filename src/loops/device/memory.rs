@@ -18,8 +18,10 @@ impl Spmd<'_> {
         place: &Site,
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refusal> {
-        // No update of a thread's own memory is atomic.
         let single = self.alike(place) == 1 && !self.claimed.contains(&array);
+        if single {
+            self.alone.insert(array);
+        }
         if single || self.own.contains(&array) {
             out.push(Stmt::Declare { array, count });
             return Ok(());

@@ -31,6 +31,8 @@ pub(super) struct Spmd<'k> {
     pub rooms: BTreeMap<ArrayId, Expr>,
     /// Workspaces of which each thread has its own.
     pub own: BTreeSet<ArrayId>,
+    /// Those that only one thread comes to.
+    pub alone: BTreeSet<ArrayId>,
     pub shared: u64,
     /// What claims are counted in.
     pub claimed: BTreeSet<ArrayId>,
@@ -70,6 +72,7 @@ impl Spmd<'_> {
             known,
             rooms: BTreeMap::new(),
             own: BTreeSet::new(),
+            alone: BTreeSet::new(),
             shared: 0,
             claimed: BTreeSet::new(),
             sort_scratch: None,
@@ -291,7 +294,24 @@ impl Spmd<'_> {
                 });
             }
             Stmt::Store { array, .. } if self.own.contains(&array) => out.push(stmt),
-            Stmt::Store { .. } => self.once(stmt, place, out),
+            Stmt::Store {
+                array,
+                index,
+                op,
+                value,
+                atomic,
+            } => {
+                // No update of a thread's own memory is atomic.
+                let atomic = atomic && !self.alone.contains(&array);
+                let store = Stmt::Store {
+                    array,
+                    index,
+                    op,
+                    value,
+                    atomic,
+                };
+                self.once(store, place, out);
+            }
             Stmt::Declare { array, count } => self.declare(array, count, place, out)?,
             Stmt::Slice { array, of, offset } => {
                 let offset = self.own_part(of, offset, place);
