@@ -7,7 +7,7 @@
 use super::assemble::{Assembly, Group, ResultCursor, index};
 use super::open::Opening;
 use super::{Lower, Lowerer, Scope};
-use crate::graph::Unit;
+use crate::graph::{Unit, pattern};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ErrorCode, Expr, Run, ScalarType};
 use crate::loops::visit;
@@ -33,15 +33,19 @@ impl Lowerer<'_> {
             // come to rows in any order, all ends are looked at.
             let spread = assembly.groups.iter().any(|group| group.rows.is_some());
             let skipped = self.tree.gaps.contains(&tensor) && !spread;
-            if skipped || assembly.groups.iter().any(|group| group.searched) {
-                let own = self.tensor(tensor);
-                out.push(ir::Stmt::Fill {
-                    array: self.names.values(tensor),
-                    start: b::int(0),
-                    count: self.positions(tensor, own.format.order() - 1),
-                    value: b::literal(own.fill, own.ty.compute()),
-                });
-            }
+            let searched = assembly.groups.iter().any(|group| group.searched);
+            // The first call stores what folds to one value where an operand stores anything; no loop
+            // comes to it.
+            let mut nests = self.tree.nests.iter().filter(|nest| nest.tensor == tensor);
+            let folded = nests.find_map(|nest| pattern::constant(self.graph, nest, None));
+            let own = self.tensor(tensor);
+            let first = folded.or((skipped || searched).then_some(own.fill));
+            out.extend(first.map(|first| ir::Stmt::Fill {
+                array: self.names.values(tensor),
+                start: b::int(0),
+                count: self.positions(tensor, own.format.order() - 1),
+                value: b::literal(first, own.ty.compute()),
+            }));
         }
         out.push(ir::Stmt::Let {
             var: changed,
