@@ -26,6 +26,27 @@ pub(super) fn counted(
     };
     // What threads collect together they store at numbers of their own, which need their room before.
     let rows = collected_together(body);
+    let refused = |nest: &Nest, message: String, help: String| {
+        let name = &graph.tensor(nest.tensor).name;
+        Err(Diagnostic::error(
+            codes::PARALLEL_APPEND,
+            span,
+            message,
+            format!("appends to `{name}`"),
+        )
+        .with_help(help))
+    };
+    // `parallelize` has seen a result that follows an operand, whose elements have places before.
+    let is_lane = |l: &graph::Loop| unit(l) == Some(Unit::CpuVector);
+    let mut kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
+    if let Some(nest) = kept.find(|nest| !appending(nest, graph, is_lane).is_empty()) {
+        let name = &graph.tensor(nest.tensor).name;
+        return refused(
+            nest,
+            format!("lanes cannot look for the elements that `{name}` has, one after another"),
+            "share the loop out to threads, or leave it serial".to_string(),
+        );
+    }
     let shared = shared(&appended, graph, &rows);
     let kept = appended.iter().filter(|nest| graph.is_kept(nest.tensor));
     let kept = kept.count();
@@ -40,16 +61,6 @@ pub(super) fn counted(
     if shared.is_empty() && !said(Assembly::TwoPhase) && !spread && !together {
         return Ok(None);
     }
-    let refused = |nest: &Nest, message: String, help: String| {
-        let name = &graph.tensor(nest.tensor).name;
-        Err(Diagnostic::error(
-            codes::PARALLEL_APPEND,
-            span,
-            message,
-            format!("appends to `{name}`"),
-        )
-        .with_help(help))
-    };
     if let Some(nest) = appended.iter().find(|nest| graph.is_kept(nest.tensor))
         && counts
     {
@@ -163,12 +174,6 @@ pub(super) fn counted(
 /// The loops that threads or blocks share and in which something is appended, outermost first.
 fn shared<'n>(nests: &[&'n Nest], graph: &Graph, rows: &[TensorId]) -> Vec<&'n graph::Loop> {
     for nest in nests {
-        let loops = nest.loop_vars();
-        let appended = pattern::appended(graph, nest).into_iter();
-        let appended: Vec<VarId> = appended
-            .flat_map(|var| graph.provenance.leaves(var, &loops))
-            .collect();
-        let inside = |at: usize| loops[at..].iter().any(|var| appended.contains(var));
         let own = nest
             .producers
             .iter()
@@ -179,14 +184,29 @@ fn shared<'n>(nests: &[&'n Nest], graph: &Graph, rows: &[TensorId]) -> Vec<&'n g
             Some(Unit::CpuThread(_) | Unit::Gpu(_)) => true,
             Some(Unit::CpuVector) | None => false,
         };
-        let all = nest.loops.iter().enumerate();
-        let found = all.filter(|&(at, l)| is_shared(l) && inside(at));
-        let found: Vec<&graph::Loop> = found.map(|(_, l)| l).collect();
+        let found = appending(nest, graph, is_shared);
         if !found.is_empty() {
             return found;
         }
     }
     Vec::new()
+}
+
+/// Those loops of a nest in which something is appended, outermost first.
+fn appending<'n>(
+    nest: &'n Nest,
+    graph: &Graph,
+    of: impl Fn(&graph::Loop) -> bool,
+) -> Vec<&'n graph::Loop> {
+    let loops = nest.loop_vars();
+    let appended = pattern::appended(graph, nest).into_iter();
+    let appended: Vec<VarId> = appended
+        .flat_map(|var| graph.provenance.leaves(var, &loops))
+        .collect();
+    let inside = |at: usize| loops[at..].iter().any(|var| appended.contains(var));
+    let all = nest.loops.iter().enumerate();
+    let found = all.filter(|&(at, l)| of(l) && inside(at));
+    found.map(|(_, l)| l).collect()
 }
 
 fn unit(l: &graph::Loop) -> Option<Unit> {
