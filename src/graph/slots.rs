@@ -83,7 +83,7 @@ impl Slots {
 
 impl Graph {
     /// Whether an access is to a tensor in slots, and does not say in which one.
-    fn is_in_slots(&self, access: &Access) -> bool {
+    pub(super) fn is_in_slots(&self, access: &Access) -> bool {
         let declared = self.function.tensors.get(access.tensor.index());
         declared.is_some_and(|t| {
             t.format.slots().is_some() && access.subscripts.len() == t.format.dimensions()

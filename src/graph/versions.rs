@@ -8,7 +8,7 @@
 use super::Graph;
 use super::build::Piece;
 use super::collect::sorted_by;
-use super::order::range_vars;
+use super::order::{range_vars, sparse_accesses};
 use super::terms::{binary, converted_sum, index, rename_expr, renew, replace};
 use crate::diagnostic::Span;
 use crate::operators::Func;
@@ -194,7 +194,10 @@ fn part_of(
         rhs: stmt.rhs.clone(),
     };
     let vars = part.vars(graph, stmt);
-    if scatters || (dynamic && !graph.is_in_order(&part, &vars)) {
+    // How slots are walked is decided behind this.
+    let sparse = sparse_accesses(graph, &part.rhs);
+    let in_slots = sparse.iter().any(|access| graph.is_in_slots(access));
+    if scatters || (dynamic && (in_slots || !graph.is_in_order(&part, &vars))) {
         graph.collected.push(tensor);
     }
     part
