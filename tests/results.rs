@@ -735,3 +735,23 @@ fn shares_of_rows_are_a_partition() {
     let program = "def twice(double(N) x) -> (y) { y(i) = 2 * x(i) }\n";
     call(folder.path(), program, &format!("{COMMON}{SHARES}"));
 }
+
+/// What `precompute` keeps of a sparse result is listed: the result stores what it stores without a schedule.
+#[test]
+fn named_rows_store_no_more() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/corpus/named_rows.tc");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let runs = text.lines().filter_map(|line| line.strip_prefix("# run: "));
+    for arguments in runs {
+        let stored = |plain: &[&str]| {
+            let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+            sparsec.arg("run").arg(&file).args(arguments.split(' '));
+            let output = sparsec.args(plain).output().unwrap();
+            let lines = String::from_utf8(output.stdout).unwrap();
+            let first = lines.lines().next().unwrap_or_default();
+            assert!(first.contains(" stored"), "{arguments}: {lines}");
+            first.to_string()
+        };
+        assert_eq!(stored(&[]), stored(&["--no-schedule"]), "{arguments}");
+    }
+}

@@ -10,7 +10,9 @@
 //! move: after `split(j, j0, j1, 4) reorder(j1, j0)`, `precompute(A(i,j) * x(j), j1, lane, w)`
 //! keeps four partial sums, each over j0, and adds them up behind (`reorder(j0, lane)` then takes
 //! four elements at a time). The workspace stands as far out as what e reads allows. iw may be i
-//! itself: then later commands on i apply to both loops. Refused: e does not occur; i is no loop
+//! itself: then later commands on i apply to both loops. Where the statement collects the rows of a sparse
+//! result by itself, and they hold e over i, such a row is the workspace: the command names it; rows that it
+//! makes list what they hold, too, so that the result stores no more than it does without the command. Refused: e does not occur; i is no loop
 //! around it; the range of i has no size that is known before it runs.
 
 pub(super) mod find;
@@ -54,6 +56,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         None
     };
     let over: Vec<(VarId, Option<Ident>)> = vars.into_iter().zip(copies).collect();
+    if let ([(var, copy)], true) = (over.as_slice(), is_row(&graph, (&at, &found), &over)) {
+        name_row(&mut graph, (&at, &found), (*var, copy.as_ref()), name)?;
+        return Ok(graph);
+    }
     precompute(&mut graph, (&at, &found), &over, name, arguments.span)?;
     Ok(graph)
 }
@@ -98,8 +104,60 @@ pub(super) fn precompute(
             .push(Relation::Precompute(Precompute { parent, child }));
     }
     hoist(graph, at);
+    let nest = at.of(graph).clone();
+    graph.list_row(&nest, workspace);
     graph.script.push(line);
     Ok((workspace, pairs.into_iter().map(|p| p.1).collect()))
+}
+
+/// Whether the row of a sparse result that its statement collects by itself holds the expression already,
+/// over this variable.
+fn is_row(graph: &Graph, (at, found): (&Place, &Found), over: &[(VarId, Option<Ident>)]) -> bool {
+    let nest = at.of(graph);
+    let row = nest.tensor;
+    let collects = graph.workspaces.contains(&row) && graph.collected.contains(&row);
+    // (Where no array is as long as a row, the command asks for one.)
+    collects
+        && !graph.hashed.contains(&row)
+        && over.iter().map(|(var, _)| var).eq(&nest.lhs)
+        && equal::same(&found.sum_expr(), &nest.rhs)
+        && found.rest.is_empty()
+}
+
+/// Gives a row that there is the names of the command.
+///
+/// # Errors
+/// A name is taken.
+fn name_row(
+    graph: &mut Graph,
+    (at, found): (&Place, &Found),
+    (var, copy): (VarId, Option<&Ident>),
+    name: Option<Ident>,
+) -> Result<(), Diagnostic> {
+    let row = at.of(graph).tensor;
+    if let Some(name) = name.filter(|name| name.name != graph.tensor(row).name) {
+        check_free(graph, &name)?;
+        graph.tensors[row.index()].name = name.name;
+    }
+    let mut own = var;
+    if let Some(copy) = copy {
+        own = new_var(graph, copy)?;
+        for l in &mut at.of_mut(graph).loops {
+            if l.var == var {
+                l.var = own;
+            }
+        }
+        graph
+            .provenance
+            .relations
+            .push(Relation::Precompute(Precompute {
+                parent: var,
+                child: own,
+            }));
+    }
+    let line = script(graph, &found.e, &[(var, own)], row);
+    graph.script.push(line);
+    Ok(())
 }
 
 /// A workspace reads what it keeps wherever its loops run: nothing that only a condition around it keeps in bounds.
@@ -381,12 +439,7 @@ fn workspace(
     span: Span,
 ) -> Result<TensorId, Diagnostic> {
     let name = if let Some(name) = name {
-        let taken = graph.vars.iter().any(|v| v.name == name.name)
-            || graph.tensors.iter().any(|t| t.name == name.name)
-            || graph.function.sizes.iter().any(|s| s.name == name.name);
-        if taken {
-            return Err(super::arguments::taken(&name));
-        }
+        check_free(graph, &name)?;
         name.name
     } else {
         let taken = |name: &str| graph.tensors.iter().any(|t| t.name == name);
@@ -406,6 +459,18 @@ fn workspace(
     });
     graph.workspaces.push(id);
     Ok(id)
+}
+
+/// # Errors
+/// Something has the name.
+fn check_free(graph: &Graph, name: &Ident) -> Result<(), Diagnostic> {
+    let taken = graph.vars.iter().any(|v| v.name == name.name)
+        || graph.tensors.iter().any(|t| t.name == name.name)
+        || graph.function.sizes.iter().any(|s| s.name == name.name);
+    match taken {
+        true => Err(super::arguments::taken(name)),
+        false => Ok(()),
+    }
 }
 
 /// The command as it could be written again.

@@ -3,7 +3,9 @@
 //! before: `forall(i, forall(j, ...))`
 //! after `reorder(j, i)`: `forall(j, forall(i, ...))`
 //!
-//! The named loops take the places that they have between them; the others stay.
+//! The named loops take the places that they have between them; the others stay. Loops of a workspace
+//! stand inside those that it needs of its reader: `reorder(i, k, j)` of `forall(i, where(.., forall(j,
+//! forall(k, ..))))` says the order of all three, and changes the inner two.
 //! Refused: a level would be walked before its parent; a reduction would be left
 //! that the operation around it does not distribute over; a data-dependent range
 //! would lose the variable it depends on; the loops are of different statements.
@@ -13,8 +15,8 @@ use super::join::dependence;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_concordant, range_vars, sparse_accesses};
-use crate::graph::{Graph, Nest, Relation, print};
-use crate::program::ir::VarId;
+use crate::graph::{Graph, Nest, Relation, print, producers};
+use crate::program::ir::{TensorId, VarId};
 use crate::syntax::ast::{Arg, Expr};
 
 /// Applies the command.
@@ -54,27 +56,24 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 /// # Errors
 /// No nest has them all, or an order that cannot be.
 pub fn reorder(graph: &mut Graph, vars: &[VarId], arguments: &Arguments) -> Result<(), Diagnostic> {
-    let mut changed = false;
     let before = graph.clone();
+    let mut changed = false;
     for nest in &mut graph.nests {
         nest.visit_mut(&mut |part| {
-            if !vars.iter().all(|v| part.loops.iter().any(|l| l.var == *v)) {
-                return;
+            if vars.iter().all(|v| has_loop(part, *v)) {
+                permute(part, vars);
+                changed = true;
             }
-            let order = permuted(part, vars);
-            part.loops
-                .sort_by_key(|l| order.iter().position(|v| *v == l.var).unwrap_or(usize::MAX));
-            changed = true;
         });
     }
     if !changed {
-        return Err(Diagnostic::error(
-            codes::NOT_NESTED,
-            arguments.span,
-            "the variables are loops of different statements",
-            "not all in one nest",
-        )
-        .with_help("reorder the loops of one statement at a time"));
+        let mut crossed = None;
+        for nest in &mut graph.nests {
+            changed |= permute_path(&before, nest, &[], vars, &mut crossed);
+        }
+        if !changed {
+            return Err(not_nested(&before, crossed, arguments));
+        }
     }
     check_shared(&before, graph, arguments)?;
     for (was, is) in before.nests.iter().zip(&graph.nests) {
@@ -141,19 +140,80 @@ fn check_shared(before: &Graph, graph: &Graph, arguments: &Arguments) -> Result<
     Ok(())
 }
 
-/// The nest's order with `vars` in their new order among the places they have.
-fn permuted(nest: &Nest, vars: &[VarId]) -> Vec<VarId> {
-    let mut next = vars.iter();
-    nest.loops
+/// Loops of a workspace's nest and of those around it, all that are named of each in this order: where the
+/// named ones that stand around it come first. Whether there is such a nest; `crossed` becomes a workspace
+/// whose loops would change places with those around it.
+fn permute_path(
+    graph: &Graph,
+    nest: &mut Nest,
+    outer: &[VarId],
+    vars: &[VarId],
+    crossed: &mut Option<TensorId>,
+) -> bool {
+    let mut found = false;
+    let mut producers = std::mem::take(&mut nest.producers);
+    for producer in &mut producers {
+        let around = producers::around(graph, nest, producer);
+        let around: Vec<VarId> = outer.iter().copied().chain(around).collect();
+        found |= permute_path(graph, producer, &around, vars, crossed);
+        let (own, others): (Vec<VarId>, Vec<VarId>) =
+            vars.iter().partition(|v| has_loop(producer, **v));
+        if own.is_empty() || !others.iter().all(|v| around.contains(v)) {
+            continue;
+        }
+        if vars.ends_with(&own) {
+            permute(producer, vars);
+            found = true;
+        } else {
+            *crossed = Some(producer.tensor);
+        }
+    }
+    nest.producers = producers;
+    if found {
+        permute(nest, vars);
+    }
+    found
+}
+
+fn has_loop(nest: &Nest, var: VarId) -> bool {
+    nest.loops.iter().any(|l| l.var == var)
+}
+
+/// The named loops that the nest has, in their new order among the places that they have.
+fn permute(nest: &mut Nest, vars: &[VarId]) {
+    let mut next = vars.iter().filter(|v| has_loop(nest, **v));
+    let order: Vec<VarId> = nest
+        .loops
         .iter()
-        .map(|l| {
-            if vars.contains(&l.var) {
-                next.next().copied().unwrap_or(l.var)
-            } else {
-                l.var
-            }
+        .map(|l| match vars.contains(&l.var) {
+            true => next.next().copied().unwrap_or(l.var),
+            false => l.var,
         })
-        .collect()
+        .collect();
+    nest.loops
+        .sort_by_key(|l| order.iter().position(|v| *v == l.var));
+}
+
+/// No nest has all of the loops; those of this workspace and around it would change places.
+fn not_nested(graph: &Graph, crossed: Option<TensorId>, arguments: &Arguments) -> Diagnostic {
+    let refused = |message: String, label: &str, help: &str| {
+        Diagnostic::error(codes::NOT_NESTED, arguments.span, message, label).with_help(help)
+    };
+    match crossed {
+        Some(workspace) => refused(
+            format!(
+                "loops of the workspace `{}` would change places with those around it",
+                graph.tensor(workspace).name
+            ),
+            "not in this order",
+            "name the loops around a workspace first (`sparsec show --stage graph` shows both)",
+        ),
+        None => refused(
+            "the variables are loops of different statements".to_string(),
+            "not all in one nest",
+            "reorder the loops of one statement at a time",
+        ),
+    }
 }
 
 fn check(graph: &Graph, was: &Nest, nest: &Nest, arguments: &Arguments) -> Result<(), Diagnostic> {
