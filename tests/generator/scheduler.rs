@@ -53,6 +53,7 @@ impl Rates {
 fn graph(file: &File, name: &str, sizes: &[(String, u64)]) -> Option<Graph> {
     let mut sources = Sources::default();
     let text = file.text();
+    let _drawn = Drawn(&text);
     let file = sources.add("case.tc", &text);
     let ast = syntax::parse(file, &text).ok()?;
     let options = program::Options {
@@ -62,6 +63,17 @@ fn graph(file: &File, name: &str, sizes: &[(String, u64)]) -> Option<Graph> {
     };
     let resolved = program::resolve(&[ast], &options).ok()?;
     Graph::build(&Rc::new(resolved.program.functions[0].clone())).ok()
+}
+
+/// The program that is drawn, which a panic of the compiler is of.
+struct Drawn<'a>(&'a str);
+
+impl Drop for Drawn<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("while this is drawn:\n{}", self.0);
+        }
+    }
 }
 
 /// What a compiler does with one more command.
