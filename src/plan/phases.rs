@@ -27,12 +27,16 @@ pub(super) fn counted(
     // What threads collect together they store at numbers of their own, which need their room before.
     let rows = collected_together(body);
     let refused = |nest: &Nest, message: String, help: String| {
-        let name = &graph.tensor(nest.tensor).name;
+        let result = graph.tensor(nest.tensor);
+        let does = match result.is_appended() {
+            true => "appends to",
+            false => "stores",
+        };
         Err(Diagnostic::error(
             codes::PARALLEL_APPEND,
             span,
             message,
-            format!("appends to `{name}`"),
+            format!("{does} `{}`", result.name),
         )
         .with_help(help))
     };
@@ -71,8 +75,12 @@ pub(super) fn counted(
             "assemble all results of these loops once, or leave the statements apart".to_string(),
         );
     }
-    let read = |nest: &&&Nest| tree.nests.iter().any(|other| other.reads(nest.tensor));
-    if let Some(nest) = appended.iter().find(read)
+    // What is counted stores nothing: not what others find of it, either.
+    let is_read = |nest: &&Nest| {
+        graph.tensor(nest.tensor).is_sparse()
+            && tree.nests.iter().any(|other| other.reads(nest.tensor))
+    };
+    if let Some(nest) = tree.nests.iter().find(is_read)
         && counts
     {
         let name = &graph.tensor(nest.tensor).name;
