@@ -151,6 +151,21 @@ fn check(
         )
         .with_help("leave the loop serial, or let threads count first"));
     }
+    let is_row = graph.workspaces.contains(&nest.tensor) && graph.collected.contains(&nest.tensor);
+    let on_cpu = match unit {
+        Unit::CpuThread(_) | Unit::CpuVector => true,
+        // Threads of a block claim places, see `plan::shared`.
+        Unit::Gpu(_) => false,
+    };
+    if is_row && on_cpu {
+        return Err(Diagnostic::error(
+            lower::PARALLEL_APPEND,
+            arguments.span,
+            format!("`{}` lists one element after another", result.name),
+            "cannot be shared out",
+        )
+        .with_help("share out a loop around the row: each thread has one of its own"));
+    }
     if races(graph, nest, var) && race == Race::NoRaces {
         return Err(Diagnostic::error(
             codes::PARALLEL_REDUCTION,

@@ -302,7 +302,11 @@ impl Graph {
         };
         let (var, ordered) = (nest.lhs[mode], level.ordered);
         let is_list = written.is_appended() && !level.is_placed();
-        let producer = nest.producers.iter().find(|p| p.tensor == workspace);
+        let mut producers = nest.producers.iter();
+        let producer = producers.find(|p| {
+            let mut tags = p.loops.iter().map(|l| &l.tag.parallel);
+            p.tensor == workspace && tags.all(Option::is_none)
+        });
         let unlisted = producer.and_then(|producer| self.unlisted(producer));
         let Some(fill) = unlisted.filter(|_| is_list && nest.loop_vars().last() == Some(&var))
         else {
