@@ -386,3 +386,23 @@ fn types_of_taco_s_results() {
         assert_eq!(first, format!("1 {wanted}"), "{expr} {types:?}");
     }
 }
+
+/// The smoke test takes sizes that the checks of each function take, and that memory allows.
+#[test]
+fn smoke_tests_fit_what_they_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def window(double(N) x) -> (y) { y(i) = x(i+30) where i in 0:100 }\n\
+                   def product(double(I,J,K) A, double(K,L) B) -> (C) { C(i,j,l) +=! A(i,j,k) * B(k,l) }\n";
+    std::fs::write(folder.path().join("sizes.tc"), program).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    let done = sparsec
+        .args(["sizes.tc", "-o", "."])
+        .current_dir(folder.path());
+    assert!(done.output().unwrap().status.success());
+    let text = std::fs::read_to_string(folder.path().join("sizes.c")).unwrap();
+    assert!(text.contains("if (n < 130) n = 130;") && text.contains("if (n > 304) n = 304;"));
+    let mut make = Command::new("make");
+    make.args(["-s", "CFLAGS=-O0 -Werror", "test"]);
+    let done = make.current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}

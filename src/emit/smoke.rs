@@ -1,6 +1,8 @@
 //! The smoke test at the end of `NAME.c`, compiled with `-DSPARSEC_MAIN`: every function
 //! runs on small generated data through its checked entry point.
 
+mod sizes;
+
 use super::names::{Scopes, function};
 use super::types::c_type;
 use super::{Unit, clashes};
@@ -65,6 +67,7 @@ fn one(kernel: &Kernel, target: Target) -> String {
     let mut reset = String::new();
     let mut sized = false;
     let mut out = format!("static int smoke_{name}(int64_t {n}, int {rounds}) {{\n");
+    out.push_str(&clamped(kernel, &n));
     let tables = clashes::tables(kernel);
     for (at, arg) in kernel.interface.args.iter().enumerate() {
         match arg {
@@ -130,6 +133,14 @@ fn one(kernel: &Kernel, target: Target) -> String {
     out.push_str(&free);
     let _ = writeln!(out, "    return {error};\n}}");
     out
+}
+
+/// What brings `n` within its bounds.
+fn clamped(kernel: &Kernel, n: &str) -> String {
+    let (least, most) = sizes::bounds(kernel);
+    let most = most.map(|most| format!("    if ({n} > {most}) {n} = {most};\n"));
+    let least = least.map(|least| format!("    if ({n} < {least}) {n} = {least};\n"));
+    [most, least].into_iter().flatten().collect()
 }
 
 /// An extent for the smoke test: every size is `n`, clamped where it is derived.

@@ -269,6 +269,7 @@ static void smoke_report(const char *name, int error, double best) {
 }
 
 static int smoke_histogram(int64_t n, int rounds) {
+    if (n > 90) n = 90;
     sparsec_tensor bin = {0};
     const int64_t bin_dims[] = {n, n, 2};
     sparsec_tensor part = {0};

@@ -186,6 +186,7 @@ static void smoke_report(const char *name, int error, double best) {
 }
 
 static int smoke_lut(int64_t n, int rounds) {
+    if (n > 304) n = 304;
     sparsec_tensor LUT = {};
     const int64_t LUT_dims[] = {n, n};
     sparsec_tensor I = {};
