@@ -87,11 +87,11 @@ impl Arguments<'_> {
                 span: e.span,
             })
         } else {
-            Err(self.wrong(
-                e.span,
-                "expected a name".to_string(),
-                "a new variable's name",
-            ))
+            let message = "expected a name";
+            Err(
+                Diagnostic::error(codes::WRONG_ARGUMENTS, e.span, message, "here")
+                    .with_help("write a name by itself"),
+            )
         }
     }
 

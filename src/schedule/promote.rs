@@ -97,7 +97,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         return Err(not_its_own(&graph, outer, &reads, arguments));
     }
     let Some(found) = find(&graph, &nest.rhs, Wanted::Access(access)) else {
-        return Err(refused(arguments));
+        return Err(no_tile(
+            arguments,
+            format!("`{}` stands inside a subscript", name.name),
+            "promote what it subscripts, or leave the command out",
+        ));
     };
     let span = arguments.span;
     let copy = |&var: &VarId| {
@@ -141,8 +145,14 @@ fn not_its_own(graph: &Graph, outer: VarId, reads: &Reads, arguments: &Arguments
     ))
 }
 
-fn refused(arguments: &Arguments) -> Diagnostic {
-    arguments.wrong(arguments.span, "no tile can be made".to_string(), USAGE)
+fn no_tile(arguments: &Arguments, message: String, help: &str) -> Diagnostic {
+    Diagnostic::error(
+        codes::WRONG_ARGUMENTS,
+        arguments.span,
+        message,
+        "no tile can be made",
+    )
+    .with_help(help)
 }
 
 /// How a nest reads a tensor inside a loop.
@@ -350,7 +360,14 @@ fn stage(
             continue;
         };
         let Some(subscripts) = window::offsets(sides, access, span) else {
-            return Err(refused(arguments));
+            return Err(no_tile(
+                arguments,
+                format!(
+                    "a tile does not tell where `{}` is read in it",
+                    operand.name
+                ),
+                "promote it inside the outer part of a split",
+            ));
         };
         let kind = ExprKind::Access(Access {
             tensor: tile,
