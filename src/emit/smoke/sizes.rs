@@ -1,8 +1,10 @@
 //! How large the smoke test's data are: as large as the checks of a function ask, and no larger than
 //! memory and patience allow.
 
+use crate::loops::build as b;
 use crate::loops::interface::{Arg, TensorArg};
-use crate::loops::ir::{BinaryOp, Expr, ExprKind, Kernel, Literal};
+use crate::loops::ir::{Expr, ExprKind, Kernel};
+use crate::loops::visit::replace_expr;
 
 /// What `make test` and `make bench` take for every size.
 const USUAL: [i64; 2] = [24, 2000];
@@ -58,44 +60,24 @@ fn product(factors: impl Iterator<Item = i64>) -> i64 {
 
 /// What an extent is where every size that is not fixed is `n`, and every scalar parameter 1.
 fn value(kernel: &Kernel, e: &Expr, n: i64) -> i64 {
-    match &e.kind {
-        ExprKind::Literal(Literal::Int(c)) => *c,
+    let mut e = e.clone();
+    replace_expr(&mut e, &mut |part| match &part.kind {
         ExprKind::Var(v) => {
             let size = kernel.interface.sizes.iter().find(|size| size.var == *v);
             let fixed = size.and_then(|size| size.fixed);
-            fixed.map_or(n, |fixed| i64::try_from(fixed).unwrap_or(n))
+            Some(b::int(
+                fixed.map_or(n, |own| i64::try_from(own).unwrap_or(n)),
+            ))
         }
-        ExprKind::Binary(op, a, b) => {
-            let (a, b) = (value(kernel, a, n), value(kernel, b, n));
-            match op {
-                BinaryOp::Add => a.saturating_add(b),
-                BinaryOp::Sub => a.saturating_sub(b),
-                BinaryOp::Mul => a.saturating_mul(b),
-                BinaryOp::FloorDiv => {
-                    let floor = |b: i64| a.checked_div_euclid(b).unwrap_or(0);
-                    if b < 0 { -floor(-b) } else { floor(b) }
-                }
-                BinaryOp::Min => a.min(b),
-                BinaryOp::Max => a.max(b),
-                BinaryOp::Div
-                | BinaryOp::Rem
-                | BinaryOp::Eq
-                | BinaryOp::Ne
-                | BinaryOp::Lt
-                | BinaryOp::Le
-                | BinaryOp::Gt
-                | BinaryOp::Ge
-                | BinaryOp::And
-                | BinaryOp::Or => 1,
-            }
-        }
-        ExprKind::Cast(_)
-        | ExprKind::Literal(_)
-        | ExprKind::Load { .. }
+        ExprKind::Cast(_) | ExprKind::Load { .. } => Some(b::int(1)),
+        ExprKind::Literal(_)
+        | ExprKind::Binary(..)
         | ExprKind::Unary(..)
         | ExprKind::Call(..)
         | ExprKind::Place(_)
         | ExprKind::Locate(..)
-        | ExprKind::Select(..) => 1,
-    }
+        | ExprKind::Select(..) => None,
+    });
+    b::fold(&mut e);
+    b::as_int(&e).unwrap_or(1)
 }
