@@ -33,7 +33,8 @@ impl Graph {
         };
         let accesses = sparse_accesses(self, &piece.rhs);
         let ascending = self.ascending(piece);
-        let any_order = |access: &Access| self.is_in_any_order(access, piece, ascending.as_deref());
+        let any_order =
+            |access: &Access| self.is_in_any_order(access, &order, piece, ascending.as_deref());
         let in_order = accesses.iter().all(any_order);
         let (walked, searched): (Vec<Access>, Vec<Access>) = accesses
             .into_iter()

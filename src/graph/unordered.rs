@@ -39,14 +39,15 @@ impl Graph {
         piece: &Piece,
         ascending: Option<&[VarId]>,
     ) -> bool {
-        is_concordant(self, access, order) && self.is_in_any_order(access, piece, ascending)
+        is_concordant(self, access, order) && self.is_in_any_order(access, order, piece, ascending)
     }
 
     /// Whether it does not matter to the statement in which order an operand's levels store their
-    /// coordinates, where they are in none.
+    /// coordinates, where they are in none and loops in this order come to them.
     pub(super) fn is_in_any_order(
         &self,
         access: &Access,
+        order: &[VarId],
         piece: &Piece,
         ascending: Option<&[VarId]>,
     ) -> bool {
@@ -55,7 +56,8 @@ impl Graph {
         levels.all(|(level, &mode)| {
             let var = access.subscripts.get(mode).and_then(Expr::as_var);
             level.ordered
-                || (level.is_asked() && var.is_none_or(|var| self.is_told(access, piece, var)))
+                || (level.is_asked()
+                    && var.is_none_or(|var| self.is_told(access, (var, order), piece)))
                 || var.is_some_and(|var| {
                     !ascending.is_some_and(|vars| vars.contains(&var))
                         && (level.unique || self.only_adds(piece, var, ascending.is_none()))
@@ -100,10 +102,9 @@ impl Graph {
     }
 
     /// Whether the values of `var` are told without the operand, which is asked for each of them:
-    /// others, all in order, store all at which something is done, or something is done at every
-    /// value, whatever of all that is sparse is absent.
-    fn is_told(&self, access: &Access, piece: &Piece, var: VarId) -> bool {
-        let own = |subscript: &Expr| subscript.as_var() == Some(var);
+    /// others, all in order, store all at which something is done where loops in this order can walk
+    /// it, or something is done at every value, whatever of all that is sparse is absent.
+    fn is_told(&self, access: &Access, (var, order): (VarId, &[VarId]), piece: &Piece) -> bool {
         let sparse = sparse_accesses(self, &piece.rhs);
         let mut others = sparse.clone();
         others.retain(|other| !same_access(other, access));
@@ -114,9 +115,26 @@ impl Graph {
         if !others.iter().all(ordered) {
             return false;
         }
-        others.retain(|other| self.stores(other, &own, Level::is_walked));
+        others.retain(|other| self.tells(other, var, order));
         (!others.is_empty() && self.is_nothing_without(&others, piece, var))
             || !self.is_nothing_without(&sparse, piece, var)
+    }
+
+    /// Whether the loop over `var`, of loops in this order, walks a level of the access: what is outside
+    /// of the level is known there.
+    fn tells(&self, access: &Access, var: VarId, order: &[VarId]) -> bool {
+        let format = &self.tensor(access.tensor).format;
+        let at = |var: VarId| order.iter().position(|&v| v == var);
+        let outside = |&mode: &usize| {
+            let vars = vars_in(&access.subscripts[mode]);
+            vars.iter().all(|&outer| at(outer) < at(var))
+        };
+        let mut modes = format.modes.iter().zip(&format.levels).enumerate();
+        modes.any(|(n, (&mode, level))| {
+            level.is_walked()
+                && access.subscripts[mode].as_var() == Some(var)
+                && format.modes[..n].iter().all(outside)
+        })
     }
 
     /// Whether nothing is done at values of `var` at which the operands are absent.
@@ -173,7 +191,7 @@ impl Graph {
             let levels = &graph.tensor(access.tensor).format.levels;
             (levels.iter().all(|level| level.is_searchable())
                 || is_concordant(graph, access, &order))
-                && graph.is_in_any_order(access, piece, graph.ascending(piece).as_deref())
+                && graph.is_in_any_order(access, &order, piece, graph.ascending(piece).as_deref())
         };
         let accesses = sparse_accesses(self, &piece.rhs);
         if accesses.iter().all(|a| stays(self, a, &piece)) {
