@@ -1,7 +1,7 @@
 //! Data for a function's parameters: `A=web.mtx`, `x=random:1`, `s=2.5`.
 
 use super::binding::{self, Origin};
-use super::loaded::{check_dims, converted, grown, load};
+use super::loaded::{check_dims, converted, grown, load, signed};
 use super::memory::Budget;
 use super::{Failure, argument};
 use crate::data::values::{Number, literal};
@@ -191,7 +191,12 @@ fn resolve(
                 }
             }
         };
-        let value = converted(value, tensor).map_err(|error| match &origins[&id] {
+        let signed = match &origins[&id] {
+            Origin::File(path) => signed(value, path, tensor.ty),
+            Origin::Random { .. } | Origin::Constant(_) => Ok(value),
+        };
+        let fitting = signed.and_then(|value| converted(value, tensor));
+        let value = fitting.map_err(|error| match &origins[&id] {
             Origin::File(path) => error.in_file(path),
             Origin::Random { .. } | Origin::Constant(_) => error,
         })?;

@@ -6,6 +6,7 @@ use crate::data::values::Number;
 use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor};
 use crate::diagnostic::codes::data as codes;
 use crate::program::ir::{self, Function, TensorId};
+use crate::scalar::ScalarType;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -111,6 +112,27 @@ pub(super) fn grown(tensor: Tensor, dims: &[u64]) -> Tensor {
     }
 }
 
+/// The data of a Matrix Market file, whose `integer` means 64 bits with a sign: what needs all 64 of
+/// them is for a type that has them alone.
+///
+/// # Errors
+/// There are larger numbers for another type.
+pub(super) fn signed(value: Tensor, path: &Path, ty: ScalarType) -> Result<Tensor, DataError> {
+    let values = match &value {
+        Tensor::Sparse(coo) => &coo.values,
+        Tensor::Dense(dense) => &dense.values,
+    };
+    let is_matrix_market =
+        data::file_kind(path).is_some_and(|(kind, _)| kind == FileKind::MatrixMarket);
+    if !is_matrix_market || values.ty() != ScalarType::U64 || ty == ScalarType::U64 {
+        return Ok(value);
+    }
+    Err(DataError::new(
+        codes::OF_ANOTHER_TYPE,
+        "a value does not fit 64 bits with a sign, and is for uint64 elements alone",
+    ))
+}
+
 /// Values in the program's element type: what the kernel and the judge both get.
 ///
 /// # Errors
@@ -150,4 +172,23 @@ fn element(tensor: &Tensor, at: usize, name: &str) -> String {
         }
     };
     format!("{name}({})", coordinates.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Values;
+
+    #[test]
+    fn whole_numbers_of_matrix_market_have_a_sign() {
+        let of = |ending: &str, values: Values, ty| {
+            let dims = vec![1];
+            let value = Tensor::Dense(Dense { dims, values });
+            signed(value, Path::new(&format!("x.{ending}")), ty).is_ok()
+        };
+        let large = || Values::U64(vec![1 << 63]);
+        assert!(!of("mtx", large(), ScalarType::F64) && !of("mtx.gz", large(), ScalarType::F64));
+        assert!(of("mtx", large(), ScalarType::U64) && of("npy", large(), ScalarType::F64));
+        assert!(of("mtx", Values::I64(vec![7]), ScalarType::F64));
+    }
 }
