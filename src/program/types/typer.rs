@@ -10,6 +10,7 @@ use crate::program::ir::{
     BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, Shared, UnaryOp,
 };
 use crate::program::text::symbol;
+use crate::syntax::ast::Notation;
 
 /// Builds typed expressions; the errors of all of them are collected.
 pub(in crate::program) struct Typer<'d, 'a> {
@@ -39,7 +40,9 @@ impl Typer<'_, '_> {
         }
         let want = ty.compute();
         let own = self.infer(expr).settle();
-        if own.is_some_and(ScalarType::is_complex) && !want.is_complex() {
+        // What TACO notation stores is converted as C does it.
+        let is_c = self.draft.notation == Notation::Taco;
+        if own.is_some_and(ScalarType::is_complex) && !want.is_complex() && !is_c {
             self.errors.push(
                 Diagnostic::error(
                     codes::OPERAND_TYPE,
