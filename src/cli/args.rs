@@ -276,7 +276,7 @@ pub struct CompileCommand {
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
     /// Print the names of the files that would be written.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["stdout", "depfile"])]
     pub list_outputs: bool,
 }
 

@@ -5,7 +5,7 @@ mod table;
 
 use super::args::BenchArgs;
 use super::progress::Progress;
-use super::request::{only_function, operands, statistics, threads_for};
+use super::request::{is_picture, only_function, operands, statistics, threads_for};
 use super::{Reporter, request, tuned};
 use crate::data::DataError;
 use crate::diagnostic::codes::{data as data_codes, environment as codes};
@@ -40,6 +40,7 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     // What would be refused behind the measurements is refused before.
     let old = args.compare.as_deref().map(read).transpose()?;
     if let Some(path) = &args.plot {
+        is_picture(path, &mut reporter.sources)?;
         files::check(path).map_err(|e| reporter.unwritable(path, &e))?;
     }
     let sets = bench::data_sets(&bindings).map_err(|binding| uneven(&binding, reporter))?;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The stem of the files to be written: the program's, without what make or a shell would
 /// take apart.
-fn stem(source: &Source) -> String {
+pub(super) fn stem(source: &Source) -> String {
     let kept = |c: char| c.is_alphanumeric() || "_-+.,@".contains(c);
     match source {
         Source::File(path) => path.file_stem().map_or("kernel".to_string(), |s| {

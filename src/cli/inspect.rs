@@ -1,11 +1,12 @@
 //! `sparsec show` and `sparsec formats`.
 
 use super::args::{ShowArgs, ShowFormat, Stage};
+use super::compile::stem;
 use super::{Reporter, request, tuned};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
-use crate::diagram;
-use crate::driver::{self, Failure, argument, compile};
+use crate::diagram::{self, Diagram};
+use crate::driver::{self, Compiled, Failure, argument, compile};
 use crate::emit::{self, Unit};
 use crate::format::builtin;
 use crate::graph::print as graph_print;
@@ -25,8 +26,14 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
     let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
     request.first_commands = args.after.or(args.before.map(|n| n - 1)).map(count);
     if args.stage == Stage::Tokens {
-        expect_text(args, reporter)?;
-        return compile::tokens(&request, &mut reporter.sources);
+        expect_text_or_json(args, reporter)?;
+        let tokens = compile::tokens(&request, &mut reporter.sources)?;
+        return Ok(match args.format {
+            ShowFormat::Json => json(&tokens),
+            ShowFormat::Text | ShowFormat::Dot | ShowFormat::Svg => {
+                tokens.iter().map(|token| format!("{token}\n")).collect()
+            }
+        });
     }
     if args.program.tuned {
         request = tuned::without_data(request, reporter)?;
@@ -54,58 +61,93 @@ fn text(args: &ShowArgs, reporter: &mut Reporter) -> Result<String, Failure> {
         .with_help(help)
         .into());
     }
-    if args.format == ShowFormat::Text {
-        return plain(args.stage, compiled);
+    let name = stem(&request.source);
+    if args.stage == Stage::Kernel {
+        expect_text_or_json(args, reporter)?;
+        let names = emit::file_names(&name, compiled.target);
+        let file = names.into_iter().next().unwrap_or_default();
+        let text = kernel(name, compiled);
+        return Ok(match args.format {
+            ShowFormat::Json => json(&KernelFile { file, text }),
+            ShowFormat::Text | ShowFormat::Dot | ShowFormat::Svg => text,
+        });
     }
-    if compiled.graphs.len() > 1 && args.format != ShowFormat::Dot {
-        let span = argument(&mut reporter.sources, "--def", "none given");
-        return Err(Diagnostic::error(
-            codes::NOT_SUPPORTED,
-            span,
-            "there are several functions or alternatives, a picture shows one",
-            "which one?",
-        )
-        .with_help("choose with `--def NAME`, or `--schedule NAME`")
-        .into());
+    let diagram = match args.format {
+        ShowFormat::Text => return plain(args.stage, &compiled),
+        ShowFormat::Dot | ShowFormat::Svg | ShowFormat::Json => drawn(args.stage, &compiled)?,
+    };
+    Ok(match args.format {
+        ShowFormat::Dot => diagram.dot(),
+        ShowFormat::Svg => diagram.svg(),
+        ShowFormat::Json | ShowFormat::Text => diagram.json(),
+    })
+}
+
+/// A kernel's text and the file that has it.
+#[derive(serde::Serialize)]
+struct KernelFile {
+    file: String,
+    text: String,
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// A stage as boxes and arrows: of several functions, or alternatives of one, one beside the other.
+fn drawn(stage: Stage, compiled: &Compiled) -> Result<Diagram, Failure> {
+    let mut parts: Vec<(&str, Diagram)> = Vec::new();
+    if matches!(stage, Stage::Program | Stage::Loops) {
+        return Ok(diagram::outline::diagram(&plain(stage, compiled)?));
     }
-    let mut out = String::new();
     for (graph, lattices) in compiled.graphs.iter().zip(&compiled.lattices) {
-        let diagram = match args.stage {
+        let diagram = match stage {
             Stage::Graph | Stage::Schedule => diagram::graph::diagram(graph),
             Stage::Provenance => diagram::provenance::diagram(graph),
             Stage::Lattice => diagram::lattice::diagram(lattices),
             Stage::Plan => diagram::plan::diagram(&plan_text::of(graph)?),
-            Stage::Tokens | Stage::Program | Stage::Loops | Stage::Kernel => {
-                expect_text(args, reporter)?;
-                continue;
-            }
+            Stage::Tokens | Stage::Program | Stage::Loops | Stage::Kernel => continue,
         };
-        out += &match args.format {
-            ShowFormat::Dot => diagram.dot(),
-            ShowFormat::Svg => diagram.svg(),
-            ShowFormat::Json | ShowFormat::Text => diagram.json(),
+        parts.push((&graph.function.name, diagram));
+    }
+    if parts.len() == 1 {
+        return Ok(parts.swap_remove(0).1);
+    }
+    let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+    let mut out = Diagram::default();
+    for (at, (name, diagram)) in parts.into_iter().enumerate() {
+        let alike = |names: &[&str]| names.iter().filter(|own| **own == name).count();
+        let title = match alike(&names) {
+            1 => name.to_string(),
+            _ => format!("{name}, alternative {}", alike(&names[..=at])),
         };
+        out.add(&title, diagram);
     }
     Ok(out)
 }
 
-/// Refuses a stage that is no diagram in a format for diagrams.
-fn expect_text(args: &ShowArgs, reporter: &mut Reporter) -> Result<(), Failure> {
-    if args.format == ShowFormat::Text {
+/// Refuses pictures of a stage that has no structure to draw.
+fn expect_text_or_json(args: &ShowArgs, reporter: &mut Reporter) -> Result<(), Failure> {
+    if matches!(args.format, ShowFormat::Text | ShowFormat::Json) {
         return Ok(());
     }
-    let span = argument(&mut reporter.sources, "--format", "dot, svg or json");
+    let span = argument(&mut reporter.sources, "--format", "dot or svg");
     Err(Diagnostic::error(
         codes::NOT_SUPPORTED,
         span,
-        "this stage is text, not a diagram",
+        "this stage is a text, which is not drawn",
         "this format",
     )
-    .with_help("graph, provenance, schedule, lattice and plan can be drawn; leave `--format` out")
+    .with_help("`--format json` and `--format text` show it; all stages from program to loops can be drawn")
     .into())
 }
 
-fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
+fn kernel(name: String, compiled: Compiled) -> String {
+    let kernels = compiled.kernels;
+    emit::kernel_text(&Unit { name, kernels }, compiled.target)
+}
+
+fn plain(stage: Stage, compiled: &Compiled) -> Result<String, Failure> {
     let mut out = String::new();
     match stage {
         Stage::Program => {
@@ -122,8 +164,17 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
             .iter()
             .for_each(|g| out += &graph_print::print_provenance(g)),
         Stage::Schedule => {
-            for line in compiled.scripts.iter().flatten() {
-                out += &format!("{line}\n");
+            let word = compiled.target.properties().word;
+            let several = compiled.scripts.len() > 1;
+            for (function, script) in compiled.program.functions.iter().zip(&compiled.scripts) {
+                let lines = script.iter().flat_map(|command| command.lines());
+                if several && !script.is_empty() {
+                    let indented = lines.map(|line| format!("  {line}\n"));
+                    let body: String = indented.collect();
+                    out += &format!("schedule {} for {word} {{\n{body}}}\n", function.name);
+                } else {
+                    lines.for_each(|line| out += &format!("{line}\n"));
+                }
             }
         }
         Stage::Lattice => compiled
@@ -141,16 +192,7 @@ fn plain(stage: Stage, compiled: driver::Compiled) -> Result<String, Failure> {
             .flat_map(|kernel| [Some(kernel), kernel.keeping.as_deref()])
             .flatten()
             .for_each(|k| out += &loops_text::print(k)),
-        Stage::Kernel => {
-            out = emit::kernel_text(
-                &Unit {
-                    name: "kernel".to_string(),
-                    kernels: compiled.kernels,
-                },
-                compiled.target,
-            );
-        }
-        Stage::Tokens => {}
+        Stage::Tokens | Stage::Kernel => {}
     }
     Ok(out)
 }

@@ -193,6 +193,23 @@ pub(super) fn threads_for(
     .into())
 }
 
+/// Refuses to write an SVG picture into a file that is named as another kind of picture.
+pub(super) fn is_picture(path: &Path, sources: &mut Sources) -> Result<(), Failure> {
+    if path
+        .extension()
+        .is_none_or(|ending| ending.eq_ignore_ascii_case("svg"))
+    {
+        return Ok(());
+    }
+    let span = argument(sources, "--plot", &path.display().to_string());
+    let message = "pictures are written as SVG";
+    Err(
+        Diagnostic::error(codes::COMMAND_LINE, span, message, "this ending")
+            .with_help("end it with .svg; browsers and Inkscape make other kinds of it")
+            .into(),
+    )
+}
+
 /// Sizes that are fixed, and a size with the values that have kernels of their own.
 type Sizes = (Vec<(String, u64)>, Option<(String, Vec<u64>)>);
 

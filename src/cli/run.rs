@@ -134,7 +134,15 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .into());
         };
         // Not only behind the run, which may be long.
-        data::ending(&found.1)?;
+        if data::ending(&found.1).is_err() {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let message = "nothing says in which format it is written";
+            return Err(
+                Diagnostic::error(codes::COMMAND_LINE, span, message, "unknown ending")
+                    .with_help("end it with .mtx, .tns or .npy, or one of these and .gz")
+                    .into(),
+            );
+        }
         files::check(&found.1).map_err(|e| reporter.unwritable(&found.1, &e))?;
         outputs.push(found);
     }

@@ -5,7 +5,7 @@ mod reproduce;
 
 use super::args::{From, SearchKind, TuneArgs};
 use super::progress::Progress;
-use super::request::{only_function, operands, threads_for};
+use super::request::{is_picture, only_function, operands, threads_for};
 use super::{Reporter, duration, request, tuned};
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -168,6 +168,9 @@ fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<
     }
     if let Some(threads) = args.threads {
         threads_for(request.target, &threads.to_string(), &mut reporter.sources)?;
+    }
+    if let Some(path) = &args.plot {
+        is_picture(path, &mut reporter.sources)?;
     }
     for path in [&args.output, &args.plot].into_iter().flatten() {
         files::check(path).map_err(|e| reporter.unwritable(path, &e))?;

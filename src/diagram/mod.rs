@@ -1,12 +1,14 @@
 //! Diagrams of what the compiler holds: boxes and arrows, as dot, svg or JSON.
 //!
 //! A diagram knows nothing of compilers; [`graph`], [`provenance`], [`lattice`] and
-//! [`plan`] make them. Numbers against numbers are a [`chart`].
+//! [`plan`] make them, and [`outline`] of texts that are indented. Numbers against numbers are a
+//! [`chart`].
 
 pub mod chart;
 pub mod graph;
 pub mod lattice;
 mod layout;
+pub mod outline;
 pub mod plan;
 pub mod provenance;
 mod svg;
@@ -74,6 +76,24 @@ impl Diagram {
             to,
             label: label.to_string(),
         });
+    }
+
+    /// Puts another diagram beside this one, below a box of its own that says whose it is.
+    pub fn add(&mut self, title: &str, other: Diagram) {
+        let top = self.node(Kind::Structure, vec![title.to_string()]);
+        let first = self.nodes.len();
+        let is_below = |at: &usize| other.edges.iter().any(|edge| edge.to == *at);
+        let roots: Vec<usize> = (0..other.nodes.len()).filter(|n| !is_below(n)).collect();
+        self.nodes.extend(other.nodes);
+        roots
+            .iter()
+            .for_each(|&root| self.edge(top, first + root, ""));
+        let shifted = other.edges.into_iter().map(|edge| Edge {
+            from: edge.from + first,
+            to: edge.to + first,
+            ..edge
+        });
+        self.edges.extend(shifted);
     }
 
     /// In the language of Graphviz.

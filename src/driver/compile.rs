@@ -396,7 +396,7 @@ pub fn parse(
 ///
 /// # Errors
 /// The file cannot be read, its text does not parse, or there is no text but expressions.
-pub fn tokens(request: &Request, sources: &mut Sources) -> Result<String, Failure> {
+pub fn tokens(request: &Request, sources: &mut Sources) -> Result<Vec<syntax::Token>, Failure> {
     match &request.source {
         Source::File(path) => {
             let (file, text) = read(sources, path, &mut Vec::new())?;

@@ -11,4 +11,4 @@ pub mod taco;
 pub mod tokens;
 
 pub use parse::{parse, parse_schedule};
-pub use tokens::tokens;
+pub use tokens::{Token, tokens};

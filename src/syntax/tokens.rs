@@ -3,14 +3,32 @@
 use super::parse::{Rule, cut, parse_rule};
 use crate::diagnostic::{Diagnosed, FileId};
 use pest::iterators::Pair;
-use std::fmt::Write;
+use serde::Serialize;
+use std::fmt;
+use std::ops::Range;
 
-/// One line for each token: where it stands, what it is, its text.
+/// A token: where it begins, lines and columns (of characters) counted from one, what it is, its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Token {
+    pub line: usize,
+    pub column: usize,
+    pub kind: String,
+    pub text: String,
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = format!("{}:{}", self.line, self.column);
+        write!(f, "{place:<8} {:<12} {}", self.kind, self.text)
+    }
+}
+
+/// The tokens of a program in their order.
 ///
 /// # Errors
 /// One diagnostic for each item that does not parse.
-pub fn tokens(file: FileId, text: &str) -> Diagnosed<String> {
-    let mut out = String::new();
+pub fn tokens(file: FileId, text: &str) -> Diagnosed<Vec<Token>> {
+    let mut out = Vec::new();
     let mut errors = Vec::new();
     for (start, chunk) in cut(text) {
         match parse_rule(file, chunk, start, Rule::file) {
@@ -18,15 +36,8 @@ pub fn tokens(file: FileId, text: &str) -> Diagnosed<String> {
                 let mut at = 0;
                 for leaf in pairs.flat_map(leaves) {
                     symbols(&mut out, text, start, chunk, at..leaf.as_span().start());
-                    let kind = kind(leaf.as_rule());
-                    line(
-                        &mut out,
-                        text,
-                        start,
-                        leaf.as_span().start(),
-                        &kind,
-                        leaf.as_str(),
-                    );
+                    let begin = start + leaf.as_span().start();
+                    out.push(token(text, begin, kind(leaf.as_rule()), leaf.as_str()));
                     at = leaf.as_span().end();
                 }
                 symbols(&mut out, text, start, chunk, at..chunk.len());
@@ -68,8 +79,9 @@ fn leaves(pair: Pair<'_, Rule>) -> Vec<Pair<'_, Rule>> {
 }
 
 /// What stands between two leaves: the grammar's own signs.
-fn symbols(out: &mut String, text: &str, start: usize, chunk: &str, gap: std::ops::Range<usize>) {
+fn symbols(out: &mut Vec<Token>, text: &str, start: usize, chunk: &str, gap: Range<usize>) {
     let mut comment = false;
+    let mut buffer = [0; 4];
     let between = chunk.get(gap.clone()).unwrap_or("");
     let mut signs = between.char_indices().peekable();
     while let Some((at, c)) = signs.next() {
@@ -82,21 +94,28 @@ fn symbols(out: &mut String, text: &str, start: usize, chunk: &str, gap: std::op
             signs.next();
         }
         let sign = if arrow {
-            "->".to_string()
+            "->"
         } else {
-            c.to_string()
+            c.encode_utf8(&mut buffer)
         };
-        line(out, text, start, gap.start + at, "sign", &sign);
+        out.push(token(
+            text,
+            start + gap.start + at,
+            "sign".to_string(),
+            sign,
+        ));
     }
 }
 
-fn line(out: &mut String, text: &str, start: usize, at: usize, kind: &str, token: &str) {
-    let before = text.get(..start + at).unwrap_or("");
-    let row = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-    let place = format!("{row}:{column}");
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{place:<8} {kind:<12} {}", token.trim());
+/// The token that begins at this byte of the whole text.
+fn token(whole: &str, begin: usize, kind: String, text: &str) -> Token {
+    let before = whole.get(..begin).unwrap_or("");
+    Token {
+        line: before.matches('\n').count() + 1,
+        column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,
+        kind,
+        text: text.trim().to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +126,9 @@ mod tests {
     fn every_sign_and_name_is_listed_once() {
         let text = "# head\ndef f(double(N) x) -> (y) { # tail\n  y(i) +=! 2.5 * x(i) }\n";
         let listed = tokens(FileId(0), text).unwrap_or_default();
+        let again: Vec<&str> = listed.iter().map(|token| token.text.as_str()).collect();
+        let listed: Vec<String> = listed.iter().map(ToString::to_string).collect();
+        let listed = listed.join("\n");
         insta::assert_snapshot!(listed, @r"
         2:1      kw_def       def
         2:5      name         f
@@ -135,10 +157,6 @@ mod tests {
         3:21     sign         )
         3:23     sign         }
         ");
-        let again: Vec<&str> = listed
-            .lines()
-            .filter_map(|l| l.split_whitespace().last())
-            .collect();
         let code: String = text
             .lines()
             .map(|l| l.split('#').next().unwrap_or(""))
