@@ -7,6 +7,8 @@ use crate::program::draft::Draft;
 use crate::program::ir::{
     BinaryOp, Expr, ExprKind, Func, Literal, SizeExpr, TensorId, UnaryOp, VarId,
 };
+use crate::program::types::fits;
+use crate::scalar::ScalarType;
 
 /// `sum of coefficient * variable, plus rest`; coefficients are not zero.
 #[derive(Clone, Debug)]
@@ -80,7 +82,10 @@ pub(crate) fn affine(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Optio
         ExprKind::Unary(UnaryOp::Neg, operand) => {
             Some(affine(operand, is_param)?.scaled(&SizeExpr::Const(-1)))
         }
-        ExprKind::Cast(operand) if expr.ty.is_integer() => affine(operand, is_param),
+        ExprKind::Cast(operand) if expr.ty.is_integer() => {
+            let form = affine(operand, is_param)?;
+            keeps(expr.ty, &form).then_some(form)
+        }
         ExprKind::Binary(op, a, b) => {
             let (a, b) = (affine(a, is_param)?, affine(b, is_param)?);
             binary(*op, a, b)
@@ -102,6 +107,17 @@ pub(crate) fn affine(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Optio
         | ExprKind::Cast(_)
         | ExprKind::Select(..)
         | ExprKind::Reduce { .. } => None,
+    }
+}
+
+/// Whether a conversion keeps the value: narrow types wrap. Extents become `int` where they are
+/// arguments of other functions, which are no longer than their type says.
+fn keeps(ty: ScalarType, form: &Affine) -> bool {
+    match (ty, size::constant(&form.rest)) {
+        (ScalarType::I64, _) => true,
+        (_, Some(value)) if form.terms.is_empty() => fits(value, ty),
+        (ScalarType::I32, None) => form.terms.is_empty(),
+        (_, _) => false,
     }
 }
 

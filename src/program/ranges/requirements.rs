@@ -10,6 +10,7 @@ use super::{Ranges, Subscript, room, size, span_of, subscripts_of};
 use crate::diagnostic::Span;
 use crate::program::draft::Draft;
 use crate::program::ir::{Requirement, SizeExpr, TensorId, VarId};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The requirements of all statements, each once.
@@ -88,7 +89,11 @@ struct All(Vec<Requirement>);
 impl All {
     fn require(&mut self, slack: SizeExpr, vars: Vec<VarId>, text: String, span: Span) {
         let slack = size::simplify(&slack);
-        let known = |r: &Requirement| r.slack == slack && r.vars == vars;
+        // What holds for all ranges holds for those that are not empty.
+        let known = |r: &Requirement| {
+            (r.vars == vars || r.vars.is_empty())
+                && size::never_negative(&size::sub(slack.clone(), r.slack.clone()))
+        };
         if !size::never_negative(&slack) && !self.0.iter().any(known) {
             self.0.push(Requirement {
                 slack,
@@ -140,6 +145,23 @@ impl All {
         let vars: Vec<VarId> = form.terms.keys().copied().collect();
         let name = &draft.tensor(subscript.tensor).name;
         let dim = subscript.dim;
+        let what = format!("a subscript of `{name}`");
+        self.divisors(Some(&form.rest), subscript.span, &what);
+        for (var, coefficient) in &form.terms {
+            self.divisors(Some(coefficient), subscript.span, &what);
+            // Which end of its range a subscript is largest at follows from it.
+            let is_less = size::sign(coefficient) == Some(Ordering::Less);
+            let factor = SizeExpr::Const(if is_less { -1 } else { 1 });
+            let var = &draft.var(*var).name;
+            let sign = if is_less { "positive" } else { "negative" };
+            let text = format!("the factor of `{var}` in {what} is {sign}");
+            self.require(
+                size::mul(coefficient.clone(), factor),
+                vars.clone(),
+                text,
+                subscript.span,
+            );
+        }
         let before = format!("dimension {dim} of `{name}` is accessed before its start");
         self.require(low, vars.clone(), before, subscript.span);
         let past = format!("dimension {dim} of `{name}` is accessed past its end");
