@@ -76,6 +76,7 @@ Keep one of them. (An entry of a file given with `--formats` goes before one of 
 program, and that is no error.)";
     DECLARATION = "E0313", "a format that does not store each dimension once",
 "    format rows = (i,j) -> (i: dense, i: compressed)
+    format f { A: rows }
 
 Write one level for each dimension: `(i,j) -> (i: dense, j: compressed)`. One that is stored in
 blocks has two, with the places in the blocks further in:

@@ -4,14 +4,23 @@ use super::codes;
 
 codes! {
     ORDER = "E0503", "no order of loops",
-"The order in which the levels of a sparse result must be appended and the order
-that data-dependent ranges impose contradict each other. Store the result dense or
-with its levels in another order.";
+"A sum must be computed before the loops of the result, since an operand cannot be walked in
+their order, but it needs a variable whose range depends on data, for which nothing has a size:
+
+    C(i,p) = exp(sum(k, A(k,p))) where i in 0:P-1, p in pos(i):pos(i+1)   # A: csr
+
+The sum is made for each p, but csr stores A by k first. Store the operand with its levels in the
+order of the loops (`A: csc` here), or dense.";
     DENSE_RESULT = "E0504", "a sparse result that every coordinate would enter",
 "An operand that can only be searched (its levels stand in another order than the
-loops of this schedule) takes part in a sum whose result is sparse. Every coordinate of
-the result would have to be tried. Leave the loops in the order of the result's levels, for
-which the operand is brought into this order, or store the result dense.";
+loops) takes part in a statement whose result is sparse. Every coordinate of
+the result would have to be tried:
+
+    def f(double(M,N) A) -> (C) { C(i,j) = A(i+j,j) }
+    format f { A: bcsr(2,2)  C: csr }         # rows of blocks, not rows of elements
+
+Store the operand with its levels in the order of the result's (`A: csr`), or store the result
+dense. With a schedule, leave the loops in the order of the result's levels.";
     NONUNIQUE_CHILD = "E0505", "a level below a non-unique one",
 "Below a level with repeated coordinates (`compressed(nonunique)`) only `singleton`
 levels are supported yet: elements of one row would stand below several positions:
@@ -22,8 +31,15 @@ Use `coo` or make the level unique.";
     COITERATED_PARALLEL = "E0506", "a coiterated loop cannot be parallel",
 "Several sparse operands are merged in this loop: the next step depends on the one
 before, so its iterations cannot be shared out. So it is where one operand has coordinates
-that repeat (a list of elements), of which each run is a step. `split` the variable first
-and parallelize the outer part.";
+that repeat (a list of elements), of which each run is a step.
+
+    def f(double(M,N) A, double(M,N) B) -> (y) { y(i) = A(i,j) * B(i,j) }
+    format f { A: csr  B: csr }
+    schedule f { parallelize(j, CPUThread, Atomics) }
+
+`split` the variable first and parallelize the outer part:
+`split(j, j0, j1, 1024)  parallelize(j0, CPUThread, Atomics)`. Or share out another loop:
+`parallelize(i, CPUThread, NoRaces)`.";
     PARALLEL_APPEND = "E0507", "a parallel loop that appends to a sparse result",
 "A sparse result is appended in order, which several threads cannot do at once. They count
 first, and each iteration stores its elements where they begin: that is what
@@ -47,9 +63,16 @@ Recovering it is not supported yet: leave out the command that made the variable
 apply it after the one that needs it.";
     DEVICE = "E0509", "a schedule that a GPU cannot run",
 "Blocks and threads of a GPU cannot allocate, and cannot wait for threads that never come;
-shared memory is small, and the host must know how often it launches a kernel. Bring loops
-over blocks outside of loops that data end, keep workspaces inside a tile, and share out
-what several threads fill by the outermost loop over threads.";
+shared memory is small, and the host must know how often it launches a kernel.
+
+    def mm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    schedule mm for cuda { reorder(i, j, k)
+      parallelize(i, GPUBlockY, NoRaces)  parallelize(k, GPUBlock, Temporary) }
+
+Blocks of k would add to copies of C while those of i run. Share loops of the result out to
+blocks (`parallelize(j, GPUBlock, NoRaces)`). Bring loops over blocks outside of loops that data
+end, keep workspaces inside a tile, and share out what several threads fill by the outermost loop
+over threads.";
     UNORDERED = "E0510", "coordinates in no order are needed in order",
 "A level that is `unordered` is walked as it is stored, all of it. It is not merged with other
 operands, not searched, and no part of its coordinates is cut out:

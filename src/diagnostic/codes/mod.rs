@@ -76,3 +76,19 @@ pub fn all() -> impl Iterator<Item = Code> {
 pub fn find(id: &str) -> Option<Code> {
     all().find(|code| code.id.eq_ignore_ascii_case(id))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_an_example() {
+        let has = |code: &Code| {
+            code.explanation
+                .lines()
+                .any(|line| line.starts_with("    "))
+        };
+        let without: Vec<&str> = all().filter(|c| !has(c)).map(|c| c.id).collect();
+        assert_eq!(without, [""; 0]);
+    }
+}

@@ -5,8 +5,13 @@ use super::codes;
 codes! {
     SEARCH = "P0801", "a search inside a loop",
 "The levels of an operand cannot be walked in the order of the loops, so that each
-of its elements is found by a binary search. Store it with its levels in the order
-of the loops. Or `starts(v, before)` finds rows that nothing needs: leave it out.";
+of its elements is found by a binary search.
+
+    def f(double(M,N) A, double(M,N) B) -> (y) { y(i) = A(i,j) * B(i,j) }
+    format f { A: csr  B: csc }
+
+Store it with its levels in the order of the loops: `B: csr`.
+Or `starts(v, before)` finds rows that nothing needs: leave it out.";
     WORKSPACE = "P0802", "a sum through a temporary",
 "No order of loops walks all operands and comes to the elements of the result in the order
 in which they are stored:
@@ -25,8 +30,12 @@ The sum of a dense result is computed into a dense temporary of its size first. 
 operand with its levels in the order of the result.";
     SERIAL = "P0803", "a loop that stays as it is",
 "`unroll` has no effect on a loop that is shared out to threads or vector lanes, nor on one
-that merges several sparse operands and so does not count. Split the loop and unroll the
-inner part.
+that merges several sparse operands and so does not count:
+
+    parallelize(i, CPUThread, NoRaces)  unroll(i, 4)
+    split(i, i0, i1, 4)  parallelize(i0, CPUThread, NoRaces)  unroll(i1, 4)
+
+Split the loop and unroll the inner part, as in the second line.
 
 `prefetch` has none where the place of the first element is not known as an iteration begins:
 behind a test, a search or a loop that may have no iterations. Name the loop inside.
@@ -35,18 +44,28 @@ Where a program has no schedule, sparsec shares out the outermost loop of each s
 its iterations write different elements, and says where they do not.";
     GROWS = "P0804", "a result that grows step by step",
 "The number of stored elements of a sparse result is not known before they are
-computed, so its arrays are enlarged as they fill (doubling each time).";
-    EVERY = "P0805", "a loop that tries every coordinate",
-"No order of loops walks all sparse operands, so one of them is searched at every coordinate of
-a dimension, stored or not. With A compressed in both levels, `C(i,j) = A(i,j) + A(j,i)` tries
-every i there is, and in each one every stored row for A(j,i): hopeless where the dimension is
-large. Give the operand a second time, stored with its levels in the order of the loops:
+computed, so its arrays are enlarged as they fill (doubling each time).
 
-    def f(double(N,N) A, double(N,N) B) -> (C) { C(i,j) = A(i,j) + B(j,i) }   # B as A
-    format f { A: dcsr, B: dcsc, C: dcsr }";
+    def f(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    format f { A: csr  B: csr  C: csr }
+
+`schedule f { assemble(C, two_phase) }` counts first, as do loops that are shared out.";
+    EVERY = "P0805", "a loop that tries every coordinate",
+"No order of loops walks all sparse operands, and one of them cannot be brought into another
+order either, so that it is searched at every coordinate of a dimension, stored or not:
+
+    def f(double(M,N) A) -> (C) { C(i,j) = A(i + j,j) }
+    format f { A: csr, C: csr }
+
+That is hopeless where the dimension is large. Give the operand stored by the subscripts
+that the statement has, or store the result dense.";
     STRIDE = "P0806", "a loop that steps from row to row",
-"In plain loops (`--no-schedule`), sums stand inside the loops of the result. In
-C(i,j) = A(i,k) * B(k,j) with dense operands the innermost loop, over k, then reads B down a column: a
+"In plain loops (`--no-schedule`), sums stand inside the loops of the result:
+
+    def mm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    sparsec mm.tc --no-schedule
+
+The innermost loop, over k, reads B down a column: a
 cache line for each element, and no vectors. `reorder(i, k, j)` walks rows of B and C; ten times
 faster and more where the operands are large. sparsec reorders products of that kind by itself, but no
 statements of another. A schedule stands in the place of the one that sparsec finds by itself:
@@ -55,6 +74,11 @@ what threads are to share out, it says, too. Loops and rows of 16 elements or fe
 "`tile` puts loops over tiles outside of what decides, by data, how often a loop runs, and `fuse`
 makes one loop of such a loop and what decides it. It needs
 an upper bound: the size of a dimension that it subscripts, or the most values that it ever has, which
-an inspector finds in a pass over the data. It ends where the data say nevertheless. Write the
-command that the note shows, or another `bound`, before it.";
+an inspector finds in a pass over the data. It ends where the data say nevertheless.
+
+    y(i) +=! val(p) * x(crd(p)) where i in 0:R-1, p in pos(i):pos(i+1)
+    schedule f { fuse(i, p, f1) }             # adds `inspect(p, p_most)`
+
+Write the command that the note shows, or another `bound`, before it:
+`inspect(p, most)  fuse(i, p, f1)`.";
 }

@@ -4,15 +4,22 @@ use super::codes;
 
 codes! {
     UNKNOWN_COMMAND = "E0401", "unknown command",
-"A schedule holds a command that does not exist. The commands are: split, divide,
-fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, mergeby, prefetch, starts, assemble, inspect, shift, skew, partition, the declarations let
-and param, size, which fixes one of the program's, and choose, which asks the data.";
+"A schedule holds a command that does not exist:
+
+    schedule spmv { splitt(i, i0, i1, 32) }           # split(i, i0, i1, 32)
+
+Correct the name. The commands are: split, divide, fuse, pos, coord, reorder (order), bound,
+unroll, precompute, parallelize, tile, join, promote, mergeby, prefetch, starts, assemble,
+inspect, shift, skew, partition, the declarations let and param, size, which fixes one of the
+program's, and choose, which asks the data.";
     UNSUPPORTED_COMMAND = "E0402", "a command that is not supported yet",
-"The command is part of the language but not built yet. Supported today: split,
-divide, fuse, pos, coord, reorder (order), bound, unroll, precompute, parallelize, tile,
-join, promote, inspect, mergeby, prefetch, starts, shift, skew, partition (by rows and nnz) and assemble, with let,
-param, size and choose.";
+"The command is part of the language, but it is not built yet for the loop, the format or the
+target that it is given here. The message says which:
+
+    split(j, j0, j1, 2)  pos(j0, p, A(i,j))   # j0 steps over coordinates: no positions of a row
+    pos(j, p, A(i,j))  split(p, p0, p1, 16)   # positions first
+
+Leave the command out, or write it as the help of the message says.";
     WRONG_ARGUMENTS = "E0403", "wrong arguments of a command",
 "A command got too many or too few arguments, or one of another kind than it takes:
 
@@ -20,11 +27,19 @@ param, size and choose.";
     split(i, i0, i1, 32)";
     UNKNOWN_VARIABLE = "E0404", "no such loop",
 "A command names an index variable that has no loop: it does not occur in the
-program, or an earlier command replaced it (after `split(i, i0, i1, 32)` there is no
-loop over i any more, only i0 and i1).";
+program, or an earlier command replaced it:
+
+    split(i, i0, i1, 32)  unroll(i, 4)        # there is no loop over i any more
+    split(i, i0, i1, 32)  unroll(i1, 4)
+
+Name one of the loops that the message lists.";
     AMBIGUOUS_VARIABLE = "E0405", "a variable of several statements",
-"The name stands in more than one statement. Say which is meant by the statement's
-label: `split(S1.i, i0, i1, 32)`.";
+"The name stands in more than one statement:
+
+    def f(double(N) x) -> (y, z) { S1: y(i) = 2 * x(i)  S2: z(i) = 3 * x(i) }
+    schedule f { split(i, i0, i1, 32) }       # i of S1 or of S2?
+
+Say which is meant by the statement's label: `split(S1.i, i0, i1, 32)`.";
     NAME_TAKEN = "E0406", "a name that is not new",
 "A command introduces a variable whose name is used already:
 
@@ -33,14 +48,26 @@ label: `split(S1.i, i0, i1, 32)`.";
     BAD_NUMBER = "E0407", "a number out of range",
 "A split factor, unroll count or chunk must be at least 1 and must be a constant: a
 number, a `let`, a `param`, a size that is fixed (`size N = 32`, `--size N=32`), or
-arithmetic on those.";
+arithmetic on those.
+
+    split(i, i0, i1, 0)                       # less than 1
+    split(i, i0, i1, M)                       # M is known only when the kernel runs
+    size M = 64  split(i, i0, i1, M)
+
+Give a positive constant.";
     BAD_PARAM = "E0408", "a parameter value that is not admissible",
 "`-D NAME=VALUE` or a default sets a `param` to a value outside its list:
 
     param CHUNK in {8, 16, 32} = 32       # -D CHUNK=64 is refused";
     NOT_NESTED = "E0409", "variables of different nests",
-"`reorder` changes the nesting of loops of one statement; the variables given do not
-all have a loop in the same one.";
+"The command takes loops of one statement that stand directly inside one another (`fuse`,
+`partition`), in one nest (`reorder`), or inside the loop that it names (`precompute`,
+`promote`). These do not, or loops that statements share would come apart:
+
+    def mm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) = A(i,k) * B(k,j) }
+    schedule mm { reorder(i, j, k)  fuse(i, k, f) }   # j stands between i and k
+
+Bring them together first: `reorder(i, k, j)  fuse(i, k, f)`.";
     LEVEL_ORDER = "E0410", "a level before its parent",
 "A sparse tensor is stored outer level first, so its levels must be walked in that
 order. Reordering the loops would visit a level before its parent:
@@ -51,13 +78,29 @@ Store the tensor in the other order, or leave the loops.";
     REDUCTION_ORDER = "E0411", "a reduction that would not distribute",
 "Reordering would put a reduction's loop outside a loop of the result, so that partial
 results would be kept in the result itself; the operation around the reduction does
-not distribute over it.";
+not distribute over it.
+
+    def f(double(M,N) A) -> (y) { y(i) = exp(sum(j, A(i,j))) }
+    schedule f { reorder(j, i) }      # exp of a sum is no sum of exp
+
+Keep the loops of the result outside, or store the sum in a tensor of its own, whose loops may
+be reordered: `S1: t(i) = A(i,j)  S2: y(i) = exp(t(i))` with `reorder(S1.j, S1.i)`.";
     PARALLEL_REDUCTION = "E0412", "iterations that write the same element",
 "`NoRaces` promises that no two iterations write the same element. The loop is part of
-a reduction, so they do. Parallelize a loop of the result instead.";
+a reduction, so they do.
+
+    y(i) +=! A(i,j) * x(j)
+    parallelize(j, CPUThread, NoRaces)        # all iterations of j add to the same y(i)
+
+Parallelize a loop of the result, `parallelize(i, CPUThread, NoRaces)`, or say how the race is
+resolved: Atomics, Temporary or ParallelReduction.";
     FROZEN = "E0413", "a command after parallelize",
-"After `parallelize` only `unroll` and `parallelize` may follow on that loop nest: give
-the other commands first.";
+"After `parallelize` only `unroll` and `parallelize` may follow on that loop nest:
+
+    parallelize(i, CPUThread, NoRaces)  pos(j, p, A(i,j))
+    pos(j, p, A(i,j))  parallelize(i, CPUThread, NoRaces)
+
+Give the other commands first, as in the second line.";
     BAD_UNIT = "E0414", "a unit or race strategy that does not fit",
 "`parallelize(v, UNIT, RACE)` takes for the C target the units CPUThread, optionally
 with a loop schedule: CPUThread(static|dynamic|guided[, chunk]), and CPUVector. Threads
@@ -66,10 +109,20 @@ Atomics (threads only), Temporary and ParallelReduction.
 
 For the CUDA target the units are GPUBlock, GPUWarp and GPUThread, outer ones first and
 each axis once (GPUBlockY, GPUThreadZ), and GPUGroup(r) with Segment or ParallelReduction
-for threads that reduce in groups.";
+for threads that reduce in groups.
+
+    parallelize(i, GPUBlock, NoRaces)         # without --target cuda: CPUThread
+    parallelize(j, CPUVector, Atomics)        # lanes take no turns: ParallelReduction
+
+Write a unit of the target, or compile for the other one.";
     REDEFINED = "E0415", "a constant that is defined twice, or not at all",
 "`let` and `param` names are defined once, before their use; `-D NAME=VALUE` may only
-set names that the schedule declares.";
+set names that the schedule declares.
+
+    let C = 8  let C = 16  split(i, i0, i1, C)        # give one of them another name
+    sparsec spmv.tc -D CHNK=64                        # of a schedule with `param CHUNK ...`
+
+Correct the name, or declare it.";
     POSITION_SPACE = "E0416", "positions where there are none, or coordinates where there are positions",
 "`pos(i, p, A(i,j))` lets p run over the positions of the level of A that stores i:
 i must be in coordinate space, A must be indexed by i alone in that subscript, and the
@@ -91,7 +144,13 @@ So must `size N = 32`, which is the program's size N from there on.";
     NO_SUCH_EXPRESSION = "E0418", "an expression that does not occur",
 "`precompute(e, ...)` and `pos(i, p, A(i,j))` name a part of a statement as the statement
 writes it; the order of factors and terms does not matter, and a product may be a part
-of a longer one.";
+of a longer one.
+
+    y(i) +=! A(i,j) * x(j)
+    precompute(A(j,i), j, jw, w)              # the statement reads A(i,j)
+    precompute(A(i,j), j, jw, w)
+
+Copy the expression from the statement.";
     NO_SIZE = "E0419", "a workspace without a size",
 "A workspace has one element for each value of its variables. How many positions a row
 has is known only when the kernel runs: split the variable and keep the workspace over
@@ -143,7 +202,7 @@ that is dense, or has a place for each element, has none to get: leave the comma
 one that is updated the caller says what is stored, so that it is not assembled `once`.
 
     def f(double(M,N) A, double(N) x) -> (C) { C(i,j) = A(i,j) * x(j) }
-    format f { A: csr, C: csr }
+    format f { A: csr }                       # C is dense
     schedule f { assemble(C, once) }";
     STARTS = "E0426", "tiles whose rows are not searched",
 "`starts(v, before)` finds the rows in which the tiles of v begin before the loops. So v must be
