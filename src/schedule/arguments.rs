@@ -214,16 +214,36 @@ impl Arguments<'_> {
     /// # Errors
     /// When a nest that loops over `var` has a parallel loop.
     pub fn expect_open(&self, graph: &Graph, var: VarId) -> Result<(), Diagnostic> {
+        self.unless_closed(graph, var, |_| false)
+    }
+
+    /// Refuses a command that takes a loop apart in a nest that `parallelize` of another one has closed.
+    ///
+    /// # Errors
+    /// When a nest that loops over `var` has parallel loops, and that one is serial.
+    pub fn expect_open_or_parallel(&self, graph: &Graph, var: VarId) -> Result<(), Diagnostic> {
+        self.unless_closed(graph, var, |l| l.var == var)
+    }
+
+    /// Refuses the command where a nest with a loop over `var` has a parallel one, but where one that `opens` is.
+    fn unless_closed(
+        &self,
+        graph: &Graph,
+        var: VarId,
+        opens: impl Fn(&Loop) -> bool,
+    ) -> Result<(), Diagnostic> {
         for nest in &graph.nests {
             let mut touched = false;
+            let mut open = false;
             let mut closed: Option<Span> = None;
             nest.visit(&mut |part| {
                 touched |= part.loops.iter().any(|l| l.var == var);
                 for l in &part.loops {
+                    open |= l.tag.parallel.is_some() && opens(l);
                     closed = closed.or(l.tag.parallel.as_ref().map(|p| p.span));
                 }
             });
-            if let (true, Some(span)) = (touched, closed) {
+            if let (true, false, Some(span)) = (touched, open, closed) {
                 return Err(Diagnostic::error(
                     codes::FROZEN,
                     self.span,

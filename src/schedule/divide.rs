@@ -7,6 +7,7 @@
 //! last ones fewer or none. Refused: n < 1; i has no loop; i0 or i1 is not new.
 
 use super::arguments::{Arguments, new_var, replace_loops};
+use super::parallelize;
 use crate::diagnostic::Diagnostic;
 use crate::graph::relation::Divide;
 use crate::graph::{Graph, Relation};
@@ -20,7 +21,7 @@ const USAGE: &str = "divide(i, i0, i1, 8)";
 pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(4, USAGE)?;
     let parent = arguments.loop_var(&graph, 0)?;
-    arguments.expect_open(&graph, parent)?;
+    arguments.expect_open_or_parallel(&graph, parent)?;
     let (outer, inner) = (arguments.name(1)?, arguments.name(2)?);
     let parts = arguments.positive(3)?;
     let outer = new_var(&mut graph, &outer)?;
@@ -32,5 +33,6 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         inner,
         parts,
     }));
+    parallelize::check_parts(&graph, inner, arguments)?;
     Ok(graph)
 }

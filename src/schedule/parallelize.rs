@@ -69,13 +69,66 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             "lanes of a vector cannot write atomically; use ParallelReduction".to_string(),
         ));
     }
+    check_iterations(&graph, var, (unit, race), arguments)?;
+    let span = arguments.span;
+    for nest in &mut graph.nests {
+        nest.visit_mut(&mut |part| {
+            for l in part.loops.iter_mut().filter(|l| l.var == var) {
+                l.tag.parallel = Some(Parallel { unit, race, span });
+            }
+        });
+    }
+    check_places(&graph, arguments)?;
+    let line = format!(
+        "parallelize({}, {}, {})",
+        crate::graph::print::var_text(&graph, var),
+        unit_text(unit),
+        race_text(race)
+    );
+    graph.script.push(line);
+    Ok(graph)
+}
+
+/// What `parallelize` asks of a loop, asked of the innermost part of one that was taken apart
+/// behind it, which runs as the whole did. Nothing where that was serial.
+///
+/// # Errors
+/// The part cannot run so.
+pub fn check_parts(graph: &Graph, part: VarId, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let mut parallel = None;
+    graph.visit_nests(&mut |nest| {
+        let own = nest.loops.iter().find(|l| l.var == part);
+        let tag = own.and_then(|l| l.tag.parallel.as_ref());
+        parallel = parallel.or(tag.map(|tag| (tag.unit, tag.race)));
+    });
+    let Some((unit, race)) = parallel else {
+        return Ok(());
+    };
+    let group = match unit {
+        Unit::Gpu(unit) => unit.group,
+        Unit::CpuThread(_) | Unit::CpuVector => None,
+    };
+    if let Some(group) = group {
+        check_group(graph, part, group, arguments)?;
+    }
+    check_iterations(graph, part, (unit, race), arguments)?;
+    check_places(graph, arguments)
+}
+
+/// Whether iterations of a loop may run at once.
+fn check_iterations(
+    graph: &Graph,
+    var: VarId,
+    (unit, race): (Unit, Race),
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
     let mut error = None;
     graph.visit_nests(&mut |nest| {
         if error.is_none() && nest.loops.iter().any(|l| l.var == var) {
-            error = check(&graph, nest, var, (unit, race), arguments).err();
+            error = check(graph, nest, var, (unit, race), arguments).err();
         }
     });
-    for (first, second, depth) in dependence::sharing(&graph) {
+    for (first, second, depth) in dependence::sharing(graph) {
         if error.is_none()
             && race != Race::IgnoreRaces
             && graph.nests[first].loop_vars()[..depth].contains(&var)
@@ -83,7 +136,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 .provenance
                 .roots(var)
                 .iter()
-                .any(|&root| dependence::carried(&graph, (first, second), root))
+                .any(|&root| dependence::carried(graph, (first, second), root))
         {
             error = Some(
                 Diagnostic::error(
@@ -99,29 +152,14 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             );
         }
     }
-    if let Some(error) = error {
-        return Err(error);
-    }
-    let span = arguments.span;
-    for nest in &mut graph.nests {
-        nest.visit_mut(&mut |part| {
-            for l in part.loops.iter_mut().filter(|l| l.var == var) {
-                l.tag.parallel = Some(Parallel { unit, race, span });
-            }
-        });
-    }
-    // Where the loops of workspaces stand follows from what they read.
-    for stmt in concretize(&graph).map_or(Vec::new(), |tree| tree.stmts) {
-        check_units(&graph, &stmt, &mut Vec::new(), arguments)?;
-    }
-    let line = format!(
-        "parallelize({}, {}, {})",
-        crate::graph::print::var_text(&graph, var),
-        unit_text(unit),
-        race_text(race)
-    );
-    graph.script.push(line);
-    Ok(graph)
+    error.map_or(Ok(()), Err)
+}
+
+/// Whether every unit of the graph stands where it may: where the loops of workspaces are follows from what they read.
+fn check_places(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let stmts = concretize(graph).map_or(Vec::new(), |tree| tree.stmts);
+    let mut stmts = stmts.iter();
+    stmts.try_for_each(|stmt| check_units(graph, stmt, &mut Vec::new(), arguments))
 }
 
 fn check(

@@ -8,6 +8,7 @@
 //! computed where the range is known. Positions are split like coordinates.
 
 use super::arguments::{Arguments, new_var, replace_loops};
+use super::parallelize;
 use crate::diagnostic::Diagnostic;
 use crate::graph::relation::Split;
 use crate::graph::{Graph, Relation};
@@ -23,10 +24,11 @@ const USAGE: &str = "split(i, i0, i1, 32)";
 pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_count(4, USAGE)?;
     let parent = arguments.loop_var(&graph, 0)?;
-    arguments.expect_open(&graph, parent)?;
+    arguments.expect_open_or_parallel(&graph, parent)?;
     let (outer, inner) = (arguments.name(1)?, arguments.name(2)?);
     let factor = arguments.positive(3)?;
-    split(&mut graph, parent, &outer, &inner, factor)?;
+    let (_, inner) = split(&mut graph, parent, &outer, &inner, factor)?;
+    parallelize::check_parts(&graph, inner, arguments)?;
     Ok(graph)
 }
 

@@ -668,7 +668,16 @@ impl Maker {
                         ("CPUVector", "ParallelReduction"),
                     ])
                 };
-                ("parallelize", format!("parallelize({i}, {unit}, {race})"))
+                // What a parallel loop is taken apart into runs inside as it did.
+                let cut = self.pick(&["", "", "", "split", "divide"]);
+                let apart = match cut {
+                    "" => String::new(),
+                    _ => format!(" {cut}({i}, a{n}, b{n}, {factor})"),
+                };
+                (
+                    "parallelize",
+                    format!("parallelize({i}, {unit}, {race}){apart}"),
+                )
             }
         }
     }

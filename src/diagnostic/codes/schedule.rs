@@ -95,7 +95,8 @@ a reduction, so they do.
 Parallelize a loop of the result, `parallelize(i, CPUThread, NoRaces)`, or say how the race is
 resolved: Atomics, Temporary or ParallelReduction.";
     FROZEN = "E0413", "a command after parallelize",
-"After `parallelize` only `unroll` and `parallelize` may follow on that loop nest:
+"After `parallelize` only `unroll`, `parallelize`, and a `split` or `divide` of a parallel loop (whose
+innermost part runs as the whole did) may follow on that loop nest:
 
     parallelize(i, CPUThread, NoRaces)  pos(j, p, A(i,j))
     pos(j, p, A(i,j))  parallelize(i, CPUThread, NoRaces)
