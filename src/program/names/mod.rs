@@ -211,9 +211,11 @@ impl<'d, 'a> Resolver<'d, 'a> {
     }
 
     /// The label. Inlined statements go by position, since a function may be called
-    /// several times.
+    /// several times: by the next one where a label says that already.
     fn label(&mut self, assign: &ast::Assign) -> String {
-        let by_position = format!("S{}", self.stmt);
+        let taken = |label: &String| self.draft.stmts.iter().any(|stmt| stmt.label == *label);
+        let mut labels = (self.stmt..).map(|at| format!("S{at}"));
+        let by_position = labels.find(|label| !taken(label)).unwrap_or_default();
         let Some(label) = &assign.label else {
             return by_position;
         };
