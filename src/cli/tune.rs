@@ -352,6 +352,12 @@ fn tell_faults(
         match &fault.outcome {
             Outcome::Wrong(reason) => {
                 wrong = true;
+                let cause = match fault.script.iter().any(|line| line.contains("IgnoreRaces")) {
+                    true => {
+                        "its IgnoreRaces lets threads lose updates, or this is a bug in sparsec"
+                    }
+                    false => "this is a bug in sparsec",
+                };
                 let error = Diagnostic::error(
                     codes::WRONG_SCHEDULE,
                     tuning.function.span,
@@ -360,14 +366,14 @@ fn tell_faults(
                 );
                 reporter.say(&match reproduce::write(request, tuning, fault, reason) {
                     Ok(folder) => error.with_help(format!(
-                        "this is a bug in sparsec; please report it with what {} holds",
+                        "{cause}; please report it with what {} holds",
                         folder.display()
                     )),
                     // The rest of what was found is not lost for that.
                     Err((path, e)) => error
                         .with_note(format!("with\n{}", fault.script.join("\n")))
                         .with_note(format!("cannot write {}: {e}", path.display()))
-                        .with_help("this is a bug in sparsec; please report it"),
+                        .with_help(format!("{cause}; please report it")),
                 });
             }
             Outcome::Crashed(signal) if broken < report::SHOWN => {

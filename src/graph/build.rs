@@ -303,16 +303,25 @@ pub(super) fn lhs_first(graph: &Graph, piece: &Piece, vars: &[VarId]) -> Vec<Var
 }
 
 pub(super) fn not_orderable(graph: &Graph, piece: &Piece, stmt: &Statement) -> Diagnostic {
-    let result = &graph.tensor(piece.tensor).name;
+    let tensor = graph.tensor(piece.tensor);
+    let result = &tensor.name;
+    let (whose, help) = match tensor.is_sparse() {
+        true => (
+            "the result's levels",
+            format!("store `{result}` dense, or with its levels in another order"),
+        ),
+        false => (
+            "the operands' levels",
+            "store the operands with their levels in another order, or dense".to_string(),
+        ),
+    };
     Diagnostic::error(
         codes::ORDER,
         stmt.span,
         format!("no order of loops computes `{result}`"),
-        "the result's levels and the data-dependent ranges contradict each other",
+        format!("{whose} and the data-dependent ranges contradict each other"),
     )
-    .with_help(format!(
-        "store `{result}` dense, or with its levels in another order"
-    ))
+    .with_help(help)
 }
 
 pub(super) fn search_remark(graph: &Graph, access: &Access, stmt: &Statement) -> Diagnostic {

@@ -149,22 +149,32 @@ fn declare_single(body: &mut Vec<Stmt>) {
 }
 
 /// Divisions that round down become C's own, which round towards zero, where a quotient
-/// below zero is as good as zero: in the bound of a loop that starts there.
+/// below zero is as good as zero: in the bound of a loop that starts there, and where at least zero is taken.
 #[must_use]
 pub fn divide_plainly(mut kernel: Kernel) -> Kernel {
     plain_bounds(&mut kernel.body);
+    visit::replace_exprs(&mut kernel.body, &mut plain_maximum);
     kernel
+}
+
+/// The larger of a quotient and a natural number, of which the quotient is rounded in either way.
+fn plain_maximum(e: &Expr) -> Option<Expr> {
+    let ExprKind::Binary(BinaryOp::Max, x, y) = &e.kind else {
+        return None;
+    };
+    let (mut first, mut second) = ((**x).clone(), (**y).clone());
+    match (is_natural(x), is_natural(y)) {
+        (false, true) => plain(&mut first),
+        (true, false) => plain(&mut second),
+        (true, true) | (false, false) => return None,
+    }
+    let plainly = super::build::binary(BinaryOp::Max, first, second);
+    (plainly != *e).then_some(plainly)
 }
 
 fn plain_bounds(body: &mut [Stmt]) {
     for stmt in body {
         if let Stmt::For { lo, hi, .. } = stmt
-            && is_natural(lo)
-        {
-            plain(hi);
-        }
-        if let Stmt::Let { init, .. } = stmt
-            && let ExprKind::Binary(BinaryOp::Max, lo, hi) = &mut init.kind
             && is_natural(lo)
         {
             plain(hi);
