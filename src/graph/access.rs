@@ -29,8 +29,11 @@ pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bo
         }
         checked |= matches!(node.kind, ExprKind::Index(var) if graph.static_range(var).is_none());
     });
-    let is_param = |id: TensorId| tensors[id.index()].role == Role::Input;
-    checked || affine(subscript, &is_param).is_none()
+    let param = |id: TensorId| {
+        let tensor = &tensors[id.index()];
+        (tensor.role == Role::Input && tensor.ty.is_integer()).then_some(tensor.ty)
+    };
+    checked || affine(subscript, &param).is_none()
 }
 
 /// An access of the nest at hand: an index into its [`Table`].

@@ -2,7 +2,7 @@
 //! fill one after the other, until [`super::finish`] turns them into
 //! [`ir::Function`](super::ir::Function).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ir::{
     Expr, ExprKind, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, Synonym, TensorId, VarId,
@@ -37,6 +37,8 @@ pub(super) struct Draft<'a> {
     pub(super) scopes: Vec<Scope<'a>>,
     pub(super) vars: Vec<DraftVar>,
     pub(super) stmts: Vec<DraftStmt>,
+    /// What the function's own statements are labelled.
+    pub(super) labels: BTreeSet<String>,
     pub(super) calls: Vec<ArgumentCheck>,
     pub(super) errors: Vec<Diagnostic>,
     /// Warnings.
@@ -72,6 +74,11 @@ impl DraftTensor {
             && !self.is_assigned
             && self.order == Some(0)
             && self.ty.is_some_and(ScalarType::is_integer)
+    }
+
+    /// The type of such a parameter.
+    pub(super) fn size_param(&self) -> Option<ScalarType> {
+        self.ty.filter(|_| self.is_size_param())
     }
 
     pub(super) fn set_order(&mut self, order: usize) {
@@ -157,6 +164,10 @@ pub(super) struct ArgumentCheck {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(library: &'a Library<'a>, def: &ast::Def) -> Self {
+        let labels = def.stmts.iter().filter_map(|stmt| match stmt {
+            ast::Stmt::Assign(assign) => assign.label.as_ref(),
+            ast::Stmt::Call(call) => call.label.as_ref(),
+        });
         Draft {
             library,
             notation: def.notation,
@@ -172,6 +183,7 @@ impl<'a> Draft<'a> {
             scopes: Vec::new(),
             vars: Vec::new(),
             stmts: Vec::new(),
+            labels: labels.map(|label| label.name.clone()).collect(),
             calls: Vec::new(),
             errors: Vec::new(),
             remarks: Vec::new(),

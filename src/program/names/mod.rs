@@ -211,9 +211,12 @@ impl<'d, 'a> Resolver<'d, 'a> {
     }
 
     /// The label. Inlined statements go by position, since a function may be called
-    /// several times: by the next one where a label says that already.
+    /// several times: by the next one that no label is.
     fn label(&mut self, assign: &ast::Assign) -> String {
-        let taken = |label: &String| self.draft.stmts.iter().any(|stmt| stmt.label == *label);
+        let taken = |label: &String| {
+            let mut own = self.draft.stmts.iter();
+            self.draft.labels.contains(label) || own.any(|stmt| stmt.label == *label)
+        };
         let mut labels = (self.stmt..).map(|at| format!("S{at}"));
         let by_position = labels.find(|label| !taken(label)).unwrap_or_default();
         let Some(label) = &assign.label else {
@@ -230,7 +233,6 @@ impl<'d, 'a> Resolver<'d, 'a> {
                     format!("two statements are called `{}`", label.name),
                     "the second one",
                 )
-                .with_note("statements without a label are called S0, S1, ... by their position")
                 .with_help("choose another label"),
             );
         }

@@ -66,9 +66,30 @@ impl Affine {
     }
 }
 
-/// The affine form of an integer expression, `None` where it reads data or is not
-/// linear. `is_param` tells the scalar integer parameters that never change.
-pub(crate) fn affine(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Option<Affine> {
+/// The affine form of an integer expression, `None` where it reads data, is not linear, or where what it
+/// computes may wrap on the way to something that hides it. `param` tells the types of the scalar integer
+/// parameters that never change.
+///
+/// Sums are those of the form unless they wrap, and then so far outside of every tensor that what the form
+/// requires does not hold. Quotients are those of C where the dividend is not negative
+/// ([`super::requirements`]).
+pub(crate) fn affine(
+    expr: &Expr,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
+) -> Option<Affine> {
+    form(expr, param, &|e| is_exact(e, param))
+}
+
+/// The form, where what stands in conversions, quotients, minima and maxima is `exact`.
+fn form(
+    expr: &Expr,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
+    exact: &impl Fn(&Expr) -> bool,
+) -> Option<Affine> {
+    let constant = |e: &Expr| {
+        let form = form(e, param, exact)?;
+        form.terms.is_empty().then_some(form.rest)
+    };
     match &expr.kind {
         ExprKind::Literal(Literal::Int(value)) => Some(Affine::of(SizeExpr::Const(*value))),
         ExprKind::Index(var) => Some(Affine {
@@ -76,23 +97,27 @@ pub(crate) fn affine(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Optio
             rest: SizeExpr::Const(0),
         }),
         ExprKind::Size(extent) => Some(Affine::of(size::simplify(extent))),
-        ExprKind::Access(access) if access.subscripts.is_empty() && is_param(access.tensor) => {
-            Some(Affine::of(SizeExpr::Param(access.tensor)))
+        ExprKind::Access(access) if access.subscripts.is_empty() => {
+            param(access.tensor).map(|_| Affine::of(SizeExpr::Param(access.tensor)))
         }
         ExprKind::Unary(UnaryOp::Neg, operand) => {
-            Some(affine(operand, is_param)?.scaled(&SizeExpr::Const(-1)))
+            Some(form(operand, param, exact)?.scaled(&SizeExpr::Const(-1)))
         }
-        ExprKind::Cast(operand) if expr.ty.is_integer() => {
-            let form = affine(operand, is_param)?;
-            keeps(expr.ty, &form).then_some(form)
+        ExprKind::Cast(operand) if expr.ty.is_integer() && exact(operand) => {
+            let form = form(operand, param, exact)?;
+            keeps(expr.ty, operand, &form, param).then_some(form)
+        }
+        ExprKind::Binary(BinaryOp::Div, a, b) if exact(a) && exact(b) => {
+            let (a, b) = (constant(a)?, constant(b)?);
+            Some(Affine::of(size::floor_div(a, b)))
         }
         ExprKind::Binary(op, a, b) => {
-            let (a, b) = (affine(a, is_param)?, affine(b, is_param)?);
+            let (a, b) = (form(a, param, exact)?, form(b, param, exact)?);
             binary(*op, a, b)
         }
-        ExprKind::Call(function, args) => {
+        ExprKind::Call(function, args) if args.iter().all(|arg| exact(arg)) => {
             let [a, b] = args.as_slice() else { return None };
-            let (a, b) = (constant(a, is_param)?, constant(b, is_param)?);
+            let (a, b) = (constant(a)?, constant(b)?);
             if *function == Func::Min {
                 Some(Affine::of(size::min(a, b)))
             } else if *function == Func::Max {
@@ -105,25 +130,89 @@ pub(crate) fn affine(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Optio
         | ExprKind::Access(_)
         | ExprKind::Unary(..)
         | ExprKind::Cast(_)
+        | ExprKind::Call(..)
         | ExprKind::Select(..)
         | ExprKind::Reduce { .. } => None,
     }
 }
 
-/// Whether a conversion keeps the value: narrow types wrap. Extents become `int` where they are
-/// arguments of other functions, which are no longer than their type says.
-fn keeps(ty: ScalarType, form: &Affine) -> bool {
-    match (ty, size::constant(&form.rest)) {
-        (ScalarType::I64, _) => true,
-        (_, Some(value)) if form.terms.is_empty() => fits(value, ty),
-        (ScalarType::I32, None) => form.terms.is_empty(),
-        (_, _) => false,
+/// Whether no step of an expression can wrap: what is computed with variables and sizes has 64 bits
+/// and a sign; parameters are narrower, or have none.
+fn is_exact(e: &Expr, param: &impl Fn(TensorId) -> Option<ScalarType>) -> bool {
+    match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => true,
+        ExprKind::Access(access) => {
+            access.subscripts.is_empty() && param(access.tensor) != Some(ScalarType::U64)
+        }
+        // What it keeps, it says itself.
+        ExprKind::Cast(operand) => is_exact(operand, param),
+        ExprKind::Unary(_, a) => is_wide(a, param) && is_exact(a, param),
+        ExprKind::Binary(op, a, b) => {
+            let is_literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_));
+            let literals = is_literal(a) && is_literal(b);
+            (*op == BinaryOp::Div || is_wide(a, param) || is_wide(b, param) || literals)
+                && is_exact(a, param)
+                && is_exact(b, param)
+        }
+        ExprKind::Call(_, args) => args.iter().all(|arg| is_exact(arg, param)),
+        ExprKind::Select(..) | ExprKind::Reduce { .. } => false,
     }
 }
 
-/// The value of an expression of sizes, parameters and constants only.
-pub(crate) fn constant(expr: &Expr, is_param: &impl Fn(TensorId) -> bool) -> Option<SizeExpr> {
-    let form = affine(expr, is_param)?;
+/// Whether an exact expression has 64 bits and a sign.
+fn is_wide(e: &Expr, param: &impl Fn(TensorId) -> Option<ScalarType>) -> bool {
+    match &e.kind {
+        ExprKind::Index(_) | ExprKind::Size(_) => true,
+        ExprKind::Access(access) => param(access.tensor) == Some(ScalarType::I64),
+        ExprKind::Cast(_) => e.ty == ScalarType::I64,
+        ExprKind::Unary(_, a) => is_wide(a, param),
+        ExprKind::Binary(_, a, b) => is_wide(a, param) || is_wide(b, param),
+        ExprKind::Call(_, args) => args.iter().any(|arg| is_wide(arg, param)),
+        ExprKind::Literal(_) | ExprKind::Select(..) | ExprKind::Reduce { .. } => false,
+    }
+}
+
+/// Whether a conversion keeps the value of what is exact: narrow types wrap. Sizes become `int` where
+/// they are arguments of other functions, which are no longer than their type says.
+fn keeps(
+    ty: ScalarType,
+    operand: &Expr,
+    form: &Affine,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
+) -> bool {
+    let within = |own: ScalarType| match (own.ends(), ty.ends()) {
+        (Some(own), Some(all)) => all.0 <= own.0 && own.1 <= all.1,
+        (_, _) => false,
+    };
+    if ty == ScalarType::I64 {
+        return true;
+    }
+    if let Some(value) = size::constant(&form.rest)
+        && form.terms.is_empty()
+    {
+        return fits(value, ty);
+    }
+    match &operand.kind {
+        ExprKind::Access(access) => param(access.tensor).is_some_and(within),
+        ExprKind::Cast(_) => within(operand.ty),
+        ExprKind::Size(_) => ty == ScalarType::I32,
+        ExprKind::Literal(_)
+        | ExprKind::Index(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Select(..)
+        | ExprKind::Reduce { .. } => false,
+    }
+}
+
+/// The value of an expression of sizes, parameters and constants only, which kernels compute with 64
+/// bits and a sign where it is an extent.
+pub(crate) fn constant(
+    expr: &Expr,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
+) -> Option<SizeExpr> {
+    let form = form(expr, param, &|_| true)?;
     form.terms.is_empty().then_some(form.rest)
 }
 
@@ -133,9 +222,6 @@ fn binary(op: BinaryOp, a: Affine, b: Affine) -> Option<Affine> {
         BinaryOp::Sub => Some(a.plus(b.scaled(&SizeExpr::Const(-1)))),
         BinaryOp::Mul if b.terms.is_empty() => Some(a.scaled(&b.rest)),
         BinaryOp::Mul if a.terms.is_empty() => Some(b.scaled(&a.rest)),
-        BinaryOp::Div if a.terms.is_empty() && b.terms.is_empty() => {
-            Some(Affine::of(size::floor_div(a.rest, b.rest)))
-        }
         BinaryOp::Mul
         | BinaryOp::Div
         | BinaryOp::Rem

@@ -5,6 +5,7 @@ use super::affine::{Affine, affine};
 use super::{Ranges, size, span_of};
 use crate::program::draft::Draft;
 use crate::program::ir::{BinaryOp, Expr, ExprKind, SizeExpr, TensorId, UnaryOp};
+use crate::scalar::ScalarType;
 
 /// What holds where something is read.
 #[derive(Clone, Debug)]
@@ -20,12 +21,12 @@ pub(super) enum Fact {
 pub(super) fn each_access<'e>(
     e: &'e Expr,
     facts: Option<&[Fact]>,
-    is_param: &impl Fn(TensorId) -> bool,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
     f: &mut impl FnMut(&'e Expr, Option<&[Fact]>),
 ) {
     let under = |condition: &Expr, holds: bool| {
         let mut all = facts.unwrap_or_default().to_vec();
-        learn(condition, holds, is_param, &mut all);
+        learn(condition, holds, param, &mut all);
         all
     };
     match &e.kind {
@@ -33,17 +34,17 @@ pub(super) fn each_access<'e>(
         ExprKind::Access(access) => {
             f(e, facts);
             for subscript in &access.subscripts {
-                each_access(subscript, facts, is_param, f);
+                each_access(subscript, facts, param, f);
             }
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => each_access(a, facts, is_param, f),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => each_access(a, facts, param, f),
         // A sum is there before the condition that it stands under is asked.
-        ExprKind::Reduce { body, .. } => each_access(body, None, is_param, f),
+        ExprKind::Reduce { body, .. } => each_access(body, None, param, f),
         ExprKind::Binary(op, a, b) => {
-            each_access(a, facts, is_param, f);
+            each_access(a, facts, param, f);
             match op {
-                BinaryOp::And => each_access(b, Some(&under(a, true)), is_param, f),
-                BinaryOp::Or => each_access(b, Some(&under(a, false)), is_param, f),
+                BinaryOp::And => each_access(b, Some(&under(a, true)), param, f),
+                BinaryOp::Or => each_access(b, Some(&under(a, false)), param, f),
                 BinaryOp::Add
                 | BinaryOp::Sub
                 | BinaryOp::Mul
@@ -54,17 +55,17 @@ pub(super) fn each_access<'e>(
                 | BinaryOp::Lt
                 | BinaryOp::Le
                 | BinaryOp::Gt
-                | BinaryOp::Ge => each_access(b, facts, is_param, f),
+                | BinaryOp::Ge => each_access(b, facts, param, f),
             }
         }
         ExprKind::Select(c, a, b) => {
-            each_access(c, facts, is_param, f);
-            each_access(a, Some(&under(c, true)), is_param, f);
-            each_access(b, Some(&under(c, false)), is_param, f);
+            each_access(c, facts, param, f);
+            each_access(a, Some(&under(c, true)), param, f);
+            each_access(b, Some(&under(c, false)), param, f);
         }
         ExprKind::Call(_, args) => {
             for arg in args {
-                each_access(arg, facts, is_param, f);
+                each_access(arg, facts, param, f);
             }
         }
     }
@@ -74,22 +75,22 @@ pub(super) fn each_access<'e>(
 fn learn(
     condition: &Expr,
     holds: bool,
-    is_param: &impl Fn(TensorId) -> bool,
+    param: &impl Fn(TensorId) -> Option<ScalarType>,
     facts: &mut Vec<Fact>,
 ) {
     match &condition.kind {
-        ExprKind::Unary(UnaryOp::Not, a) => learn(a, !holds, is_param, facts),
+        ExprKind::Unary(UnaryOp::Not, a) => learn(a, !holds, param, facts),
         ExprKind::Binary(op, a, b) => {
             // Of both, or of neither.
             if (*op == BinaryOp::And && holds) || (*op == BinaryOp::Or && !holds) {
-                learn(a, holds, is_param, facts);
-                learn(b, holds, is_param, facts);
+                learn(a, holds, param, facts);
+                learn(b, holds, param, facts);
                 return;
             }
-            if !is_exact(a, is_param) || !is_exact(b, is_param) {
+            if !is_exact(a, param) || !is_exact(b, param) {
                 return;
             }
-            let (Some(a), Some(b)) = (affine(a, is_param), affine(b, is_param)) else {
+            let (Some(a), Some(b)) = (affine(a, param), affine(b, param)) else {
                 return;
             };
             facts.extend(compared(*op, holds, &a, &b));
@@ -108,16 +109,16 @@ fn learn(
 
 /// Whether an expression has the value at run time that its form has: no step of it may wrap, nor round. Variables and
 /// sizes have 64 bits and a sign, and so has what is computed with them; parameters are narrower, or have no sign.
-fn is_exact(e: &Expr, is_param: &impl Fn(TensorId) -> bool) -> bool {
+fn is_exact(e: &Expr, param: &impl Fn(TensorId) -> Option<ScalarType>) -> bool {
     match &e.kind {
         ExprKind::Index(_) | ExprKind::Size(_) | ExprKind::Literal(_) => true,
-        ExprKind::Access(access) => access.subscripts.is_empty() && is_param(access.tensor),
-        ExprKind::Unary(UnaryOp::Neg, a) => is_wide(a) && is_exact(a, is_param),
+        ExprKind::Access(access) => access.subscripts.is_empty() && param(access.tensor).is_some(),
+        ExprKind::Unary(UnaryOp::Neg, a) => is_wide(a) && is_exact(a, param),
         ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => {
             let literals = [a, b]
                 .iter()
                 .all(|e| matches!(e.kind, ExprKind::Literal(_)));
-            (is_wide(a) || is_wide(b) || literals) && is_exact(a, is_param) && is_exact(b, is_param)
+            (is_wide(a) || is_wide(b) || literals) && is_exact(a, param) && is_exact(b, param)
         }
         ExprKind::Unary(..)
         | ExprKind::Binary(..)

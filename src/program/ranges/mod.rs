@@ -351,7 +351,7 @@ impl<'d, 'a> Solver<'d, 'a> {
 
 /// A bound, `None` while it names an extent that is not known yet.
 fn end(draft: &Draft, bound: &Expr) -> Option<End> {
-    match constant(bound, &|t| draft.tensor(t).is_size_param()) {
+    match constant(bound, &|t| draft.tensor(t).size_param()) {
         Some(value) => Some(End::Static(size::simplify(&draft.expand(&value)?))),
         None => Some(End::Dynamic),
     }
@@ -359,12 +359,9 @@ fn end(draft: &Draft, bound: &Expr) -> Option<End> {
 
 fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
     let mut all = Vec::new();
-    let is_param = |t: TensorId| draft.tensor(t).is_size_param();
+    let param = |t: TensorId| draft.tensor(t).size_param();
     // Those without a sign compare otherwise than variables do.
-    let signed = |t: TensorId| {
-        let tensor = draft.tensor(t);
-        tensor.is_size_param() && tensor.ty.is_some_and(|ty| !ty.is_unsigned())
-    };
+    let signed = |t: TensorId| param(t).filter(|ty| !ty.is_unsigned());
     let mut add = |e: &Expr, facts: Option<&[Fact]>| {
         let ExprKind::Access(Access { tensor, subscripts }) = &e.kind else {
             return;
@@ -376,7 +373,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
                 .map(|(dim, subscript)| Subscript {
                     tensor: *tensor,
                     dim,
-                    form: affine(subscript, &is_param),
+                    form: affine(subscript, &param),
                     span: subscript.span,
                     facts: facts.map(<[Fact]>::to_vec),
                 }),

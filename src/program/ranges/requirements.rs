@@ -20,7 +20,13 @@ pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Re
         let id = VarId(u32::try_from(id).unwrap_or(u32::MAX));
         let found = ranges.of(id);
         for end in found.into_iter().flat_map(|f| [f.lo.known(), f.hi.known()]) {
-            all.divisors(end, var.span, &format!("the range of `{}`", var.name));
+            let what = format!("the range of `{}`", var.name);
+            match (end, found.is_some_and(|f| f.explicit)) {
+                (Some(end), true) => {
+                    all.quotients(&Affine::of(end.clone()), &[], var.span, &what);
+                }
+                (_, _) => all.divisors(end, var.span, &what),
+            }
         }
     }
     for tensor in draft.tensors.iter().filter(|tensor| !tensor.is_declared) {
@@ -104,6 +110,18 @@ impl All {
         }
     }
 
+    /// Divisors must be positive; dividends that programs write must not be negative, since C rounds the
+    /// quotient towards zero.
+    fn quotients(&mut self, form: &Affine, vars: &[VarId], span: Span, what: &str) {
+        for part in form.terms.values().chain([&form.rest]) {
+            self.divisors(Some(part), span, what);
+            for dividend in dividends(part) {
+                let text = format!("a dividend in {what} is negative");
+                self.require(dividend.clone(), vars.to_vec(), text, span);
+            }
+        }
+    }
+
     /// Divisors must be positive.
     fn divisors(&mut self, extent: Option<&SizeExpr>, span: Span, what: &str) {
         match extent {
@@ -146,9 +164,8 @@ impl All {
         let name = &draft.tensor(subscript.tensor).name;
         let dim = subscript.dim;
         let what = format!("a subscript of `{name}`");
-        self.divisors(Some(&form.rest), subscript.span, &what);
+        self.quotients(&form, &vars, subscript.span, &what);
         for (var, coefficient) in &form.terms {
-            self.divisors(Some(coefficient), subscript.span, &what);
             // Which end of its range a subscript is largest at follows from it.
             let is_less = size::sign(coefficient) == Some(Ordering::Less);
             let factor = SizeExpr::Const(if is_less { -1 } else { 1 });
@@ -166,5 +183,18 @@ impl All {
         self.require(low, vars.clone(), before, subscript.span);
         let past = format!("dimension {dim} of `{name}` is accessed past its end");
         self.require(high, vars, past, subscript.span);
+    }
+}
+
+/// What is divided in an extent.
+fn dividends(extent: &SizeExpr) -> Vec<&SizeExpr> {
+    match extent {
+        SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_) => Vec::new(),
+        SizeExpr::FloorDiv(a, b) => [vec![&**a], dividends(a), dividends(b)].concat(),
+        SizeExpr::Add(a, b)
+        | SizeExpr::Sub(a, b)
+        | SizeExpr::Mul(a, b)
+        | SizeExpr::Min(a, b)
+        | SizeExpr::Max(a, b) => [dividends(a), dividends(b)].concat(),
     }
 }
