@@ -123,6 +123,20 @@ fn depfile(
     let Some(depfile) = &args.depfile else {
         return 0;
     };
+    let same = |own: &PathBuf| match (own.canonicalize(), depfile.canonicalize()) {
+        (Ok(own), Ok(depfile)) => own == depfile,
+        (_, _) => false,
+    };
+    if inputs.iter().chain(outputs).any(same) {
+        let span = argument(
+            &mut reporter.sources,
+            "--depfile",
+            &depfile.display().to_string(),
+        );
+        let message = "the dependency file would take the place of a file that it names";
+        let error = Diagnostic::error(codes::COMMAND_LINE, span, message, "read or written here");
+        return reporter.fail(&error.with_help("give it a name of its own").into());
+    }
     let text = write::depfile(outputs, inputs);
     match write::write_if_changed(depfile, &text) {
         Ok(()) => 0,

@@ -27,6 +27,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::format::TensorFormat;
 use crate::graph::order::{range_vars, vars_in};
+use crate::graph::print::{expr_text, var_text};
 use crate::graph::relation::Precompute;
 use crate::graph::terms::{reads, reduces};
 use crate::graph::{Graph, Nest, Relation, equal};
@@ -475,19 +476,22 @@ fn check_free(graph: &Graph, name: &Ident) -> Result<(), Diagnostic> {
 
 /// The command as it could be written again.
 fn script(graph: &Graph, e: &Expr, pairs: &[(VarId, VarId)], workspace: TensorId) -> String {
-    let list = |vars: Vec<VarId>| {
-        let names: Vec<&str> = vars.iter().map(|&v| graph.var(v).name.as_str()).collect();
+    let list = |vars: Vec<VarId>, is_told: bool| {
+        let mut names: Vec<String> = vars.iter().map(|&v| graph.var(v).name.clone()).collect();
+        if is_told {
+            names = vars.iter().map(|&v| var_text(graph, v)).collect();
+        }
         if let [only] = names.as_slice() {
-            (*only).to_string()
+            only.clone()
         } else {
             format!("{{{}}}", names.join(", "))
         }
     };
     format!(
         "precompute({}, {}, {}, {})",
-        crate::graph::print::expr_text(graph, e),
-        list(pairs.iter().map(|p| p.0).collect()),
-        list(pairs.iter().map(|p| p.1).collect()),
+        expr_text(graph, e),
+        list(pairs.iter().map(|p| p.0).collect(), true),
+        list(pairs.iter().map(|p| p.1).collect(), false),
         graph.tensor(workspace).name
     )
 }

@@ -115,7 +115,7 @@ fn form(
             let (a, b) = (form(a, param, exact)?, form(b, param, exact)?);
             binary(*op, a, b)
         }
-        ExprKind::Call(function, args) if args.iter().all(|arg| exact(arg)) => {
+        ExprKind::Call(function, args) if args.iter().all(exact) => {
             let [a, b] = args.as_slice() else { return None };
             let (a, b) = (constant(a)?, constant(b)?);
             if *function == Func::Min {
