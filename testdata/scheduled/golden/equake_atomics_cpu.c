@@ -10,7 +10,7 @@
  *   next(i, a) = next(i, a) + 2 * M(i, a) * now(i, a) - (M(i, a) - dt / 2 * C(i, a)) * before(i, a) - dt * dt * (M23(i, a) * phi(2) / 2 + C23(i, a) * phi(1) / 2 + V23(i, a) * phi(0) / 2)
  *   next(i, a) = next(i, a) / (M(i, a) + dt / 2 * C(i, a))
  *   velocity(i, a) = 0.5 / dt * (next(i, a) - before(i, a))
- *   precompute(K(e,a,b) * now(int64(col(e)),b), a, aw, sums)
+ *   precompute(K(e,a,b) * now(int64(col(e)),b), S1.a, aw, sums)
  *   reorder(S1.e, aw, S1.b)
  *   unroll(aw, 3)
  *   unroll(S1.b, 3)
