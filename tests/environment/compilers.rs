@@ -192,8 +192,8 @@ fn runs_leave_nothing_behind() {
         ),
         (
             "run k.tc --size N=3 x=ones --out y=y.txt",
-            3,
-            &["error[E0605]: y.txt: unknown ending"],
+            2,
+            &["error[E0702]: nothing says in which format it is written"],
         ),
     ];
     for &(args, code, says) in cases {

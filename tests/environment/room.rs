@@ -139,7 +139,11 @@ fn places_of_results_are_looked_at_first() {
         ("folder.npy", 4, "cannot write folder.npy: Is a directory"),
         ("file/y.tns", 4, "cannot write file/y.tns: Not a directory"),
         ("/proc/y.tns", 4, "cannot write /proc/y.tns: No such"),
-        ("y.txt", 3, "error[E0605]: y.txt: unknown ending"),
+        (
+            "y.txt",
+            2,
+            "error[E0702]: nothing says in which format it is written",
+        ),
         // Nothing is made, opened or cut off where they can be.
         ("y.tns", 4, missing),
         ("old/y.npy", 4, missing),
