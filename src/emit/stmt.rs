@@ -257,6 +257,20 @@ impl Printer<'_> {
                     "{read}{written}sparsec_enter_{width}({arrays}, {lo}, {hi});"
                 ));
             }
+            Stmt::Take { var, array, index } => {
+                let element = self.element(*array, index, false);
+                let name = self.declare(*var);
+                match self.dialect {
+                    Dialect::Device => {
+                        self.line(&format!("int64_t {name} = sparsec_next(&{element});"));
+                    }
+                    Dialect::C => {
+                        self.line(&format!("int64_t {name};"));
+                        self.pragma("omp atomic capture");
+                        self.line(&format!("{name} = {element}++;"));
+                    }
+                }
+            }
             Stmt::Sort {
                 coordinates,
                 values,

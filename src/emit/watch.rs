@@ -250,6 +250,8 @@ impl Printer<'_> {
         {
             let atomic = is_atomic(self.kernel.array(array).elem, op);
             watch.turn = Some((array, if atomic { "ATOMIC" } else { "CRITICAL" }));
+        } else if let &Stmt::Take { array, .. } = stmt {
+            watch.turn = Some((array, "ATOMIC"));
         }
     }
 

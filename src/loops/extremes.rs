@@ -38,6 +38,7 @@ pub fn numbers(kernel: &Kernel) -> BTreeSet<VarId> {
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
         | Stmt::Enter { .. }
+        | Stmt::Take { .. }
         | Stmt::Sort { .. }
         | Stmt::Scan { .. }
         | Stmt::FailIf { .. }

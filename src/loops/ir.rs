@@ -314,6 +314,13 @@ pub enum Stmt {
         lo: Expr,
         hi: Expr,
     },
+    /// Declares `var` (`I64`) and counts on, atomically: it becomes `array[index]`, which is one more
+    /// then, so that everyone who takes gets a number of their own.
+    Take {
+        var: VarId,
+        array: ArrayId,
+        index: Expr,
+    },
     /// Brings the first `count` elements of arrays into the ascending order of their coordinates,
     /// the outermost first.
     Sort {

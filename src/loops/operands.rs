@@ -209,6 +209,11 @@ macro_rules! operands {
                 $f($operand::Array(coordinates, ArrayUse::Read));
                 $f($operand::Array(table, ArrayUse::Exchange));
             }
+            Stmt::Take { var, array, index } => {
+                $f($operand::Expr(index));
+                $f($operand::Array(array, ArrayUse::Exchange));
+                $f($operand::Var(var, VarUse::Declare));
+            }
             Stmt::Sort {
                 coordinates,
                 values,

@@ -70,6 +70,7 @@ fn reduces(kernel: &Kernel, stmt: &Stmt) -> Option<(ReduceOp, ScalarType)> {
         | Stmt::Fill { .. }
         | Stmt::Search { .. }
         | Stmt::Enter { .. }
+        | Stmt::Take { .. }
         | Stmt::Sort { .. }
         | Stmt::Scan { .. }
         | Stmt::FailIf { .. }

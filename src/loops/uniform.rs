@@ -184,7 +184,9 @@ impl Walk<'_> {
                 units = units.and(known(table));
             }
             self.add(*var, units);
-        } else if let Stmt::Device(Device::Claim(Claim { var: Some(var), .. })) = stmt {
+        } else if let Stmt::Take { var, .. }
+        | Stmt::Device(Device::Claim(Claim { var: Some(var), .. })) = stmt
+        {
             self.add(*var, Units::ALL.and(own));
         } else if let Stmt::Assign { var, .. } = stmt {
             self.assign(*var, own);

@@ -252,6 +252,14 @@ impl Verifier<'_> {
                 self.index(key);
                 self.declare(*var);
             }
+            Stmt::Take { var, array, index } => {
+                self.index(index);
+                let whole = self.kernel.array(*array).elem.is_integer();
+                self.check(whole, || "numbers are taken from what is none".to_string());
+                let lanes = self.lanes;
+                self.check(!lanes, || "lanes take numbers".to_string());
+                self.declare(*var);
+            }
             Stmt::Enter { lo, hi, .. } => {
                 self.index(lo);
                 self.index(hi);

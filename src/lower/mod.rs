@@ -48,6 +48,7 @@ mod starts;
 mod table;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod walk;
 pub mod workspace;
 

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
                 Made::Follows(source, levels) => {
                     at.begin_pattern(nest, (*source, *levels), &mut out);
                 }
-                Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => {
+                Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread(_) => {
                     self.names.follow(*tensor, None);
                     let kept = self.graph.is_kept(*tensor);
                     let kept = kept.then(|| *changed.get_or_insert_with(|| self.begin_kept()));
@@ -36,12 +36,12 @@ impl Lowerer<'_> {
             }
         }
         let at = at.of(Rc::clone(&tree), assemblies);
-        let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
-        if let (None, Some(body), true) = (&tree.counted, &tree.body, spread) {
-            return at.spread_where_kept(body, (out, scope));
-        }
-        if let (Some(counted), Some(body), true) = (&tree.counted, &tree.body, spread) {
-            return at.spread(counted, body, (out, scope));
+        let spread = tree.made.iter().find_map(|(_, made)| made.turns());
+        if let (Some(turns), Some(body)) = (spread, &tree.body) {
+            return match &tree.counted {
+                None => at.spread_where_kept(body, (out, scope)),
+                Some(counted) => at.spread((counted, turns), body, (out, scope)),
+            };
         }
         if let (Some(counted), Some(body)) = (&tree.counted, &tree.body) {
             return at.two_phases(counted, body, (out, scope));

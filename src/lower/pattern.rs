@@ -18,7 +18,9 @@ impl Lowerer<'_> {
     pub(super) fn followed(&self, tensor: TensorId) -> Option<(AccessId, usize)> {
         self.tree.made.iter().find_map(|(own, made)| match made {
             Made::Follows(source, levels) => (*own == tensor).then_some((*source, *levels)),
-            Made::Placed | Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => None,
+            Made::Placed | Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread(_) => {
+                None
+            }
         })
     }
 

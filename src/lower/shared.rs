@@ -375,6 +375,7 @@ fn trips_in(stmts: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
             | ir::Stmt::Free { .. }
             | ir::Stmt::Fill { .. }
             | ir::Stmt::Enter { .. }
+            | ir::Stmt::Take { .. }
             | ir::Stmt::Sort { .. }
             | ir::Stmt::Scan { .. }
             | ir::Stmt::FailIf { .. }

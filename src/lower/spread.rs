@@ -7,7 +7,7 @@ use super::{Lower, Lowerer, Scope};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
 use crate::loops::trips::Bounds;
-use crate::plan::{Counted, Inside, Node, Opened};
+use crate::plan::{Counted, Inside, Node, Opened, Tree, Turns};
 use crate::program::ir::ReduceOp;
 use std::rc::Rc;
 
@@ -17,13 +17,15 @@ pub(super) struct Rows {
     array: ArrayId,
     /// Where the number of row 0 stands.
     first: i64,
+    /// Whether iterations that come to one row are shared out.
+    atomic: bool,
 }
 
 impl Lowerer<'_> {
     /// The loops that count rows, the room, the loops that store. `out` is what stands before them.
     pub(super) fn spread(
         &self,
-        counted: &Counted,
+        (counted, turns): (&Counted, Turns),
         body: &Inside,
         (mut out, mut scope): (Vec<ir::Stmt>, Scope),
     ) -> Lower<Vec<ir::Stmt>> {
@@ -32,44 +34,67 @@ impl Lowerer<'_> {
         };
         let (pos, first) = (filling.groups[0].pos, filling.groups[0].first);
         let rows = self.extents(filling.tensor, 0, first);
+        let name = format!("{}{}", self.tensor(filling.tensor).name, first + 1);
+        out.extend(self.find_starts(&mut scope)?);
+        let parts = match turns {
+            Turns::Apart => Some(self.parts((&name, pos), &rows)),
+            Turns::Alone | Turns::Taken(_) => None,
+        };
+        let lowered = |pass: &Assembly, (tree, body): (Rc<Tree>, &Inside), numbers: Rows| {
+            let mut pass = pass.clone();
+            pass.groups[0].rows = Some(numbers);
+            let restarted = Scope {
+                results: vec![pass.start()],
+                ..scope.clone()
+            };
+            let mut loops = self.of(tree, vec![pass]).inside(body, restarted, None)?;
+            if let Some(parts) = &parts {
+                self.take_parts(&mut loops, parts);
+            }
+            Ok(loops)
+        };
+        let of = |array, first| Rows {
+            array,
+            first,
+            atomic: matches!(turns, Turns::Taken(_)),
+        };
+        let own = parts.as_ref().map(|parts| of(parts.own, 0));
+
         let mut counting = filling.clone();
         counting.pass = Pass::Counting;
-        counting.groups[0].rows = Some(Rows {
-            array: pos,
-            first: 1,
-        });
-        out.extend(self.find_starts(&mut scope)?);
-        let restarted = |assembly: &Assembly| Scope {
-            results: vec![assembly.start()],
-            ..scope.clone()
-        };
         let mut region = Vec::new();
         if let Some(body) = &counted.tree.body {
-            let counter = self.of(Rc::new(counted.tree.clone()), vec![counting.clone()]);
-            region = counter.inside(body, restarted(&counting), None)?;
+            let given = (Rc::new(counted.tree.clone()), body);
+            region = lowered(&counting, given, own.unwrap_or(of(pos, 1)))?;
         }
-
-        let name = format!("{}{}", self.tensor(filling.tensor).name, first + 1);
         let (total, all) = self.fresh_index(&format!("{name}_count"), true);
-        region.push(ir::Stmt::Scan {
-            array: pos,
-            count: rows.clone(),
-            op: ReduceOp::Add,
-            total: Some(total),
-        });
+        match &parts {
+            Some(parts) => region.extend(self.added_up(parts, pos, total)),
+            None => region.push(ir::Stmt::Scan {
+                array: pos,
+                count: rows.clone(),
+                op: ReduceOp::Add,
+                total: Some(total),
+            }),
+        }
         filling.pass = Pass::Filling;
         filling.groups[0].total = Some(total);
         region.extend(self.overflow_check(filling.tensor, &filling.groups[0]));
         region.extend(self.make_room(&filling, &[all]));
-        let next = self.next_of_rows(&name, pos, &rows, &mut region);
-        filling.groups[0].rows = Some(Rows {
-            array: next,
-            first: 0,
-        });
+        let next = match (&parts, own) {
+            (Some(parts), Some(own)) => {
+                region.push(self.begun(parts, pos));
+                own
+            }
+            _ => of(self.next_of_rows(&name, pos, &rows, &mut region), 0),
+        };
+        filling.groups[0].rows = Some(next);
         let (allocated, rooms) = self.rooms(std::slice::from_ref(&filling));
         out.extend(allocated);
-        let filler = self.of(Rc::clone(&self.tree), vec![filling.clone()]);
-        region.extend(filler.inside(body, restarted(&filling), None)?);
+        region.extend(lowered(&filling, (Rc::clone(&self.tree), body), next)?);
+        if let Turns::Taken(unit) = turns {
+            region.extend(self.sorted_rows(&filling, unit, &rows));
+        }
         out.push(ir::Stmt::Append {
             rooms,
             body: region,
@@ -95,7 +120,11 @@ impl Lowerer<'_> {
         out.extend(self.find_starts(&mut scope)?);
         let name = format!("{}{}", self.tensor(keeping.tensor).name, first + 1);
         let array = self.next_of_rows(&name, pos, &rows, &mut out);
-        keeping.groups[0].rows = Some(Rows { array, first: 0 });
+        keeping.groups[0].rows = Some(Rows {
+            array,
+            first: 0,
+            atomic: false,
+        });
         let keeper = self.of(Rc::clone(&self.tree), vec![keeping.clone()]);
         let scope = Scope {
             results: vec![keeping.start()],
@@ -147,7 +176,7 @@ impl Lowerer<'_> {
             index: row.clone(),
             op: Some(ReduceOp::Add),
             value: b::cast(elem, b::int(1)),
-            atomic: false,
+            atomic: rows.atomic,
         };
         if assembly.pass == Pass::Counting {
             let mut out = vec![counted];
@@ -159,10 +188,19 @@ impl Lowerer<'_> {
         let place = self.fresh(&name, ScalarType::I64, false);
         let here = b::var(place, ScalarType::I64);
         scope.results[at].pos = here.clone();
-        let mut out = vec![ir::Stmt::Let {
-            var: place,
-            init: self.load_index(rows.array, row),
+        let mut out = vec![match rows.atomic {
+            true => ir::Stmt::Take {
+                var: place,
+                array: rows.array,
+                index: row.clone(),
+            },
+            false => ir::Stmt::Let {
+                var: place,
+                init: self.load_index(rows.array, row.clone()),
+            },
         }];
+        // A compiler need not ask whether what is stored here is the number.
+        let counted = self.store_index(rows.array, row, b::add(here.clone(), b::int(1)));
         let mut inside = self.open_from(others, node, scope)?;
         let arrays = self.coordinate_arrays(assembly, group);
         if let Some(changed) = assembly.kept() {
@@ -183,7 +221,9 @@ impl Lowerer<'_> {
         for array in arrays {
             out.push(self.store_index(array, here.clone(), coordinate.clone()));
         }
-        out.push(counted);
+        if !rows.atomic {
+            out.push(counted);
+        }
         Ok(out)
     }
 }

@@ -59,6 +59,7 @@ pub use exits::{Exit, Live};
 pub use most::Most;
 pub use refusal::declared_length;
 pub use results::Made;
+pub use spread::{Turns, is_spread};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of a function.
@@ -482,9 +483,10 @@ pub fn plan(graph: &Graph, span: Span) -> Result<Option<Plan>, Diagnostic> {
     let mut trees = Vec::new();
     let (groups, mut at) = (groups(graph), 0);
     while let (Some(nests), Some(stmt)) = (groups.get(at), made.stmts.get(at)) {
-        if let Some((nest, stmt)) = spread::spread(graph, &groups[at..], stmt) {
-            let given = (&[&nest][..], &stmt);
-            trees.push(walk::tree(graph, &made.tensors, given, true, span)?);
+        if let Some(spread) = spread::spread(graph, &groups[at..], stmt) {
+            let given = (&[&spread.nest][..], &spread.stmt);
+            let turns = Some(spread.turns);
+            trees.push(walk::tree(graph, &made.tensors, given, turns, span)?);
             at += 2;
             continue;
         }
@@ -508,5 +510,5 @@ pub fn tree(
     stmt: &Stmt,
     span: Span,
 ) -> Result<Tree, Diagnostic> {
-    walk::tree(graph, tensors, (nests, stmt), false, span)
+    walk::tree(graph, tensors, (nests, stmt), None, span)
 }

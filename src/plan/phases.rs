@@ -1,7 +1,7 @@
 //! Whether results are counted before they are stored: where a schedule says so, and where
 //! iterations that append are shared out, so that each finds room of its own.
 
-use super::{Counted, Inside, Keeps, Loop, Made, Node, Over, Then, Tree, counting};
+use super::{Counted, Inside, Keeps, Loop, Node, Over, Then, Tree, counting};
 use crate::diagnostic::codes::lower as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::race::told;
@@ -60,7 +60,7 @@ pub(super) fn counted(
         let mut tensors = appended.iter().map(|nest| nest.tensor);
         tensors.any(|tensor| graph.assembly(tensor) == Some(how))
     };
-    let spread = tree.made.iter().any(|(_, made)| *made == Made::Spread);
+    let spread = tree.made.iter().any(|(_, made)| made.turns().is_some());
     let together = !rows.is_empty();
     if shared.is_empty() && !said(Assembly::TwoPhase) && !spread && !together {
         return Ok(None);
@@ -97,6 +97,10 @@ pub(super) fn counted(
             Box::new(Counted { tree, shared })
         })
     };
+    // Iterations come to any rows, whoever runs them.
+    if spread {
+        return Ok(count(Vec::new()));
+    }
     if together && said(Assembly::Append) {
         return refused(
             appended[0],

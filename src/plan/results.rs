@@ -3,6 +3,7 @@
 
 use super::Opened;
 use super::around::Around;
+use super::spread::Turns;
 use crate::graph::access::{AccessId, Table};
 use crate::graph::known::Known;
 use crate::graph::order::appended_vars;
@@ -30,7 +31,7 @@ pub enum Made {
     Collected(Option<ReduceOp>),
     /// Each behind those of its row, however rows come: they are counted before (see
     /// [`super::spread`]).
-    Spread,
+    Spread(Turns),
 }
 
 impl Made {
@@ -39,7 +40,18 @@ impl Made {
     pub fn is_appended(self) -> bool {
         match self {
             Made::Placed | Made::Follows(..) => false,
-            Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => true,
+            Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread(_) => true,
+        }
+    }
+
+    /// How elements of one row get places behind one another, where they come in any order of rows.
+    #[must_use]
+    pub fn turns(self) -> Option<Turns> {
+        match self {
+            Made::Spread(turns) => Some(turns),
+            Made::Placed | Made::Follows(..) | Made::Appended | Made::Kept | Made::Collected(_) => {
+                None
+            }
         }
     }
 
@@ -92,9 +104,9 @@ impl<'a> Results<'a> {
     }
 
     /// Rows are counted, so that elements need not be sorted.
-    pub fn spread(&mut self) {
+    pub fn spread(&mut self, turns: Turns) {
         for (_, made) in &mut self.made {
-            *made = Made::Spread;
+            *made = Made::Spread(turns);
         }
     }
 
@@ -122,7 +134,7 @@ impl<'a> Results<'a> {
 
     /// Whether the loops come to its elements in any order.
     pub fn is_collected(&self, tensor: TensorId) -> bool {
-        let collected = |made: &Made| matches!(made, Made::Collected(_) | Made::Spread);
+        let collected = |made: &Made| matches!(made, Made::Collected(_) | Made::Spread(_));
         self.made
             .iter()
             .any(|(t, made)| *t == tensor && collected(made))

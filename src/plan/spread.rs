@@ -9,54 +9,125 @@
 
 use crate::graph::order::sparse_accesses;
 use crate::graph::terms::{reduces, root_reduction};
-use crate::graph::{Assembly, Graph, Loop, Nest, Stmt};
+use crate::graph::{Assembly, Graph, Nest, Parallel, Race, Stmt};
 use crate::level::ArrayRole;
 use crate::program::ir::{Access, ExprKind, TensorId, VarId};
+use crate::units::{Axis, GpuLevel, GpuUnit, OmpSchedule, Unit};
 use std::collections::BTreeSet;
+
+/// How elements of one row that loops come to get places behind one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// One thread comes to all of them, in order.
+    Alone,
+    /// Each thread has neighbouring iterations, counts its own elements of each row, and has places for them
+    /// behind those of the threads before it: they are in order again.
+    Apart,
+    /// Each takes the next place of its row, atomically: rows are sorted behind the loops, by these units.
+    Taken(Unit),
+}
+
+/// A nest that stores at once what another one would have collected for it to read in order.
+pub(super) struct Spread {
+    pub nest: Nest,
+    pub stmt: Stmt,
+    pub turns: Turns,
+}
 
 /// The nest that collects elements and the one that reads them as one that stores them at once,
 /// with its tree; `None` where they have to be sorted between.
-pub(super) fn spread(graph: &Graph, nests: &[Vec<&Nest>], stmt: &Stmt) -> Option<(Nest, Stmt)> {
+pub(super) fn spread(graph: &Graph, nests: &[Vec<&Nest>], stmt: &Stmt) -> Option<Spread> {
+    let (met, own, turns) = pair(graph, nests)?;
+    let nest = Nest {
+        tensor: own.tensor,
+        ..met.clone()
+    };
+    let mut stmt = stmt.clone();
+    assign(&mut stmt, met.tensor, own.tensor);
+    Some(Spread { nest, stmt, turns })
+}
+
+/// Whether the nests begin with one that collects elements and one that reads them in order, of which no loops
+/// are written: the first stores what the second would.
+#[must_use]
+pub fn is_spread(graph: &Graph, nests: &[Vec<&Nest>]) -> bool {
+    pair(graph, nests).is_some()
+}
+
+fn pair<'n>(graph: &Graph, nests: &[Vec<&'n Nest>]) -> Option<(&'n Nest, &'n Nest, Turns)> {
     let [met, own, ..] = nests else { return None };
     let (&[met], &[own]) = (met.as_slice(), own.as_slice()) else {
         return None;
     };
     let said = |tensor| graph.assembly(tensor);
     let possible = graph.collected.contains(&met.tensor)
-        && comes_once(met)
-        && copies(own, met)
+        && comes_once(graph, met)
+        && copies(graph, own, met)
         && !met.reads(own.tensor)
-        && is_serial(&met.loops)
-        && is_serial(&own.loops)
         && is_only_read(graph, met.tensor)
         && has_rows(graph, own.tensor)
-        && come_in_order(graph, met, own)
         && said(own.tensor) != Some(Assembly::Append)
         && said(met.tensor).is_none();
-    possible.then(|| {
-        let nest = Nest {
-            tensor: own.tensor,
-            ..met.clone()
-        };
-        let mut stmt = stmt.clone();
-        assign(&mut stmt, met.tensor, own.tensor);
-        (nest, stmt)
-    })
+    Some((met, own, turns(graph, met, own).filter(|_| possible)?))
 }
 
-/// Whether the loops are over the coordinates of the left side, as they are.
-fn comes_once(nest: &Nest) -> bool {
-    let of = |vars: &[VarId]| vars.iter().copied().collect::<BTreeSet<VarId>>();
+/// Whether the loops come to each element of the left side once.
+fn comes_once(graph: &Graph, nest: &Nest) -> bool {
+    let loops = nest.loop_vars();
+    let roots = loops.iter().flat_map(|&var| graph.provenance.roots(var));
     nest.producers.is_empty()
         && root_reduction(&nest.rhs, nest.op).is_none()
         && nest.op.is_none()
         && reduces(&nest.rhs).is_empty()
-        && nest.loops.len() == nest.lhs.len()
-        && of(&nest.loop_vars()) == of(&nest.lhs)
+        && roots.collect::<BTreeSet<VarId>>() == nest.lhs.iter().copied().collect()
 }
 
+/// How elements get places, if they can.
+fn turns(graph: &Graph, met: &Nest, own: &Nest) -> Option<Turns> {
+    let all = met.loops.iter().enumerate();
+    let shared = all.filter_map(|(at, l)| Some((at, l.tag.parallel.as_ref()?)));
+    let shared: Vec<(usize, &Parallel)> = shared.collect();
+    let in_order = come_in_order(graph, met, own);
+    if shared.is_empty() {
+        return in_order.then_some(Turns::Alone);
+    }
+    // Where coordinates are there, each element is compared with the next one of its row.
+    if graph.is_kept(own.tensor) {
+        return None;
+    }
+    let mut gpu = shared.iter().map(|(_, parallel)| match parallel.unit {
+        Unit::Gpu(_) => Some(true),
+        Unit::CpuThread(_) => Some(false),
+        Unit::CpuVector => None,
+    });
+    if gpu.try_fold(true, |all, gpu| Some(all && gpu?))? {
+        return Some(Turns::Taken(Unit::Gpu(GpuUnit {
+            level: GpuLevel::Block,
+            axis: Axis::X,
+            group: None,
+        })));
+    }
+    let neighbouring = |parallel: &Parallel| match parallel.unit {
+        Unit::CpuThread(OmpSchedule::Default | OmpSchedule::Static(None)) => {
+            parallel.race != Race::Atomics && in_order
+        }
+        Unit::CpuThread(_) | Unit::CpuVector | Unit::Gpu(_) => false,
+    };
+    match shared.as_slice() {
+        [(0, parallel)] if neighbouring(parallel) => Some(Turns::Apart),
+        _ => {
+            let rows = OmpSchedule::Dynamic(Some(ROWS_TO_SORT));
+            Some(Turns::Taken(Unit::CpuThread(rows)))
+        }
+    }
+}
+
+/// So many rows a thread sorts before it asks for more: enough that asking costs nothing, few enough that long
+/// rows do not stand together.
+const ROWS_TO_SORT: u32 = 64;
+
 /// Whether a nest stores what another one has collected, as it is.
-fn copies(nest: &Nest, met: &Nest) -> bool {
+fn copies(graph: &Graph, nest: &Nest, met: &Nest) -> bool {
     let ExprKind::Access(access) = &nest.rhs.kind else {
         return false;
     };
@@ -64,11 +135,7 @@ fn copies(nest: &Nest, met: &Nest) -> bool {
     access.tensor == met.tensor
         && vars.as_ref() == Some(&nest.lhs)
         && nest.lhs == met.lhs
-        && comes_once(nest)
-}
-
-fn is_serial(loops: &[Loop]) -> bool {
-    loops.iter().all(|l| l.tag.parallel.is_none())
+        && comes_once(graph, nest)
 }
 
 /// Whether one nest alone reads a tensor.
@@ -87,8 +154,9 @@ fn has_rows(graph: &Graph, tensor: TensorId) -> bool {
     grows && !above.is_empty() && above.iter().all(|level| level.is_full())
 }
 
-/// Whether the elements of one row come in ascending order, if they must: no operand gives the
-/// coordinates of a row in any order, or a row in several parts.
+/// Whether the elements of one row come in ascending order, if they must: loops are over coordinates as they
+/// are, or over parts of them in order, and no operand gives the coordinates of a row in any order, or a row in
+/// several parts.
 fn come_in_order(graph: &Graph, met: &Nest, own: &Nest) -> bool {
     let format = &graph.tensor(own.tensor).format;
     let Some((row, &mode)) = format.levels.last().zip(format.modes.last()) else {
@@ -102,7 +170,30 @@ fn come_in_order(graph: &Graph, met: &Nest, own: &Nest) -> bool {
             level.ordered || (level.unique && access.subscripts[mode].as_var() != Some(last))
         })
     };
-    !row.ordered || sparse_accesses(graph, &met.rhs).iter().all(ascends)
+    let loops = met.loop_vars();
+    let parts = |&var: &VarId| is_in_parts(graph, var, &loops);
+    !row.ordered
+        || (met.lhs.iter().all(parts) && sparse_accesses(graph, &met.rhs).iter().all(ascends))
+}
+
+/// Whether the loops over the parts of a variable come to its values in ascending order: those over tiles
+/// outside of those within them.
+fn is_in_parts(graph: &Graph, var: VarId, loops: &[VarId]) -> bool {
+    if loops.contains(&var) {
+        return true;
+    }
+    let provenance = &graph.provenance;
+    let at = |part: VarId| {
+        let leaves = provenance.leaves(part, loops).into_iter();
+        leaves.filter_map(|leaf| loops.iter().position(|&var| var == leaf))
+    };
+    provenance.consumers(var).any(|relation| {
+        relation.tiles().is_some_and(|tiles| {
+            at(tiles.outer).max() < at(tiles.inner).min()
+                && is_in_parts(graph, tiles.outer, loops)
+                && is_in_parts(graph, tiles.inner, loops)
+        })
+    })
 }
 
 /// Lets assignments to one tensor be to another.

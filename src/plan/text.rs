@@ -2,7 +2,7 @@
 
 use super::{
     Absent, By, Case, Contest, Coverage, Inside, Keeps, Loop, Made, Merge, Node, Over, Phase, Plan,
-    Then, Tree, Walk, Workspace, Write, counting,
+    Then, Tree, Turns, Walk, Workspace, Write, counting,
 };
 use crate::diagnostic::Diagnostic;
 use crate::graph::access::AccessId;
@@ -167,8 +167,21 @@ impl Teller<'_> {
                 "is appended{}; where skipped rows end is filled in behind",
                 self.most(tensor)
             ),
-            Made::Spread if self.tree.phase == Phase::Counting => "is counted by rows".to_string(),
-            Made::Spread => "gets each element behind those of its row".to_string(),
+            Made::Spread(turns) => match (self.tree.phase, turns) {
+                (Phase::Counting, Turns::Alone) => "is counted by rows".to_string(),
+                (Phase::Counting, Turns::Apart) => "is counted by rows, by each thread".to_string(),
+                (Phase::Counting, Turns::Taken(_)) => "is counted by rows, atomically".to_string(),
+                (Phase::Filling, Turns::Alone) => {
+                    "gets each element behind those of its row".to_string()
+                }
+                (Phase::Filling, Turns::Apart) => {
+                    "gets each element behind those of its row, of threads before first".to_string()
+                }
+                (Phase::Filling, Turns::Taken(_)) => {
+                    "gets each element at the next place of its row, then rows are sorted"
+                        .to_string()
+                }
+            },
             Made::Appended => format!("is appended{}", self.most(tensor)),
             Made::Collected(_) => format!(
                 "is collected in any order{}, then sorted",

@@ -9,6 +9,7 @@ use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
 use super::shared::{is_copied, is_shared};
+use super::spread::Turns;
 use super::unordered;
 use super::whole::{adds_to_workspace, constant};
 use super::{
@@ -30,13 +31,13 @@ pub(super) fn tree(
     graph: &Graph,
     tensors: &[Tensor],
     (nests, stmt): (&[&Nest], &Stmt),
-    spread: bool,
+    spread: Option<Turns>,
     span: Span,
 ) -> Result<Tree, Diagnostic> {
     let table = Table::of(graph, tensors, stmt);
     let mut results = Results::of(graph, tensors, nests, &table);
-    if spread {
-        results.spread();
+    if let Some(turns) = spread {
+        results.spread(turns);
     }
     let mut blocks = Vec::new();
     let mut accumulated = BTreeMap::new();

@@ -21,8 +21,9 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::graph::pattern;
 use crate::graph::race::races;
-use crate::graph::tree::concretize;
+use crate::graph::tree::{concretize, groups};
 use crate::graph::{Graph, Nest, Parallel, Race, Stmt, Unit};
+use crate::plan;
 use crate::program::ir::{SizeExpr, VarId};
 use crate::units::{Axis, GpuLevel, GpuUnit, Group, Strategy};
 use crate::units::{race_text, unit_text};
@@ -158,8 +159,15 @@ fn check_iterations(
 /// Whether every unit of the graph stands where it may: where the loops of workspaces are follows from what they read.
 fn check_places(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
     let stmts = concretize(graph).map_or(Vec::new(), |tree| tree.stmts);
-    let mut stmts = stmts.iter();
-    stmts.try_for_each(|stmt| check_units(graph, stmt, &mut Vec::new(), arguments))
+    let groups = groups(graph);
+    for (at, stmt) in stmts.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| groups.get(at..));
+        if before.is_some_and(|nests| plan::is_spread(graph, nests)) {
+            continue;
+        }
+        check_units(graph, stmt, &mut Vec::new(), arguments)?;
+    }
+    Ok(())
 }
 
 fn check(

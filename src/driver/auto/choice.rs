@@ -101,7 +101,7 @@ fn words(function: &Function, question: Question) -> String {
 /// Whether a result grows: such kernels are not chosen from.
 pub(super) fn appends(graph: &Graph) -> bool {
     let grows = |made: &Made| match made {
-        Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread => true,
+        Made::Appended | Made::Kept | Made::Collected(_) | Made::Spread(_) => true,
         Made::Placed | Made::Follows(..) => false,
     };
     let plan = plan::plan(graph, graph.function.span).ok().flatten();

@@ -99,6 +99,7 @@ impl Host<'_> {
             | Stmt::Free { .. }
             | Stmt::Search { .. }
             | Stmt::Enter { .. }
+            | Stmt::Take { .. }
             | Stmt::Sort { .. }
             | Stmt::Scan { .. }
             | Stmt::Device(_) => {

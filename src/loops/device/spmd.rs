@@ -178,7 +178,21 @@ impl Spmd<'_> {
         pending: &mut Pending,
     ) -> Result<Vec<Stmt>, Refusal> {
         let mut out: Vec<Stmt> = Vec::new();
-        for stmt in body {
+        let mut body = body.into_iter();
+        while let Some(stmt) = body.next() {
+            // Of threads that are alike one takes the number, and does all that needs it.
+            if let (Stmt::Take { .. }, Some(cond)) = (&stmt, self.owner(place)) {
+                let mut alone = place.clone();
+                (alone.warp, alone.partial) = (true, true);
+                alone.axes.extend(Axis::ALL);
+                let rest = std::iter::once(stmt).chain(body).collect();
+                out.push(Stmt::If {
+                    cond,
+                    then: self.list(rest, &alone, pending)?,
+                    otherwise: Vec::new(),
+                });
+                return Ok(out);
+            }
             pending.declare(&stmt, &place.around);
             if self.alike(place) > 1 {
                 let accesses = pending.accesses(self.launch(), &place.around, &stmt);
@@ -383,6 +397,7 @@ impl Spmd<'_> {
             // Threads that are alike come to the same slot, whoever of them takes it.
             Stmt::Device(Device::Claim(_)) => out.push(stmt),
             Stmt::Search { .. }
+            | Stmt::Take { .. }
             | Stmt::Assume { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Comment(_) => out.push(stmt),

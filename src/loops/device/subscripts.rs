@@ -216,6 +216,7 @@ impl<'a> Scan<'a> {
             | Stmt::Fill { .. }
             | Stmt::Search { .. }
             | Stmt::Enter { .. }
+            | Stmt::Take { .. }
             | Stmt::Sort { .. }
             | Stmt::Scan { .. }
             | Stmt::Device(_) => {

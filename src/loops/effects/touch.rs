@@ -195,6 +195,8 @@ impl Walk<'_> {
         } = stmt
         {
             self.push(*array, Some(index), true, *atomic);
+        } else if let Stmt::Take { array, index, .. } = stmt {
+            self.push(*array, Some(index), true, true);
         } else if let Stmt::Device(Device::SegmentStore { array, index, .. }) = stmt {
             self.push(*array, Some(index), true, true);
         } else if let Stmt::Device(Device::Claim(claim)) = stmt {

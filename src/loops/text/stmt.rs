@@ -105,6 +105,14 @@ impl Writer<'_> {
                 e(hi),
                 self.array(*table)
             ),
+            Stmt::Take { var, array, index } => {
+                format!(
+                    "take {} from {}[{}]",
+                    self.var(*var),
+                    self.array(*array),
+                    e(index)
+                )
+            }
             Stmt::Sort {
                 coordinates,
                 values,
@@ -237,6 +245,13 @@ impl Reader {
             }
             "alloc" | "declare" | "free" | "grow" | "slice" | "trim" => self.memory(&word)?,
             "fill" => self.fill()?,
+            "take" => {
+                let var = self.var()?;
+                self.expect_word("from")?;
+                let array = self.element()?;
+                let index = self.index()?;
+                Stmt::Take { var, array, index }
+            }
             "sort" | "sort_distinct" => {
                 let values = self.element()?;
                 let count = self.index()?;

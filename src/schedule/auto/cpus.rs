@@ -6,7 +6,9 @@ use super::plan::Best;
 use super::{Script, Scripts, Statistics, Writer, in_threads, in_vectors, shapes, threads, tiles};
 use crate::graph::print::expr_text;
 use crate::graph::terms::root_reduction;
+use crate::graph::tree::groups;
 use crate::graph::{Graph, Nest, pattern};
+use crate::plan;
 use crate::program::ir::{Role, SizeExpr, VarId};
 
 const THREADS: &str =
@@ -20,6 +22,18 @@ const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const KEPT: &str =
     "a result that stores what an operand stores keeps its coordinates from call to call";
+
+const BY_ROWS: &str =
+    "threads put elements behind those of their rows, which are counted first in any case";
+
+/// Whether the nest's elements go behind those of their rows.
+fn is_spread(graph: &Graph, nest: &Nest) -> bool {
+    let groups = groups(graph);
+    let own = groups
+        .iter()
+        .position(|nests| nests.iter().any(|own| own.tensor == nest.tensor));
+    own.is_some_and(|at| plan::is_spread(graph, &groups[at..]))
+}
 
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
 #[must_use]
@@ -54,6 +68,9 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         let in_order = format!("assemble({}, append)", result.name);
         let own = result.role == Role::Result;
         let mut all = Vec::new();
+        if is_spread(graph, nest) {
+            all.push(script(BY_ROWS, vec![threads.clone()]));
+        }
         if own {
             all.extend(cut(&[Some(in_order.clone()), shared]));
             all.push(script(IN_ORDER, vec![in_order, threads]));

@@ -49,7 +49,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             int64_t pA_sorted_rows2 = A_sorted_rows2_next[i];
             A_sorted_rows_vals[pA_sorted_rows2] = A_vals[pA2];
             A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j;
-            A_sorted_rows2_next[i] += (int32_t)1;
+            A_sorted_rows2_next[i] = (int32_t)(pA_sorted_rows2 + 1);
         }
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
