@@ -22,6 +22,7 @@ pub mod reversed;
 mod rooms;
 pub mod scans;
 pub mod simplify;
+pub mod tag;
 pub mod text;
 pub mod tiles;
 pub mod trips;

@@ -71,7 +71,7 @@ fn copied(consumer: &Node) -> Option<(&Assign, usize)> {
 
 /// Shows all assignments to `f`.
 fn terms(node: &Node, f: &mut impl FnMut(&Assign)) {
-    let all = node.visit_within(&mut Vec::new(), &mut |node, _| {
+    let all = node.visit(&mut |node, _| {
         if let Node::Assign(assign, _) = node {
             f(assign);
         }

@@ -25,6 +25,7 @@ mod device;
 mod expr;
 mod header;
 mod lex;
+mod read;
 mod stmt;
 mod tag;
 mod words;
