@@ -289,8 +289,12 @@ pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
         nest.visit(&mut |part| {
             for l in &part.loops {
                 let own = &graph.var(l.var).name;
-                if !names.contains(own) {
-                    names.push(own.clone());
+                let called = match label {
+                    Some(_) => format!("{}.{own}", statement.label),
+                    None => own.clone(),
+                };
+                if !names.contains(&called) {
+                    names.push(called);
                 }
                 let fits = own == name && label.is_none_or(|x| x == statement.label);
                 if fits && !found.contains(&l.var) {
@@ -305,7 +309,10 @@ pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
         [] => Err(Diagnostic::error(
             codes::UNKNOWN_VARIABLE,
             e.span,
-            format!("there is no loop over `{name}`"),
+            match label {
+                Some(label) => format!("there is no loop over `{label}.{name}`"),
+                None => format!("there is no loop over `{name}`"),
+            },
             "no such loop",
         )
         .with_help(format!("the loops are {}", names.join(", ")))),

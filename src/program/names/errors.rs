@@ -9,6 +9,13 @@ use crate::program::text;
 use crate::syntax::ast;
 
 impl Resolver<'_, '_> {
+    fn free_name(&self) -> String {
+        let mut usual = ["i", "j", "k", "l"].into_iter();
+        let free = usual.find(|name| !self.means_something(name));
+        let such = free.map_or(String::new(), |name| format!(", such as `{name}`"));
+        format!("use a name that means nothing else{such}")
+    }
+
     pub(super) fn left_not_variable(&mut self, subscript: &ast::Expr) {
         let written = text::expr(subscript, 0);
         let error = match &subscript.kind {
@@ -18,7 +25,7 @@ impl Resolver<'_, '_> {
                 format!("`{written}` on the left side is no index variable"),
                 "already the name of a size, scalar or tensor",
             )
-            .with_help("use a name that means nothing else, such as `i`"),
+            .with_help(self.free_name()),
             _read if self.reads(subscript) => Diagnostic::error(
                 codes::LEFT_SUBSCRIPT,
                 subscript.span,
