@@ -91,8 +91,9 @@ fn turns(graph: &Graph, met: &Nest, own: &Nest) -> Option<Turns> {
     if shared.is_empty() {
         return in_order.then_some(Turns::Alone);
     }
-    // Where coordinates are there, each element is compared with the next one of its row.
-    if graph.is_kept(own.tensor) {
+    // A loop further in would begin anew, with all of its threads, for each iteration around. Where coordinates are
+    // there, each element is compared with the next one of its row.
+    if shared.iter().all(|(at, _)| *at > 0) || graph.is_kept(own.tensor) {
         return None;
     }
     let mut gpu = shared.iter().map(|(_, parallel)| match parallel.unit {

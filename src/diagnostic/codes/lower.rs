@@ -52,7 +52,7 @@ shared out, or on a GPU the outermost loops, each directly inside the one before
 Each iteration must have coordinates of its own in the first level of the result, statements
 that share loops must not read what is counted, and `assemble(C, append)` must not ask for
 the order. Rows that are collected in a workspace are shared out to blocks alone. Where each
-element goes behind those of its row (`B(j,i) = A(i,j)`), any loop may be shared out. With vector
+element goes behind those of its row (`B(j,i) = A(i,j)`), the outermost loop may be any. With vector
 lanes leave the loop serial, or store the result dense.";
     UNKNOWN_COORDINATE = "E0508", "a coordinate that the loops do not give",
 "A statement needs the value of a variable that the loops around it do not give in this
