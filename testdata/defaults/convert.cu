@@ -7,10 +7,10 @@
  *   B(i, j) = A(i, j)
  *   A: {dense, compressed}
  *   B: (i,j) -> (i/3: dense, j/3: compressed, i%3: dense, j%3: dense)
- *   split(i_o_all, s0_tile, s0_own, 32)
- *   split(s0_tile, s0_block, s0_thread, 128)
- *   parallelize(s0_block, GPUBlock, NoRaces)
- *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i_o_all, s0_1_tile, s0_1_own, 32)
+ *   split(s0_1_tile, s0_1_block, s0_1_thread, 128)
+ *   parallelize(s0_1_block, GPUBlock, NoRaces)
+ *   parallelize(s0_1_thread, GPUThread, NoRaces)
  */
 static __global__ void __launch_bounds__(1, 16) convert_kernel1(int64_t M, int64_t B_met1_capacity,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
@@ -79,12 +79,12 @@ static __global__ void __launch_bounds__(1, 16) convert_kernel2(int32_t *B_met1_
 static __global__ void __launch_bounds__(128, 8) convert_kernel3(int64_t M,
     const int32_t *SPARSEC_RESTRICT B_met1_pos, const int32_t *SPARSEC_RESTRICT B_met1_crd,
     const int32_t *SPARSEC_RESTRICT B_met2_crd, int64_t *B2_begins) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_block * 128)) {
+    int64_t s0_1_block = blockIdx.x;
+    int64_t s0_1_thread = threadIdx.x;
+    if (s0_1_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
         int64_t pB2 = 0;
-        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_block * 128 + s0_thread) * 32);
-        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_block * 128 + s0_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_block * 128 + s0_thread) * 32));
+        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32);
+        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_1_block * 128 + s0_1_thread) * 32));
         int64_t pB_met1 = pB_met1_begin;
         while (pB_met1 < pB_met1_end) {
             int64_t i_o_all = B_met1_crd[pB_met1];
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(128, 8) convert_kernel3(int64_t M,
             }
             pB_met1 = pB_met1_last;
         }
-        B2_begins[s0_block * 128 + s0_thread + 1] = pB2;
+        B2_begins[s0_1_block * 128 + s0_1_thread + 1] = pB2;
     }
 }
 
@@ -114,12 +114,12 @@ static __global__ void __launch_bounds__(128, 8) convert_kernel4(int64_t M, int3
     const int32_t *SPARSEC_RESTRICT B_met1_crd, const int32_t *SPARSEC_RESTRICT B_met2_crd,
     const int32_t *SPARSEC_RESTRICT B_met3_crd, const int32_t *SPARSEC_RESTRICT B_met4_crd,
     const double *SPARSEC_RESTRICT B_met_vals, const int64_t *SPARSEC_RESTRICT B2_begins) {
-    int64_t s0_block = blockIdx.x;
-    int64_t s0_thread = threadIdx.x;
-    if (s0_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_block * 128)) {
-        int64_t pB2 = B2_begins[s0_block * 128 + s0_thread];
-        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_block * 128 + s0_thread) * 32);
-        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_block * 128 + s0_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_block * 128 + s0_thread) * 32));
+    int64_t s0_1_block = blockIdx.x;
+    int64_t s0_1_thread = threadIdx.x;
+    if (s0_1_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
+        int64_t pB2 = B2_begins[s0_1_block * 128 + s0_1_thread];
+        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32);
+        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_1_block * 128 + s0_1_thread) * 32));
         int64_t pB_met1 = pB_met1_begin;
         while (pB_met1 < pB_met1_end) {
             int64_t i_o_all = B_met1_crd[pB_met1];

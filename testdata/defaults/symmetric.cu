@@ -7,14 +7,23 @@
  *   C(i, j) = A(i, j) + A(j, i)
  *   A: {dense, compressed}
  *   C: {dense, compressed}
+ *   split(j_all, s0_block, s0_thread, 256)
+ *   parallelize(s0_block, GPUBlock, NoRaces)
+ *   parallelize(s0_thread, GPUThread, NoRaces)
+ *   split(i, s0_2_block, s0_2_thread, 256)
+ *   parallelize(s0_2_block, GPUBlock, NoRaces)
+ *   parallelize(s0_2_thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel1(int64_t N,
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel1(int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     int32_t *A_sorted_rows2_pos) {
-    for (int64_t j = 0; j < N; j++) {
-        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
-            int64_t i = A2_crd[pA2];
-            A_sorted_rows2_pos[i + 1] += (int32_t)1;
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, N - s0_block * 256)) {
+        int64_t j_all = s0_block * 256 + s0_thread;
+        for (int64_t pA2 = A2_pos[j_all]; pA2 < A2_pos[j_all + 1]; pA2++) {
+            int64_t i_all = A2_crd[pA2];
+            sparsec_atomic(&A_sorted_rows2_pos[i_all + 1], (int32_t)1, sparsec_add());
         }
     }
 }
@@ -28,33 +37,94 @@ static __global__ void __launch_bounds__(256, 4) symmetric_kernel2(int64_t N,
     }
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel3(int64_t N,
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel3(int64_t N,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, int32_t *A_sorted_rows2_crd, double *A_sorted_rows_vals,
     int32_t *A_sorted_rows2_next) {
-    for (int64_t j = 0; j < N; j++) {
-        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
-            int64_t i = A2_crd[pA2];
-            int64_t pA_sorted_rows2 = A_sorted_rows2_next[i];
+    int64_t s0_block = blockIdx.x;
+    int64_t s0_thread = threadIdx.x;
+    if (s0_thread < sparsec_min_int64(256, N - s0_block * 256)) {
+        int64_t j_all = s0_block * 256 + s0_thread;
+        for (int64_t pA2 = A2_pos[j_all]; pA2 < A2_pos[j_all + 1]; pA2++) {
+            int64_t i_all = A2_crd[pA2];
+            int64_t pA_sorted_rows2 = sparsec_next(&A_sorted_rows2_next[i_all]);
             A_sorted_rows_vals[pA_sorted_rows2] = A_vals[pA2];
-            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j;
-            A_sorted_rows2_next[i] = (int32_t)(pA_sorted_rows2 + 1);
+            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j_all;
         }
     }
 }
 
-static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int64_t C2_capacity,
-    int64_t A2_count, const int32_t *SPARSEC_RESTRICT A2_pos,
-    const int32_t *SPARSEC_RESTRICT A2_crd, const double *SPARSEC_RESTRICT A_vals, int32_t *C2_pos,
-    int32_t *C2_crd, double *C_vals, const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos,
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel4(const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos,
+    int32_t *A_sorted_rows2_crd, double *A_sorted_rows_vals) {
+    __shared__ int64_t scratch[256];
+    __shared__ uint64_t sorting[2048];
+    int64_t k = blockIdx.x;
+    int64_t pA_sorted_rows2_begin = A_sorted_rows2_pos[k];
+    int64_t A_sorted_rows2_length = A_sorted_rows2_pos[k + 1] - pA_sorted_rows2_begin;
+    int32_t *A_sorted_rows2_row = A_sorted_rows2_crd + pA_sorted_rows2_begin;
+    double *A_sorted_rows_row = A_sorted_rows_vals + pA_sorted_rows2_begin;
+    int64_t late = 0;
+    int64_t late_before = late;
+    late = INT64_MIN;
+    for (int64_t e = 1 + threadIdx.x; e < A_sorted_rows2_length; e += 256) {
+        late = sparsec_max_int64(late, A_sorted_rows2_row[e] < A_sorted_rows2_row[e - 1] ? 1 : 0);
+    }
+    late = sparsec_reduce_lanes<32>(late, sparsec_max());
+    late = sparsec_reduce_strided<8, 32>(late, sparsec_max(), scratch);
+    late = sparsec_max_int64(late, late_before);
+    __syncthreads();
+    if (0 < late) {
+        {
+            int32_t *const sparsec_by[] = {A_sorted_rows2_row};
+            sparsec_sort_together(A_sorted_rows2_length, 1, sparsec_by, A_sorted_rows_row, sorting, sizeof sorting);
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel5(int64_t N,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd, int32_t *C2_pos,
+    const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos,
+    const int32_t *SPARSEC_RESTRICT A_sorted_rows2_crd) {
+    int64_t s0_2_block = blockIdx.x;
+    int64_t s0_2_thread = threadIdx.x;
+    if (s0_2_thread < sparsec_min_int64(256, N - s0_2_block * 256)) {
+        int64_t pC2 = 0;
+        int64_t i = s0_2_block * 256 + s0_2_thread;
+        int64_t pA2 = A2_pos[i];
+        int64_t pA2_end = A2_pos[i + 1];
+        int64_t pA_sorted_rows2 = A_sorted_rows2_pos[i];
+        int64_t pA_sorted_rows2_end = A_sorted_rows2_pos[i + 1];
+        while (pA2 < pA2_end && pA_sorted_rows2 < pA_sorted_rows2_end) {
+            int64_t jA = A2_crd[pA2];
+            int64_t jA_sorted_rows = A_sorted_rows2_crd[pA_sorted_rows2];
+            int64_t j = sparsec_min_int64(jA, jA_sorted_rows);
+            pC2++;
+            pA2 += jA == j;
+            pA_sorted_rows2 += jA_sorted_rows == j;
+        }
+        while (pA2 < pA2_end) {
+            pC2++;
+            pA2++;
+        }
+        while (pA_sorted_rows2 < pA_sorted_rows2_end) {
+            pC2++;
+            pA_sorted_rows2++;
+        }
+        C2_pos[s0_2_block * 256 + s0_2_thread + 1] = (int32_t)pC2;
+    }
+}
+
+static __global__ void __launch_bounds__(256, 4) symmetric_kernel6(int64_t N,
+    const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
+    const double *SPARSEC_RESTRICT A_vals, const int32_t *SPARSEC_RESTRICT C2_pos, int32_t *C2_crd,
+    double *C_vals, const int32_t *SPARSEC_RESTRICT A_sorted_rows2_pos,
     const int32_t *SPARSEC_RESTRICT A_sorted_rows2_crd,
-    const double *SPARSEC_RESTRICT A_sorted_rows_vals, int64_t *needs) {
-    needs[0] = 0;
-    needs[1] = 0;
-    int64_t C_most = A2_count + A_sorted_rows2_pos[N];
-    needs[0] = sparsec_max_int64(needs[0], C_most);
-    int64_t pC2 = 0;
-    for (int64_t i = 0; i < N; i++) {
+    const double *SPARSEC_RESTRICT A_sorted_rows_vals) {
+    int64_t s0_2_block = blockIdx.x;
+    int64_t s0_2_thread = threadIdx.x;
+    if (s0_2_thread < sparsec_min_int64(256, N - s0_2_block * 256)) {
+        int64_t pC2 = C2_pos[s0_2_block * 256 + s0_2_thread];
+        int64_t i = s0_2_block * 256 + s0_2_thread;
         int64_t pA2 = A2_pos[i];
         int64_t pA2_end = A2_pos[i + 1];
         int64_t pA_sorted_rows2 = A_sorted_rows2_pos[i];
@@ -64,28 +134,16 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int
             int64_t jA_sorted_rows = A_sorted_rows2_crd[pA_sorted_rows2];
             int64_t j = sparsec_min_int64(jA, jA_sorted_rows);
             if (jA == j && jA_sorted_rows == j) {
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_vals[pA2] + A_sorted_rows_vals[pA_sorted_rows2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = A_vals[pA2] + A_sorted_rows_vals[pA_sorted_rows2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else if (jA == j) {
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_vals[pA2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             } else {
-                if (pC2 < C2_capacity) {
-                    C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
-                }
-                if (pC2 < C2_capacity) {
-                    C2_crd[pC2] = (int32_t)j;
-                }
+                C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
+                C2_crd[pC2] = (int32_t)j;
                 pC2++;
             }
             pA2 += jA == j;
@@ -93,34 +151,22 @@ static __global__ void __launch_bounds__(1, 16) symmetric_kernel4(int64_t N, int
         }
         while (pA2 < pA2_end) {
             int64_t j = A2_crd[pA2];
-            if (pC2 < C2_capacity) {
-                C_vals[pC2] = A_vals[pA2];
-            }
-            if (pC2 < C2_capacity) {
-                C2_crd[pC2] = (int32_t)j;
-            }
+            C_vals[pC2] = A_vals[pA2];
+            C2_crd[pC2] = (int32_t)j;
             pC2++;
             pA2++;
         }
         while (pA_sorted_rows2 < pA_sorted_rows2_end) {
             int64_t j = A_sorted_rows2_crd[pA_sorted_rows2];
-            if (pC2 < C2_capacity) {
-                C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
-            }
-            if (pC2 < C2_capacity) {
-                C2_crd[pC2] = (int32_t)j;
-            }
+            C_vals[pC2] = A_sorted_rows_vals[pA_sorted_rows2];
+            C2_crd[pC2] = (int32_t)j;
             pC2++;
             pA_sorted_rows2++;
         }
-        C2_pos[i + 1] = (int32_t)pC2;
-    }
-    if (2147483647 < pC2) {
-        needs[1] = 3;
     }
 }
 
-static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, const int32_t *A2_crd,
+static int symmetric_run(int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
     const double *A_vals, int32_t **C2_pos_out, int32_t **C2_crd_out, double **C_vals_out,
     sparsec_memory *memory, cudaStream_t stream) {
     int32_t *C2_pos = NULL;
@@ -128,13 +174,15 @@ static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, con
     double *C_vals = NULL;
     int64_t *totals = (int64_t *)memory->room(1, sizeof(int64_t));
     SPARSEC_TRY(memory->error);
+    int64_t *totals2 = (int64_t *)memory->room(1, sizeof(int64_t));
+    SPARSEC_TRY(memory->error);
     int32_t *A_sorted_rows2_next = (int32_t *)memory->room(N, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
     int32_t *A_sorted_rows2_pos = (int32_t *)memory->room(N + 1, sizeof(int32_t));
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_clear(A_sorted_rows2_pos, N + 1, sizeof *A_sorted_rows2_pos, stream));
-    SPARSEC_TRY(sparsec_launch(symmetric_kernel1, 1, 1, 1, dim3(1, 1, 1), stream, N, A2_pos, A2_crd,
-        A_sorted_rows2_pos));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel1, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, N, A2_pos, A2_crd, A_sorted_rows2_pos));
     int64_t *sums = (int64_t *)memory->room(sparsec_floordiv(N + 2048, 2048), sizeof(int64_t));
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_running_sums(A_sorted_rows2_pos + 1, N, sums, totals, stream));
@@ -148,25 +196,27 @@ static int symmetric_run(int64_t N, int64_t A2_count, const int32_t *A2_pos, con
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_launch(symmetric_kernel2, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, N, A_sorted_rows2_pos, A_sorted_rows2_next));
-    SPARSEC_TRY(sparsec_launch(symmetric_kernel3, 1, 1, 1, dim3(1, 1, 1), stream, N, A2_pos, A2_crd,
-        A_vals, A_sorted_rows2_crd, A_sorted_rows_vals, A_sorted_rows2_next));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel3, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, N, A2_pos, A2_crd, A_vals, A_sorted_rows2_crd, A_sorted_rows_vals,
+        A_sorted_rows2_next));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel4, N, 1, 1, dim3(256, 1, 1), stream, A_sorted_rows2_pos,
+        A_sorted_rows2_crd, A_sorted_rows_vals));
     SPARSEC_TRY(memory->resize((void **)&C2_pos, N + 1, sizeof *C2_pos));
     SPARSEC_TRY(sparsec_clear(C2_pos, N + 1, sizeof *C2_pos, stream));
-    int64_t *needs = (int64_t *)memory->room(2, sizeof(int64_t));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel5, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, N, A2_pos, A2_crd, C2_pos, A_sorted_rows2_pos, A_sorted_rows2_crd));
+    int64_t *sums2 = (int64_t *)memory->room(sparsec_floordiv(N + 2048, 2048), sizeof(int64_t));
     SPARSEC_TRY(memory->error);
-    int64_t C2_capacity = 1024;
-    for (;;) {
-        SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_capacity, sizeof *C2_crd));
-        SPARSEC_TRY(memory->resize((void **)&C_vals, C2_capacity, sizeof *C_vals));
-        SPARSEC_TRY(sparsec_launch(symmetric_kernel4, 1, 1, 1, dim3(1, 1, 1), stream, N, C2_capacity,
-            A2_count, A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted_rows2_pos,
-            A_sorted_rows2_crd, A_sorted_rows_vals, needs));
-        int64_t needed[2];
-        SPARSEC_TRY(sparsec_fetch(needed, needs, 2, sizeof *needed, stream));
-        if (needed[1]) return (int)needed[1];
-        if (needed[0] <= C2_capacity) break;
-        C2_capacity = sparsec_max_int64(C2_capacity, needed[0]);
-    }
+    SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, N, sums2, totals2, stream));
+    int64_t counted2[1];
+    SPARSEC_TRY(sparsec_fetch(counted2, totals2, 1, sizeof *counted2, stream));
+    int64_t C2_count = counted2[0];
+    if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
+    SPARSEC_TRY(memory->resize((void **)&C2_crd, C2_count, sizeof *C2_crd));
+    SPARSEC_TRY(memory->resize((void **)&C_vals, C2_count, sizeof *C_vals));
+    SPARSEC_TRY(sparsec_launch(symmetric_kernel6, sparsec_floordiv(N + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, N, A2_pos, A2_crd, A_vals, C2_pos, C2_crd, C_vals, A_sorted_rows2_pos,
+        A_sorted_rows2_crd, A_sorted_rows_vals));
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
@@ -192,7 +242,6 @@ int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {
     int64_t C_dims[] = {N, N};
     error = sparsec_shape(C, &symmetric_C_spec, C_dims);
     if (error) return error;
-    int64_t A2_count = sparsec_parents(A, 2);
     sparsec_memory memory;
     const int32_t *A2_pos = (const int32_t *)sparsec_upload_pos(&memory, A, 1);
     const int32_t *A2_crd = (const int32_t *)sparsec_upload_crd(&memory, A, 1);
@@ -201,7 +250,7 @@ int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {
     int32_t *C2_crd = NULL;
     double *C_vals = NULL;
     if (memory.error) return memory.error;
-    error = symmetric_run(N, A2_count, A2_pos, A2_crd, A_vals, &C2_pos, &C2_crd, &C_vals, &memory, 0);
+    error = symmetric_run(N, A2_pos, A2_crd, A_vals, &C2_pos, &C2_crd, &C_vals, &memory, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(C, 1, C2_pos, C2_crd);
     if (error) return error;

@@ -44,13 +44,15 @@ impl Graph {
             let covers = |(var, dim): (&Option<VarId>, _)| var.is_some_and(|v| self.covers(v, dim));
             let part = |var: &Option<VarId>| var.is_some_and(|v| self.static_range(v).is_none());
             let whole = vars.iter().any(part) || !ordered;
-            let own = vars
-                .iter()
-                .zip(&tensor.dims)
-                .map(|pair| match whole && !covers(pair) {
-                    true => None,
-                    false => *pair.0,
-                });
+            // What is copied as a whole has loops of its own, which no command for the statement's reaches.
+            let all = vars.iter().zip(&tensor.dims).all(covers);
+            let own =
+                vars.iter()
+                    .zip(&tensor.dims)
+                    .map(|pair| match all || (whole && !covers(pair)) {
+                        true => None,
+                        false => *pair.0,
+                    });
             return Some(Sortable {
                 vars: own.collect(),
                 dims: tensor.dims.clone(),

@@ -150,8 +150,16 @@ impl Writer<'_> {
         let mut name = match self.is_alone() {
             true => what.to_string(),
             false => {
-                let label = self.graph.statement(self.nest).label.to_ascii_lowercase();
-                format!("{label}_{what}")
+                let label = &self.graph.statement(self.nest).label;
+                // A statement may have several nests: copies of operands come first.
+                let before = self.graph.nests.iter();
+                let before = before.take_while(|nest| nest.tensor != self.nest.tensor);
+                let own = |nest: &&Nest| self.graph.statement(nest).label == *label;
+                let label = label.to_ascii_lowercase();
+                match before.filter(own).count() {
+                    0 => format!("{label}_{what}"),
+                    n => format!("{label}_{n}_{what}"),
+                }
             }
         };
         let taken = |name: &String| {

@@ -23,8 +23,8 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     A_sorted_rows2_pos = sparsec_zeroed(N + 1, sizeof *A_sorted_rows2_pos);
     SPARSEC_NEED(A_sorted_rows2_pos);
     for (int64_t pA2 = A2_pos[0]; pA2 < A2_pos[N]; pA2++) {
-        int64_t i = A2_crd[pA2];
-        A_sorted_rows2_pos[i + 1] += (int32_t)1;
+        int64_t i_all = A2_crd[pA2];
+        A_sorted_rows2_pos[i_all + 1] += (int32_t)1;
     }
     int64_t A_sorted_rows2_count = 0;
     for (int64_t k = 0; k < N; k++) {
@@ -43,13 +43,13 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     for (int64_t k = 0; k < N; k++) {
         A_sorted_rows2_next[k] = (int32_t)A_sorted_rows2_pos[k];
     }
-    for (int64_t j = 0; j < N; j++) {
-        for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
-            int64_t i = A2_crd[pA2];
-            int64_t pA_sorted_rows2 = A_sorted_rows2_next[i];
+    for (int64_t j_all = 0; j_all < N; j_all++) {
+        for (int64_t pA2 = A2_pos[j_all]; pA2 < A2_pos[j_all + 1]; pA2++) {
+            int64_t i_all = A2_crd[pA2];
+            int64_t pA_sorted_rows2 = A_sorted_rows2_next[i_all];
             A_sorted_rows_vals[pA_sorted_rows2] = A_vals[pA2];
-            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j;
-            A_sorted_rows2_next[i] = (int32_t)(pA_sorted_rows2 + 1);
+            A_sorted_rows2_crd[pA_sorted_rows2] = (int32_t)j_all;
+            A_sorted_rows2_next[i_all] = (int32_t)(pA_sorted_rows2 + 1);
         }
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
