@@ -2,7 +2,7 @@
 
 use super::kernel::{Dialect, Printer};
 use super::types::{c_type, helper_suffix, is_lane, lane_type};
-use super::unsigned::{is_unit_number, leaves_unsigned};
+use super::unsigned::{is_unit_number, leaves_narrow, leaves_unsigned};
 use super::{literal, operators};
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
@@ -166,8 +166,9 @@ impl Printer<'_> {
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: ScalarType) -> (String, u8) {
         let wraps = leaves_unsigned(op, a, b);
+        let narrow = ty == ScalarType::I64 && leaves_narrow(op, a, b);
         let operand = |e: &Expr, level: u8| {
-            if wraps && is_unit_number(e) {
+            if (narrow && std::ptr::eq(e, a)) || (wraps && is_unit_number(e)) {
                 format!("(int64_t){}", self.at(e, PREFIX))
             } else {
                 self.at(e, level)

@@ -2,7 +2,7 @@
 //! signed, of 64.
 
 use crate::loops::build::as_int;
-use crate::loops::ir::{BinaryOp, Expr, ExprKind, Place};
+use crate::loops::ir::{BinaryOp, Expr, ExprKind, Place, ScalarType};
 
 /// Whether an expression is made of numbers of blocks and threads alone.
 pub(super) fn is_unit_number(e: &Expr) -> bool {
@@ -35,4 +35,27 @@ pub(super) fn leaves_unsigned(op: BinaryOp, a: &Expr, b: &Expr) -> bool {
     let signed = op == BinaryOp::Sub
         || (matches!(op, BinaryOp::Add | BinaryOp::Mul) && (negative(a) || negative(b)));
     of_units && signed
+}
+
+/// Whether C would add or multiply in 32 bits what may take more: two loaded numbers, or one and a
+/// constant. A coordinate and one more is a coordinate, or where the next one would be.
+pub(super) fn leaves_narrow(op: BinaryOp, a: &Expr, b: &Expr) -> bool {
+    let loaded = |e: &Expr| match &e.kind {
+        ExprKind::Cast(from) => {
+            from.ty == ScalarType::I32 && matches!(from.kind, ExprKind::Load { .. })
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Var(_)
+        | ExprKind::Load { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Locate(..)
+        | ExprKind::Place(_)
+        | ExprKind::Select(..) => false,
+    };
+    let constant = |e: &Expr| as_int(e).is_some();
+    let both = loaded(a) && loaded(b);
+    let one = (loaded(a) && constant(b)) || (constant(a) && loaded(b));
+    (op == BinaryOp::Add && both) || (op == BinaryOp::Mul && (both || one))
 }

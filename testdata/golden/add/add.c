@@ -20,7 +20,7 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
     memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
-    int64_t C_most = A2_pos[M] + B2_pos[M];
+    int64_t C_most = (int64_t)A2_pos[M] + B2_pos[M];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);

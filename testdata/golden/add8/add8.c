@@ -34,7 +34,7 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int error;
     SPARSEC_RESIZE(S2_pos, M + 1);
     memset(S2_pos, 0, (size_t)(M + 1) * sizeof *S2_pos);
-    int64_t S_most = A2_pos[M] + B2_pos[M] + C2_pos[M] + D2_pos[M] + E2_pos[M] + F2_pos[M] + G2_pos[M] + H2_pos[M];
+    int64_t S_most = (int64_t)A2_pos[M] + B2_pos[M] + C2_pos[M] + D2_pos[M] + E2_pos[M] + F2_pos[M] + G2_pos[M] + H2_pos[M];
     S2_capacity = sparsec_max_int64(S2_capacity, S_most);
     SPARSEC_RESIZE(S2_crd, S2_capacity);
     SPARSEC_RESIZE(S_vals, S2_capacity);

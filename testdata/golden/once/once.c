@@ -439,7 +439,7 @@ int assembled_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K2_pos,
     SPARSEC_RESIZE(S1_pos, 2);
     memset(S1_pos, 0, (size_t)(2) * sizeof *S1_pos);
     int64_t S1_most = B1_pos[1] + M + 1;
-    int64_t S_most = K2_pos[M] + B2_pos[B1_pos[1]];
+    int64_t S_most = (int64_t)K2_pos[M] + B2_pos[B1_pos[1]];
     S1_capacity = sparsec_max_int64(S1_capacity, S1_most);
     SPARSEC_RESIZE(S1_crd, S1_capacity);
     S2_pos_capacity = sparsec_max_int64(S2_pos_capacity, S1_most + 1);

@@ -28,7 +28,7 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     SPARSEC_NEED(C_row_places);
     SPARSEC_RESIZE(C2_pos, M + 1);
     memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
-    C2_capacity = sparsec_max_int64(C2_capacity, A2_pos[M] + B2_pos[K]);
+    C2_capacity = sparsec_max_int64(C2_capacity, (int64_t)A2_pos[M] + B2_pos[K]);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
     int64_t pC2 = 0;

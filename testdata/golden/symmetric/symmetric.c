@@ -54,7 +54,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
     memset(C2_pos, 0, (size_t)(N + 1) * sizeof *C2_pos);
-    int64_t C_most = A2_pos[N] + A_sorted_rows2_pos[N];
+    int64_t C_most = (int64_t)A2_pos[N] + A_sorted_rows2_pos[N];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);

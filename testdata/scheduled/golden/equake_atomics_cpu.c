@@ -45,7 +45,7 @@ int equake_raw(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_RESTRICT 
                 double sum = 0.0;
                 SPARSEC_UNROLL(3)
                 for (int64_t b = 0; b < 3; b++) {
-                    sum += K_vals[(e * 3 + aw) * 3 + b] * now_vals[col_vals[e] * 3 + b];
+                    sum += K_vals[(e * 3 + aw) * 3 + b] * now_vals[(int64_t)col_vals[e] * 3 + b];
                 }
                 sums_vals[aw] += sum;
             }

@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(192, 5) equake_kernel1(int64_t R,
         double sum = 0.0;
         for (int64_t e = first_vals[i]; e < first_vals[i + 1]; e++) {
             for (int64_t b = 0; b < 3; b++) {
-                sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[col_vals[e] * 3 + b];
+                sum += K_vals[(e * 3 + a) * 3 + b] * now_vals[(int64_t)col_vals[e] * 3 + b];
             }
         }
         next_vals[i * 3 + a] += sum;

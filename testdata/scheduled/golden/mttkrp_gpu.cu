@@ -76,7 +76,7 @@ static __global__ void __launch_bounds__(512, 2) mttkrp_32_kernel3(int64_t B1_co
                     sum += B_vals[fpos] * C_vals[k * 32 + thread] * D_vals[l * 32 + thread];
                 }
             }
-            sparsec_atomic(&A_vals[B1_crd[pB1] * 32 + thread], sum, sparsec_add());
+            sparsec_atomic(&A_vals[(int64_t)B1_crd[pB1] * 32 + thread], sum, sparsec_add());
         }
     }
 }
