@@ -3,6 +3,7 @@
 
 use super::Lowerer;
 use super::assemble::Assembly;
+use crate::graph::access::AccessId;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Axis, Expr, GpuLevel, GpuUnit, LoopTag, OmpSchedule, Run};
@@ -33,27 +34,15 @@ fn shared(schedule: OmpSchedule) -> LoopTag {
 }
 
 impl Lowerer<'_> {
-    /// Numbers for each part: as many parts as there are threads, but no more numbers than elements, where
-    /// operands say how many these may be.
+    /// Numbers for each part: as many parts as there are threads, but no more numbers than about as many as there
+    /// are elements, which operands say that are there before anything runs.
     pub(super) fn parts(&self, (name, pos): (&str, ArrayId), rows: &Expr) -> Parts {
-        let tensor = self.assemblies.last().map(|assembly| assembly.tensor);
-        let tree = std::rc::Rc::clone(&self.tree);
-        let most = tensor.and_then(|tensor| tree.most.get(&tensor)?.levels.last());
-        let stored = most.and_then(|levels| {
-            let each = levels.iter().map(|&(id, level)| {
-                let operand = tree.table.get(id).access.tensor;
-                let is_there = self.tensor(operand).role == Role::Input;
-                is_there.then(|| self.positions(operand, level))
-            });
-            let each: Vec<Expr> = each.collect::<Option<_>>()?;
-            Some(each.into_iter().fold(b::int(0), b::add))
-        });
-        let mut count = b::threads();
-        if let Some(stored) = stored {
-            let some = b::max(rows.clone(), b::int(1));
-            let few = b::binary(ir::BinaryOp::FloorDiv, stored, some);
-            count = b::max(b::min(count, few), b::int(1));
-        }
+        let some = b::max(rows.clone(), b::int(1));
+        let few = match self.stored_elements() {
+            Some(stored) => b::binary(ir::BinaryOp::FloorDiv, stored, some),
+            None => b::int(1),
+        };
+        let count = b::max(b::min(b::threads(), few), b::int(1));
         let (var, parts) = self.fresh_index(&format!("{name}_parts"), false);
         self.memory.first(ir::Stmt::Let { var, init: count });
         let list = |name: String| self.array(&name, self.names.elem(pos), ir::Storage::Local);
@@ -67,6 +56,29 @@ impl Lowerer<'_> {
             all,
             own,
         }
+    }
+
+    /// How much is stored at most, or about as much: what sparse operands store. `None` where that is not known
+    /// before the kernel runs.
+    fn stored_elements(&self) -> Option<Expr> {
+        let tree = std::rc::Rc::clone(&self.tree);
+        let tensor = self.assemblies.last()?.tensor;
+        let operands = || tree.table.entries.iter().enumerate();
+        let last = |at: usize| {
+            let access = &tree.table.entries[at].access;
+            self.tensor(access.tensor).order().checked_sub(1)
+        };
+        let sparse = operands().filter(|(_, entry)| self.tensor(entry.access.tensor).is_sparse());
+        let sparse = sparse.filter_map(|(at, _)| Some((AccessId(at), last(at)?)));
+        let most = tree.most.get(&tensor).and_then(|most| most.levels.last());
+        let levels = most.cloned().unwrap_or_else(|| sparse.collect());
+        let each = levels.iter().map(|&(id, level)| {
+            let operand = tree.table.get(id).access.tensor;
+            let is_there = self.tensor(operand).role == Role::Input;
+            is_there.then(|| self.positions(operand, level))
+        });
+        let each: Vec<Expr> = each.collect::<Option<_>>()?;
+        each.into_iter().reduce(b::add)
     }
 
     /// Lets threads share parts in place of the iterations of the loops that they share. Where an operand says how much

@@ -62,7 +62,7 @@ pub use exits::{Exit, Live};
 pub use most::Most;
 pub use refusal::declared_length;
 pub use results::Made;
-pub use spread::{Turns, is_spread};
+pub use spread::{Turns, is_counted, is_spread};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of a function.

@@ -127,7 +127,14 @@ pub(super) fn counted(
         return refused(
             appended[0],
             match at {
-                0 => format!("`{}` is not the outermost loop", name(vars[at])),
+                0 => match outermost.first() {
+                    Some(first) => format!(
+                        "`{}` is not the outermost loop, which is `{}`",
+                        name(vars[at]),
+                        name(first.var)
+                    ),
+                    None => format!("`{}` is not the outermost loop", name(vars[at])),
+                },
                 _ => format!(
                     "`{}` does not stand directly inside the loop over `{}`",
                     name(vars[at]),

@@ -11,7 +11,7 @@ use crate::graph::order::sparse_accesses;
 use crate::graph::terms::{reduces, root_reduction};
 use crate::graph::{Assembly, Graph, Nest, Parallel, Race, Stmt};
 use crate::level::ArrayRole;
-use crate::program::ir::{Access, ExprKind, TensorId, VarId};
+use crate::program::ir::{Access, ExprKind, Role, TensorId, VarId};
 use crate::units::{Axis, GpuLevel, GpuUnit, OmpSchedule, Unit};
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ fn turns(graph: &Graph, met: &Nest, own: &Nest) -> Option<Turns> {
     }
     let neighbouring = |parallel: &Parallel| match parallel.unit {
         Unit::CpuThread(OmpSchedule::Default | OmpSchedule::Static(None)) => {
-            parallel.race != Race::Atomics && in_order
+            parallel.race != Race::Atomics && in_order && is_counted(graph, met)
         }
         Unit::CpuThread(_) | Unit::CpuVector | Unit::Gpu(_) => false,
     };
@@ -121,6 +121,15 @@ fn turns(graph: &Graph, met: &Nest, own: &Nest) -> Option<Turns> {
             Some(Turns::Taken(Unit::CpuThread(rows)))
         }
     }
+}
+
+/// Whether about as much is stored as sparse inputs store, which is known before anything runs: threads with numbers
+/// of their own for all rows must not have more of these than there are elements.
+#[must_use]
+pub fn is_counted(graph: &Graph, met: &Nest) -> bool {
+    let operands = sparse_accesses(graph, &met.rhs);
+    let mut all = operands.iter();
+    !operands.is_empty() && all.all(|access| graph.tensor(access.tensor).role == Role::Input)
 }
 
 /// So many rows a thread sorts before it asks for more: enough that asking costs nothing, few enough that long

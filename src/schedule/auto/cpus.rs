@@ -32,7 +32,7 @@ fn is_spread(graph: &Graph, nest: &Nest) -> bool {
     let own = groups
         .iter()
         .position(|nests| nests.iter().any(|own| own.tensor == nest.tensor));
-    own.is_some_and(|at| plan::is_spread(graph, &groups[at..]))
+    own.is_some_and(|at| plan::is_spread(graph, &groups[at..])) && plan::is_counted(graph, nest)
 }
 
 /// Scripts for one nest of an untransformed graph on a CPU; none if it has no loops.
