@@ -10,7 +10,7 @@ use super::{Script, Statistics, Writer};
 use crate::graph::order::sparse_accesses;
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
-use crate::program::ir::{Access, ExprKind, VarId};
+use crate::program::ir::{Access, ExprKind, Role, VarId};
 use std::borrow::Cow;
 
 /// Scripts for one nest of an untransformed graph on a GPU; none if it has to stay serial.
@@ -460,11 +460,47 @@ impl Writer<'_> {
         }
     }
 
-    /// The outermost loop, whatever it is.
+    /// Whether something is laid out by the variable's values, so that there are not many more of these than what
+    /// is stored anyhow.
+    fn is_laid_out(&self, var: VarId) -> bool {
+        let nest = self.nest;
+        let of = |tensor, at: &dyn Fn(usize) -> bool| {
+            let format = &self.graph.tensor(tensor).format;
+            let mut levels = format.levels.iter().zip(&format.modes);
+            levels.any(|(level, &mode)| level.is_full() && at(mode))
+        };
+        let mut found = of(nest.tensor, &|mode| nest.lhs.get(mode) == Some(&var));
+        visit(&nest.rhs, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                let at = |mode: usize| access.subscripts[mode].as_var() == Some(var);
+                found |= of(access.tensor, &at);
+            }
+        });
+        found
+    }
+
+    /// Whether the nest makes or reads what is made on the way.
+    fn is_on_the_way(&self) -> bool {
+        let made = |tensor| self.graph.tensor(tensor).role == Role::Temporary;
+        let mut found = made(self.nest.tensor);
+        visit(&self.nest.rhs, &mut |node| {
+            if let ExprKind::Access(access) = &node.kind {
+                found |= made(access.tensor);
+            }
+        });
+        found
+    }
+
+    /// The outermost loop, whatever it is; in what needs copies of operands, none over parts of what may be of any
+    /// length.
     fn outermost(&self, all: &mut Vec<Vec<String>>) {
         let Some(&first) = self.vars().first() else {
             return;
         };
+        let appends = !pattern::appended(self.graph, self.nest).is_empty();
+        if appends && self.is_on_the_way() && !self.is_laid_out(first) {
+            return;
+        }
         for race in ["NoRaces", "Atomics"] {
             self.tiles(first, race, all);
             // A coiterated loop is shared out in tiles.
