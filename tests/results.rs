@@ -460,10 +460,12 @@ static void arrange(int64_t n, int64_t order) {
     for (int64_t k = 0; k < n; k++) memcpy(moved + k * order, coords + items[k] * order, 8 * (size_t)order);
     memcpy(coords, moved, 8 * (size_t)(n * order));
 }
-static int check(int64_t n) {
+/* `turned`: of rows with a place each, in order by the coordinate inside a row. */
+static int check(int64_t n, bool turned) {
+    const int64_t twins = turned && below(2) ? 0 : 1;
     sparsec_level_spec levels[ORDER] = {{0}};
     int64_t dims[ORDER], extents[ORDER], used[ORDER], places = 1;
-    sparsec_spec spec = {"A", SPARSEC_FLOAT64, (int32_t)below(ORDER + 1), 0, levels, 0};
+    sparsec_spec spec = {"A", SPARSEC_FLOAT64, turned ? 2 : (int32_t)below(ORDER + 1), 0, levels, 0};
     sparsec_tensor t = {0};
     bool narrow = true, nonunique = false;
     for (int m = 0; m < spec.order; m++) levels[m].mode = m;
@@ -475,13 +477,14 @@ static int check(int64_t n) {
     for (int l = 0; l < spec.order; l++) {
         const int64_t mode = levels[l].mode;
         dims[mode] = below(3) == 0 ? 1 + below(4) : below(2) ? 1 + below(300) : (int64_t)1 << (20 + below(40));
+        if (turned && l == 0) dims[mode] = 1 + below(300);
         const int64_t block = below(4) ? 0 : 1 + below(5);
         levels[l].mode |= SPARSEC_BLOCKS(block);
         extents[mode] = block ? (dims[mode] + block - 1) / block : dims[mode];
         used[mode] = below(2) ? extents[mode] : 1 + below(extents[mode]);
         narrow = narrow && dims[mode] <= INT32_MAX;
-        if (dims[mode] < 1000000 / places && below(2)) {
-            levels[l].kind = below(2) ? SPARSEC_DENSE : SPARSEC_BITMAP;
+        if (turned ? l == 0 : dims[mode] < 1000000 / places && below(2)) {
+            levels[l].kind = turned || below(2) ? SPARSEC_DENSE : SPARSEC_BITMAP;
             places *= dims[mode];
             nonunique = false;
         } else if (nonunique && below(3)) {
@@ -495,13 +498,13 @@ static int check(int64_t n) {
     }
     spec.index_bits = narrow && below(2) ? 32 : 64;
     for (int64_t k = 0; k < n; k++) {
-        const int64_t twin = k && below(8) == 0 ? below(k) : -1;
+        const int64_t twin = k && twins && below(8) == 0 ? below(k) : -1;
         for (int m = 0; m < spec.order; m++)
             coords[k * spec.order + m] = twin < 0 ? below(used[m]) : coords[twin * spec.order + m];
         vals[k] = 1.0 / (double)(k + 1);
     }
-    if (below(3) == 0) {
-        sort(&spec, n, below(2));
+    if (turned || below(3) == 0) {
+        sort(&spec, n, turned || below(2));
         arrange(n, spec.order);
     }
     /* Twice: the second time into the arrays of the first one. */
@@ -520,9 +523,9 @@ static int check(int64_t n) {
 }
 int main(void) {
     const int64_t counts[] = {0, 1, 2, 31, 33, 512, 513, 514, 2048, 3000, 9000};
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 800; round++) {
         const int64_t n = round % 60 == 59 ? MOST : counts[round % 11];
-        const int line = check(n);
+        const int line = check(n, round >= 600);
         if (line) return fprintf(stderr, "line %d: round %d, %d elements\n", line, round, (int)n), 1;
     }
     return 0;

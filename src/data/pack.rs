@@ -260,6 +260,12 @@ pub(super) fn order_of(columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
     if (1..count).all(|k| compare(k - 1, k).is_le()) {
         return None;
     }
+    if let Some(order) = columns
+        .split_first()
+        .and_then(|(first, inner)| turned(first, inner))
+    {
+        return Some(order);
+    }
     // One number for each element, where it has room for the largest coordinates: keys are
     // sorted digit by digit, in several times less time than by comparing.
     let most = |c: &&[u64]| c.iter().fold(0, |most, &c| most | c);
@@ -287,6 +293,58 @@ pub(super) fn order_of(columns: &[&[u64]], count: usize) -> Option<Vec<usize>> {
             let mut order: Vec<usize> = (0..count).collect();
             order.sort_by(|&a, &b| compare(a, b));
             Some(order)
+        }
+    }
+}
+
+/// The order by the first column, counted, of elements that are in order by all the others, as those of a file
+/// by columns are for rows; `None` if they are not, or if counting would take more room than they do.
+fn turned(first: &[u64], inner: &[&[u64]]) -> Option<Vec<usize>> {
+    let rows = usize::try_from(first.iter().max()?.checked_add(1)?).ok()?;
+    let row = |k: usize| usize::try_from(first[k]).ok();
+    let rises = |k: usize| {
+        let pairs = inner.iter().map(|c| c[k - 1].cmp(&c[k]));
+        pairs.fold(Ordering::Equal, Ordering::then).is_le()
+    };
+    if rows > first.len() || !(1..first.len()).all(rises) {
+        return None;
+    }
+    let mut next = vec![0usize; rows];
+    for k in 0..first.len() {
+        next[row(k)?] += 1;
+    }
+    let mut begin = 0;
+    for own in &mut next {
+        begin += std::mem::replace(own, begin);
+    }
+    let mut order = vec![0; first.len()];
+    for k in 0..first.len() {
+        let own = &mut next[row(k)?];
+        order[*own] = k;
+        *own += 1;
+    }
+    Some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order_of;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// As given, by the inner columns, by the last one: the order is that of a stable sort by comparisons.
+        #[test]
+        fn elements_are_ordered_by_their_columns(
+            mut rows in prop::collection::vec([0u64..9, 0u64..5, 0u64..4], 0..40),
+            by in 0usize..4,
+        ) {
+            rows.sort_by(|a, b| a[by.min(3)..].cmp(&b[by.min(3)..]));
+            let columns: Vec<Vec<u64>> = (0..3).map(|m| rows.iter().map(|row| row[m]).collect()).collect();
+            let columns: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+            let mut wanted: Vec<usize> = (0..rows.len()).collect();
+            wanted.sort_by(|&a, &b| rows[a].cmp(&rows[b]));
+            let got = order_of(&columns, rows.len());
+            prop_assert_eq!(got.unwrap_or_else(|| (0..rows.len()).collect()), wanted);
         }
     }
 }

@@ -1950,11 +1950,140 @@ static inline void sparsec_pack_table(const sparsec_packer *p, const sparsec_ten
     }
 }
 
+/* Are these elements of rows with a place each, in order by the coordinate inside a row alone, as those of a file by
+ * columns are for rows? Then one pass brings each to its row, behind those that came before it. */
+static inline bool sparsec_pack_is_turned(const sparsec_packer *p, const sparsec_tensor *t, int32_t sorted) {
+    return p->order == 2 && sorted == 1 && t->levels[0].kind == SPARSEC_DENSE &&
+           t->levels[1].kind == SPARSEC_COMPRESSED && sparsec_extent(t->dims, t->levels[0].mode) <= p->n &&
+           p->n <= sparsec_index_max(t->index_bits);
+}
+
+/* For elements from..to of that kind: how many each row has; where those of each thread go in each row; the elements
+ * stored there; has any row from..to two of one coordinate? */
+#define SPARSEC_PACK_TURNED(S)                                                                                     \
+    static inline void sparsec_pack_tally_##S(const sparsec_packer *p, int64_t from, int64_t to, S##_t *counts) {  \
+        const int64_t *const rows = p->coords + p->levels[0].mode;                                                 \
+        for (int64_t k = from; k < to; k++) counts[rows[2 * k]]++;                                                 \
+    }                                                                                                              \
+    static inline void sparsec_pack_starts_##S(S##_t *pos, S##_t *next, int64_t rows, int64_t threads) {           \
+        S##_t at = 0;                                                                                              \
+        for (int64_t row = 0; row < rows; row++) {                                                                 \
+            pos[row] = at;                                                                                         \
+            for (int64_t thread = 0; thread < threads; thread++) {                                                 \
+                const S##_t count = next[thread * rows + row];                                                     \
+                next[thread * rows + row] = at;                                                                    \
+                at = (S##_t)(at + count);                                                                          \
+            }                                                                                                      \
+        }                                                                                                          \
+        pos[rows] = at;                                                                                            \
+    }                                                                                                              \
+    static inline void sparsec_pack_turn_##S(const sparsec_packer *p, const sparsec_tensor *t, int64_t from,       \
+                                             int64_t to, S##_t *next) {                                            \
+        const int64_t *const rows = p->coords + p->levels[0].mode, *const inner = p->coords + p->levels[1].mode;   \
+        S##_t *const crd = (S##_t *)t->levels[1].crd;                                                              \
+        char *const vals = (char *)t->vals;                                                                        \
+        for (int64_t k = from; k < to; k++) {                                                                      \
+            const size_t at = (size_t)next[rows[2 * k]]++;                                                         \
+            crd[at] = (S##_t)inner[2 * k];                                                                         \
+            if (p->size == 8) memcpy(vals + 8 * at, p->vals + 8 * k, 8);                                           \
+            else memcpy(vals + p->size * at, p->vals + p->size * (size_t)k, p->size);                              \
+        }                                                                                                          \
+    }                                                                                                              \
+    static inline bool sparsec_pack_repeats_##S(const S##_t *pos, const S##_t *crd, int64_t from, int64_t to) {    \
+        bool repeats = false;                                                                                      \
+        for (int64_t row = from; row < to; row++)                                                                  \
+            for (int64_t at = (int64_t)pos[row] + 1; at < pos[row + 1]; at++) repeats |= crd[at] == crd[at - 1];   \
+        return repeats;                                                                                            \
+    }
+SPARSEC_PACK_TURNED(int32)
+SPARSEC_PACK_TURNED(int64)
+#undef SPARSEC_PACK_TURNED
+
+/* Adds up the elements of a row that have one coordinate; gives how many are left of all rows. */
+static inline int64_t sparsec_pack_once(const sparsec_packer *p, sparsec_tensor *t, int64_t rows) {
+    sparsec_level *const level = &t->levels[1];
+    char *const vals = (char *)t->vals;
+    int64_t count = 0, end = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t begin = end, first = count;
+        end = sparsec_index_at(t, level->pos, row + 1);
+        sparsec_put_index(t, level->pos, row, first);
+        for (int64_t at = begin; at < end; at++) {
+            const int64_t c = sparsec_index_at(t, level->crd, at);
+            const char *const own = vals + (size_t)at * p->size;
+            if (count > first && sparsec_index_at(t, level->crd, count - 1) == c) {
+                sparsec_add_element(p->type, vals + (size_t)(count - 1) * p->size, own);
+                continue;
+            }
+            sparsec_put_index(t, level->crd, count, c);
+            memmove(vals + (size_t)count++ * p->size, own, p->size);
+        }
+    }
+    sparsec_put_index(t, level->pos, rows, count);
+    return count;
+}
+
+/* Where a thread's share of n things begins. */
+static inline int64_t sparsec_pack_share(int64_t n, int64_t thread, int64_t threads) {
+    return thread < threads ? n / threads * thread : n;
+}
+
+/* Brings elements to their rows: see sparsec_pack_is_turned. */
+static inline int sparsec_pack_turned(const sparsec_packer *p, sparsec_tensor *t) {
+    const int64_t n = p->n, rows = sparsec_extent(t->dims, t->levels[0].mode), threads = sparsec_pack_threads(p);
+    const bool wide = t->index_bits == 64;
+    const size_t width = wide ? 8 : 4;
+    sparsec_level *const level = &t->levels[1];
+    char *const next = (char *)sparsec_zeroed(sparsec_times(threads, rows), width);
+    bool repeats = false;
+    if (!next || !sparsec_pack_room(&level->pos, &level->pos_cap, rows + 1, width) ||
+        !sparsec_pack_room(&level->crd, &level->crd_cap, n, width) ||
+        !sparsec_pack_room(&t->vals, &t->vals_cap, n, p->size)) {
+        sparsec_release(next);
+        return sparsec_fail_code(SPARSEC_OUT_OF_MEMORY);
+    }
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (threads > 1)
+#endif
+    for (int64_t thread = 0; thread < threads; thread++) {
+        const int64_t from = sparsec_pack_share(n, thread, threads), to = sparsec_pack_share(n, thread + 1, threads);
+        char *const own = next + (size_t)(thread * rows) * width;
+        if (wide) sparsec_pack_tally_int64(p, from, to, (int64_t *)own);
+        else sparsec_pack_tally_int32(p, from, to, (int32_t *)own);
+    }
+    if (wide) sparsec_pack_starts_int64((int64_t *)level->pos, (int64_t *)next, rows, threads);
+    else sparsec_pack_starts_int32((int32_t *)level->pos, (int32_t *)next, rows, threads);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (threads > 1)
+#endif
+    for (int64_t thread = 0; thread < threads; thread++) {
+        const int64_t from = sparsec_pack_share(n, thread, threads), to = sparsec_pack_share(n, thread + 1, threads);
+        char *const own = next + (size_t)(thread * rows) * width;
+        if (wide) sparsec_pack_turn_int64(p, t, from, to, (int64_t *)own);
+        else sparsec_pack_turn_int32(p, t, from, to, (int32_t *)own);
+    }
+    sparsec_release(next);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) reduction(|| : repeats) if (threads > 1)
+#endif
+    for (int64_t thread = 0; thread < threads; thread++) {
+        const int64_t from = sparsec_pack_share(rows, thread, threads), to = sparsec_pack_share(rows, thread + 1, threads);
+        const bool own = wide ? sparsec_pack_repeats_int64((const int64_t *)level->pos, (const int64_t *)level->crd, from, to)
+                              : sparsec_pack_repeats_int32((const int32_t *)level->pos, (const int32_t *)level->crd, from, to);
+        repeats = repeats || own;
+    }
+    t->vals_len = repeats ? sparsec_pack_once(p, t, rows) : n;
+    level->pos_len = rows + 1;
+    level->crd_len = t->vals_len;
+    return SPARSEC_OK;
+}
+
 static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, const sparsec_spec *spec) {
     const int32_t order = p->order;
     const size_t row = 3 * (size_t)order + 1;
     int32_t sorted;
     int error = sparsec_pack_look(p, spec->name, t, &sorted);
+    if (!error && sparsec_pack_is_turned(p, t, sorted)) return sparsec_pack_turned(p, t);
     if (!error && sorted > 0) error = sparsec_pack_order(p, sorted);
     if (!error) error = sparsec_pack_rooms(p, t, spec);
     if (error) return error;
