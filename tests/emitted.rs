@@ -56,6 +56,33 @@ fn golden_kernels_compile_without_warnings_and_run() {
     }
 }
 
+/// What compilers say of values only where they optimise: of tiles with a rest, by the schedules that sparsec
+/// finds, and of ranges that others end.
+#[test]
+fn no_compiler_warns_where_it_optimises() {
+    const PROGRAMS: &str = "
+def gemm(double(M,K) A, double(K,N) B) -> (C) { C(i,j) +=! A(i,k) * B(k,j) }
+def mttkrp(double(I,K,L,M) B, double(K,J) C, double(L,J) D, double(M,J) E) -> (A) {
+  A(i,j) +=! B(i,k,l,m) * C(k,j) * D(l,j) * E(m,j)
+}
+format mttkrp { B: csf }
+def upper(double(N,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) where j in i:N }
+def lower(double(N,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) where j in 0:i+1 }
+format lower { A: csr }
+";
+    let out = tempfile::tempdir().unwrap();
+    std::fs::write(out.path().join("all.tc"), PROGRAMS).unwrap();
+    let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+    sparsec.args(["-W", "no-performance", "-o", ".", "all.tc"]);
+    run(sparsec.current_dir(out.path()));
+    for level in ["-O2", "-O3"] {
+        let mut cc = Command::new("cc");
+        cc.args(["-std=c11", "-march=native", "-fopenmp", level]);
+        cc.args(["-Wall", "-Wextra", "-Werror", "-c", "all.c"]);
+        run(cc.current_dir(out.path()));
+    }
+}
+
 /// Every kernel of `testdata` with every C compiler of this machine, its header with every
 /// C++ compiler, before and behind the headers that define `I`.
 #[test]

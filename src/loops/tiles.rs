@@ -15,7 +15,7 @@ use super::lanes::Lanes;
 use super::linear::{self, Linear};
 use super::trips::{self, Bounds, Trips};
 use super::visit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Splits off full tiles, outermost tests first.
 #[must_use]
@@ -110,7 +110,13 @@ impl Splitter<'_> {
         } = test;
         let mut full: Vec<Stmt> = body.drain(first..=last).collect();
         let mut rest = copied(self.kernel, &full);
-        keep_short(&mut rest);
+        let mut rooms = BTreeMap::new();
+        visit::stmts(&rest, &mut |stmt| {
+            if let Stmt::Declare { array, count } = stmt {
+                rooms.insert(*array, *count);
+            }
+        });
+        keep_short(&mut rest, &rooms);
         fix_bounds(&mut full, &conditions);
         self.list(&mut full);
         body.insert(
@@ -323,7 +329,10 @@ const SHORT: i64 = 8;
 
 /// What is left of a tile is not worth unrolling as far as the tile is wide. Of a short
 /// one each element is tested, so that the workspaces it is kept in stay in registers.
-fn keep_short(body: &mut [Stmt]) {
+///
+/// Where a workspace is only filled nothing is tested: behind the rest nobody reads what it holds, and compilers see
+/// that all of it is set.
+fn keep_short(body: &mut [Stmt], rooms: &BTreeMap<ArrayId, u64>) {
     for stmt in body {
         if let Stmt::For {
             var,
@@ -342,10 +351,15 @@ fn keep_short(body: &mut [Stmt]) {
             if leaf && bound.count <= SHORT && !(tag.is_vector() && gathers(*var, body)) {
                 tag.run = Run::Serial;
                 tag.unroll = u32::try_from(bound.count).ok();
-                let at = b::var(*var, lo.ty);
-                let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *hi = b::add(lo.clone(), b::int(bound.count));
                 *most = Some(bound.count);
+                if b::as_int(lo) == Some(0)
+                    && body.iter().all(|s| fills(s, rooms, (*var, bound.count)))
+                {
+                    continue;
+                }
+                let at = b::var(*var, lo.ty);
+                let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
                 *body = vec![Stmt::If {
                     cond: b::all(inside),
                     then: std::mem::take(body),
@@ -356,9 +370,34 @@ fn keep_short(body: &mut [Stmt]) {
             }
         }
         for inner in visit::bodies_mut(stmt) {
-            keep_short(inner);
+            keep_short(inner, rooms);
         }
     }
+}
+
+/// Whether a statement stores a constant in a workspace that has room for `count` iterations of the loop over
+/// `var` at the place where it stores.
+fn fills(stmt: &Stmt, rooms: &BTreeMap<ArrayId, u64>, (var, count): (VarId, i64)) -> bool {
+    let Stmt::Store {
+        array,
+        index,
+        op: None,
+        value,
+        ..
+    } = stmt
+    else {
+        return false;
+    };
+    let is_var = |e: &Expr| e.kind == ExprKind::Var(var);
+    let declared = rooms.get(array).and_then(|&room| i64::try_from(room).ok());
+    let room = if is_var(index) {
+        declared
+    } else if let ExprKind::Locate(_, extent, coordinate) = &index.kind {
+        b::as_int(extent).filter(|_| is_var(coordinate) && declared.is_some())
+    } else {
+        None
+    };
+    matches!(value.kind, ExprKind::Literal(_)) && room.is_some_and(|room| room >= count)
 }
 
 /// Whether the loop over `var` stores elements that do not lie side by side.
