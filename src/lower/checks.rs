@@ -5,7 +5,7 @@
 //! conditions under which it is read, and lowered like any statement; then the kernel fails if it
 //! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
-use super::{Lower, Lowerer};
+use super::{Lower, Lowerer, spans};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
 use crate::graph::access::is_checked;
@@ -236,8 +236,9 @@ impl Lowerer<'_> {
         let bad = match (subscript.as_var(), dynamic) {
             (Some(var), true) => self.bad_range(var, &found.own, extent, subscript),
             _ => either(
-                below_zero(subscript),
-                (!never_reaches(subscript, &extent)).then(|| at_least(subscript.clone(), extent)),
+                self.below_zero(subscript),
+                (!spans::stays_below(self.graph, subscript, &extent, 1))
+                    .then(|| at_least(subscript.clone(), extent)),
             ),
         };
         let bad = divisors(subscript).into_iter().fold(bad, |bad, by| {
@@ -271,10 +272,20 @@ impl Lowerer<'_> {
             && matches!(one.kind, ExprKind::Literal(Literal::Int(1)))
             && equal::same(first, &lo)
         {
-            return either(below_zero(&lo), Some(at_least(lo, extent)));
+            let past = (!spans::stays_below(self.graph, &lo, &extent, 1))
+                .then(|| at_least(lo.clone(), extent));
+            return either(self.below_zero(&lo), past);
         }
-        let outside = either(below_zero(&lo), Some(less(extent, hi.clone())));
+        let past =
+            (!spans::stays_below(self.graph, &hi, &extent, 0)).then(|| less(extent, hi.clone()));
+        let outside = either(self.below_zero(&lo), past);
         outside.map(|outside| and(less(lo, hi), outside))
+    }
+
+    /// `e < 0`, unless it never is: C compilers warn of such a test.
+    fn below_zero(&self, e: &Expr) -> Option<Expr> {
+        let never = spans::is_natural(self.graph, e);
+        (!never).then(|| less(e.clone(), zero(e)))
     }
 
     /// Whether the expression and the ranges of its variables read inputs only.
@@ -421,47 +432,6 @@ fn either(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     match (a, b) {
         (Some(a), Some(b)) => Some(or(a, b)),
         (one, other) => one.or(other),
-    }
-}
-
-/// `e < 0`, unless its type says that it never is: C compilers warn of such a test.
-fn below_zero(e: &Expr) -> Option<Expr> {
-    let never = values(e).is_some_and(|(least, _)| least >= 0);
-    (!never).then(|| less(e.clone(), zero(e)))
-}
-
-/// Whether the type of `e` alone keeps it below `extent`.
-fn never_reaches(e: &Expr, extent: &Expr) -> bool {
-    match (&extent.kind, values(e)) {
-        (ExprKind::Size(SizeExpr::Const(extent)), Some((_, most))) => most < *extent,
-        _ => false,
-    }
-}
-
-/// The values that an element read from data can have, where its type is narrow enough to tell.
-fn values(e: &Expr) -> Option<(i64, i64)> {
-    match &e.kind {
-        ExprKind::Cast(inner) if inner.ty.is_integer() && inner.ty.size() < e.ty.size() => {
-            values(inner)
-        }
-        ExprKind::Access(_) if e.ty.is_integer() && e.ty.size() < 8 => {
-            let bits = 8 * e.ty.size();
-            Some(if e.ty.is_unsigned() {
-                (0, (1 << bits) - 1)
-            } else {
-                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-            })
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => None,
     }
 }
 

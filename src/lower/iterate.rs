@@ -11,7 +11,7 @@ use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::{self, Bounds};
 use crate::plan::{Inside, Loop, Merge, Over, Walk};
-use crate::program::ir::VarId;
+use crate::program::ir::{Bound, SizeExpr, VarId};
 
 impl Lowerer<'_> {
     /// Lowers a loop.
@@ -244,18 +244,13 @@ impl Lowerer<'_> {
             return Ok((segment, crd));
         }
         let name = self.level_name(id, scope);
-        let whole_lo = window.whole
-            && self
-                .graph
-                .static_range(root.var)
-                .is_some_and(|(lo, _)| *lo == crate::program::ir::SizeExpr::Const(0));
+        // Each end that the variable has of the level needs no search.
+        let range = &self.graph.var(root.var).range;
+        let from = |end: &Bound, of: &SizeExpr| matches!(end, Bound::Static(end) if end == of);
+        let whole_lo = window.whole && from(&range.lo, &SizeExpr::Const(0));
         let mode = self.tensor(tensor).format.modes[level];
         let dim = self.tensor(tensor).dims[mode].clone();
-        let whole_hi = window.whole
-            && self
-                .graph
-                .static_range(root.var)
-                .is_some_and(|(_, hi)| *hi == dim);
+        let whole_hi = window.whole && from(&range.hi, &dim);
         if !whole_lo {
             let (begin, begin_value) = self.fresh_index(&format!("p{name}_begin"), false);
             out.push(ir::Stmt::Search {

@@ -42,6 +42,7 @@ mod room;
 mod scattered;
 mod shared;
 pub mod signature;
+mod spans;
 mod spread;
 mod standing;
 mod starts;

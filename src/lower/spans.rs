@@ -1,0 +1,83 @@
+//! Between which values an expression stays, as far as types and the ranges of variables tell.
+
+use crate::graph::Graph;
+use crate::program::affine;
+use crate::program::ir::{Bound, Expr, ExprKind, SizeExpr};
+use crate::program::ranges::size as sizes;
+use std::cmp::Ordering;
+
+/// Whether it is never negative.
+pub(super) fn is_natural(graph: &Graph, e: &Expr) -> bool {
+    values(e).is_some_and(|(least, _)| least >= 0)
+        || ends(graph, e).is_some_and(|(least, _)| sizes::never_negative(&least))
+}
+
+/// Whether the type of `e` or the ranges of its variables keep `e + by` from being more than an extent.
+pub(super) fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bool {
+    let ExprKind::Size(extent) = &extent.kind else {
+        return false;
+    };
+    if let (SizeExpr::Const(extent), Some((_, most))) = (extent, values(e))
+        && most + by <= *extent
+    {
+        return true;
+    }
+    ends(graph, e).is_some_and(|(_, most)| {
+        let rest = sizes::sub(extent.clone(), sizes::add(most, SizeExpr::Const(by)));
+        sizes::never_negative(&rest)
+    })
+}
+
+/// The least and the largest value of a form of variables and sizes, where their ranges tell.
+fn ends(graph: &Graph, e: &Expr) -> Option<(SizeExpr, SizeExpr)> {
+    let form = affine(e, &|_| None)?;
+    let (mut least, mut most) = (form.rest.clone(), form.rest);
+    for (var, coefficient) in form.terms {
+        let range = &graph.var(var).range;
+        let end = |bound: &Bound, last: bool| match bound {
+            Bound::Static(e) => Some(e.clone()),
+            Bound::Dynamic(e) => {
+                let (least, most) = ends(graph, e)?;
+                Some(if last { most } else { least })
+            }
+        };
+        let first = end(&range.lo, false)?;
+        let last = sizes::sub(end(&range.hi, true)?, SizeExpr::Const(1));
+        let times = |at| sizes::mul(coefficient.clone(), at);
+        let (low, high) = match sizes::sign(&coefficient)? {
+            Ordering::Greater => (first, last),
+            Ordering::Less => (last, first),
+            Ordering::Equal => return None,
+        };
+        least = sizes::add(least, times(low));
+        most = sizes::add(most, times(high));
+    }
+    Some((least, most))
+}
+
+/// The values that an element read from data can have, where its type is narrow enough to tell.
+fn values(e: &Expr) -> Option<(i64, i64)> {
+    match &e.kind {
+        ExprKind::Cast(inner) if inner.ty.is_integer() && inner.ty.size() < e.ty.size() => {
+            values(inner)
+        }
+        ExprKind::Access(_) if e.ty.is_integer() && e.ty.size() < 8 => {
+            let bits = 8 * e.ty.size();
+            Some(if e.ty.is_unsigned() {
+                (0, (1 << bits) - 1)
+            } else {
+                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            })
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Access(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => None,
+    }
+}
