@@ -82,7 +82,7 @@ pub fn bind(
 fn no_data(tensor: &ir::Tensor) -> Diagnostic {
     let name = &tensor.name;
     let label = if tensor.role == Role::InOut {
-        "its content is read before it is written"
+        "no statement writes all of it before it is read: the rest is what the caller gives"
     } else {
         "no data given"
     };

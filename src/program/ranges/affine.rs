@@ -48,6 +48,15 @@ impl Affine {
         self
     }
 
+    /// What one variable contributes, counted from zero where it grows.
+    pub(super) fn of_alone(mut self, var: VarId) -> Self {
+        if self.terms.get(&var).and_then(size::sign) == Some(std::cmp::Ordering::Greater) {
+            self.terms.retain(|own, _| *own == var);
+            self.rest = SizeExpr::Const(0);
+        }
+        self
+    }
+
     /// Without another one.
     pub(super) fn less(&self, other: &Affine) -> Self {
         let other = other.clone().scaled(&SizeExpr::Const(-1));

@@ -131,7 +131,8 @@ enum Trust {
     LeftSide,
     /// Also that accesses to tensors of unknown shape bound nothing.
     IgnoreUnknown,
-    /// Also that accesses bound what their own conditions keep in bounds.
+    /// Also that what only reads under conditions tell of has the extents of what is read: `i + 1 < N ? x(i+1) : 0`
+    /// has as many elements as `x`, since its condition says which of them there are.
     Guarded,
 }
 
@@ -264,12 +265,15 @@ impl<'d, 'a> Solver<'d, 'a> {
                 }
                 continue;
             };
-            let Some(form) = form.expanded(self.draft) else {
+            let Some(mut form) = form.expanded(self.draft) else {
                 blocked.insert(*var);
                 continue;
             };
-            if trust != Trust::Guarded && is_kept(self.draft, *var, &form, &extent, subscript) {
-                continue;
+            if is_kept(self.draft, *var, &form, &extent, subscript) {
+                if trust != Trust::Guarded {
+                    continue;
+                }
+                form = form.of_alone(*var);
             }
             if let Some(hi) = largest(*var, &form, &extent, &self.ranges) {
                 bounds.entry(*var).or_default().push(Candidate {
@@ -331,21 +335,32 @@ impl<'d, 'a> Solver<'d, 'a> {
             let place = self.draft.var(*var).span;
             match self.ranges.of(*var) {
                 Some(found) => {
-                    let Some(hi) = found.hi.known() else {
-                        continue;
+                    let hi = match &found.hi {
+                        End::Static(hi) => hi.clone(),
+                        // Of other variables and sizes it is known how far it goes, once their ranges are.
+                        End::Dynamic => match self.form_of_end(stmt, *var) {
+                            Some(form) => span_of(&form.expanded(self.draft)?, None, &self.ranges)?.1,
+                            None => continue,
+                        },
                     };
                     if !found.explicit {
-                        return Some((hi.clone(), place));
+                        return Some((hi, place));
                     }
                     largest = Some(match largest {
-                        None => (hi.clone(), place),
-                        Some((other, place)) => (size::max(other, hi.clone()), place),
+                        None => (hi, place),
+                        Some((other, place)) => (size::max(other, hi), place),
                     });
                 }
                 None => all_explicit = false,
             }
         }
         largest.filter(|_| all_explicit)
+    }
+
+    /// The end that `where` gives to a variable, as far as no data decide it.
+    fn form_of_end(&self, stmt: &DraftStmt, var: VarId) -> Option<Affine> {
+        let clause = stmt.clauses.iter().find(|clause| clause.var == var)?;
+        affine(&clause.hi, &|t| self.draft.tensor(t).size_param())
     }
 }
 
