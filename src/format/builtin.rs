@@ -94,6 +94,13 @@ pub const ALL: &[Builtin] = &[
         about: "sparse rows of dense R by C blocks: bcsr(R,C)",
     },
     Builtin {
+        name: "bcsr4",
+        declaration: "(i,j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)",
+        order: Some(2),
+        supported: true,
+        about: "bcsr(4,4)",
+    },
+    Builtin {
         name: "dia",
         declaration: "(i,j) -> (j-i: compressed, i: range)",
         order: Some(2),
@@ -137,6 +144,7 @@ pub fn find(name: &str) -> Option<(&'static Builtin, Option<usize>)> {
 pub fn instantiate(entry: &Builtin, args: &[u32], order: usize) -> Option<TensorFormat> {
     match (entry.name, args, order) {
         ("bcsr", &[rows, columns], 2) => return Some(blocks(rows, columns)),
+        ("bcsr4", [], 2) => return Some(blocks(4, 4)),
         ("dia", [], 2) => return Some(diagonals()),
         ("ell", [], 2) => return Some(rows_of_slots()),
         ("sell", &[rows], 2) => return Some(slices_of_slots(rows)),
