@@ -108,16 +108,21 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
             continue;
         }
         // Parts count from the start of their range, loops from zero.
-        let zero = |e: &SizeExpr| matches!(e, SizeExpr::Const(0));
         let from_zero = |&(leaf, _): &(VarId, i64)| {
             let origin = Sizes(graph).origin(leaf);
             origin.is_some_and(|origin| origin.as_int() == Some(0))
         };
-        let ranged = graph.static_range(root).is_some_and(|(lo, _)| zero(lo));
-        if !ranged || !leaves.iter().all(from_zero) {
+        let (lo, _) = graph.static_range(root)?;
+        if !leaves.iter().all(from_zero) {
             return None;
         }
         apart = apart.checked_add(by.checked_mul(steps.constant)?)?;
+        if let SizeExpr::Const(lo) = lo {
+            apart = apart.checked_add(by.checked_mul(*lo)?)?;
+        } else {
+            negative |= by < 0;
+            corner = Some(plus(corner, size(lo, span), by));
+        }
         for (leaf, stride) in leaves {
             let by = by.checked_mul(stride)?;
             if !is_inside(leaf) {
@@ -255,6 +260,10 @@ fn typed(kind: ExprKind, ty: ScalarType, span: Span) -> Expr {
 
 fn number(n: i64, span: Span) -> Expr {
     typed(ExprKind::Literal(Literal::Int(n)), ScalarType::I64, span)
+}
+
+fn size(e: &SizeExpr, span: Span) -> Expr {
+    typed(ExprKind::Size(e.clone()), ScalarType::I64, span)
 }
 
 fn index(var: VarId, span: Span) -> Expr {
