@@ -14,7 +14,7 @@
 
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Sources, render};
 use crate::graph::Graph;
-use crate::schedule::{Settings, Target, apply, size};
+use crate::schedule::{self, Settings, Target, size};
 use crate::syntax::ast::{File, Item};
 use crate::{program, syntax};
 use std::fmt::Write;
@@ -154,12 +154,11 @@ pub fn scheduled(sources: &mut Sources, shared: &str, given: &str) -> Diagnosed<
     if let Some(specialised) = size::specialised(&function, &commands, &[], (&files, &options))? {
         function = specialised;
     }
-    let graph = Graph::build(&Rc::new(function))?;
     let settings = Settings {
         defines: vec![],
         target,
     };
-    apply(graph, &commands, &settings)
+    schedule::scheduled(&Rc::new(function), &commands, &settings)
 }
 
 /// Diagnostics as users see them.

@@ -320,8 +320,7 @@ pub(super) fn lowered(
     commands: &[ast::Command],
     settings: &Settings,
 ) -> Diagnosed<Built> {
-    let graph = Graph::build(&Rc::new(function.clone()))?;
-    let graph = schedule::apply(graph, commands, settings)?;
+    let graph = schedule::scheduled(&Rc::new(function.clone()), commands, settings)?;
     let lowered = lower(&graph)?;
     Ok(Built {
         graph,

@@ -26,6 +26,19 @@ impl Graph {
     /// # Errors
     /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
+        Graph::built(function, None)
+    }
+
+    /// The same without workspaces for the rows of what the statement `whole` of the function sums: its loops may
+    /// stand in any order, and come to the result's elements in none.
+    ///
+    /// # Errors
+    /// A statement that no order of loops computes.
+    pub fn build_whole(function: &Rc<Function>, whole: usize) -> Diagnosed<Graph> {
+        Graph::built(function, Some(whole))
+    }
+
+    fn built(function: &Rc<Function>, whole: Option<usize>) -> Diagnosed<Graph> {
         let rearranged = super::blocks::as_stored(function);
         let is_rearranged = rearranged.is_some();
         let (stored, results) =
@@ -33,6 +46,7 @@ impl Graph {
         let stored = &stored;
         let mut graph = Graph {
             function: Rc::clone(function),
+            whole,
             tensors: stored.tensors.clone(),
             vars: stored.vars.clone(),
             provenance: super::Provenance::default(),

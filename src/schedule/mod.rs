@@ -41,10 +41,12 @@ pub mod unroll;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::Graph;
+use crate::program::ir::Function;
 use crate::syntax::ast::{Arg, Command, Ident};
 pub use crate::target::Target;
 use arguments::Arguments;
 use constants::Constants;
+use std::rc::Rc;
 
 /// What the command line says about schedules.
 #[derive(Clone, Debug)]
@@ -52,6 +54,52 @@ pub struct Settings {
     /// `-D NAME=VALUE`
     pub defines: Vec<(String, i64)>,
     pub target: Target,
+}
+
+/// The graph of a function under a schedule. Where `reorder` or `tile` wants an order in which no row of a sparse
+/// result is done before the next one begins, its elements are collected as a whole in place of row by row.
+///
+/// # Errors
+/// A statement that no order of loops computes; the first command that is refused.
+pub fn scheduled(
+    function: &Rc<Function>,
+    commands: &[Command],
+    settings: &Settings,
+) -> Diagnosed<Graph> {
+    let mut refused = match apply(Graph::build(function)?, commands, settings) {
+        Ok(graph) => return Ok(graph),
+        Err(refused) => refused,
+    };
+    let Some(at) = order_refused(&refused, commands) else {
+        return Err(refused);
+    };
+    for whole in 0..function.stmts.len() {
+        let graph = Graph::build_whole(function, whole);
+        match graph.and_then(|graph| apply(graph, commands, settings)) {
+            Ok(graph) => return Ok(graph),
+            // What the loops themselves do not allow says more than a workspace that nobody asked for.
+            Err(errors) if order_refused(&errors, commands) == Some(at) => refused = errors,
+            Err(_) => {}
+        }
+    }
+    Err(refused)
+}
+
+/// The command that says an order of loops, where it was refused.
+fn order_refused(errors: &[Diagnostic], commands: &[Command]) -> Option<Span> {
+    let of_order =
+        |error: &&Diagnostic| [codes::NOT_NESTED, codes::LEVEL_ORDER].contains(&error.code);
+    let at = errors.iter().find(of_order)?.labels.first()?.span;
+    commands
+        .iter()
+        .any(|command| orders(command, at))
+        .then_some(at)
+}
+
+/// Whether a command that says an order of loops stands there.
+fn orders(command: &Command, at: Span) -> bool {
+    matches!(command, Command::Call { name, span, .. }
+        if *span == at && ["reorder", "order", "tile"].contains(&name.name.to_ascii_lowercase().as_str()))
 }
 
 /// Applies the commands one after another.

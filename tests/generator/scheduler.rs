@@ -7,7 +7,7 @@ use crate::program::{File, Program, Stmt};
 use sparsec::diagnostic::Sources;
 use sparsec::graph::{Graph, Nest};
 use sparsec::loops::device;
-use sparsec::schedule::{Settings, Target, apply};
+use sparsec::schedule::{Settings, Target, apply, scheduled};
 use sparsec::{lower, program, syntax};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -103,7 +103,18 @@ pub fn after(graph: &Graph, command: &str, cuda: bool) -> Tried {
         defines: vec![],
         target: if cuda { Target::Cuda } else { Target::C },
     };
-    let Ok(next) = apply(graph.clone(), &commands, &settings) else {
+    let next = apply(graph.clone(), &commands, &settings).or_else(|refused| {
+        // Results may be collected as a whole for it, which their statements know from the start.
+        let orders = ["reorder", "tile"]
+            .iter()
+            .any(|name| command.starts_with(name));
+        let all = format!("{}\n{command}", graph.script.join("\n"));
+        match syntax::parse_schedule(file, &all) {
+            Ok(all) if orders => scheduled(&graph.function, &all, &settings),
+            _ => Err(refused),
+        }
+    });
+    let Ok(next) = next else {
         return Tried::Refused;
     };
     match lowered(&next, cuda) {

@@ -44,6 +44,9 @@ impl Graph {
     /// outer levels (Gustavson's order; 000, chapter 7). Operands that they cannot walk can be sorted.
     pub(super) fn by_rows(&self, piece: &Piece, vars: &[VarId]) -> Option<ByRows> {
         root_reduction(&piece.rhs, piece.op)?;
+        if self.whole == Some(piece.stmt) {
+            return None;
+        }
         let format = &self.tensor(piece.tensor).format;
         let rows = format.order().checked_sub(1)?;
         let outer = format.modes[..rows].iter().map(|&mode| piece.lhs[mode]);

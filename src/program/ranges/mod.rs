@@ -339,7 +339,9 @@ impl<'d, 'a> Solver<'d, 'a> {
                         End::Static(hi) => hi.clone(),
                         // Of other variables and sizes it is known how far it goes, once their ranges are.
                         End::Dynamic => match self.form_of_end(stmt, *var) {
-                            Some(form) => span_of(&form.expanded(self.draft)?, None, &self.ranges)?.1,
+                            Some(form) => {
+                                span_of(&form.expanded(self.draft)?, None, &self.ranges)?.1
+                            }
                             None => continue,
                         },
                     };
