@@ -5,7 +5,7 @@
 //! after:  `forall(i, sequence(S1, S2))`
 //!
 //! A loop that one of them reduces over may be shared where that statement adds to its result in place, as
-//! `w(col(e)) += ...` does.
+//! `w(col(e)) += ...` does; one that sets it is taken apart first ([`apart`]).
 //!
 //! Loops of different ranges become one over the values of both, where the loops outside tell these
 //! ([`ranges`]).
@@ -15,6 +15,7 @@
 //! ([`dependence`]); the second statement would read rows of a sparse result that are still
 //! appended to. On GPUs what is appended cannot share loops yet.
 
+mod apart;
 pub mod dependence;
 mod ranges;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let (first, second) = (label(&graph, arguments, 0)?, label(&graph, arguments, 1)?);
     let at = adjacent(&graph, first, second, arguments.span)?;
     let depth = arguments.args.len() - 2;
+    let at = apart::set_apart(&mut graph, at, depth);
     let mut pairs = Vec::new();
     for n in 0..depth {
         let name = arguments.name(n + 2)?;
