@@ -50,6 +50,42 @@ fn the_depfile_may_stand_in_the_new_folder() {
     assert!(rule.contains("k.tc:\n"), "{rule}");
 }
 
+/// Some editors begin a file with a byte-order mark; make takes a colon in a name for the end of targets.
+#[test]
+fn marks_and_colons_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "\u{feff}def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("a:b.tc"), program).unwrap();
+    let done = output(
+        folder.path(),
+        &["./a:b.tc", "-o", "gen", "--depfile", "rules.d"],
+    );
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let rules = "all: gen/a\\:b.c\ngen/a\\:b.c gen/a\\:b.h:\n\ttrue\ninclude rules.d\n";
+    std::fs::write(folder.path().join("Makefile"), rules).unwrap();
+    let mut make = Command::new("make");
+    let made = make.current_dir(folder.path()).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+}
+
+/// A kernel says that data lie outside; what and where, the judge says.
+#[test]
+fn a_wrong_subscript_has_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("at.tns"), "1 0\n2 1\n3 9\n").unwrap();
+    let program = "def f(double(N) x, int(M) at) -> (y) { y(i) = x(at(i)) }\n";
+    std::fs::write(folder.path().join("f.tc"), program).unwrap();
+    let sizes = ["--size", "N=5", "--size", "M=3"];
+    let run = ["run", "f.tc", "x=random:1", "at=at.tns"];
+    let done = output(folder.path(), &[&run[..], &sizes].concat());
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("subscript 9 of `x` is outside 0..5"),
+        "{said}"
+    );
+}
+
 /// Results replace files as a whole, keep their mode and their links, and leave nothing beside.
 #[test]
 #[cfg(unix)]

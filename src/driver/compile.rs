@@ -459,6 +459,10 @@ pub fn source(
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(refuse(sources, "the file is no UTF-8 text".to_string()).into());
     };
+    // Some editors begin UTF-8 so.
+    let text = text
+        .strip_prefix('\u{feff}')
+        .map_or_else(|| text.clone(), str::to_string);
     let Ok(_) = u32::try_from(text.len()) else {
         return Err(refuse(sources, "the file is larger than 4 GiB".to_string()).into());
     };

@@ -87,6 +87,7 @@ pub fn depfile(outputs: &[PathBuf], inputs: &[PathBuf]) -> String {
             .replace('$', "$$")
             .replace(' ', "\\ ")
             .replace('#', "\\#")
+            .replace(':', "\\:")
     };
     let outs: Vec<String> = outputs.iter().map(escape).collect();
     let ins: Vec<String> = inputs.iter().map(escape).collect();

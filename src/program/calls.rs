@@ -328,11 +328,16 @@ impl<'a> Inliner<'_, 'a> {
                 continue;
             };
             if written.contains(&id) || read.contains(&id) {
+                let (name, callee) = (&actual.name, &callee.name.name);
+                let message = match written.contains(&id) {
+                    true => format!("`{name}` is given twice to `{callee}`"),
+                    false => format!("`{callee}` reads `{name}`, and gives back another one"),
+                };
                 self.draft.errors.push(
                     Diagnostic::error(
                         codes::CALL_MISMATCH,
                         actual.span,
-                        format!("`{}` is given twice to `{}`", actual.name, callee.name.name),
+                        message,
                         "written here while the call still needs it",
                     )
                     .with_help("store the result under a name of its own"),

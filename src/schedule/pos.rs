@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::relation::Pos;
-use crate::graph::terms::{reduces, replace};
+use crate::graph::terms::{reduces, replace, root_reduction};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
 use crate::syntax::ast::Ident;
@@ -276,6 +276,16 @@ fn check_cover(
     if covered {
         return Ok(());
     }
+    // What only sets a sum where nothing is stored may stand in a statement before.
+    let result = &graph.tensor(nest.tensor).name;
+    let is_set = nest.op.is_none() && root_reduction(&nest.rhs, None).is_some();
+    let help = match is_set && as_literal(&fold(&rhs, &absent, &reads)).is_some() {
+        true => format!(
+            "let `{result}` be a parameter that is set before, and combine with it, as `min=` does in place of `min=!`"
+        ),
+        false => "keep the loop in coordinate space, or give terms that do not read it a statement of their own"
+            .to_string(),
+    };
     Err(Diagnostic::error(
         codes::POSITION_SPACE,
         arguments.span,
@@ -286,7 +296,7 @@ fn check_cover(
         "the statement does something where it stores nothing",
     )
     .with_label(nest.span, "this statement")
-    .with_help("keep the loop in coordinate space"))
+    .with_help(help))
 }
 
 /// Positions of a dense access cover every iteration, but each sum over the roots must read

@@ -44,7 +44,10 @@ fn taken_apart(graph: &mut Graph, begin: usize, at: usize, depth: usize) -> Opti
         && !result.is_appended()
         && result.ty == result.ty.compute()
         && !graph.nests[begin..at].iter().any(notices)
-        && nest.lhs.iter().all(|&var| graph.static_range(var).is_some());
+        && nest
+            .lhs
+            .iter()
+            .all(|&var| graph.static_range(var).is_some());
     if !apart {
         return None;
     }
