@@ -173,15 +173,13 @@ impl Lowerer<'_> {
         b::all(left.into_iter().chain(same))
     }
 
-    /// An outer coordinate: what is below has elements if it is the next one.
+    /// An outer coordinate: what is below has elements if it is the next one. Which of them are there is noted already.
     pub(super) fn kept_outer(
         &self,
         (assembly, group): (&Assembly, &Group),
-        (from, to): (usize, usize),
         inside: Opening<'_>,
         mut scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let counter = index(group.counter);
         let name = self.level_of_group(assembly, group);
         let there = self.fresh(&format!("{name}_there"), ScalarType::Bool, false);
         let is_there = b::var(there, ScalarType::Bool);
@@ -189,10 +187,6 @@ impl Lowerer<'_> {
             var: there,
             init: self.is_next(assembly, group, inside.pending),
         }];
-        let cleared = self.open_presence(assembly, (from, to), &counter);
-        if !cleared.is_empty() {
-            out.extend(b::when(vec![is_there.clone()], cleared));
-        }
         let own = self.assemblies.iter().zip(&mut scope.results);
         for (_, cursor) in own.filter(|(own, _)| own.tensor == assembly.tensor) {
             cursor.there = Some(is_there.clone());

@@ -116,8 +116,7 @@ impl Lowerer<'_> {
         scope: Scope,
     ) -> Lower<Vec<ir::Stmt>> {
         if assembly.kept().is_some() {
-            let between = (group.last + 1, next.first);
-            return self.kept_outer((assembly, group), between, inside, scope);
+            return self.kept_outer((assembly, group), inside, scope);
         }
         let counter = index(group.counter);
         let parents = self.extents(assembly.tensor, group.last + 1, next.first);
