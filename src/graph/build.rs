@@ -26,19 +26,19 @@ impl Graph {
     /// # Errors
     /// A statement that no order of loops computes.
     pub fn build(function: &Rc<Function>) -> Diagnosed<Graph> {
-        Graph::built(function, None)
+        Graph::built(function, Vec::new())
     }
 
-    /// The same without workspaces for the rows of what the statement `whole` of the function sums: its loops may
-    /// stand in any order, and come to the result's elements in none.
+    /// The same without workspaces for the rows of what the statements `whole` of the function sum: their loops may
+    /// stand in any order, and come to a result's elements in none.
     ///
     /// # Errors
     /// A statement that no order of loops computes.
-    pub fn build_whole(function: &Rc<Function>, whole: usize) -> Diagnosed<Graph> {
-        Graph::built(function, Some(whole))
+    pub fn build_whole(function: &Rc<Function>, whole: &[usize]) -> Diagnosed<Graph> {
+        Graph::built(function, whole.to_vec())
     }
 
-    fn built(function: &Rc<Function>, whole: Option<usize>) -> Diagnosed<Graph> {
+    fn built(function: &Rc<Function>, whole: Vec<usize>) -> Diagnosed<Graph> {
         let rearranged = super::blocks::as_stored(function);
         let is_rearranged = rearranged.is_some();
         let (stored, results) =

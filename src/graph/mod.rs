@@ -56,8 +56,8 @@ use std::rc::Rc;
 pub struct Graph {
     /// The function as the program stage gave it.
     pub function: Rc<Function>,
-    /// The statement whose sparse result no workspace collects row by row, if a schedule is such that none can.
-    pub whole: Option<usize>,
+    /// The statements whose sparse results no workspace collects row by row: a schedule is such that none can.
+    pub whole: Vec<usize>,
     /// The function's tensors, then the workspaces that the graph added.
     pub tensors: Vec<Tensor>,
     /// The function's variables, then those that run over all of a result of which a statement

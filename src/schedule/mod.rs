@@ -66,40 +66,67 @@ pub fn scheduled(
     commands: &[Command],
     settings: &Settings,
 ) -> Diagnosed<Graph> {
-    let mut refused = match apply(Graph::build(function)?, commands, settings) {
+    let mut refused = match applied(Graph::build(function)?, commands, settings) {
         Ok(graph) => return Ok(graph),
         Err(refused) => refused,
     };
-    let Some(at) = order_refused(&refused, commands) else {
-        return Err(refused);
-    };
-    for whole in 0..function.stmts.len() {
-        let graph = Graph::build_whole(function, whole);
-        match graph.and_then(|graph| apply(graph, commands, settings)) {
-            Ok(graph) => return Ok(graph),
-            // What the loops themselves do not allow says more than a workspace that nobody asked for.
-            Err(errors) if order_refused(&errors, commands) == Some(at) => refused = errors,
-            Err(_) => {}
+    let mut whole: Vec<usize> = Vec::new();
+    while refused.is_of_order(commands) {
+        let (mut further, mut told) = (None, None);
+        for stmt in (0..function.stmts.len()).filter(|stmt| !whole.contains(stmt)) {
+            let tried = [&whole[..], &[stmt]].concat();
+            let Ok(graph) = Graph::build_whole(function, &tried) else {
+                continue;
+            };
+            match applied(graph, commands, settings) {
+                Ok(graph) => return Ok(graph),
+                Err(later) if later.at > refused.at => {
+                    further = Some((stmt, later));
+                    break;
+                }
+                // What the loops themselves do not allow says more than a workspace that nobody asked for.
+                Err(other) if other.at == refused.at && !other.says_as(&refused) => {
+                    told = Some(other)
+                }
+                Err(_) => {}
+            }
+        }
+        let Some((stmt, later)) = further else {
+            refused = told.unwrap_or(refused);
+            break;
+        };
+        whole.push(stmt);
+        refused = later;
+    }
+    Err(refused.errors)
+}
+
+/// Why commands were not taken, and the number of the first such one.
+struct Refused {
+    at: usize,
+    errors: Vec<Diagnostic>,
+}
+
+impl Refused {
+    fn new(at: usize, error: Diagnostic) -> Refused {
+        Refused {
+            at,
+            errors: vec![error],
         }
     }
-    Err(refused)
-}
 
-/// The command that says an order of loops, where it was refused.
-fn order_refused(errors: &[Diagnostic], commands: &[Command]) -> Option<Span> {
-    let of_order =
-        |error: &&Diagnostic| [codes::NOT_NESTED, codes::LEVEL_ORDER].contains(&error.code);
-    let at = errors.iter().find(of_order)?.labels.first()?.span;
-    commands
-        .iter()
-        .any(|command| orders(command, at))
-        .then_some(at)
-}
+    fn says_as(&self, other: &Refused) -> bool {
+        let messages = |refused: &Refused| refused.errors.first().map(|e| e.message.clone());
+        messages(self) == messages(other)
+    }
 
-/// Whether a command that says an order of loops stands there.
-fn orders(command: &Command, at: Span) -> bool {
-    matches!(command, Command::Call { name, span, .. }
-        if *span == at && ["reorder", "order", "tile"].contains(&name.name.to_ascii_lowercase().as_str()))
+    /// Whether the command says an order of loops, which these cannot have.
+    fn is_of_order(&self, commands: &[Command]) -> bool {
+        let orders = matches!(commands.get(self.at), Some(Command::Call { name, .. })
+            if ["reorder", "order", "tile"].contains(&name.name.to_ascii_lowercase().as_str()));
+        let codes = [codes::NOT_NESTED, codes::LEVEL_ORDER];
+        orders && self.errors.iter().any(|error| codes.contains(&error.code))
+    }
 }
 
 /// Applies the commands one after another.
@@ -108,6 +135,10 @@ fn orders(command: &Command, at: Span) -> bool {
 /// The first command that is refused; the graph before it is lost, so that nothing
 /// is ever compiled with half a schedule.
 pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnosed<Graph> {
+    applied(graph, commands, settings).map_err(|refused| refused.errors)
+}
+
+fn applied(graph: Graph, commands: &[Command], settings: &Settings) -> Result<Graph, Refused> {
     let mut graph = graph;
     // The memory of a launch is there before it.
     graph.follows_appended = settings.target.properties().allocates;
@@ -115,9 +146,10 @@ pub fn apply(graph: Graph, commands: &[Command], settings: &Settings) -> Diagnos
     for (at, command) in commands.iter().enumerate() {
         let last = at + 1 == commands.len();
         graph = one(graph, (command, last), &mut constants, settings.target)
-            .map_err(|error| vec![error])?;
+            .map_err(|error| Refused::new(at, error))?;
     }
-    constants.finish(graph.function.span).map_err(|e| vec![e])?;
+    let finished = constants.finish(graph.function.span);
+    finished.map_err(|error| Refused::new(commands.len(), error))?;
     Ok(graph)
 }
 

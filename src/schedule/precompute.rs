@@ -34,6 +34,7 @@ use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{
     BinaryOp, Expr, ExprKind, ReduceOp, Role, SizeExpr, Tensor, TensorId, VarId,
 };
+use crate::program::ranges::size;
 use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::{self, Arg, Ident};
 
@@ -397,7 +398,13 @@ fn check_inside(
 fn dims(graph: &Graph, vars: &[VarId], span: Span) -> Result<Vec<SizeExpr>, Diagnostic> {
     let mut dims = Vec::new();
     for &var in vars {
-        // Variables of the program keep their values as subscripts.
+        // Variables of the program keep their values as subscripts, which begin at zero.
+        if graph.provenance.producer(var).is_none()
+            && let Some((lo, _)) = graph.static_range(var)
+            && !size::never_negative(lo)
+        {
+            return Err(begins_below(graph, var, lo, span));
+        }
         let extent = match graph.provenance.producer(var) {
             None => graph.static_range(var).map(|(_, hi)| hi.clone()),
             Some(_) => graph.extent(var),
@@ -417,6 +424,31 @@ fn dims(graph: &Graph, vars: &[VarId], span: Span) -> Result<Vec<SizeExpr>, Diag
         dims.push(natural(extent));
     }
     Ok(dims)
+}
+
+fn begins_below(graph: &Graph, var: VarId, lo: &SizeExpr, span: Span) -> Diagnostic {
+    let name = &graph.var(var).name;
+    let help = match lo {
+        SizeExpr::Const(lo) => format!(
+            "count from zero: `shift({name}, {})` before",
+            lo.saturating_neg()
+        ),
+        SizeExpr::Size(_)
+        | SizeExpr::Param(_)
+        | SizeExpr::Add(..)
+        | SizeExpr::Sub(..)
+        | SizeExpr::Mul(..)
+        | SizeExpr::FloorDiv(..)
+        | SizeExpr::Min(..)
+        | SizeExpr::Max(..) => format!("`split` `{name}` and use the inner part"),
+    };
+    Diagnostic::error(
+        codes::NO_SIZE,
+        span,
+        format!("`{name}` may begin below zero, where a workspace has no elements"),
+        "values of this variable would be its subscripts",
+    )
+    .with_help(help)
 }
 
 /// An empty range may count below zero; a workspace has no fewer than no elements.

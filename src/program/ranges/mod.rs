@@ -269,7 +269,8 @@ impl<'d, 'a> Solver<'d, 'a> {
                 blocked.insert(*var);
                 continue;
             };
-            if is_kept(self.draft, *var, &form, &extent, subscript) {
+            let kept = is_kept(self.draft, *var, &form, &extent, subscript);
+            if kept {
                 if trust != Trust::Guarded {
                     continue;
                 }
@@ -277,7 +278,8 @@ impl<'d, 'a> Solver<'d, 'a> {
             }
             if let Some(hi) = largest(*var, &form, &extent, &self.ranges) {
                 bounds.entry(*var).or_default().push(Candidate {
-                    is_bare: form.terms.len() == 1
+                    is_bare: !kept
+                        && form.terms.len() == 1
                         && form.rest == SizeExpr::Const(0)
                         && hi == extent,
                     hi,
