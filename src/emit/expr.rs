@@ -2,8 +2,9 @@
 
 use super::kernel::{Dialect, Printer};
 use super::types::{c_type, helper_suffix, is_lane, lane_type};
-use super::unsigned::{is_unit_number, leaves_narrow, leaves_unsigned};
+use super::width::Meeting;
 use super::{literal, operators};
+use crate::loops::build::as_int;
 use crate::loops::ir::{
     ArrayId, Axis, BinaryOp, Expr, ExprKind, Func, Literal, Place, ScalarType, UnaryOp,
 };
@@ -81,7 +82,10 @@ impl Printer<'_> {
             }
             ExprKind::Unary(UnaryOp::Not, a) => (format!("!{}", self.at(a, PREFIX)), PREFIX),
             ExprKind::Unary(UnaryOp::Neg, a) => {
-                let inner = self.at(a, PREFIX);
+                let mut inner = self.at(a, PREFIX);
+                if self.negation_wraps(a) {
+                    inner = format!("(int64_t){inner}");
+                }
                 // `--x` would be a decrement.
                 let text = if inner.starts_with('-') {
                     format!("-({inner})")
@@ -96,15 +100,11 @@ impl Printer<'_> {
             ExprKind::Locate(parent, extent, coordinate) => {
                 self.text(&crate::loops::build::flat(parent, extent, coordinate))
             }
-            ExprKind::Select(c, a, b) => (
-                format!(
-                    "{} ? {} : {}",
-                    self.at(c, OR),
-                    self.at(a, TERNARY),
-                    self.at(b, TERNARY)
-                ),
-                TERNARY,
-            ),
+            ExprKind::Select(c, a, b) => {
+                let chosen = self.chosen(a, b);
+                let (left, right) = self.operands(chosen, (a, TERNARY), (b, TERNARY));
+                (format!("{} ? {left} : {right}", self.at(c, OR)), TERNARY)
+            }
         }
     }
 
@@ -147,7 +147,7 @@ impl Printer<'_> {
     }
 
     /// C computes narrow integers as `int`: the result is brought back to its width.
-    fn narrow(&self, ty: ScalarType, (text, level): (String, u8)) -> (String, u8) {
+    fn brought_back(&self, ty: ScalarType, (text, level): (String, u8)) -> (String, u8) {
         if ty.is_integer() && ty.size() < 4 {
             (format!("({})({text})", c_type(ty)), PREFIX)
         } else {
@@ -160,33 +160,25 @@ impl Printer<'_> {
         if self.dialect == Dialect::Device && ty == ScalarType::I16 {
             (format!("SPARSEC_APART(int16_t, {text})"), PRIMARY)
         } else {
-            self.narrow(ty, (text, level))
+            self.brought_back(ty, (text, level))
         }
     }
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: ScalarType) -> (String, u8) {
-        let wraps = leaves_unsigned(op, a, b);
-        let narrow = ty == ScalarType::I64 && leaves_narrow(op, a, b);
-        let operand = |e: &Expr, level: u8| {
-            if (narrow && std::ptr::eq(e, a)) || (wraps && is_unit_number(e)) {
-                format!("(int64_t){}", self.at(e, PREFIX))
-            } else {
-                self.at(e, level)
-            }
-        };
+        let operands =
+            |left: u8, right: u8| self.operands(self.meeting(op, a, b), (a, left), (b, right));
         let infix = |symbol: &str, level: u8| {
-            let left = operand(a, level);
-            let right = operand(b, level + 1);
+            let (left, right) = operands(level, level + 1);
             (format!("{left} {symbol} {right}"), level)
         };
         // Compilers ask for parentheses where one comparison is compared by another.
         let comparison = |symbol: &str, level: u8| {
             // They take `!a > b` for a slip, too.
-            let left = match self.compared(a) {
-                negated if negated.starts_with('!') => format!("({negated})"),
-                other => other,
-            };
-            (format!("{left} {symbol} {}", self.compared(b)), level)
+            let (mut left, right) = operands(SUM, SUM);
+            if left.starts_with('!') {
+                left = format!("({left})");
+            }
+            (format!("{left} {symbol} {right}"), level)
         };
         let helper = |name: &str| {
             let text = format!(
@@ -205,10 +197,10 @@ impl Printer<'_> {
             )
         };
         match op {
-            BinaryOp::Add => self.narrow(ty, infix("+", SUM)),
+            BinaryOp::Add => self.brought_back(ty, infix("+", SUM)),
             BinaryOp::Sub if is_zero(a) => self.negated(ty, infix("-", SUM)),
-            BinaryOp::Sub => self.narrow(ty, infix("-", SUM)),
-            BinaryOp::Mul => self.narrow(ty, infix("*", PRODUCT)),
+            BinaryOp::Sub => self.brought_back(ty, infix("-", SUM)),
+            BinaryOp::Mul => self.brought_back(ty, infix("*", PRODUCT)),
             BinaryOp::Div if ty.is_integer() && !is_positive(b) => helper("div"),
             BinaryOp::Div => infix("/", PRODUCT),
             BinaryOp::Rem if ty.is_integer() && !is_positive(b) => helper("rem"),
@@ -233,6 +225,17 @@ impl Printer<'_> {
             BinaryOp::Ge => comparison(">=", RELATION),
             BinaryOp::And => infix("&&", AND),
             BinaryOp::Or => self.either(a, b),
+        }
+    }
+
+    /// The two operands of an operator, one of them widened where C would wrap.
+    fn operands(&self, meeting: Meeting, a: (&Expr, u8), b: (&Expr, u8)) -> (String, String) {
+        let plain = |(e, level): (&Expr, u8)| self.at(e, level);
+        let widened = |(e, _): (&Expr, u8)| format!("(int64_t){}", self.at(e, PREFIX));
+        match (meeting, as_int(a.0)) {
+            (Meeting::Wide | Meeting::Narrow(_), _) => (plain(a), plain(b)),
+            (Meeting::Wraps, None) => (widened(a), plain(b)),
+            (Meeting::Wraps, Some(_)) => (plain(a), widened(b)),
         }
     }
 

@@ -4,6 +4,7 @@ use super::memory;
 use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
+use super::width;
 use crate::loops::extremes;
 use crate::loops::interface::{Arg, Direction, LevelArrays};
 use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
@@ -32,6 +33,8 @@ pub(super) struct Printer<'k> {
     pub(super) made_once: BTreeSet<VarId>,
     /// Scalars that are numbers whatever comes (`loops::extremes`).
     pub(super) numbers: BTreeSet<VarId>,
+    /// The arrays whose elements count, from zero.
+    pub(super) counting: BTreeSet<ArrayId>,
     /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
@@ -76,6 +79,7 @@ impl<'k> Printer<'k> {
             rooms: Vec::new(),
             made_once: BTreeSet::new(),
             numbers: BTreeSet::new(),
+            counting: width::counting(kernel),
             fallible: false,
         }
     }

@@ -26,8 +26,8 @@ mod stmt;
 pub mod taken;
 mod transfer;
 pub mod types;
-mod unsigned;
 pub mod watch;
+mod width;
 mod workspace;
 
 use crate::loops::ir::Kernel;

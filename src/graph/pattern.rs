@@ -9,7 +9,7 @@ use super::equal::same_access;
 use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::terms::{reduces, replace};
-use super::{Graph, Nest, Stmt};
+use super::{Graph, Loop, Nest, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, TensorId, VarId};
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
         && same_levels
         && whole
         && plain
-        && stands_inside(graph, nest, &outer)
+        && stands_inside(graph, nest, &access, &outer)
         && vanishes_without(graph, nest, &access))
     .then_some(Source {
         access,
@@ -130,13 +130,22 @@ pub fn followed(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
         .collect()
 }
 
-/// Whether workspaces are computed where the coordinates in `vars` are known.
-fn stands_inside(graph: &Graph, nest: &Nest, vars: &[VarId]) -> bool {
+/// Whether workspaces are computed where the coordinates in `vars` are known, or by loops over the
+/// positions of the innermost of them that the nest goes over once more.
+fn stands_inside(graph: &Graph, nest: &Nest, access: &Access, vars: &[VarId]) -> bool {
+    let walks = |part: &Nest| {
+        let counted = |l: &Loop| graph.provenance.position_of(l.var);
+        let mut counted = part.loops.iter().filter_map(counted);
+        counted.any(|pos| {
+            let innermost = graph.provenance.roots(pos.parent).pop();
+            same_access(&pos.access, access) && innermost.as_ref() == vars.last()
+        })
+    };
     nest.producers.iter().all(|producer| {
         let mut own = Vec::new();
         producer.visit(&mut |part| own.extend(part.loop_vars()));
         let roots = own.iter().flat_map(|&v| graph.provenance.roots(v));
-        !roots.into_iter().any(|root| vars.contains(&root))
+        (walks(nest) && walks(producer)) || !roots.into_iter().any(|root| vars.contains(&root))
     })
 }
 

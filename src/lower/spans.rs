@@ -58,16 +58,15 @@ fn ends(graph: &Graph, e: &Expr) -> Option<(SizeExpr, SizeExpr)> {
 /// The values that an element read from data can have, where its type is narrow enough to tell.
 fn values(e: &Expr) -> Option<(i64, i64)> {
     match &e.kind {
-        ExprKind::Cast(inner) if inner.ty.is_integer() && inner.ty.size() < e.ty.size() => {
-            values(inner)
+        // A conversion keeps what its type has.
+        ExprKind::Cast(inner) => {
+            let (own, all) = (inner.ty.ends()?, e.ty.ends()?);
+            let kept = all.0 <= own.0 && own.1 <= all.1;
+            kept.then(|| values(inner)).flatten()
         }
-        ExprKind::Access(_) if e.ty.is_integer() && e.ty.size() < 8 => {
-            let bits = 8 * e.ty.size();
-            Some(if e.ty.is_unsigned() {
-                (0, (1 << bits) - 1)
-            } else {
-                (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-            })
+        ExprKind::Access(_) if e.ty.size() < 8 => {
+            let (least, most) = e.ty.ends()?;
+            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
         }
         ExprKind::Literal(_)
         | ExprKind::Access(_)
@@ -77,7 +76,6 @@ fn values(e: &Expr) -> Option<(i64, i64)> {
         | ExprKind::Binary(..)
         | ExprKind::Select(..)
         | ExprKind::Call(..)
-        | ExprKind::Cast(_)
         | ExprKind::Reduce { .. } => None,
     }
 }

@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(64, 16) equake_kernel2(int64_t R,
     int64_t row2 = threadIdx.x;
     if (row2 < sparsec_min_int64(64, R - 1 - block2 * 64)) {
         int64_t i = block2 * 64 + row2;
-        for (int64_t e = first_vals[i] + 1; e < first_vals[i + 1]; e++) {
+        for (int64_t e = (int64_t)first_vals[i] + 1; e < first_vals[i + 1]; e++) {
             int64_t at_col = col_vals[e];
             for (int64_t b = 0; b < 3; b++) {
                 double sum = 0.0;
@@ -128,12 +128,12 @@ static int equake_check(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_
     if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range3 = false;
     for (int64_t i = 0; i < R - 1; i++) {
-        out_of_range3 = out_of_range3 || (first_vals[i] + 1 < first_vals[i + 1] && (first_vals[i] + 1 < 0 || E < first_vals[i + 1]));
+        out_of_range3 = out_of_range3 || ((int64_t)first_vals[i] + 1 < first_vals[i + 1] && ((int64_t)first_vals[i] + 1 < 0 || E < first_vals[i + 1]));
     }
     if (out_of_range3) return SPARSEC_INDEX_OUT_OF_RANGE;
     bool out_of_range4 = false;
     for (int64_t i = 0; i < R - 1; i++) {
-        for (int64_t e = first_vals[i] + 1; e < first_vals[i + 1]; e++) {
+        for (int64_t e = (int64_t)first_vals[i] + 1; e < first_vals[i + 1]; e++) {
             out_of_range4 = out_of_range4 || (col_vals[e] < 0 || col_vals[e] >= N);
         }
     }

@@ -24,14 +24,14 @@ int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
 #endif
     for (int64_t l = 0; l < L; l++) {
         for (int64_t y = first_vals[l * 2 + 1]; y < last_vals[l * 2 + 1]; y++) {
-            for (int64_t x0 = 0; x0 < (last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
+            for (int64_t x0 = 0; x0 < ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
                 float weight_vals[16];
-                for (int64_t xw = 0; xw < sparsec_min_int64(16, last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
+                for (int64_t xw = 0; xw < sparsec_min_int64(16, (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
                     int64_t x = first_vals[l * 2] + (x0 * 16 + xw);
                     weight_vals[xw] = expf(-(((float)(x + 1) - location_vals[l * 2]) * ((float)(x + 1) - location_vals[l * 2]) * 2.0f / (size_vals[l * 2] * size_vals[l * 2]) + ((float)(y + 1) - location_vals[l * 2 + 1]) * ((float)(y + 1) - location_vals[l * 2 + 1]) * 2.0f / (size_vals[l * 2 + 1] * size_vals[l * 2 + 1])));
                 }
                 for (int64_t cy = (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0); cy < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C); cy++) {
-                    for (int64_t x1 = 0; x1 < sparsec_min_int64(16, last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
+                    for (int64_t x1 = 0; x1 < sparsec_min_int64(16, (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
                         int64_t x = first_vals[l * 2] + (x0 * 16 + x1);
                         for (int64_t cx = (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0); cx < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C); cx++) {
                             for (int64_t k = 0; k < 2; k++) {

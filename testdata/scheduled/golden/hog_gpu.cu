@@ -27,13 +27,13 @@ static __global__ void __launch_bounds__(256, 4) histogram_kernel(int64_t X, int
     const int32_t *SPARSEC_RESTRICT last_vals, const float *SPARSEC_RESTRICT location_vals,
     const float *SPARSEC_RESTRICT size_vals, float *hist_vals) {
     int64_t l = blockIdx.x;
-    for (int64_t y0 = 0; y0 < (last_vals[l * 2 + 1] - first_vals[l * 2 + 1] + 7) / 8; y0++) {
-        for (int64_t x0 = 0; x0 < (last_vals[l * 2] - first_vals[l * 2] + 31) / 32; x0++) {
+    for (int64_t y0 = 0; y0 < ((int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] + 7) / 8; y0++) {
+        for (int64_t x0 = 0; x0 < ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 31) / 32; x0++) {
             int64_t y1 = threadIdx.y;
-            if (y1 < sparsec_min_int64(8, last_vals[l * 2 + 1] - first_vals[l * 2 + 1] - y0 * 8)) {
+            if (y1 < sparsec_min_int64(8, (int64_t)last_vals[l * 2 + 1] - first_vals[l * 2 + 1] - y0 * 8)) {
                 int64_t y = first_vals[l * 2 + 1] + (y0 * 8 + y1);
                 int64_t x1 = threadIdx.x;
-                if (x1 < sparsec_min_int64(32, last_vals[l * 2] - first_vals[l * 2] - x0 * 32)) {
+                if (x1 < sparsec_min_int64(32, (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 32)) {
                     int64_t x = first_vals[l * 2] + (x0 * 32 + x1);
                     float weighted_vals[2];
                     for (int64_t kw = 0; kw < 2; kw++) {

@@ -20,8 +20,8 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, M - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             double sum = 0.0;
-            SPARSEC_PREFETCH(A2_crd, A2_pos[i] + 512);
-            SPARSEC_PREFETCH(A_vals, A2_pos[i] + 512);
+            SPARSEC_PREFETCH(A2_crd, (int64_t)A2_pos[i] + 512);
+            SPARSEC_PREFETCH(A_vals, (int64_t)A2_pos[i] + 512);
             for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                 int64_t j = A2_crd[pA2];
                 sum += A_vals[pA2] * x_vals[j];

@@ -25,12 +25,12 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             double sum = 0.0;
-            for (int64_t p1 = 0; p1 < sparsec_min_int64(16, pos_vals[i + 1] - pos_vals[i]); p1++) {
+            for (int64_t p1 = 0; p1 < sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i]); p1++) {
                 int64_t p = pos_vals[i] + p1;
                 sum += val_vals[p] * x_vals[crd_vals[p]];
             }
             y_vals[i] = sum;
-            int64_t length = pos_vals[i + 1] - pos_vals[i];
+            int64_t length = (int64_t)pos_vals[i + 1] - pos_vals[i];
             if (16 < length) {
                 most = sparsec_max_int64(most, length);
                 i1_live[i1_count] = (int32_t)i1;
@@ -45,12 +45,12 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
                 int64_t i1 = i1_live[at];
                 int64_t i = i0 * 32 + i1;
                 double sum = 0.0;
-                for (int64_t p1 = 0; p1 < sparsec_min_int64(16, pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
+                for (int64_t p1 = 0; p1 < sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
                     int64_t p = pos_vals[i] + (p0 * 16 + p1);
                     sum += val_vals[p] * x_vals[crd_vals[p]];
                 }
                 y_vals[i] += sum;
-                if ((p0 + 1) * 16 < pos_vals[i + 1] - pos_vals[i]) {
+                if ((p0 + 1) * 16 < (int64_t)pos_vals[i + 1] - pos_vals[i]) {
                     i1_live[i1_count] = (int32_t)i1;
                     i1_count += 1;
                 }

@@ -23,7 +23,7 @@ static __global__ void __launch_bounds__(128, 8) spmv_ell_kernel(int64_t R, int6
     if (thread < sparsec_min_int64(128, R - block * 128)) {
         int64_t i = block * 128 + thread;
         double sum = 0.0;
-        for (int64_t k0 = 0; k0 < (len_vals[i] + 7) / 8; k0++) {
+        for (int64_t k0 = 0; k0 < ((int64_t)len_vals[i] + 7) / 8; k0++) {
             for (int64_t k1 = 0; k1 < sparsec_min_int64(8, len_vals[i] - k0 * 8); k1++) {
                 int64_t k = k0 * 8 + k1;
                 sum += val_vals[i * K + k] * x_vals[crd_vals[i * K + k]];
