@@ -233,8 +233,10 @@ impl Lowerer<'_> {
         // What an operand stores in blocks has the extents that the program says.
         let declared = self.graph.function.tensor(access.tensor);
         let extent = size(declared.dims[mode].clone(), subscript);
+        // Of a range whose values are tested one by one, its ends tell nothing.
+        let tested = |var| guards.iter().any(|guard| vars_in(guard).contains(&var));
         let bad = match (subscript.as_var(), dynamic) {
-            (Some(var), true) => self.bad_range(var, &found.own, extent, subscript),
+            (Some(var), true) if !tested(var) => self.bad_range(var, &found.own, extent, subscript),
             _ => either(
                 self.below_zero(subscript),
                 (!spans::stays_below(self.graph, subscript, &extent, 1))

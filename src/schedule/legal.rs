@@ -20,18 +20,15 @@ use crate::program::ir::{ExprKind, TensorId, VarId};
 /// Positions would be counted before the row they lie in is known, or a range before the
 /// data it depends on; a reduction could not accumulate.
 pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    // Sums get variables of their own there, which are of no use behind it.
+    let mut tensors = graph.tensors.clone();
     for (at, nest) in graph.nests.iter().enumerate() {
         check_positions(graph, nest, &[], arguments)?;
         check_extents(graph, nest, arguments)?;
         check_appended(graph, nest, arguments)?;
-        let Some(tree) = concretize_numbered(graph, at, &mut graph.tensors.clone()) else {
-            return Err(Diagnostic::error(
-                codes::REDUCTION_ORDER,
-                arguments.span,
-                "a reduction would stand outside a loop of the result",
-                "the operation around it does not distribute over it",
-            )
-            .with_help("keep the loops of the result outside"));
+        tensors.truncate(graph.tensors.len());
+        let Some(tree) = concretize_numbered(graph, at, &mut tensors) else {
+            return Err(cannot_accumulate(graph, at, arguments));
         };
         if let Some((workspace, var)) = unknown_read(graph, &tree, &mut Vec::new()) {
             let name = &graph.var(var).name;
@@ -48,6 +45,32 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
         }
     }
     Ok(())
+}
+
+/// Why a reduction of a nest cannot accumulate in the order of its loops.
+fn cannot_accumulate(graph: &Graph, at: usize, arguments: &Arguments) -> Diagnostic {
+    let error = |label: String| {
+        Diagnostic::error(
+            codes::REDUCTION_ORDER,
+            arguments.span,
+            "a reduction would stand outside a loop of the result",
+            label,
+        )
+    };
+    let result = graph.tensor(graph.nests[at].tensor);
+    let wide = result.ty.compute();
+    // With elements as wide as what is computed it could.
+    let mut tensors = graph.tensors.clone();
+    tensors[graph.nests[at].tensor.index()].ty = wide;
+    if wide != result.ty && concretize_numbered(graph, at, &mut tensors).is_some() {
+        let (name, narrow) = (&result.name, result.ty);
+        let label = format!("each step of `{name}` would be rounded to `{narrow}`");
+        return error(label).with_help(format!(
+            "keep the loops of the result outside, or sum in a temporary of type `{wide}` and convert it in another statement"
+        ));
+    }
+    error("the operation around it does not distribute over it".to_string())
+        .with_help("keep the loops of the result outside")
 }
 
 /// A workspace that is read where the loops around do not tell a variable in its subscripts. A sum

@@ -54,14 +54,24 @@ pub(super) fn fill(
             FillValue::Int(n) => n.to_string(),
             FillValue::Float(x) => x.to_string(),
         };
+        let (label, help) = match written {
+            FillValue::Int(n) if ty == ScalarType::U64 && u64::try_from(n).is_ok() => (
+                "constants are below 2^63".to_string(),
+                "store it dense, or with another fill",
+            ),
+            FillValue::Int(_) | FillValue::Float(_) => (
+                format!("elements of type {ty} cannot have this value"),
+                "choose a value of the element type",
+            ),
+        };
         Box::new(
             Diagnostic::error(
                 codes::FILL_VALUE,
                 span,
                 format!("{shown} cannot be the fill value of `{tensor}`"),
-                format!("elements of type {ty} cannot have this value"),
+                label,
             )
-            .with_help("choose a value of the element type"),
+            .with_help(help),
         )
     })
 }

@@ -47,7 +47,7 @@ impl Resolver<'_, '_> {
                         format!("{value} is too large for a whole number"),
                         "does not fit 64 bits with a sign",
                     )
-                    .with_help("write it with a point for a floating-point number"),
+                    .with_help(too_large(*value)),
                 );
                 zero(span)
             }
@@ -346,4 +346,20 @@ fn no_variable(over: Option<&Expr>, span: Span) -> Diagnostic {
         },
     );
     error.with_help("name a subscript of the second argument, as in `sum(j, A(i,j))`")
+}
+
+/// What to write for a number of more than 63 bits.
+fn too_large(value: u64) -> String {
+    let floating = "with a point it is a floating-point number, which is rounded";
+    // 2^64 - value
+    match value.wrapping_neg() {
+        0 => floating.to_string(),
+        rest => {
+            let rest = match i64::try_from(rest) {
+                Ok(rest) => rest.to_string(),
+                Err(_) => format!("{} - 1", rest - 1),
+            };
+            format!("as `uint64(0) - {rest}` it is a `uint64`; {floating}")
+        }
+    }
 }
