@@ -22,7 +22,8 @@ pub fn find_access(
     command: &str,
 ) -> Result<Access, Diagnostic> {
     let mut found: Vec<Access> = Vec::new();
-    visit(&nest.rhs, &mut |node| {
+    // What a workspace keeps is read by the statement all the same.
+    let mut look = |node: &Expr| {
         let ExprKind::Access(access) = &node.kind else {
             return;
         };
@@ -45,7 +46,8 @@ pub fn find_access(
         {
             found.push(access.clone());
         }
-    });
+    };
+    nest.visit(&mut |part| visit(&part.rhs, &mut look));
     if found.len() == 1
         && let Some(access) = found.pop()
     {

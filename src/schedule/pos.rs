@@ -15,8 +15,9 @@ use super::matching::find_access;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::fold::{as_literal, fold};
+use crate::graph::pattern::constant;
 use crate::graph::relation::Pos;
-use crate::graph::terms::{reduces, replace, root_reduction};
+use crate::graph::terms::{reads, reduces, replace, root_reduction};
 use crate::graph::{Graph, Nest, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
 use crate::syntax::ast::Ident;
@@ -82,7 +83,7 @@ pub(super) fn count(
     let mut error = None;
     graph.visit_nests(&mut |part| {
         if error.is_none() && walks(part, parent, &access) {
-            error = check_cover(&graph, part, &access, &roots, arguments).err();
+            error = check_cover(&graph, part, (parent, &access), &roots, arguments).err();
         }
     });
     if let Some(error) = error {
@@ -222,10 +223,18 @@ fn check_levels(
     Ok(())
 }
 
-/// Whether the nest has a loop over `var` and reads `access`. Other nests with a loop
-/// over the same variable keep it.
+/// Whether the nest has a loop over `var` and reads `access`, or a workspace that it reads does so inside of
+/// this loop. Other nests with a loop over the same variable keep it.
 fn walks(nest: &Nest, var: VarId, access: &Access) -> bool {
-    nest.loops.iter().any(|l| l.var == var) && reads_access(&nest.rhs, access)
+    nest.loops.iter().any(|l| l.var == var) && reads_inside(nest, &nest.rhs, var, access)
+}
+
+/// Whether an expression of a nest reads `access`, or the workspaces in it do so, but those that have a loop over
+/// `var` of their own.
+fn reads_inside(nest: &Nest, e: &Expr, var: VarId, access: &Access) -> bool {
+    let kept = nest.producers.iter().filter(|kept| reads(e, kept.tensor));
+    let mut kept = kept.filter(|kept| !kept.loops.iter().any(|l| l.var == var));
+    reads_access(e, access) || kept.any(|kept| reads_inside(kept, &kept.rhs, var, access))
 }
 
 /// The statement must do nothing where `access` stores nothing: the sums over `roots` add
@@ -233,27 +242,33 @@ fn walks(nest: &Nest, var: VarId, access: &Access) -> bool {
 fn check_cover(
     graph: &Graph,
     nest: &Nest,
-    access: &Access,
+    (parent, access): (VarId, &Access),
     roots: &[VarId],
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
     let tensor = graph.tensor(access.tensor);
     if !tensor.is_sparse() {
-        return check_shared(graph, nest, access, roots, arguments);
+        return check_shared(graph, nest, (parent, access), roots, arguments);
     }
     let whole = |&var: &VarId| graph.provenance.roots(var);
     let roots: Vec<VarId> = roots.iter().flat_map(whole).collect();
-    let absent = |a: &Access| equal::same_access(a, access).then_some(tensor.fill);
+    let absent = |a: &Access| {
+        let kept = nest.producers.iter().find(|kept| kept.tensor == a.tensor);
+        match kept {
+            Some(kept) => constant(graph, kept, Some(access)),
+            None => equal::same_access(a, access).then_some(tensor.fill),
+        }
+    };
     let is_neutral =
         |e: &Expr, op: ReduceOp| as_literal(e).is_some_and(|l| l.same_value(op.neutral(e.ty)));
-    let reads = |a: &Access| graph.exact(a);
+    let is_exact = |a: &Access| graph.exact(a);
     let mut rhs = nest.rhs.clone();
     let mut covered = true;
     for sum in reduces(&nest.rhs) {
         let ExprKind::Reduce { op, vars, body } = &sum.kind else {
             continue;
         };
-        let nothing = is_neutral(&fold(body, &absent, &reads), *op);
+        let nothing = is_neutral(&fold(body, &absent, &is_exact), *op);
         covered &= nothing || !vars.iter().any(|v| roots.contains(v));
         if nothing {
             let neutral = Expr {
@@ -264,7 +279,7 @@ fn check_cover(
         }
     }
     if roots.iter().any(|root| nest.lhs.contains(root)) {
-        let left = fold(&rhs, &absent, &reads);
+        let left = fold(&rhs, &absent, &is_exact);
         covered &= match nest.op {
             Some(op) => is_neutral(&left, op),
             None => {
@@ -279,7 +294,7 @@ fn check_cover(
     // What only sets a sum where nothing is stored may stand in a statement before.
     let result = &graph.tensor(nest.tensor).name;
     let is_set = nest.op.is_none() && root_reduction(&nest.rhs, None).is_some();
-    let help = match is_set && as_literal(&fold(&rhs, &absent, &reads)).is_some() {
+    let help = match is_set && as_literal(&fold(&rhs, &absent, &is_exact)).is_some() {
         true => format!(
             "let `{result}` be a parameter that is set before, and combine with it, as `min=` does in place of `min=!`"
         ),
@@ -305,7 +320,7 @@ fn check_cover(
 fn check_shared(
     graph: &Graph,
     nest: &Nest,
-    access: &Access,
+    (parent, access): (VarId, &Access),
     roots: &[VarId],
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
@@ -313,7 +328,8 @@ fn check_shared(
         let ExprKind::Reduce { vars, .. } = &sum.kind else {
             continue;
         };
-        if vars.iter().any(|v| roots.contains(v)) && !reads_access(&sum, access) {
+        let within = reads_inside(nest, &sum, parent, access);
+        if vars.iter().any(|v| roots.contains(v)) && !within {
             return Err(Diagnostic::error(
                 codes::POSITION_SPACE,
                 arguments.span,

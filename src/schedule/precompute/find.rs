@@ -1,8 +1,8 @@
 //! Where an expression stands in a statement, whatever the order of its factors.
 
 use super::super::matching::{assign, ast_operands, matches, operands};
-use crate::graph::{Graph, equal};
-use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, VarId};
+use crate::graph::{Graph, Nest, equal};
+use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, TensorId, VarId};
 use crate::syntax::ast;
 
 /// What is looked for.
@@ -18,7 +18,9 @@ impl Wanted<'_> {
     /// Whether it is this expression, or what is converted there.
     fn is(self, graph: &Graph, e: &Expr) -> bool {
         match self {
-            Wanted::Written(wanted) => matches(graph, e, wanted),
+            Wanted::Written(wanted) => {
+                matches(graph, e, wanted) || matches(graph, copied(graph, e), wanted)
+            }
             Wanted::Access(wanted) => match &e.kind {
                 ExprKind::Cast(inner) => self.is(graph, inner),
                 ExprKind::Literal(_)
@@ -37,12 +39,33 @@ impl Wanted<'_> {
     /// The numbers of the operands of a chain of `op` that make it up.
     fn among(self, graph: &Graph, have: &[&Expr], op: BinaryOp) -> Option<Vec<usize>> {
         match self {
-            Wanted::Written(wanted) => assign(graph, have, &ast_operands(wanted, op)),
+            Wanted::Written(wanted) => {
+                let wanted = ast_operands(wanted, op);
+                let copied: Vec<&Expr> = have.iter().map(|e| copied(graph, e)).collect();
+                assign(graph, have, &wanted).or_else(|| assign(graph, &copied, &wanted))
+            }
             Wanted::Access(_) => {
                 let at = have.iter().position(|e| self.is(graph, e))?;
                 Some(vec![at])
             }
         }
+    }
+}
+
+/// The access of the program that a tile or another workspace has a copy of; any other expression is itself.
+fn copied<'a>(graph: &'a Graph, e: &'a Expr) -> &'a Expr {
+    fn producer(nests: &[Nest], tensor: TensorId) -> Option<&Nest> {
+        nests.iter().find_map(|nest| {
+            let own = nest.producers.iter().find(|kept| kept.tensor == tensor);
+            own.or_else(|| producer(&nest.producers, tensor))
+        })
+    }
+    let ExprKind::Access(access) = &e.kind else {
+        return e;
+    };
+    match producer(&graph.nests, access.tensor) {
+        Some(kept) if matches!(kept.rhs.kind, ExprKind::Access(_)) => copied(graph, &kept.rhs),
+        Some(_) | None => e,
     }
 }
 
