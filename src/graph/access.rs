@@ -82,39 +82,19 @@ impl Table {
     #[must_use]
     pub fn of(graph: &Graph, tensors: &[Tensor], stmt: &Stmt) -> Self {
         let mut table = Table::default();
-        table.collect(graph, tensors, stmt);
-        table
-    }
-
-    fn collect(&mut self, graph: &Graph, tensors: &[Tensor], stmt: &Stmt) {
-        match stmt {
-            Stmt::Forall { var, body, .. } => {
-                self.collect_var(graph, tensors, *var);
-                self.collect(graph, tensors, body);
+        stmt.visit(&mut |stmt| match stmt {
+            Stmt::Forall { var, .. } | Stmt::Within { var, .. } => {
+                table.collect_var(graph, tensors, *var);
             }
-            Stmt::Within { var, body, .. } => {
-                self.collect_var(graph, tensors, *var);
-                self.collect(graph, tensors, body);
-            }
-            Stmt::Where {
-                consumer, producer, ..
-            } => {
-                self.collect(graph, tensors, producer);
-                self.collect(graph, tensors, consumer);
-            }
-            Stmt::Sequence(stmts) => {
-                for stmt in stmts {
-                    self.collect(graph, tensors, stmt);
-                }
-            }
-            Stmt::Guarded { guards, body } => {
+            Stmt::Guarded { guards, .. } => {
                 for e in guards.iter().flat_map(Guard::reads) {
-                    self.add_expr(tensors, e, Place::NESTED);
+                    table.add_expr(tensors, e, Place::NESTED);
                 }
-                self.collect(graph, tensors, body);
             }
-            Stmt::Assign(assign) => self.add_expr(tensors, &assign.rhs, Place::default()),
-        }
+            Stmt::Assign(assign) => table.add_expr(tensors, &assign.rhs, Place::default()),
+            Stmt::Where { .. } | Stmt::Sequence(_) => {}
+        });
+        table
     }
 
     /// What a loop over `var` reads itself: the bounds of its roots, and the access
@@ -269,44 +249,36 @@ impl Table {
             }
         };
         match stmt {
-            Stmt::Forall { var, body, .. } | Stmt::Within { var, body, .. } => {
-                if nested {
-                    for root in graph.provenance.roots(*var) {
-                        let range = &graph.var(root).range;
-                        for bound in [&range.lo, &range.hi] {
-                            if let Bound::Dynamic(e) = bound {
-                                extend(self.in_expr(e, true));
-                            }
+            Stmt::Forall { var, .. } | Stmt::Within { var, .. } if nested => {
+                for root in graph.provenance.roots(*var) {
+                    let range = &graph.var(root).range;
+                    for bound in [&range.lo, &range.hi] {
+                        if let Bound::Dynamic(e) = bound {
+                            extend(self.in_expr(e, true));
                         }
                     }
-                    if let Some(Pos { access, .. }) = graph.provenance.position_of(*var) {
-                        extend(self.find(access).into_iter().collect());
-                    }
                 }
-                self.walk(graph, body, (nested, guarded), found);
-            }
-            Stmt::Where {
-                consumer, producer, ..
-            } => {
-                self.walk(graph, producer, (nested, guarded), found);
-                self.walk(graph, consumer, (nested, guarded), found);
-            }
-            Stmt::Sequence(stmts) => {
-                for stmt in stmts {
-                    self.walk(graph, stmt, (nested, guarded), found);
+                if let Some(Pos { access, .. }) = graph.provenance.position_of(*var) {
+                    extend(self.find(access).into_iter().collect());
                 }
             }
-            Stmt::Guarded { guards, body } => {
-                if nested {
-                    for e in guards.iter().flat_map(Guard::reads) {
-                        extend(self.in_expr(e, true));
-                    }
-                }
-                if guarded {
-                    self.walk(graph, body, (nested, guarded), found);
+            Stmt::Guarded { guards, .. } if nested => {
+                for e in guards.iter().flat_map(Guard::reads) {
+                    extend(self.in_expr(e, true));
                 }
             }
             Stmt::Assign(assign) => extend(self.in_expr(&assign.rhs, nested)),
+            Stmt::Forall { .. }
+            | Stmt::Within { .. }
+            | Stmt::Guarded { .. }
+            | Stmt::Where { .. }
+            | Stmt::Sequence(_) => {}
+        }
+        if matches!(stmt, Stmt::Guarded { .. }) && !guarded {
+            return;
+        }
+        for part in stmt.parts() {
+            self.walk(graph, part, (nested, guarded), found);
         }
     }
 }

@@ -32,6 +32,7 @@ mod rearranged;
 pub mod relation;
 pub mod simplify;
 mod slots;
+pub mod stmt;
 mod temporaries;
 pub mod terms;
 pub mod tree;
@@ -41,6 +42,7 @@ pub mod within;
 
 pub use provenance::Provenance;
 pub use relation::{BoundKind, Relation};
+pub use stmt::{Assign, Stmt};
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{
@@ -269,65 +271,6 @@ pub struct Parallel {
     pub race: Race,
     /// The command, for diagnostics of lowering.
     pub span: Span,
-}
-
-/// The tree that lowering walks.
-#[derive(Clone, Debug)]
-pub enum Stmt {
-    Forall {
-        var: VarId,
-        tag: Tag,
-        body: Box<Stmt>,
-    },
-    /// `body` runs over the consecutive positions that the loop `var` stands for, as
-    /// loops over the variables of the levels they lie in; the first `skipped` of
-    /// those variables have no loop because nothing needs them.
-    Within {
-        var: VarId,
-        skipped: usize,
-        body: Box<Stmt>,
-    },
-    /// `producer` computes the workspace `temp`, then `consumer` reads it. A scalar
-    /// starts at `init`'s neutral element; an array is set up by its producer.
-    Where {
-        consumer: Box<Stmt>,
-        producer: Box<Stmt>,
-        temp: TensorId,
-        init: Option<ReduceOp>,
-    },
-    Sequence(Vec<Stmt>),
-    /// Done only where all of `guards` hold.
-    Guarded {
-        guards: Vec<Guard>,
-        body: Box<Stmt>,
-    },
-    Assign(Assign),
-}
-
-/// `tensor(lhs) = rhs` or `tensor(lhs) op= rhs`; the right side holds no `Reduce`.
-#[derive(Clone, Debug)]
-pub struct Assign {
-    pub tensor: TensorId,
-    pub lhs: Vec<VarId>,
-    pub op: Option<ReduceOp>,
-    pub rhs: Expr,
-}
-
-impl Stmt {
-    /// The assignments of a tree, in their order.
-    #[must_use]
-    pub fn assigns(&self) -> Vec<&Assign> {
-        match self {
-            Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-                body.assigns()
-            }
-            Stmt::Where {
-                consumer, producer, ..
-            } => [producer.assigns(), consumer.assigns()].concat(),
-            Stmt::Sequence(stmts) => stmts.iter().flat_map(Stmt::assigns).collect(),
-            Stmt::Assign(assign) => vec![assign],
-        }
-    }
 }
 
 impl Graph {

@@ -9,7 +9,7 @@ use super::equal::same_access;
 use super::fold::{as_literal, fold};
 use super::order::{appended_vars, sparse_accesses};
 use super::terms::{reduces, replace};
-use super::{Graph, Loop, Nest, Stmt};
+use super::{Assign, Graph, Loop, Nest, Stmt};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, TensorId, VarId};
 use crate::scalar::Literal;
 use std::collections::BTreeMap;
@@ -212,28 +212,16 @@ pub fn is_by_block(graph: &Graph, nest: &Nest, stmt: &Stmt) -> bool {
 /// The operation with which some assignment adds to the tensor's elements.
 #[must_use]
 pub fn accumulates(stmt: &Stmt, tensor: TensorId) -> Option<ReduceOp> {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            accumulates(body, tensor)
-        }
-        Stmt::Where {
-            consumer, producer, ..
-        } => accumulates(consumer, tensor).or_else(|| accumulates(producer, tensor)),
-        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| accumulates(s, tensor)),
-        Stmt::Assign(assign) => assign.op.filter(|_| assign.tensor == tensor),
-    }
+    let mut own = assigned(stmt, tensor);
+    own.find_map(|assign| assign.op)
 }
 
 /// Whether some assignment sets the tensor's elements.
 fn sets(stmt: &Stmt, tensor: TensorId) -> bool {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            sets(body, tensor)
-        }
-        Stmt::Where {
-            consumer, producer, ..
-        } => sets(consumer, tensor) || sets(producer, tensor),
-        Stmt::Sequence(stmts) => stmts.iter().any(|s| sets(s, tensor)),
-        Stmt::Assign(assign) => assign.tensor == tensor && assign.op.is_none(),
-    }
+    assigned(stmt, tensor).any(|assign| assign.op.is_none())
+}
+
+fn assigned(stmt: &Stmt, tensor: TensorId) -> impl Iterator<Item = &Assign> {
+    let all = stmt.assigns().into_iter();
+    all.filter(move |assign| assign.tensor == tensor)
 }

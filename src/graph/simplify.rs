@@ -73,34 +73,10 @@ impl Operands<'_> {
     ) -> Option<Stmt> {
         match stmt {
             Stmt::Assign(assign) => self.simplify_assign(assign, fill),
-            Stmt::Forall { var, tag, body } => {
-                let body = self.simplify_with(body, fill)?;
-                Some(Stmt::Forall {
-                    var: *var,
-                    tag: tag.clone(),
-                    body: Box::new(body),
-                })
-            }
-            Stmt::Within { var, skipped, body } => Some(Stmt::Within {
-                var: *var,
-                skipped: *skipped,
-                body: Box::new(self.simplify_with(body, fill)?),
-            }),
-            Stmt::Guarded { guards, body } => Some(Stmt::Guarded {
-                guards: guards.clone(),
-                body: Box::new(self.simplify_with(body, fill)?),
-            }),
-            Stmt::Sequence(stmts) => {
-                let mut left: Vec<Stmt> = stmts
-                    .iter()
-                    .filter_map(|s| self.simplify_with(s, fill))
-                    .collect();
-                match left.len() {
-                    0 => None,
-                    1 => left.pop(),
-                    _ => Some(Stmt::Sequence(left)),
-                }
-            }
+            Stmt::Forall { .. }
+            | Stmt::Within { .. }
+            | Stmt::Guarded { .. }
+            | Stmt::Sequence(_) => stmt.with_parts(&mut |part| self.simplify_with(part, fill)),
             Stmt::Where {
                 consumer,
                 producer,
@@ -187,28 +163,11 @@ impl Operands<'_> {
         absent: &dyn Fn(&Stmt) -> BTreeSet<AccessId>,
     ) -> Option<Stmt> {
         match stmt {
-            Stmt::Assign(_) => Some(stmt.clone()),
-            Stmt::Forall { var, tag, body } => Some(Stmt::Forall {
-                var: *var,
-                tag: tag.clone(),
-                body: Box::new(self.without_reductions(body, absent)?),
-            }),
-            Stmt::Within { var, skipped, body } => Some(Stmt::Within {
-                var: *var,
-                skipped: *skipped,
-                body: Box::new(self.without_reductions(body, absent)?),
-            }),
-            Stmt::Guarded { guards, body } => Some(Stmt::Guarded {
-                guards: guards.clone(),
-                body: Box::new(self.without_reductions(body, absent)?),
-            }),
-            Stmt::Sequence(stmts) => {
-                let left: Vec<Stmt> = stmts
-                    .iter()
-                    .filter_map(|s| self.without_reductions(s, absent))
-                    .collect();
-                (!left.is_empty()).then_some(Stmt::Sequence(left))
-            }
+            Stmt::Forall { .. }
+            | Stmt::Within { .. }
+            | Stmt::Guarded { .. }
+            | Stmt::Sequence(_)
+            | Stmt::Assign(_) => stmt.with_parts(&mut |part| self.without_reductions(part, absent)),
             Stmt::Where {
                 consumer,
                 producer,

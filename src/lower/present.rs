@@ -116,8 +116,7 @@ impl Lowerer<'_> {
     /// not in the loops over the elements of each.
     pub(super) fn note_rows(&self, stmt: &Stmt, scope: &mut Scope) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
-        let mut assigns = Vec::new();
-        writes(stmt, &mut assigns);
+        let assigns = stmt.assigns();
         for assign in &assigns {
             let tensor = self.tensor(assign.tensor);
             let alone = assigns
@@ -188,22 +187,5 @@ impl Lowerer<'_> {
             .filter(|(level, _)| !scope.noted.contains(&(assign.tensor, *level)));
         left.filter_map(|(level, position)| self.set_byte(assign, *level, position.clone(), scope))
             .collect()
-    }
-}
-
-/// The assignments of a statement to tensors.
-fn writes<'s>(stmt: &'s Stmt, found: &mut Vec<&'s Assign>) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            writes(body, found)
-        }
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            writes(producer, found);
-            writes(consumer, found);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| writes(stmt, found)),
-        Stmt::Assign(assign) => found.push(assign),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn share_out(
     // the units around it, too.
     let own = around.units.len() - 1;
     let from = if gpu.is_some() && in_turn { 0 } else { own };
-    let workspaces = workspaces(body);
+    let workspaces = body.workspaces();
     let is_variable = |t: TensorId| graph.is_variable(t, operands.tensor(t));
     let mut contest = Contest::default();
     let mut rivals: BTreeSet<VarId> = BTreeSet::new();
@@ -249,26 +249,4 @@ pub(super) fn write(
             .with_help("let threads have copies (`Temporary`), or leave this loop as it is"));
     }
     Ok(Write::InTurn(around.rivals.clone()))
-}
-
-/// The workspaces that stand inside a statement.
-fn workspaces(stmt: &Stmt) -> BTreeSet<TensorId> {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            workspaces(body)
-        }
-        Stmt::Where {
-            consumer,
-            producer,
-            temp,
-            ..
-        } => {
-            let mut all = workspaces(consumer);
-            all.extend(workspaces(producer));
-            all.insert(*temp);
-            all
-        }
-        Stmt::Sequence(stmts) => stmts.iter().flat_map(workspaces).collect(),
-        Stmt::Assign(_) => BTreeSet::new(),
-    }
 }

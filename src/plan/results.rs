@@ -297,35 +297,22 @@ pub(super) fn walked_sparse(
 }
 
 fn producers(stmt: &Stmt, f: &mut impl FnMut(&Stmt)) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            producers(body, f)
-        }
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            f(producer);
-            producers(consumer, f);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| producers(s, f)),
-        Stmt::Assign(_) => {}
+    if let Stmt::Where {
+        consumer, producer, ..
+    } = stmt
+    {
+        f(producer);
+        return producers(consumer, f);
+    }
+    for part in stmt.parts() {
+        producers(part, f);
     }
 }
 
 fn collect_loops(stmt: &Stmt, vars: &mut Vec<VarId>) {
-    match stmt {
-        Stmt::Forall { var, body, .. } => {
+    stmt.visit(&mut |stmt| {
+        if let Stmt::Forall { var, .. } = stmt {
             vars.push(*var);
-            collect_loops(body, vars);
         }
-        Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => collect_loops(body, vars),
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            collect_loops(producer, vars);
-            collect_loops(consumer, vars);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| collect_loops(s, vars)),
-        Stmt::Assign(_) => {}
-    }
+    });
 }

@@ -208,18 +208,12 @@ fn is_in_parts(graph: &Graph, var: VarId, loops: &[VarId]) -> bool {
 
 /// Lets assignments to one tensor be to another.
 fn assign(stmt: &mut Stmt, from: TensorId, to: TensorId) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            assign(body, from, to)
-        }
-        Stmt::Where {
-            consumer, producer, ..
-        } => {
-            assign(consumer, from, to);
-            assign(producer, from, to);
-        }
-        Stmt::Sequence(stmts) => stmts.iter_mut().for_each(|s| assign(s, from, to)),
-        Stmt::Assign(own) if own.tensor == from => own.tensor = to,
-        Stmt::Assign(_) => {}
+    if let Stmt::Assign(own) = stmt
+        && own.tensor == from
+    {
+        own.tensor = to;
+    }
+    for part in stmt.parts_mut() {
+        assign(part, from, to);
     }
 }

@@ -10,8 +10,7 @@ use crate::graph::Stmt;
 use crate::graph::access::AccessId;
 use crate::graph::lattice::{Lattice, Resolved, Shape};
 use crate::graph::simplify::Operands;
-use crate::program::ir::{Tensor, TensorId, VarId};
-use std::collections::BTreeSet;
+use crate::program::ir::{Tensor, VarId};
 
 /// Levels are searched only if they are in order.
 pub(super) fn unless_searched(
@@ -110,31 +109,9 @@ fn needed(tensor: &Tensor, refusal: Refusal) -> Diagnostic {
 /// Whether all that a statement does where a coordinate is met adds to what was done where it was
 /// met before.
 fn only_adds(results: &Results, stmt: &Stmt) -> bool {
-    let mut own = BTreeSet::new();
-    workspaces(stmt, &mut own);
+    let own = stmt.workspaces();
     stmt.assigns().iter().all(|assign| {
         let tensor = assign.tensor;
         assign.op.is_some() || own.contains(&tensor) || results.is_collected(tensor)
     })
-}
-
-/// The tensors that a statement computes for itself.
-fn workspaces(stmt: &Stmt, found: &mut BTreeSet<TensorId>) {
-    match stmt {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => {
-            workspaces(body, found)
-        }
-        Stmt::Where {
-            consumer,
-            producer,
-            temp,
-            ..
-        } => {
-            found.insert(*temp);
-            workspaces(consumer, found);
-            workspaces(producer, found);
-        }
-        Stmt::Sequence(stmts) => stmts.iter().for_each(|s| workspaces(s, found)),
-        Stmt::Assign(_) => {}
-    }
 }

@@ -12,7 +12,7 @@ use crate::graph::pattern;
 use crate::graph::producers::around;
 use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Nest, Stmt, visit};
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
 
 /// What must hold of every nest after a command, whatever it was before.
 ///
@@ -79,32 +79,30 @@ fn unknown_read(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(T
     if graph.workspaces.is_empty() {
         return None;
     }
-    match stmt {
-        Stmt::Forall { var, body, .. } => {
-            loops.push(*var);
-            let found = unknown_read(graph, body, loops);
-            loops.pop();
-            found
+    let own = match stmt {
+        Stmt::Forall { var, .. } => Some(*var),
+        Stmt::Assign(assign) => return unknown_in(graph, &assign.rhs, loops),
+        Stmt::Within { .. } | Stmt::Guarded { .. } | Stmt::Where { .. } | Stmt::Sequence(_) => None,
+    };
+    loops.extend(own);
+    let mut parts = stmt.parts().into_iter();
+    let found = parts.find_map(|part| unknown_read(graph, part, loops));
+    loops.truncate(loops.len() - usize::from(own.is_some()));
+    found
+}
+
+fn unknown_in(graph: &Graph, e: &Expr, loops: &[VarId]) -> Option<(TensorId, VarId)> {
+    let mut found = None;
+    visit(e, &mut |e| {
+        if let ExprKind::Access(access) = &e.kind
+            && graph.workspaces.contains(&access.tensor)
+        {
+            let mut vars = access.subscripts.iter().flat_map(vars_in);
+            let unknown = vars.find(|&v| Known::after(graph, loops).offset(v).is_none());
+            found = found.or(unknown.map(|var| (access.tensor, var)));
         }
-        Stmt::Within { body, .. } | Stmt::Guarded { body, .. } => unknown_read(graph, body, loops),
-        Stmt::Where {
-            consumer, producer, ..
-        } => unknown_read(graph, producer, loops).or_else(|| unknown_read(graph, consumer, loops)),
-        Stmt::Sequence(stmts) => stmts.iter().find_map(|s| unknown_read(graph, s, loops)),
-        Stmt::Assign(assign) => {
-            let mut found = None;
-            visit(&assign.rhs, &mut |e| {
-                if let ExprKind::Access(access) = &e.kind
-                    && graph.workspaces.contains(&access.tensor)
-                {
-                    let mut vars = access.subscripts.iter().flat_map(vars_in);
-                    let unknown = vars.find(|&v| Known::after(graph, loops).offset(v).is_none());
-                    found = found.or(unknown.map(|var| (access.tensor, var)));
-                }
-            });
-            found
-        }
-    }
+    });
+    found
 }
 
 /// Positions count from where their row begins: the outer levels must be known.

@@ -43,7 +43,7 @@ fn the_usual_genome_of_dense_products_keeps_a_tile() {
         "split(j, j_t3, j_t4, 16)",
         "reorder(j_t3, i_t1, k, i_t2, j_t4)",
         "precompute(B(k,j), {k, j_t4}, {k_t7, jt4_t8}, panel_t9)",
-        "precompute(A(i,k) * panel_t9(k,j_t4), {i_t2, j_t4}, {i_t2, j_t4}, w_t10)",
+        "precompute(A(i,k) * B(k,j), {i_t2, j_t4}, {i_t2, j_t4}, w_t10)",
         "unroll(i_t2)",
         "parallelize(j_t4, CPUVector, NoRaces)",
         "parallelize(j_t3, CPUThread, NoRaces)",
