@@ -129,6 +129,27 @@ pub fn parse(kind: FileKind, bytes: &[u8]) -> Result<Tensor, DataError> {
     }
 }
 
+/// The line of a file that has the element at a position of the tensor that [`read`] made of it. Readers keep
+/// no lines: the file is read again, for a message.
+#[must_use]
+pub fn line_of(path: &Path, element: usize) -> Option<u64> {
+    let (kind, compressed) = file_kind(path)?;
+    // What is no file, as a pipe, does not say it again.
+    let bytes = path.is_file().then(|| load(path, compressed))?.ok()?;
+    let mut found = None;
+    let mut seen = |at: usize, line: u64| {
+        if at == element {
+            found = Some(line);
+        }
+    };
+    match kind {
+        FileKind::MatrixMarket => mtx::parse_watched(&bytes, &mut seen).ok()?,
+        FileKind::Frostt => tns::parse_watched(&bytes, &mut seen).ok()?,
+        FileKind::Numpy => return None,
+    };
+    found
+}
+
 fn load(path: &Path, compressed: bool) -> Result<Vec<u8>, DataError> {
     let unreadable = |e: std::io::Error| DataError::new(codes::UNREADABLE, e.to_string());
     let bytes = std::fs::read(path).map_err(unreadable)?;
@@ -143,12 +164,29 @@ fn load(path: &Path, compressed: bool) -> Result<Vec<u8>, DataError> {
 /// # Errors
 /// It is damaged, or ends too early.
 pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>, DataError> {
+    let refuse = |reason: String| Err(DataError::new(codes::UNREADABLE, reason));
     let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(bytes)
-        .read_to_end(&mut text)
-        .map_err(|e| DataError::new(codes::UNREADABLE, format!("not a whole gzip stream: {e}")))?;
-    Ok(text)
+    let mut rest = bytes;
+    loop {
+        let mut member = flate2::bufread::GzDecoder::new(rest);
+        if let Err(error) = member.read_to_end(&mut text) {
+            return refuse(format!("not a whole gzip stream: {error}"));
+        }
+        rest = member.into_inner();
+        if rest.is_empty() {
+            return Ok(text);
+        }
+        if !rest.starts_with(&GZIP) {
+            let count = rest.len();
+            return refuse(format!(
+                "what follows the gzip stream is not gzip ({count} bytes)"
+            ));
+        }
+    }
 }
+
+/// What members of a gzip file begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[cfg(test)]
 mod tests {
@@ -307,6 +345,61 @@ mod tests {
         assert!(integers("general", "1", "18446744073709551616").is_err());
         assert!(integers("skew-symmetric", "1", &largest).is_err());
         assert!(integers("skew-symmetric", "1", &least).is_err());
+    }
+
+    #[test]
+    fn unsigned_integers_are_what_scipy_writes_of_uint64() {
+        let read = |symmetry: &str, value: &str| {
+            let text = format!(
+                "%%MatrixMarket matrix coordinate unsigned-integer {symmetry}\n2 2 1\n2 1 {value}\n"
+            );
+            parse(FileKind::MatrixMarket, text.as_bytes())
+        };
+        let largest = u64::MAX.to_string();
+        let Ok(Tensor::Sparse(coo)) = read("symmetric", &largest) else {
+            panic!("{largest}")
+        };
+        assert_eq!(coo.values, Values::U64(vec![u64::MAX; 2]));
+        assert!(read("general", "7").is_ok());
+        assert!(read("general", "-1").is_err() && read("skew-symmetric", "1").is_err());
+        let text = b"%%MatrixMarket matrix coordinate real\n2 2 0\n";
+        let error = parse(FileKind::MatrixMarket, text).unwrap_err();
+        assert!(error.reason.contains("symmetry is missing"), "{error}");
+    }
+
+    #[test]
+    fn elements_have_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |name: &str, text: &str, element| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            line_of(&path, element)
+        };
+        let coordinate =
+            "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 5\n% no\n2 2 1\n";
+        let lines = [0, 1, 2, 3].map(|element| line("a.mtx", coordinate, element));
+        assert_eq!(lines, [Some(3), Some(3), Some(5), None]);
+        // By columns, two of them on one line.
+        let array = "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3 4\n";
+        let lines = [0, 1, 2, 3].map(|element| line("a.mtx", array, element));
+        assert_eq!(lines, [Some(3), Some(5), Some(4), Some(5)]);
+        assert_eq!(line("a.tns", "# no\n1 1\n\n2 1\n", 1), Some(4));
+    }
+
+    #[test]
+    fn what_follows_a_gzip_stream_is_gzip() {
+        let member = |text: &[u8]| {
+            use std::io::Write as _;
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(text).unwrap();
+            encoder.finish().unwrap()
+        };
+        let two = [member(b"1 1\n"), member(b"2 1\n")].concat();
+        assert_eq!(decompress(&two).unwrap(), b"1 1\n2 1\n");
+        let error = decompress(&[two.clone(), b"more".to_vec()].concat()).unwrap_err();
+        assert!(error.reason.contains("not gzip (4 bytes)"), "{error}");
+        assert!(decompress(&two[..two.len() - 3]).is_err());
     }
 
     #[test]

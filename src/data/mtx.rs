@@ -11,6 +11,8 @@ use num_complex::Complex;
 enum Field {
     Real,
     Integer,
+    /// What SciPy writes of `uint64`.
+    Unsigned,
     Complex,
     Pattern,
 }
@@ -35,6 +37,14 @@ struct Banner {
 /// # Errors
 /// The line and the reason.
 pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
+    parse_watched(bytes, &mut |_, _| {})
+}
+
+/// As [`parse`]; `seen` is told the position of each element among all of the tensor, and its line.
+pub(super) fn parse_watched(
+    bytes: &[u8],
+    seen: &mut impl FnMut(usize, u64),
+) -> Result<Tensor, DataError> {
     let mut scan = Scanner::new(bytes);
     let banner = banner(&mut scan)?;
     scan.next_line();
@@ -56,9 +66,9 @@ pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
         )));
     }
     if banner.coordinate {
-        coordinate(&mut scan, &banner, rows, cols)
+        coordinate(&mut scan, &banner, (rows, cols), seen)
     } else {
-        array(&mut scan, &banner, rows, cols)
+        array(&mut scan, &banner, (rows, cols), seen)
     }
 }
 
@@ -70,11 +80,11 @@ fn banner(scan: &mut Scanner) -> Result<Banner, DataError> {
     let mut word = || scan.token().map(<[u8]>::to_ascii_lowercase);
     let (magic, object, format, field, symmetry) = (word(), word(), word(), word(), word());
     let unknown = |what: &str, found: &Option<Vec<u8>>, known: &str| {
-        let found = found.as_deref().map_or("nothing".to_string(), show);
-        Err(DataError::at(
-            1,
-            format!("unknown {what} {found}, expected {known}"),
-        ))
+        let wrong = match found.as_deref() {
+            Some(found) => format!("unknown {what} {}", show(found)),
+            None => format!("the banner's {what} is missing"),
+        };
+        Err(DataError::at(1, format!("{wrong}, expected {known}")))
     };
     if magic.as_deref() != Some(b"%%matrixmarket") {
         return unknown("banner", &magic, "%%MatrixMarket");
@@ -90,9 +100,16 @@ fn banner(scan: &mut Scanner) -> Result<Banner, DataError> {
     let field = match field.as_deref() {
         Some(b"real" | b"double") => Field::Real,
         Some(b"integer") => Field::Integer,
+        Some(b"unsigned-integer") => Field::Unsigned,
         Some(b"complex") => Field::Complex,
         Some(b"pattern") => Field::Pattern,
-        _ => return unknown("field", &field, "real, integer, complex or pattern"),
+        _ => {
+            return unknown(
+                "field",
+                &field,
+                "real, integer, unsigned-integer, complex or pattern",
+            );
+        }
     };
     let symmetry = match symmetry.as_deref() {
         Some(b"general") => Symmetry::General,
@@ -119,6 +136,9 @@ fn banner(scan: &mut Scanner) -> Result<Banner, DataError> {
     if symmetry == Symmetry::Skew && field == Field::Pattern {
         return Err(scan.error("a pattern has no signs, so it cannot be skew-symmetric"));
     }
+    if symmetry == Symmetry::Skew && field == Field::Unsigned {
+        return Err(scan.error("unsigned integers cannot be skew-symmetric"));
+    }
     Ok(Banner {
         coordinate,
         field,
@@ -133,6 +153,7 @@ const MIXED: &str = "with this value, neither int64 nor uint64 holds all of the 
 enum Column {
     Real(Vec<f64>),
     Integer(Whole),
+    Unsigned(Whole),
     Complex(Vec<Complex<f64>>),
     Pattern(usize),
 }
@@ -142,6 +163,7 @@ impl Column {
         match field {
             Field::Real => Column::Real(Vec::with_capacity(room)),
             Field::Integer => Column::Integer(Whole::with_capacity(room)),
+            Field::Unsigned => Column::Unsigned(Whole::with_capacity(room)),
             Field::Complex => Column::Complex(Vec::with_capacity(room)),
             Field::Pattern => Column::Pattern(0),
         }
@@ -159,6 +181,12 @@ impl Column {
             Column::Integer(v) => {
                 if !v.push(scan.integer()?) {
                     return Err(scan.error(MIXED));
+                }
+            }
+            Column::Unsigned(v) => {
+                let n = scan.integer()?;
+                if n < 0 || !v.push(n) {
+                    return Err(scan.error(format!("{n} is negative, the field is unsigned")));
                 }
             }
             Column::Complex(v) => {
@@ -180,7 +208,7 @@ impl Column {
                 let x = v[at];
                 v.push(if symmetry == Symmetry::Skew { -x } else { x });
             }
-            Column::Integer(v) => {
+            Column::Integer(v) | Column::Unsigned(v) => {
                 let x = v.get(at);
                 if !v.push(if symmetry == Symmetry::Skew { -x } else { x }) {
                     return Err(scan.error(MIXED));
@@ -202,7 +230,7 @@ impl Column {
     fn finish(self) -> Values {
         match self {
             Column::Real(v) => Values::F64(v),
-            Column::Integer(v) => v.finish(),
+            Column::Integer(v) | Column::Unsigned(v) => v.finish(),
             Column::Complex(v) => Values::C128(v),
             Column::Pattern(n) => Values::F64(vec![1.0; n]),
         }
@@ -221,8 +249,8 @@ fn end_of_size_line(scan: &mut Scanner) -> Result<(), DataError> {
 fn coordinate(
     scan: &mut Scanner,
     banner: &Banner,
-    rows: u64,
-    cols: u64,
+    (rows, cols): (u64, u64),
+    seen: &mut impl FnMut(usize, u64),
 ) -> Result<Tensor, DataError> {
     let announced = scan.count("the number of entries")?;
     let size_line = scan.line();
@@ -250,6 +278,7 @@ fn coordinate(
         let j = index(scan, "the column", cols)?;
         let at = is.len();
         values.read(scan, banner.symmetry, i == j)?;
+        seen(at, scan.line());
         if !scan.line_done() {
             return Err(scan.error("more on the line than an entry has"));
         }
@@ -269,6 +298,7 @@ fn coordinate(
                 );
             }
             if i != j {
+                seen(is.len(), scan.line());
                 values.mirror(scan, at, banner.symmetry)?;
                 is.push(j);
                 js.push(i);
@@ -298,7 +328,12 @@ fn index(scan: &mut Scanner, what: &str, extent: u64) -> Result<u64, DataError> 
     Ok(value - 1)
 }
 
-fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Tensor, DataError> {
+fn array(
+    scan: &mut Scanner,
+    banner: &Banner,
+    (rows, cols): (u64, u64),
+    seen: &mut impl FnMut(usize, u64),
+) -> Result<Tensor, DataError> {
     end_of_size_line(scan)?;
     let stored = match banner.symmetry {
         Symmetry::General => rows * cols,
@@ -313,6 +348,7 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
     let room = usize::try_from(stored).unwrap_or(0);
     let mut values = Column::new(banner.field, room);
     let (mut is, mut js) = (Vec::with_capacity(room), Vec::with_capacity(room));
+    let position = |i: u64, j: u64| usize::try_from(i * cols + j).unwrap_or(usize::MAX);
     scan.skip_lines(b'%');
     // Columns without rows hold nothing, however many are announced.
     for j in 0..if rows == 0 { 0 } else { cols } {
@@ -331,10 +367,12 @@ fn array(scan: &mut Scanner, banner: &Banner, rows: u64, cols: u64) -> Result<Te
             }
             let at = is.len();
             values.read(scan, banner.symmetry, i == j)?;
+            seen(position(i, j), scan.line());
             is.push(i);
             js.push(j);
             if i != j && banner.symmetry != Symmetry::General {
                 values.mirror(scan, at, banner.symmetry)?;
+                seen(position(j, i), scan.line());
                 is.push(j);
                 js.push(i);
             }

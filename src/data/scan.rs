@@ -157,9 +157,17 @@ impl<'b> Scanner<'b> {
     /// # Errors
     /// Anything else.
     pub fn real(&mut self) -> Result<f64, DataError> {
-        let Some(token) = self.token() else {
-            return Err(self.error("the value is missing"));
-        };
+        match self.token() {
+            Some(token) => self.number(token),
+            None => Err(self.error("the value is missing")),
+        }
+    }
+
+    /// A token as a real number.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn number(&self, token: &[u8]) -> Result<f64, DataError> {
         match number(token) {
             // `inf` is one; a number that becomes it is not what was written.
             Some(value) if value.is_infinite() && token.iter().any(u8::is_ascii_digit) => {

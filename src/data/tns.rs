@@ -1,7 +1,7 @@
 //! FROSTT `.tns`: a line an element, 1-based coordinates and a value.
 
 use super::DataError;
-use super::scan::{Scanner, number, show};
+use super::scan::Scanner;
 use super::tensor::{Coo, Tensor};
 use super::values::Values;
 use super::whole::Whole;
@@ -13,6 +13,14 @@ use super::whole::Whole;
 /// # Errors
 /// The line and the reason.
 pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
+    parse_watched(bytes, &mut |_, _| {})
+}
+
+/// As [`parse`]; `seen` is told the position of each element among all, and its line.
+pub(super) fn parse_watched(
+    bytes: &[u8],
+    seen: &mut impl FnMut(usize, u64),
+) -> Result<Tensor, DataError> {
     let mut scan = Scanner::new(bytes);
     scan.skip_lines(b'#');
     if scan.at_end() {
@@ -47,14 +55,11 @@ pub fn parse(bytes: &[u8]) -> Result<Tensor, DataError> {
         let Some(token) = scan.token() else {
             return Err(scan.error(format!("expected {order} coordinates and a value")));
         };
-        match number(token) {
-            Some(value) => {
-                // 2^53 may be what 2^53 + 1 was rounded to.
-                exact &= value.abs() < 9_007_199_254_740_992.0;
-                values.push(value);
-            }
-            None => return Err(scan.error(format!("expected a number, found {}", show(token)))),
-        }
+        let value = scan.number(token)?;
+        // 2^53 may be what 2^53 + 1 was rounded to.
+        exact &= value.abs() < 9_007_199_254_740_992.0;
+        seen(values.len(), scan.line());
+        values.push(value);
         if !scan.line_done() {
             return Err(scan.error(format!(
                 "more on the line than {order} coordinates and a value"
@@ -118,6 +123,15 @@ mod tests {
         assert_eq!(values("1 1e300\n2 4\n"), Values::F64(vec![1e300, 4.0]));
         let text = format!("1 {}\n2 -1\n", u64::MAX);
         assert_eq!(values(&text), Values::F64(vec![u64::MAX as f64, -1.0]));
+    }
+
+    #[test]
+    fn a_number_too_large_for_double_is_refused() {
+        for text in ["1 1\n2 1e400\n", "1 1\n2 -1d999\n"] {
+            let error = parse(text.as_bytes()).unwrap_err();
+            assert_eq!(error.line, Some(2), "{error}");
+        }
+        assert_eq!(values("1 -inf\n"), Values::F64(vec![f64::NEG_INFINITY]));
     }
 
     #[test]
