@@ -1,6 +1,8 @@
 //! Numbers in a type that holds them: what it cannot hold is refused, where `as` and C would
 //! convert in silence. Floating-point numbers are rounded, as any decimal number is.
 
+use super::pack::order_of;
+use super::tensor::Coo;
 use super::values::{Element, Number, Values};
 use crate::scalar::ScalarType;
 use half::{bf16, f16};
@@ -108,6 +110,89 @@ pub fn convert(values: &Values, ty: ScalarType) -> Result<Values, (usize, Number
     Ok(values.convert(ty))
 }
 
+/// Entries of one element that add up to what their type does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summed {
+    /// The last one.
+    pub last: usize,
+    pub count: usize,
+    /// Of all of them.
+    pub sum: Number,
+    pub reason: String,
+}
+
+/// Whether the type of the values holds the sums of entries with the same coordinates, which packing adds up.
+///
+/// # Errors
+/// The first element, in the order of coordinates, of which it does not.
+pub fn sums(coo: &Coo) -> Result<(), Summed> {
+    let values = &coo.values;
+    let ty = values.ty();
+    let count = values.len();
+    if ty == ScalarType::Bool || all_fit(values) {
+        return Ok(());
+    }
+    let columns: Vec<&[u64]> = coo.coords.iter().map(Vec::as_slice).collect();
+    let order = order_of(&columns, count);
+    let entry = |k: usize| order.as_ref().map_or(k, |order| order[k]);
+    let same = |a: usize, b: usize| columns.iter().all(|c| c[a] == c[b]);
+    let mut first = 0;
+    while first < count {
+        let mut end = first + 1;
+        while end < count && same(entry(first), entry(end)) {
+            end += 1;
+        }
+        if end > first + 1 {
+            let entries = || (first..end).map(entry);
+            let sum = added(values, entries());
+            if let Err(reason) = sum.1 {
+                return Err(Summed {
+                    last: entries().max().unwrap_or(first),
+                    count: end - first,
+                    sum: sum.0,
+                    reason,
+                });
+            }
+        }
+        first = end;
+    }
+    Ok(())
+}
+
+/// Whether the sum of all values fits, whatever their signs are: most files are done with that.
+#[expect(clippy::cast_precision_loss)]
+fn all_fit(values: &Values) -> bool {
+    let ty = values.ty();
+    let most = (0..values.len()).fold(0.0, |most: f64, at| most.max(values.get(at).abs()));
+    // Half of it: sums are rounded on their way.
+    let sum = Number::Real((2.0 * most * values.len() as f64).floor());
+    match ty.is_integer() {
+        true => sum.real() <= SKIPPING && fits(sum, ty).is_ok(),
+        false => sum.real().is_finite() && fits(sum, ty).is_ok(),
+    }
+}
+
+/// The sum of some elements, and whether their type holds it. What was infinite may stay it.
+fn added(
+    values: &Values,
+    entries: impl Iterator<Item = usize> + Clone,
+) -> (Number, Result<(), String>) {
+    let ty = values.ty();
+    if ty.is_integer() {
+        let sum = Number::Int(entries.map(|k| values.get(k).int()).sum());
+        return (sum, fits(sum, ty));
+    }
+    let finite = |n: Number| n.complex().re.is_finite() && n.complex().im.is_finite();
+    let mut sum = values.zeros(1);
+    let was_finite = entries.clone().all(|k| finite(values.get(k)));
+    entries.for_each(|k| sum.add_from(0, values, k));
+    let sum = sum.get(0);
+    match was_finite && !finite(sum) {
+        true => (sum, Err(format!("is too large for {ty}"))),
+        false => (sum, Ok(())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +244,40 @@ mod tests {
         let values = Values::F64(vec![1.0, 2.5]);
         let (at, n, _) = convert(&values, ScalarType::I32).unwrap_err();
         assert_eq!((at, n), (1, Number::Real(2.5)));
+    }
+
+    #[test]
+    fn sums_of_entries_fit_their_type() {
+        // Entries 0, 2 and 3 are of one element.
+        let of = |values: Values| {
+            let coords = vec![vec![4, 1, 4, 4]];
+            let dims = vec![5];
+            sums(&Coo {
+                dims,
+                coords,
+                values,
+            })
+        };
+        for fit in [
+            Values::I8(vec![100, 100, 100, -100]),
+            Values::I64(vec![i64::MAX, 1, 1, -1]),
+            Values::U64(vec![1 << 63, 1 << 63, 1, 1]),
+            Values::F32(vec![3e38, 3e38, -3e38, 3e38]),
+            Values::F64(vec![f64::INFINITY, 1e308, 1e308, 1e307]),
+            Values::Bool(vec![true; 4]),
+        ] {
+            assert_eq!(of(fit.clone()), Ok(()), "{fit:?}");
+        }
+        for unfit in [
+            Values::I8(vec![100, 1, 28, 0]),
+            Values::I64(vec![i64::MAX, 0, 1, 0]),
+            Values::U64(vec![1 << 63, 1, 1 << 63, 0]),
+            Values::F32(vec![3e38, 1.0, 3e38, 0.0]),
+            Values::F64(vec![-1e308, 1.0, -1e308, 0.0]),
+            Values::C64(vec![Complex::new(0.0, 3e38); 4]),
+        ] {
+            let found = of(unfit.clone()).unwrap_err();
+            assert_eq!((found.last, found.count), (3, 3), "{unfit:?}");
+        }
     }
 }

@@ -10,12 +10,15 @@ use crate::diagnostic::codes::{data as data_codes, environment as codes};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::program::ir::{self, Function, Role, Size, SizeExpr, SizeId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Data for every parameter, and every size.
 #[derive(Clone, Debug)]
 pub struct Bound {
     pub sizes: BTreeMap<SizeId, i64>,
     pub tensors: BTreeMap<TensorId, Tensor>,
+    /// Where those that are not generated come from, for messages.
+    pub files: BTreeMap<TensorId, PathBuf>,
 }
 
 impl Bound {
@@ -139,6 +142,14 @@ struct Fixed {
     exact: bool,
 }
 
+/// The file of a tensor that has one.
+fn file(origins: &BTreeMap<TensorId, Origin>, id: TensorId) -> Option<&Path> {
+    match origins.get(&id)? {
+        Origin::File(path) => Some(path),
+        Origin::Random { .. } | Origin::Constant(_) => None,
+    }
+}
+
 fn resolve(
     function: &Function,
     origins: &BTreeMap<TensorId, Origin>,
@@ -146,8 +157,9 @@ fn resolve(
 ) -> Result<Bound, Failure> {
     let mut loaded = load(function, origins)?;
     let mut bound = Bound {
-        sizes: sizes(function, &loaded, sources)?,
+        sizes: sizes(function, &loaded, origins, sources)?,
         tensors: BTreeMap::new(),
+        files: BTreeMap::new(),
     };
     let mut budget = Budget::of_this_machine();
     // Scalars first: extents may depend on them.
@@ -157,10 +169,12 @@ fn resolve(
         let tensor = function.tensor(id);
         let dims = extents(tensor, &bound)?;
         let value = match &origins[&id] {
-            Origin::File(_) => match loaded.remove(&id) {
+            Origin::File(path) => match loaded.remove(&id) {
                 Some((value, exact)) => {
-                    check_dims(&tensor.name, value.dims(), &dims, exact)?;
-                    budget.pack(tensor, &dims, count(value.stored()))?;
+                    bound.files.insert(id, path.clone());
+                    let fits = check_dims(&tensor.name, value.dims(), &dims, exact)
+                        .and_then(|()| budget.pack(tensor, &dims, count(value.stored())));
+                    fits.map_err(|error| error.in_file(path))?;
                     grown(value, &dims)
                 }
                 None => continue,
@@ -191,23 +205,26 @@ fn resolve(
                 }
             }
         };
-        let signed = match &origins[&id] {
-            Origin::File(path) => signed(value, path, tensor.ty),
-            Origin::Random { .. } | Origin::Constant(_) => Ok(value),
+        let own = file(origins, id);
+        let in_own = |error: DataError| match own {
+            Some(path) => error.in_file(path),
+            None => error,
         };
-        let fitting = signed.and_then(|value| converted(value, tensor));
-        let value = fitting.map_err(|error| match &origins[&id] {
-            Origin::File(path) => error.in_file(path),
-            Origin::Random { .. } | Origin::Constant(_) => error,
-        })?;
+        let signed = match own {
+            Some(path) => signed(value, path, tensor.ty),
+            None => Ok(value),
+        };
+        let fitting = signed.and_then(|value| converted(value, tensor, own));
+        let value = fitting.map_err(in_own)?;
         if let Some(&size) = function.slots.get(&id) {
-            let slots = slots(function, (id, size), &value)?;
+            let slots = slots(function, (id, size), &value).map_err(in_own)?;
             bound
                 .sizes
                 .insert(size, i64::try_from(slots).unwrap_or(i64::MAX));
         }
         if tensor.format.pads() {
-            budget.padded(tensor, &data::level_counts(&value, &tensor.format))?;
+            let positions = data::level_counts(&value, &tensor.format);
+            budget.padded(tensor, &positions).map_err(in_own)?;
         }
         bound.tensors.insert(id, value);
     }
@@ -254,6 +271,7 @@ fn extents(tensor: &ir::Tensor, bound: &Bound) -> Result<Vec<u64>, DataError> {
 fn sizes(
     function: &Function,
     loaded: &BTreeMap<TensorId, (Tensor, bool)>,
+    origins: &BTreeMap<TensorId, Origin>,
     sources: &Sources,
 ) -> Result<BTreeMap<SizeId, i64>, Failure> {
     let mut sizes = BTreeMap::new();
@@ -262,7 +280,7 @@ fn sizes(
         if function.slots.values().any(|slots| *slots == id) {
             continue;
         }
-        let value = match (size.value, size_value(function, id, loaded)?) {
+        let value = match (size.value, size_value(function, id, loaded, origins)?) {
             (Some(given), Some(found)) => {
                 if found.value > given || (found.exact && found.value != given) {
                     let reason = format!(
@@ -271,17 +289,54 @@ fn sizes(
                         function.tensor(found.tensor).name,
                         found.value
                     );
-                    return Err(DataError::new(data_codes::SHAPE, reason).into());
+                    let error = DataError::new(data_codes::SHAPE, reason);
+                    let file = file(origins, found.tensor);
+                    return Err(file
+                        .map_or(error.clone(), |path| error.in_file(path))
+                        .into());
                 }
                 given
             }
             (Some(given), None) => given,
             (None, Some(found)) => found.value,
-            (None, None) => return Err(unknown_size(size, sources).into()),
+            (None, None) => {
+                let unknown = unknown_size(size, sources);
+                return Err(match without_entries(function, id, loaded, origins) {
+                    Some((path, name)) => {
+                        let help = unknown.help.unwrap_or_default();
+                        let reason =
+                            format!("`{name}` has no entries that say how large it is: {help}");
+                        DataError::new(data_codes::SHAPE, reason)
+                            .in_file(path)
+                            .into()
+                    }
+                    None => unknown.into(),
+                });
+            }
         };
         sizes.insert(id, i64::try_from(value).unwrap_or(i64::MAX));
     }
     Ok(sizes)
+}
+
+/// A file that would fix a size, if it had entries, and the tensor's name.
+fn without_entries<'o>(
+    function: &'o Function,
+    size: SizeId,
+    loaded: &BTreeMap<TensorId, (Tensor, bool)>,
+    origins: &'o BTreeMap<TensorId, Origin>,
+) -> Option<(&'o Path, &'o str)> {
+    let mut empty = loaded
+        .iter()
+        .filter(|(_, (tensor, exact))| !exact && tensor.stored() == 0);
+    empty.find_map(|(&id, _)| {
+        let ir::Tensor { name, dims, .. } = function.tensor(id);
+        let has = |(mode, dim): (usize, &SizeExpr)| {
+            *dim == SizeExpr::Size(size) || function.fixed_dims.contains(&(id, mode, size))
+        };
+        dims.iter().enumerate().any(has).then_some(())?;
+        Some((file(origins, id)?, name.as_str()))
+    })
 }
 
 /// How many slots a tensor has: as given by `--size`, which must be enough, or as many as its longest row.
@@ -307,8 +362,14 @@ fn slots(
 }
 
 /// Two files that give one size different values.
-fn two_values(function: &Function, size: SizeId, a: &Fixed, b: &Fixed) -> String {
+fn two_values(
+    function: &Function,
+    size: SizeId,
+    (a, b): (&Fixed, &Fixed),
+    origins: &BTreeMap<TensorId, Origin>,
+) -> DataError {
     let name = &function.size(size).name;
+    let files = [a, b].map(|fixed| file(origins, fixed.tensor));
     let place = |fixed: &Fixed| {
         let tensor = &function.tensor(fixed.tensor).name;
         if a.tensor == b.tensor {
@@ -317,13 +378,23 @@ fn two_values(function: &Function, size: SizeId, a: &Fixed, b: &Fixed) -> String
             format!("`{tensor}`")
         }
     };
-    format!(
+    let mut reason = format!(
         "size {name} is {} in {} but {} in {}",
         a.value,
         place(a),
         b.value,
         place(b)
-    )
+    );
+    if let [Some(first), Some(second)] = files
+        && first != second
+    {
+        reason += &format!(" ({})", second.display());
+    }
+    let error = DataError::new(data_codes::SHAPE, reason);
+    match files[0] {
+        Some(path) => error.in_file(path),
+        None => error,
+    }
 }
 
 fn constant(n: Number, dims: &[u64], tensor: &ir::Tensor) -> Result<Tensor, Failure> {
@@ -341,6 +412,7 @@ fn size_value(
     function: &Function,
     size: SizeId,
     loaded: &BTreeMap<TensorId, (Tensor, bool)>,
+    origins: &BTreeMap<TensorId, Origin>,
 ) -> Result<Option<Fixed>, DataError> {
     let mut found: Option<Fixed> = None;
     for (&id, (tensor, exact)) in loaded {
@@ -365,10 +437,7 @@ fn size_value(
                 None => next,
                 Some(before) if before.exact && next.exact => {
                     if before.value != next.value {
-                        return Err(DataError::new(
-                            data_codes::SHAPE,
-                            two_values(function, size, &before, &next),
-                        ));
+                        return Err(two_values(function, size, (&before, &next), origins));
                     }
                     before
                 }

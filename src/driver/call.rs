@@ -362,6 +362,7 @@ fn pack_in(
     )
     .map_err(|mut e| {
         e.reason = format!("`{}`: {}", tensor.name, e.reason);
+        e.file = bound.files.get(&id).cloned();
         e
     })
 }

@@ -1,7 +1,7 @@
 //! Tensors from files, in the program's order and extents.
 
 use super::binding::Origin;
-use crate::data::fit;
+use crate::data::fit::{self, Summed};
 use crate::data::values::Number;
 use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor};
 use crate::diagnostic::codes::data as codes;
@@ -133,28 +133,56 @@ pub(super) fn signed(value: Tensor, path: &Path, ty: ScalarType) -> Result<Tenso
     ))
 }
 
-/// Values in the program's element type: what the kernel and the judge both get.
+/// Values in the program's element type: what the kernel and the judge both get. Of data from a file
+/// errors have its line.
 ///
 /// # Errors
-/// The first element that the type does not hold.
-pub(super) fn converted(value: Tensor, tensor: &ir::Tensor) -> Result<Tensor, DataError> {
+/// The first element that the type does not hold, alone or as the sum of its entries.
+pub(super) fn converted(
+    value: Tensor,
+    tensor: &ir::Tensor,
+    file: Option<&Path>,
+) -> Result<Tensor, DataError> {
+    let refuse = |at: usize, reason: String| DataError {
+        line: file.and_then(|path| data::line_of(path, at)),
+        ..DataError::new(codes::OF_ANOTHER_TYPE, reason)
+    };
     let values = match &value {
         Tensor::Sparse(coo) => &coo.values,
         Tensor::Dense(dense) => &dense.values,
     };
     let values = fit::convert(values, tensor.ty).map_err(|(at, n, reason)| {
         let element = element(&value, at, &tensor.name);
-        let n = match n {
-            Number::Int(i) => i.to_string(),
-            Number::Real(x) => x.to_string(),
-            Number::Complex(z) => z.to_string(),
-        };
-        DataError::new(codes::OF_ANOTHER_TYPE, format!("{element} = {n} {reason}"))
+        refuse(at, format!("{element} = {} {reason}", text(n)))
     })?;
     Ok(match value {
-        Tensor::Sparse(coo) => Tensor::Sparse(Coo { values, ..coo }),
+        Tensor::Sparse(coo) => {
+            let coo = Coo { values, ..coo };
+            if file.is_some()
+                && let Err(Summed {
+                    last,
+                    count,
+                    sum,
+                    reason,
+                }) = fit::sums(&coo)
+            {
+                let element = element(&Tensor::Sparse(coo), last, &tensor.name);
+                let sum = text(sum);
+                let reason = format!("{element} = {sum}, the sum of {count} entries, {reason}");
+                return Err(refuse(last, reason));
+            }
+            Tensor::Sparse(coo)
+        }
         Tensor::Dense(dense) => Tensor::Dense(Dense { values, ..dense }),
     })
+}
+
+fn text(n: Number) -> String {
+    match n {
+        Number::Int(i) => i.to_string(),
+        Number::Real(x) => x.to_string(),
+        Number::Complex(z) => z.to_string(),
+    }
 }
 
 /// The element at a position, as programs write it.

@@ -156,6 +156,7 @@ mod tests {
         let bound = Bound {
             sizes: [(crate::program::ir::SizeId(0), i64::try_from(count).unwrap())].into(),
             tensors: [(function.params[0], dense(x, vec![count]))].into(),
+            files: std::collections::BTreeMap::new(),
         };
         let y = function.results[0];
         let results = |value: f64| {
