@@ -19,48 +19,53 @@ pub fn parse(text: &str, ty: ScalarType) -> Result<Number, String> {
         };
     }
     if ty.is_integer() {
-        let value = Number::Int(whole(text)?);
+        let value = Number::Int(whole(text, ty)?);
         return fits(value, ty).map(|()| value);
     }
     let value = if ty.is_complex() {
-        Number::Complex(complex(text)?)
+        Number::Complex(complex(text, ty)?)
     } else {
-        Number::Real(real(text)?)
+        Number::Real(real(text, ty)?)
     };
     fits(value, ty).map(|()| value)
 }
 
-fn real(text: &str) -> Result<f64, String> {
+fn real(text: &str, ty: ScalarType) -> Result<f64, String> {
     let value = text.parse().map_err(|_| "is no number".to_string())?;
     let became_infinite = f64::is_infinite(value) && text.bytes().any(|b| b.is_ascii_digit());
     match became_infinite {
-        true => Err("is too large for double".to_string()),
+        true => Err(format!("is too large for {ty}")),
         false => Ok(value),
     }
 }
 
 /// A whole number, also as `1e6`.
-fn whole(text: &str) -> Result<i128, String> {
+fn whole(text: &str, ty: ScalarType) -> Result<i128, String> {
     if let Ok(value) = text.parse::<i128>() {
         return Ok(value);
     }
-    let value = real(text)?;
+    let value = real(text, ty)?;
     let whole = Number::Real(value).int();
     // Floats count every whole number up to 2^53 only.
-    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
-        Ok(whole)
-    } else {
+    if value.fract() != 0.0 {
         Err("is no whole number".to_string())
+    } else if value.abs() <= 9_007_199_254_740_992.0 {
+        Ok(whole)
+    } else if value.abs() >= 1e19 {
+        // Nothing has room for it: the reason is that it is too large.
+        fits(Number::Int(whole), ty).map(|()| whole)
+    } else {
+        Err("is beyond 2^53 and may be rounded: write all of its digits".to_string())
     }
 }
 
 /// `2`, `-3i`, `1+2i`, `1e-3-i`.
-fn complex(text: &str) -> Result<Complex<f64>, String> {
+fn complex(text: &str, ty: ScalarType) -> Result<Complex<f64>, String> {
     let wrong = |_| "is no number; complex ones are written as 1-2i".to_string();
     let value: Complex<f64> = text.parse().map_err(wrong)?;
     let is_infinite = value.re.is_infinite() || value.im.is_infinite();
     match is_infinite && !text.to_ascii_lowercase().contains("inf") {
-        true => Err("is too large for complex128".to_string()),
+        true => Err(format!("is too large for {ty}")),
         false => Ok(value),
     }
 }
@@ -121,6 +126,22 @@ mod tests {
             ("1+2j+3", ScalarType::C64),
         ] {
             assert!(parse(text, ty).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_those_of_the_type() {
+        for (text, ty, reason) in [
+            ("1e400", ScalarType::I32, "is too large for int"),
+            ("1e400", ScalarType::F32, "is too large for float"),
+            ("1e400", ScalarType::C64, "is too large for complex64"),
+            ("1e39", ScalarType::I32, "does not fit int"),
+            ("1e17", ScalarType::I64, "is beyond 2^53"),
+            ("inf", ScalarType::I32, "is no whole number"),
+            ("2.5", ScalarType::I32, "is no whole number"),
+        ] {
+            let found = parse(text, ty).unwrap_err();
+            assert!(found.starts_with(reason), "{text}: {found}");
         }
     }
 }
