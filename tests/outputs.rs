@@ -392,23 +392,34 @@ def largest(bool(N) a, bool(N) b, bool(N) c) -> (y, z) {
 fn types_of_taco_s_results() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.tns"), "1 1.5\n2 3\n3 0.5\n").unwrap();
-    for (expr, types, wanted) in [
-        ("y(i)=gt(A(j),1)", &[][..], "2.0000000000000000e0"),
-        ("y(i)=gt(A(j),1)/2", &[], "1.0000000000000000e0"),
-        ("y(i)=2/4+0*A(i)", &[], "5.0000000000000000e-1"),
-        ("y(i)=2/4", &["-t", "y:int"], "0"),
-        ("y(i)=A(j)", &["-t", "y:float"], "5.00000000e0"),
-        ("y(i)=A(j)", &["-t", "y:int"], "5"),
+    for (expr, types, wanted, ty) in [
+        ("y(i)=gt(A(j),1)", &[][..], "2.0000000000000000e0", "<f8"),
+        ("y(i)=gt(A(j),1)/2", &[], "1.0000000000000000e0", "<f8"),
+        ("y(i)=2/4+0*A(i)", &[], "5.0000000000000000e-1", "<f8"),
+        ("y(i)=2/4", &["-t", "y:int"], "0", "<i4"),
+        (
+            "y(i)=A(j)",
+            &["-t", "y:float"],
+            "5.0000000000000000e0",
+            "<f4",
+        ),
+        ("y(i)=A(j)", &["-t", "y:int"], "5", "<i4"),
         (
             "y(i)=A(j)",
             &["-t", "A:float", "-t", "y:double"],
             "5.0000000000000000e0",
+            "<f8",
         ),
-        ("y(i)=A(j)", &["-t", "A:float"], "5.0000000000000000e0"),
-        ("y(i)=not(lt(A(i),1))", &["-t", "y:bool"], "1"),
+        (
+            "y(i)=A(j)",
+            &["-t", "A:float"],
+            "5.0000000000000000e0",
+            "<f8",
+        ),
+        ("y(i)=not(lt(A(i),1))", &["-t", "y:bool"], "1", "|b1"),
     ] {
         let run = [
-            "run", "-e", expr, "-d", "i:3", "--verify", "--out", "y=y.tns",
+            "run", "-e", expr, "-d", "i:3", "--verify", "--out", "y=y.tns", "--out", "y=y.npy",
         ];
         let data: &[&str] = if expr.contains('A') {
             &["A=a.tns"]
@@ -420,6 +431,12 @@ fn types_of_taco_s_results() {
         let text = std::fs::read_to_string(folder.path().join("y.tns")).unwrap();
         let first = text.lines().next().unwrap();
         assert_eq!(first, format!("1 {wanted}"), "{expr} {types:?}");
+        let array = std::fs::read(folder.path().join("y.npy")).unwrap();
+        let header = String::from_utf8_lossy(&array[..64]);
+        assert!(
+            header.contains(&format!("'{ty}'")),
+            "{expr} {types:?}: {header}"
+        );
     }
 }
 

@@ -134,12 +134,25 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .into());
         };
         // Not only behind the run, which may be long.
-        if data::ending(&found.1).is_err() {
+        let Ok((kind, _)) = data::ending(&found.1) else {
             let span = argument(&mut reporter.sources, "--out", text);
             let message = "nothing says in which format it is written";
             return Err(
                 Diagnostic::error(codes::COMMAND_LINE, span, message, "unknown ending")
                     .with_help("end it with .mtx, .tns or .npy, or one of these and .gz")
+                    .into(),
+            );
+        };
+        let result = function.tensor(found.0);
+        if let Err(reason) = data::write::holds(kind, result.order(), result.ty) {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let message = format!("`{}` cannot be written so: {reason}", result.name);
+            return Err(
+                Diagnostic::error(codes::COMMAND_LINE, span, message, "this ending")
+                    .with_help(format!(
+                        "`--out {}=FILE.npy` holds anything dense",
+                        result.name
+                    ))
                     .into(),
             );
         }

@@ -515,6 +515,16 @@ mod tests {
     }
 
     #[test]
+    fn floating_point_numbers_have_17_digits() {
+        for ty in [ScalarType::BF16, ScalarType::F32, ScalarType::F64] {
+            let tensor = constant(Number::Real(0.1), &[1], ty).unwrap();
+            let text = content(Path::new("x.tns"), &tensor, Literal::ZERO).unwrap();
+            let digits = text.iter().filter(|b| b.is_ascii_digit()).count();
+            assert_eq!(digits, 1 + 17 + 1, "{}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
     fn files_are_read_back_as_written() {
         let folder = tempfile::tempdir().unwrap();
         let sparse = random(1, 0.4, &[4, 5], ScalarType::F64);

@@ -15,12 +15,19 @@ use std::path::Path;
 /// The format cannot hold the tensor.
 pub fn content(path: &Path, tensor: &Tensor, fill: Literal) -> Result<Vec<u8>, DataError> {
     let (kind, compressed) = ending(path)?;
+    let (order, ty) = match tensor {
+        Tensor::Sparse(coo) => (coo.dims.len(), coo.values.ty()),
+        Tensor::Dense(dense) => (dense.dims.len(), dense.values.ty()),
+    };
+    holds(kind, order, ty).map_err(|reason| unwritable(reason).in_file(path))?;
     let bytes = match kind {
         FileKind::MatrixMarket => mtx(tensor),
         FileKind::Frostt => tns(tensor),
-        FileKind::Numpy => densify(tensor, fill).map(|dense| npy::bytes(&dense)),
-    }
-    .map_err(|e| e.in_file(path))?;
+        FileKind::Numpy => {
+            let dense = densify(tensor, fill).map_err(|e| e.in_file(path))?;
+            npy::bytes(&dense)
+        }
+    };
     if !compressed {
         return Ok(bytes);
     }
@@ -42,21 +49,35 @@ pub fn ending(path: &Path) -> Result<(FileKind, bool), DataError> {
     })
 }
 
+/// Whether a kind of file can hold tensors of an order and a type.
+///
+/// # Errors
+/// What it holds instead.
+pub fn holds(kind: FileKind, order: usize, ty: ScalarType) -> Result<(), String> {
+    match kind {
+        FileKind::MatrixMarket if order > 2 => Err(format!(
+            ".mtx holds matrices, not a tensor of order {order}"
+        )),
+        FileKind::Frostt if order == 0 || ty.is_complex() => {
+            Err(".tns holds real and integer tensors of order 1 and more".to_string())
+        }
+        FileKind::MatrixMarket | FileKind::Frostt | FileKind::Numpy => Ok(()),
+    }
+}
+
 fn unwritable(reason: impl Into<String>) -> DataError {
     DataError::new(codes::UNWRITABLE, reason)
 }
 
-/// A number as text: 17 significant digits for doubles, 9 for floats.
-fn text(n: Number, ty: ScalarType) -> String {
+/// A number as text, of floating-point types with the 17 significant digits that tell all doubles apart.
+fn text(n: Number) -> String {
     let real = |x: f64| {
         if x.is_nan() {
             "nan".to_string()
         } else if x.is_infinite() {
             if x > 0.0 { "inf" } else { "-inf" }.to_string()
-        } else if matches!(ty, ScalarType::F64 | ScalarType::C128) {
-            format!("{x:.16e}")
         } else {
-            format!("{x:.8e}")
+            format!("{x:.16e}")
         }
     };
     match n {
@@ -76,20 +97,12 @@ fn field(ty: ScalarType) -> &'static str {
     }
 }
 
-fn mtx(tensor: &Tensor) -> Result<Vec<u8>, DataError> {
+/// A matrix or a vector, which is one column.
+fn mtx(tensor: &Tensor) -> Vec<u8> {
     let mut out = String::new();
     match tensor {
         Tensor::Sparse(coo) => {
-            let [rows, cols] = match coo.dims.as_slice() {
-                [rows, cols] => [*rows, *cols],
-                [n] => [*n, 1],
-                other => {
-                    return Err(unwritable(format!(
-                        ".mtx holds matrices, not a tensor of order {}",
-                        other.len()
-                    )));
-                }
-            };
+            let [rows, cols] = extents(&coo.dims);
             let ty = coo.values.ty();
             let _ = writeln!(
                 out,
@@ -98,39 +111,29 @@ fn mtx(tensor: &Tensor) -> Result<Vec<u8>, DataError> {
             );
             let _ = writeln!(out, "{rows} {cols} {}", coo.values.len());
             for k in 0..coo.values.len() {
-                let j = coo.coords.get(1).map_or(0, |c| c[k]);
-                let value = text(coo.values.get(k), ty);
-                let _ = writeln!(out, "{} {} {value}", coo.coords[0][k] + 1, j + 1);
+                let [i, j] = [0, 1].map(|mode| coo.coords.get(mode).map_or(0, |c| c[k]));
+                let value = text(coo.values.get(k));
+                let _ = writeln!(out, "{} {} {value}", i + 1, j + 1);
             }
         }
         Tensor::Dense(dense) => {
-            let [rows, cols] = match dense.dims.as_slice() {
-                [rows, cols] => [*rows, *cols],
-                [n] => [*n, 1],
-                [] => [1, 1],
-                other => {
-                    return Err(unwritable(format!(
-                        ".mtx holds matrices, not a tensor of order {}",
-                        other.len()
-                    )));
-                }
-            };
+            let [rows, cols] = extents(&dense.dims);
             let ty = dense.values.ty();
             let _ = writeln!(out, "%%MatrixMarket matrix array {} general", field(ty));
             let _ = writeln!(out, "{rows} {cols}");
             for j in 0..cols {
                 for i in 0..rows {
                     if let Ok(at) = usize::try_from(i * cols + j) {
-                        let _ = writeln!(out, "{}", text(dense.values.get(at), ty));
+                        let _ = writeln!(out, "{}", text(dense.values.get(at)));
                     }
                 }
             }
         }
     }
-    Ok(out.into_bytes())
+    out.into_bytes()
 }
 
-fn tns(tensor: &Tensor) -> Result<Vec<u8>, DataError> {
+fn tns(tensor: &Tensor) -> Vec<u8> {
     let dense_coo;
     let coo: &Coo = match tensor {
         Tensor::Sparse(coo) => coo,
@@ -139,20 +142,19 @@ fn tns(tensor: &Tensor) -> Result<Vec<u8>, DataError> {
             &dense_coo
         }
     };
-    let ty = coo.values.ty();
-    if coo.dims.is_empty() || ty.is_complex() {
-        return Err(unwritable(
-            ".tns holds real and integer tensors of order 1 and more",
-        ));
-    }
     let mut out = String::new();
     for k in 0..coo.values.len() {
         for column in &coo.coords {
             let _ = write!(out, "{} ", column[k] + 1);
         }
-        let _ = writeln!(out, "{}", text(coo.values.get(k), ty));
+        let _ = writeln!(out, "{}", text(coo.values.get(k)));
     }
-    Ok(out.into_bytes())
+    out.into_bytes()
+}
+
+/// Rows and columns of a matrix, a vector or a scalar.
+fn extents(dims: &[u64]) -> [u64; 2] {
+    [0, 1].map(|mode| dims.get(mode).copied().unwrap_or(1))
 }
 
 /// All elements, the absent ones as their fill.
