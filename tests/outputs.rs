@@ -276,6 +276,27 @@ fn arguments_need_not_be_text() {
     }
 }
 
+/// Only a file that is not there is one that would be written.
+#[test]
+fn what_cannot_be_compared_is_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def f(double(N) x) -> (y) { y(i) = x(i) }\n";
+    std::fs::write(folder.path().join("k.tc"), program).unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    std::fs::create_dir_all(folder.path().join("out/k.h")).unwrap();
+    std::fs::copy(folder.path().join("k.tc"), folder.path().join("out/k.c")).unwrap();
+    for (out, code, says) in [
+        ("file", 4, "E0711"),
+        ("out", 4, "E0711"),
+        ("none", 1, "/dev/null"),
+    ] {
+        let done = output(folder.path(), &["k.tc", "-o", out, "--check"]);
+        assert_eq!(done.status.code(), Some(code), "{done:?}");
+        let said = [done.stdout, done.stderr].concat();
+        assert!(String::from_utf8_lossy(&said).contains(says), "{out}");
+    }
+}
+
 /// No program overwrites what stands beside it, nor takes make's own file for its own.
 #[test]
 #[cfg(unix)]

@@ -101,11 +101,7 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
     }
     let files = emit::emit(&unit, target);
     if args.check {
-        let diff = write::diff(&folder, &files);
-        if diff.is_empty() {
-            return 0;
-        }
-        return reporter.print(&diff, 1);
+        return reporter.differences(&folder, &files);
     }
     if let Err(error) = write::write(&folder, &files) {
         return reporter.io_error(&folder, &error);

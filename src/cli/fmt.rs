@@ -64,7 +64,7 @@ fn one(path: &Path, args: &FmtArgs) -> u8 {
             name: name.into_owned(),
             content: formatted,
         };
-        return reporter.print(&write::diff(folder, &[file]), 1);
+        return reporter.differences(folder, &[file]);
     }
     match write::write_if_changed(path, &formatted) {
         Ok(()) => 0,

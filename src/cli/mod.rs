@@ -18,7 +18,8 @@ mod usage;
 
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Severity, Sources, codes as catalogue, render};
-use crate::driver::{Failure, argument};
+use crate::driver::{Failure, argument, write};
+use crate::emit::File;
 use args::{Cli, Command, MessageFormat, ProgramArgs};
 use clap::{CommandFactory, Parser};
 use request::no_command;
@@ -205,6 +206,22 @@ impl Reporter {
     fn io_error(&mut self, path: &Path, error: &std::io::Error) -> u8 {
         let failure = self.unwritable(path, error);
         self.fail(&failure)
+    }
+
+    /// Prints how files differ from what would be written; the exit code.
+    fn differences(&mut self, folder: &Path, files: &[File]) -> u8 {
+        match write::diff(folder, files) {
+            Ok(diff) if diff.is_empty() => 0,
+            Ok(diff) => self.print(&diff, 1),
+            Err((path, error)) => {
+                let path = path.display().to_string();
+                let span = argument(&mut self.sources, "command line", &path);
+                let message = format!("cannot read {path}, to compare it: {error}");
+                let error = Diagnostic::error(codes::UNWRITABLE, span, message, "here")
+                    .with_help("check that it is a file, which may be read");
+                self.fail(&Failure::Environment(error))
+            }
+        }
     }
 
     /// An output that cannot be written.

@@ -46,14 +46,18 @@ fn stage_if_changed(path: &Path, content: &str) -> std::io::Result<Option<Staged
 
 /// A unified diff from what is on disk to what would be written; empty if nothing
 /// differs.
-#[must_use]
-pub fn diff(folder: &Path, files: &[File]) -> String {
+///
+/// # Errors
+/// Something is in the place of a file, and cannot be read.
+pub fn diff(folder: &Path, files: &[File]) -> Result<String, (PathBuf, std::io::Error)> {
     let mut out = String::new();
     for file in files {
         let path = folder.join(&file.name);
-        let old = std::fs::read(&path).map(|b| String::from_utf8_lossy(&b).into_owned());
-        let missing = old.is_err();
-        let old = old.unwrap_or_default();
+        let (old, missing) = match std::fs::read(&path) {
+            Ok(old) => (String::from_utf8_lossy(&old).into_owned(), false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (String::new(), true),
+            Err(error) => return Err((path, error)),
+        };
         if old == file.content && !missing {
             continue;
         }
@@ -65,7 +69,7 @@ pub fn diff(folder: &Path, files: &[File]) -> String {
         let to = format!("{} (would be written)", path.display());
         out += &unified(&from, &to, &old, &file.content);
     }
-    out
+    Ok(out)
 }
 
 /// A unified diff of two texts, under these names.

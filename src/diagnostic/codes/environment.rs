@@ -81,7 +81,8 @@ report it with the program. Under IgnoreRaces the schedule answers for it, and t
     UNWRITABLE = "E0711", "an output that cannot be written",
 "A file, a folder or standard output cannot be written: the folder does not exist, belongs to
 somebody else, or its disk is full. Files are written beside their place and moved there once
-they are complete, so what was there before is still whole.
+they are complete, so what was there before is still whole. `--check` says the same of what it
+cannot read.
 
     sparsec run spmv.tc A=web.mtx x=ones --out y=results/y.mtx        # there is no results
 
