@@ -74,10 +74,6 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         return reporter.fail(&error.with_help("give the program another name").into());
     }
     let outputs: Vec<PathBuf> = names.iter().map(|file| folder.join(file)).collect();
-    if args.list_outputs {
-        let lines = outputs.iter().map(|path| format!("{}\n", path.display()));
-        return reporter.print(&lines.collect::<String>(), 0);
-    }
     let target = request.target;
     let request = match args.program.tuned {
         true => tuned::without_data(request, &mut reporter),
@@ -88,8 +84,19 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         Ok(compiled) => compiled,
         Err(failure) => return reporter.fail(&failure),
     };
-    if let Err(code) = reporter.remarks(&compiled.remarks) {
+    // Whoever asks for names compiles as well, and is told then.
+    let is_silent = args.list_outputs && !reporter.refuse_performance;
+    let remarks = if is_silent {
+        &[]
+    } else {
+        compiled.remarks.as_slice()
+    };
+    if let Err(code) = reporter.remarks(remarks) {
         return code;
+    }
+    if args.list_outputs {
+        let lines = outputs.iter().map(|path| format!("{}\n", path.display()));
+        return reporter.print(&lines.collect::<String>(), 0);
     }
     let unit = Unit {
         name: name.clone(),
