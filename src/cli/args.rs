@@ -270,7 +270,7 @@ pub struct CompileCommand {
     #[arg(long)]
     pub stdout: bool,
     /// Write nothing; exit 1 with a diff where the folder differs from what would be written.
-    #[arg(long, conflicts_with_all = ["stdout", "list_outputs"])]
+    #[arg(long, conflicts_with_all = ["stdout", "list_outputs", "depfile"])]
     pub check: bool,
     /// Write a make dependency file.
     #[arg(long, value_name = "FILE")]
