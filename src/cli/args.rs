@@ -234,7 +234,7 @@ pub struct ProgramArgs {
     pub def: Option<String>,
     #[arg(long, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
-    /// `no-performance` silences performance notes, `error=performance` refuses on them.
+    /// `no-performance` silences performance notes, `error=performance` refuses on them; the last one holds.
     #[arg(short = 'W', value_name = "WARNING", value_parser = ["no-performance", "performance", "error=performance"])]
     pub warnings: Vec<String>,
 }

@@ -117,12 +117,13 @@ struct Reporter {
 }
 
 impl Reporter {
+    /// Of several `-W` the last one holds, as with other compilers.
     fn new(format: MessageFormat, warnings: &[String]) -> Self {
         Reporter {
             sources: Sources::default(),
             format,
-            silence_performance: warnings.iter().any(|w| w == "no-performance"),
-            refuse_performance: warnings.iter().any(|w| w == "error=performance"),
+            silence_performance: warnings.last().is_some_and(|w| w == "no-performance"),
+            refuse_performance: warnings.last().is_some_and(|w| w == "error=performance"),
         }
     }
 
