@@ -206,8 +206,16 @@ fn no_schedule(name: &str, all: &[&ast::Schedule], sources: &mut Sources) -> Fai
         .filter_map(|s| s.name.as_ref())
         .map(|n| n.name.as_str())
         .collect();
+    let mut others = all
+        .iter()
+        .filter(|s| s.name.as_ref().is_some_and(|n| n.name == name));
+    let elsewhere = others
+        .find_map(|s| s.target.as_ref())
+        .map(|target| &target.name);
     let help = if builtin::find(name).is_some() {
         format!("did you mean `{}{name}`?", builtin::PREFIX)
+    } else if let Some(target) = elsewhere {
+        format!("`{name}` is for the target {target}: add `--target {target}`")
     } else if known.is_empty() {
         "the program names no schedule; give a .sched file, or one of `sparsec schedules`"
             .to_string()
@@ -218,7 +226,14 @@ fn no_schedule(name: &str, all: &[&ast::Schedule], sources: &mut Sources) -> Fai
     Diagnostic::error(
         codes::NO_SCHEDULE,
         span,
-        format!("there is no schedule `{name}`"),
+        format!(
+            "there is no schedule `{name}`{}",
+            if elsewhere.is_some() {
+                " for this target"
+            } else {
+                ""
+            }
+        ),
         "neither a file nor a name",
     )
     .with_help(help)
