@@ -276,6 +276,20 @@ fn arguments_need_not_be_text() {
     }
 }
 
+/// Where the path is right, it is not the path that is to be looked at.
+#[test]
+fn programs_are_text() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.tc"), b"# \xfc\n").unwrap();
+    let done = output(folder.path(), &["k.tc"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("convert it to UTF-8") && !said.contains("path"),
+        "{said}"
+    );
+}
+
 /// Only a file that is not there is one that would be written.
 #[test]
 fn what_cannot_be_compared_is_no_difference() {

@@ -442,7 +442,7 @@ pub fn source(
     path: &Path,
     content: std::io::Result<Vec<u8>>,
 ) -> Result<(FileId, String), Failure> {
-    let refuse = |sources: &mut Sources, reason: String| {
+    let refuse = |sources: &mut Sources, reason: &str, help: &str| {
         let span = argument(sources, "command line", &path.display().to_string());
         Diagnostic::error(
             codes::NO_FILE,
@@ -450,21 +450,26 @@ pub fn source(
             format!("cannot read {}", path.display()),
             reason,
         )
-        .with_help("check the path; it is relative to the current directory")
+        .with_help(help)
     };
     let bytes = match content {
         Ok(bytes) => bytes,
-        Err(error) => return Err(refuse(sources, error.to_string()).into()),
+        Err(error) => {
+            let help = "check the path; it is relative to the current directory";
+            return Err(refuse(sources, &error.to_string(), help).into());
+        }
     };
     let Ok(text) = String::from_utf8(bytes) else {
-        return Err(refuse(sources, "the file is no UTF-8 text".to_string()).into());
+        let help = "name a text, or convert it to UTF-8 (`iconv -t UTF-8`)";
+        return Err(refuse(sources, "the file is no UTF-8 text", help).into());
     };
     // Some editors begin UTF-8 so.
     let text = text
         .strip_prefix('\u{feff}')
         .map_or_else(|| text.clone(), str::to_string);
     let Ok(_) = u32::try_from(text.len()) else {
-        return Err(refuse(sources, "the file is larger than 4 GiB".to_string()).into());
+        let help = "name a program";
+        return Err(refuse(sources, "the file is larger than 4 GiB", help).into());
     };
     Ok((sources.add(path.display().to_string(), &text), text))
 }
