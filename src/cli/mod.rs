@@ -24,6 +24,7 @@ use args::{Cli, Command, MessageFormat, ProgramArgs};
 use clap::{CommandFactory, Parser};
 use request::no_command;
 pub use request::request;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -108,6 +109,12 @@ fn explain(code: &str, format: MessageFormat) -> u8 {
     ]))
 }
 
+/// Whether a terminal with these variables is to have colours.
+fn has_colours(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_none_or(|v| v.is_empty())
+        && variable("TERM").is_none_or(|v| v != "dumb")
+}
+
 /// Collects texts and says what is to be said.
 struct Reporter {
     sources: Sources,
@@ -135,8 +142,8 @@ impl Reporter {
         let text = match self.format {
             MessageFormat::Json => render::json(diagnostic, &self.sources).to_string(),
             MessageFormat::Human => {
-                let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-                let colour = !plain && std::io::stderr().is_terminal();
+                let colour =
+                    has_colours(|name| std::env::var_os(name)) && std::io::stderr().is_terminal();
                 render::text(diagnostic, &self.sources, colour) + "\n"
             }
         };
@@ -241,5 +248,19 @@ impl Reporter {
             )
             .with_help("check that the folder exists, may be written and has room"),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_colours;
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        let of = |name: &'static str, value: &'static str| {
+            has_colours(|asked| (asked == name).then(|| value.into()))
+        };
+        assert!(of("TERM", "xterm-256color") && of("NO_COLOR", ""));
+        assert!(!of("TERM", "dumb") && !of("NO_COLOR", "1"));
     }
 }
