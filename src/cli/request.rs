@@ -162,14 +162,20 @@ pub(super) fn only_function<'c>(
         return Ok((function, kernel));
     }
     let names: Vec<&str> = functions.iter().map(|f| f.name.as_str()).collect();
-    let span = argument(sources, "command line", &names.join(", "));
+    let span = match functions.first() {
+        Some(first) => first.span,
+        None => argument(sources, "command line", ""),
+    };
     Err(Diagnostic::error(
         codes::COMMAND_LINE,
         span,
         format!("the program has {} functions", names.len()),
-        "which one is to run?",
+        "this is the first: which one is to run?",
     )
-    .with_help("choose one with `--def NAME`")
+    .with_help(format!(
+        "choose one with `--def NAME`: {}",
+        names.join(", ")
+    ))
     .into())
 }
 
