@@ -85,6 +85,12 @@ int main(void) {
     s.vals = &sum;
     s.vals_len = 1;
     CHECK(!total(&A, &s) && sum == 11 && s.vals == &sum);
+    /* A number of elements is none below zero. */
+    const sparsec_level_spec level = {SPARSEC_DENSE, 0, 0};
+    const sparsec_spec spec = {"p", SPARSEC_FLOAT64, 1, 32, &level, NULL};
+    sparsec_tensor p = {0};
+    CHECK(sparsec_pack(&p, &spec, &four, -1, NULL, NULL) == SPARSEC_BAD_ARGUMENT && !p.vals);
+    CHECK(strstr(sparsec_error(), "p: -1 elements"));
     return 0;
 }
 "#;
@@ -168,6 +174,7 @@ int main(void) {
     sparsec_tensor lent = C;
     lent.flags = 0;
     CHECK(add(&A, &A, &lent) == SPARSEC_BAD_ARGUMENT && lent.vals == C.vals);
+    CHECK(strstr(sparsec_error(), "C: its arrays are the caller's, but those of a sparse"));
     CHECK(((double *)C.vals)[N - 1] == N - 1);
     sparsec_free_tensor(&C);
     /* The raw function makes arrays, or takes the room that there is. */

@@ -135,12 +135,18 @@ pub(super) fn header_with(
     for kernel in unit.all() {
         functions.push('\n');
         functions.push_str(&comment(kernel));
+        let mut allocated: Vec<&str> = Vec::new();
         let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
             .interface
             .args
             .iter()
             .filter_map(|arg| match arg {
-                Arg::Tensor(t) if t.direction == Direction::Out => Some(t.name.as_str()),
+                Arg::Tensor(t) if t.direction == Direction::Out => {
+                    if entry::returned(kernel, t) {
+                        allocated.push(t.name.as_str());
+                    }
+                    Some(t.name.as_str())
+                }
                 Arg::Tensor(_) | Arg::Scalar { .. } => None,
             })
             .partition(|name| kernel.interface.is_renewed(name));
@@ -159,11 +165,24 @@ pub(super) fn header_with(
             );
         }
         if !results.is_empty() {
+            allocated.retain(|name| results.contains(name));
+            let lent = if allocated.is_empty() {
+                "Arrays of your own are written in place\n * if they fit the result, and refused if not."
+                    .to_string()
+            } else if allocated.len() == results.len() {
+                "Arrays of your own are refused: it\n * allocates those of sparse results."
+                    .to_string()
+            } else {
+                format!(
+                    "Arrays of your own are written in place\n * if they fit the result, and refused if not, \
+                     and for {}, whose arrays it allocates.",
+                    allocated.join(", ")
+                )
+            };
             let _ = writeln!(
                 functions,
                 "/* Checked; makes {}: give a zeroed sparsec_tensor, or that of a call before, whose memory\n \
-                 * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place\n \
-                 * if they fit the result, and refused if not. */",
+                 * is used again; free it with sparsec_free_tensor. {lent} */",
                 results.join(", ")
             );
         }

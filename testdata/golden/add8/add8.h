@@ -22,8 +22,8 @@ extern "C" {
  *   S: {dense, compressed}
  */
 /* Checked; makes S: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
     const sparsec_tensor *D, const sparsec_tensor *E, const sparsec_tensor *F,
     const sparsec_tensor *G, const sparsec_tensor *H, sparsec_tensor *S);

@@ -1195,10 +1195,13 @@ static inline int sparsec_does_not_fit(const sparsec_spec *spec) {
 }
 
 /* Makes t a tensor of this kind and shape. It keeps its arrays, with the room they have, where it
- * was one before; otherwise they are NULL. */
+ * was one before; otherwise they are NULL. What arrays of the caller can hold has been asked before. */
 static inline int sparsec_shape(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims) {
     const size_t order = (size_t)spec->order;
-    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
+    if (sparsec_is_lent(t))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+                            "%s: its arrays are the caller's, but those of a sparse tensor are allocated where it is made; "
+                            "give a zeroed tensor", spec->name);
     for (size_t m = 0; m < order; m++)
         if (dims[m] < 0)
             return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dimension %d would have the extent %lld",
@@ -1277,6 +1280,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
     }
     if (fits) return SPARSEC_OK;
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
     error = sparsec_have_values(t, count);
@@ -1321,6 +1325,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
     }
     for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, sparsec_extent(dims, spec->levels[l].mode));
     if (same && t->vals_len == count) return SPARSEC_OK;
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
     parents = 1;
@@ -2117,7 +2122,9 @@ static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, cons
     const int32_t order = spec->order;
     sparsec_packer p = {spec->type, order, sparsec_type_size(spec->type), n, 0, coords, (const char *)vals,
                         NULL, NULL, NULL, NULL, false};
-    int error = sparsec_shape(t, spec, dims);
+    int error;
+    if (n < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %lld elements to pack", spec->name, (long long)n);
+    error = sparsec_shape(t, spec, dims);
     if (error) return error;
     p.levels = (sparsec_pack_level *)sparsec_zeroed(order, sizeof *p.levels);
     if (p.levels) {

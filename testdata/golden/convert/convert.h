@@ -15,8 +15,8 @@ extern "C" {
  *   B: (i,j) -> (i/3: dense, j/3: compressed, i%3: dense, j%3: dense)
  */
 /* Checked; makes B: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int convert(const sparsec_tensor *A, sparsec_tensor *B);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,

@@ -17,8 +17,8 @@ extern "C" {
  *   assemble(C, append)
  */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int masked(const sparsec_tensor *A, const sparsec_tensor *H, sparsec_tensor *C);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,
@@ -38,8 +38,8 @@ int masked_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
  *   parallelize(i, CPUThread, NoRaces)
  */
 /* Checked; makes H: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int entered(const sparsec_tensor *A, sparsec_tensor *H);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,

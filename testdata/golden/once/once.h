@@ -37,8 +37,8 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
  *   parallelize(i, CPUThread, NoRaces)
  */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int galerkin(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,
@@ -78,8 +78,8 @@ int assembled_values_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K
  *   assemble(S, once)
  */
 /* Checked; makes S: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int assembled(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,

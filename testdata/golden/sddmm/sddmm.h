@@ -15,8 +15,8 @@ extern "C" {
  *   D: {dense, compressed}
  */
 /* Checked; makes D: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,
     sparsec_tensor *D);
 

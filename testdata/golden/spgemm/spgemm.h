@@ -16,8 +16,8 @@ extern "C" {
  *   C: {dense, compressed}
  */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
- * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
- * if they fit the result, and refused if not. */
+ * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
+ * allocates those of sparse results. */
 int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C);
 
 /* Unchecked, on plain arrays. Arrays passed as T ** are the results': NULL,
