@@ -30,7 +30,8 @@ or larger coordinates than its index width (32 bits) counts.
 Use a sparse format for the first, and `index 64` in the format or `--index 64` for the second.";
     SHAPE = "E0604", "data of another shape",
 "A file's tensor has another order than the program's, is larger than the size that was
-given for it, or two files disagree about a size they share.
+given for it, or two files disagree about a size they share. A .tns file without entries has no
+sizes: they are to be given.
 
     sparsec run spmv.tc A=cage5.mtx x=ones --size N=30        # cage5.mtx has 37 columns
 
@@ -71,8 +72,9 @@ else than 0 and 1 in a bool. It is refused, not converted:
 
     def f(double(N) x) -> (y) { y(i) = int(x(i)) }    # declares what the file holds, then converts
 
-Floating-point numbers are rounded to their type. Those beyond 2^53 skip whole numbers, so
-they are not taken as integers: a file of integers is exact.";
+Entries of one element are added up, and their sum has to fit as well. Floating-point numbers are
+rounded to their type. Those beyond 2^53 skip whole numbers, so they are not taken as integers: a
+file of integers is exact.";
     OF_SOMETHING_ELSE = "E0609", "measurements of something else",
 "`sparsec bench --compare` takes what `sparsec bench --json` wrote, of the same program with the same
 formats and sizes, on the same data, for the same target and device. Where files lie does not matter.
