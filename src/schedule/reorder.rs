@@ -6,12 +6,13 @@
 //! The named loops take the places that they have between them; the others stay. Loops of a workspace
 //! stand inside those that it needs of its reader: `reorder(i, k, j)` of `forall(i, where(.., forall(j,
 //! forall(k, ..))))` says the order of all three, and changes the inner two.
+//! A loop whose range data decide, or other loops, may come outside of what decides it: it gets a bound first ([`synthesized`]).
 //! Refused: a level would be walked before its parent; a reduction would be left
-//! that the operation around it does not distribute over; a data-dependent range
-//! would lose the variable it depends on; the loops are of different statements.
+//! that the operation around it does not distribute over; the loops are of different statements.
 
 use super::arguments::{Arguments, loop_var};
 use super::join::dependence;
+use super::synthesized;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::{is_concordant, range_vars, sparse_accesses};
@@ -47,8 +48,28 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         arguments.expect_open(&graph, var)?;
         vars.push(var);
     }
-    reorder(&mut graph, &vars, arguments)?;
-    Ok(graph)
+    let written = graph.clone();
+    match reorder(&mut graph, &vars, arguments) {
+        Ok(()) => Ok(graph),
+        Err(refused) => bounded(written, vars, arguments)?.ok_or(refused),
+    }
+}
+
+/// The same with bounds for the loops that come outside of what decides their ranges; `None` where there is
+/// no such loop, or where these are not enough.
+fn bounded(
+    mut graph: Graph,
+    mut vars: Vec<VarId>,
+    arguments: &Arguments,
+) -> Result<Option<Graph>, Diagnostic> {
+    let written = vars.clone();
+    for at in 0..vars.len() {
+        let (_, inside) = vars.split_at(at + 1);
+        let inside = inside.to_vec();
+        (graph, vars[at]) = synthesized::bounded(graph, vars[at], &inside, arguments)?;
+    }
+    let has_bounds = vars != written;
+    Ok((has_bounds && reorder(&mut graph, &vars, arguments).is_ok()).then_some(graph))
 }
 
 /// Brings the loops over `vars` into that order, in every nest that has them all.

@@ -13,6 +13,7 @@ use crate::graph::relation::Bound;
 use crate::graph::{BoundKind, Graph, Relation, visit};
 use crate::program::ir::{self, ExprKind, SizeExpr, VarId};
 use crate::syntax::ast::Ident;
+use std::collections::BTreeSet;
 
 /// A bound for a variable of the program whose range depends on data at one of `others`, or a part
 /// of theirs; the variable that has it then, the same one where it needs none.
@@ -32,6 +33,13 @@ pub(super) fn bounded(
         return Ok((graph, var));
     }
     let name = graph.var(var).name.clone();
+    let deciding = needed.iter().filter(|v| roots.contains(v));
+    let deciding: BTreeSet<&str> = deciding.map(|v| graph.var(*v).name.as_str()).collect();
+    let deciding: Vec<&str> = deciding.into_iter().collect();
+    let label = format!(
+        "how many values `{name}` has differs with `{}`",
+        deciding.join("`, `")
+    );
     let new = |graph: &Graph, end: &str| Ident {
         name: inspect::new_name(graph, &format!("{name}_{end}")),
         span: arguments.span,
@@ -62,7 +70,7 @@ pub(super) fn bounded(
             performance::BOUNDED,
             arguments.span,
             format!("`{}` was added", command.unwrap_or_default()),
-            format!("data decide how many values `{name}` has"),
+            label,
         )
         .with_help("write the command yourself to choose another bound"),
     );

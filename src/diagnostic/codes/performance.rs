@@ -71,8 +71,8 @@ faster and more where the operands are large. sparsec reorders products of that 
 statements of another. A schedule stands in the place of the one that sparsec finds by itself:
 what threads are to share out, it says, too. Loops and rows of 16 elements or fewer are no matter.";
     BOUNDED = "P0807", "a bound that was added",
-"`tile` puts loops over tiles outside of what decides, by data, how often a loop runs, and `fuse`
-makes one loop of such a loop and what decides it. It needs
+"`tile` puts loops over tiles outside of what decides how often a loop runs, `reorder` such a loop itself, and
+`fuse` makes one loop of both. It needs
 an upper bound: the size of a dimension that it subscripts, or the most values that it ever has, which
 an inspector finds in a pass over the data. It ends where the data say nevertheless.
 
