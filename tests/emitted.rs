@@ -57,7 +57,7 @@ fn golden_kernels_compile_without_warnings_and_run() {
 }
 
 /// What compilers say of values only where they optimise: of tiles with a rest, by the schedules that sparsec
-/// finds, and of ranges that others end.
+/// finds, of ranges that others end, and of comparisons and constants that types decide.
 #[test]
 fn no_compiler_warns_where_it_optimises() {
     const PROGRAMS: &str = "
@@ -71,7 +71,8 @@ def lower(double(N,N) A, double(N) x) -> (y) { y(i) +=! A(i,j) * x(j) where j in
 format lower { A: csr }
 ";
     let out = tempfile::tempdir().unwrap();
-    std::fs::write(out.path().join("all.tc"), PROGRAMS).unwrap();
+    let decided = include_str!("../testdata/corpus/decided.tc");
+    std::fs::write(out.path().join("all.tc"), PROGRAMS.to_string() + decided).unwrap();
     let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
     sparsec.args(["-W", "no-performance", "-o", ".", "all.tc"]);
     run(sparsec.current_dir(out.path()));
