@@ -257,8 +257,8 @@ impl Spmd<'_> {
         }
         if place.partial || (place.warp && self.shape.warps.is_some_and(|(_, warps)| warps > 1)) {
             return Err(Refusal::new(
-                format!("{count} threads of a part of a block cannot reduce together"),
-                "at most 32 threads along x do inside a warp",
+                "threads of a part of a block reduce together only inside a warp",
+                "`split` the loop by 32 or less, and share out its inner part along x, as `GPUThread`",
             ));
         }
         let row = self.shape.threads[0];
