@@ -89,6 +89,7 @@ pub(super) fn count(
     if let Some(error) = error {
         return Err(error);
     }
+    check_whole(&graph, &access, &roots, arguments)?;
     let pos = new_var(&mut graph, pos)?;
     for nest in &mut graph.nests {
         nest.visit_mut(&mut |part| {
@@ -179,20 +180,6 @@ fn check_levels(
         )
         .with_help("fuse the variables of neighbouring levels, outer one first"));
     }
-    // Of the first level a part may be walked; below it the positions are all there are.
-    for (&root, &level) in roots.iter().zip(&levels).skip(1) {
-        let dim = &tensor.dims[tensor.format.modes[level]];
-        if !graph.covers(root, dim) {
-            let name = &graph.var(root).name;
-            return Err(Diagnostic::error(
-                codes::POSITION_SPACE,
-                arguments.span,
-                format!("`{name}` runs over a part of what `{}` stores", tensor.name),
-                format!("its positions are not those of `{name}` alone"),
-            )
-            .with_help(format!("take positions of `{name}` without fusing it")));
-        }
-    }
     let mut counted = levels.iter().map(|&level| tensor.format.levels[level]);
     if counted.any(|level| !level.unique && !level.ordered) {
         return Err(Diagnostic::error(
@@ -219,6 +206,32 @@ fn check_levels(
             "its positions are no elements",
         )
         .with_help("fuse the variables down to the last level, then take positions"));
+    }
+    Ok(())
+}
+
+/// Of the first level a part may be walked; below it the positions are all there are.
+fn check_whole(
+    graph: &Graph,
+    access: &Access,
+    roots: &[VarId],
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let tensor = graph.tensor(access.tensor);
+    for &root in roots.iter().skip(1) {
+        let level = graph.level_of(access, root);
+        let dim = level.map(|level| &tensor.dims[tensor.format.modes[level]]);
+        if dim.is_none_or(|dim| graph.covers(root, dim)) {
+            continue;
+        }
+        let name = &graph.var(root).name;
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            arguments.span,
+            format!("`{name}` runs over a part of what `{}` stores", tensor.name),
+            format!("its positions are not those of `{name}` alone"),
+        )
+        .with_help(format!("take positions of `{name}` without fusing it")));
     }
     Ok(())
 }
