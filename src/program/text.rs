@@ -30,7 +30,7 @@ pub(super) fn assign(assign: &Assign) -> String {
     text
 }
 
-fn range(clause: &RangeClause) -> String {
+pub(super) fn range(clause: &RangeClause) -> String {
     let (lo, hi) = (expr(&clause.lo, 0), expr(&clause.hi, 0));
     format!("{} in {lo}:{hi}", clause.var.name)
 }

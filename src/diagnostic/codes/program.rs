@@ -53,9 +53,10 @@ that each element is written once:
     y(i + 1) = x(i)                    # not supported yet
     D(i,i) = x(i)                      # not supported yet
 
-Write `y(i) = x(i - 1) where i in 1:N`, or `D(i,j) = i == j ? x(i) : 0`. A size, scalar
-or tensor name cannot be an index variable. What accumulates may go where data say:
-`h(bin(i)) += m(i)`, not with `=` or `+=!`, since data may name an element several times.";
+Write `y(k) = k >= 1 ? x(k - 1) : 0 where k in 0:N+1`, or `D(i,j) = i == j ? x(i) : 0 where j
+in 0:N`. A size, scalar or tensor name cannot be an index variable. What reduces may go where data
+or other variables say, into a parameter: `h(bin(i)) += m(i)`, or `c(k) +=! a(i) * b(j) where k in
+i+j:i+j+1`. `=` cannot, since they may name an element several times.";
     SUBSCRIPT_FORM = "E0208", "a subscript with a sum inside",
 "A subscript is an expression of index variables, sizes, integer parameters and elements
 of integer tensors:

@@ -16,7 +16,7 @@ impl Resolver<'_, '_> {
         format!("use a name that means nothing else{such}")
     }
 
-    pub(super) fn left_not_variable(&mut self, subscript: &ast::Expr) {
+    pub(super) fn left_not_variable(&mut self, subscript: &ast::Expr, assign: &ast::Assign) {
         let written = text::expr(subscript, 0);
         let error = match &subscript.kind {
             ast::ExprKind::Name(_) => Diagnostic::error(
@@ -48,10 +48,7 @@ impl Resolver<'_, '_> {
                 "only plain index variables can stand here",
             )
             .with_note("each element must be written once, which is only plain for variables")
-            .with_help(self.draft.notation.pick(
-                "write `T(i)` and move the arithmetic to the right side, or to a `where` clause",
-                "write `T(i)` and move the arithmetic to the right side",
-            )),
+            .with_help(self.by_itself(subscript, assign)),
         };
         self.draft.errors.push(error);
     }

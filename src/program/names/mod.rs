@@ -1,6 +1,7 @@
 //! Name resolution: one statement of the source becomes a [`DraftStmt`], in which
 //! every name is a tensor, a size, an index variable or a function.
 
+mod computed;
 mod errors;
 mod expr;
 mod scatter;
@@ -322,7 +323,7 @@ impl<'d, 'a> Resolver<'d, 'a> {
                 | ast::ExprKind::Unary(..)
                 | ast::ExprKind::Binary(..)
                 | ast::ExprKind::Select(..) => {
-                    self.left_not_variable(subscript);
+                    self.left_not_variable(subscript, assign);
                     continue;
                 }
             };
@@ -335,10 +336,8 @@ impl<'d, 'a> Resolver<'d, 'a> {
                         format!("`{name}` stands twice on the left side"),
                         "each subscript on the left needs a variable of its own",
                     )
-                    .with_help(
-                        "writing only a diagonal is not supported yet: write all elements, as \
-                         in `T(i,j) = i == j ? x(i) : 0`",
-                    ),
+                    .with_note("writing only a diagonal is not supported yet")
+                    .with_help(self.whole(assign)),
                 );
             }
             lhs.push(var);

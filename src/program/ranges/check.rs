@@ -98,7 +98,12 @@ pub(super) fn bounds(draft: &mut Draft, ranges: &Ranges, subscripts: &[Vec<Subsc
                 .collect();
             let help = match (vars.first(), draft.notation) {
                 (Some(_), Notation::Program) => {
-                    stays_inside(draft, ranges, &form, (end == "first", &extent))
+                    let inside = stays_inside(draft, ranges, &form, (end == "first", &extent));
+                    if subscript.is_written {
+                        inside
+                    } else {
+                        format!("{inside}, or read it under a condition")
+                    }
                 }
                 (Some(_), Notation::Taco) => {
                     "ranges begin at 0 and cover each dimension that their variable subscripts by \
@@ -151,13 +156,13 @@ fn stays_inside(
             (lo.clone(), size::sub(extent.clone(), form.rest.clone()))
         };
         return format!(
-            "give a range that stays inside, as in `where {} in {}:{}`, or read it under a condition",
+            "give a range that stays inside, as in `where {} in {}:{}`",
             draft.var(*var).name,
             text(draft, &lo),
             text(draft, &hi),
         );
     }
-    "give ranges that stay inside with `where`, or read it under a condition".to_owned()
+    "give ranges that stay inside with `where`".to_owned()
 }
 
 fn is_empty(ranges: &Ranges, var: VarId) -> bool {

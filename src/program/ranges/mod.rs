@@ -26,6 +26,7 @@ use super::visit::walk;
 use crate::diagnostic::Span;
 
 pub(super) use order::statement_order;
+pub(super) use report::text as extent_text;
 pub(super) use requirements::{conditional, requirements};
 
 use self::same::Sizes;
@@ -78,6 +79,8 @@ struct Subscript {
     span: Span,
     /// What is known where it is read under a condition.
     facts: Option<Vec<Fact>>,
+    /// Of the left side.
+    is_written: bool,
 }
 
 impl Subscript {
@@ -395,6 +398,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
                     form: affine(subscript, &param),
                     span: subscript.span,
                     facts: facts.map(<[Fact]>::to_vec),
+                    is_written: false,
                 }),
         );
     };
@@ -413,6 +417,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
             }),
             span: draft.var(*var).span,
             facts: None,
+            is_written: true,
         });
     }
     all

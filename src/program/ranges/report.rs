@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{End, Ranges, Subscript, largest};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::program::draft::Draft;
+use crate::program::draft::{Clause, Draft, DraftStmt};
 use crate::program::ir::{SizeExpr, VarId};
 use crate::program::print::size_text;
 use crate::program::spelling::nearest;
@@ -114,6 +114,9 @@ fn unbounded(draft: &Draft, var: VarId, place: Option<&Subscript>) -> Diagnostic
     let found = draft.var(var);
     let name = &found.name;
     let span = place.map_or(found.span, |s| s.span);
+    if let Some(error) = told_by_others(draft, var) {
+        return error;
+    }
     let mut error = Diagnostic::error(
         codes::NO_RANGE,
         span,
@@ -128,6 +131,36 @@ fn unbounded(draft: &Draft, var: VarId, place: Option<&Subscript>) -> Diagnostic
     ));
     error.notes.extend(misspelt(draft, name));
     error
+}
+
+/// Of a left side that other variables decide element by element: how far it goes must be said, too.
+fn told_by_others(draft: &Draft, var: VarId) -> Option<Diagnostic> {
+    let set = draft.stmts.iter().find(|stmt| stmt.lhs.contains(&var))?;
+    let dim = set.lhs.iter().position(|own| *own == var)?;
+    let tensor = draft.tensor(set.tensor);
+    let writes = draft.stmts.iter().filter(|s| s.tensor == set.tensor);
+    let here = |s: &&DraftStmt| s.lhs.get(dim).is_some_and(|own| *own != var);
+    let mut clauses = writes
+        .filter(here)
+        .flat_map(|s| s.clauses.iter().filter(|c| s.lhs.get(dim) == Some(&c.var)));
+    // One that data decide, as that of `h(bin(i))`, takes a range by its name.
+    let is_given = |clause: &&Clause| clause.lo.span != clause.span;
+    let clause = clauses
+        .next()
+        .filter(|_| !tensor.is_declared)
+        .filter(is_given)?;
+    let (name, tensor) = (&draft.var(var).name, &tensor.name);
+    Some(
+        Diagnostic::error(
+            codes::NO_RANGE,
+            clause.span,
+            format!("how far `{tensor}` goes is not known"),
+            format!("`{name}` has this range for each value of other variables"),
+        )
+        .with_help(format!(
+            "declare `{tensor}` as a parameter with its shape and return it"
+        )),
+    )
 }
 
 /// A scalar or size that an index variable may have been meant to be.
@@ -173,7 +206,7 @@ fn data_dependent(draft: &Draft, var: VarId, tensor: &str, stmt: Span) -> Diagno
 }
 
 /// For messages: an extent with the draft's names.
-pub(super) fn text(draft: &Draft, extent: &SizeExpr) -> String {
+pub(in crate::program) fn text(draft: &Draft, extent: &SizeExpr) -> String {
     size_text(extent, &|s| draft_size(draft, s), &|t| {
         draft.tensor(t).name.clone()
     })
