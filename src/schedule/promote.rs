@@ -30,6 +30,7 @@ use crate::graph::{Graph, Loop, Nest, Space, visit};
 use crate::program::ir::{Access, Bound, Expr, ExprKind, Role, SizeExpr, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 use crate::syntax::ast::Ident;
+use std::collections::BTreeSet;
 
 const USAGE: &str = "promote(A, shared, k0)";
 
@@ -58,10 +59,17 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let Some(reads) = reads_inside(&graph, &name.name, var) else {
         return Err(arguments.wrong(
             name.span,
-            format!("no statement reads `{}` inside that loop", name.name),
+            format!(
+                "no statement reads `{}` inside `{}`",
+                name.name,
+                var_text(&graph, var)
+            ),
             USAGE,
         ));
     };
+    if reads.inside.is_empty() {
+        return Err(single_element(&graph, &reads, (&name, &kind), arguments));
+    }
     if graph.function.conditional.contains(&reads.tensor) {
         let error = would_lose_its_condition(&graph, reads.tensor, arguments.span);
         return Err(error.with_help("leave the command out"));
@@ -129,6 +137,80 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     Ok(graph)
 }
 
+/// Inside the loop the subscripts have one value: a tile needs a loop over one of them there.
+fn single_element(
+    graph: &Graph,
+    reads: &Reads,
+    (operand, kind): (&Ident, &Ident),
+    arguments: &Arguments,
+) -> Diagnostic {
+    let (operand, kind) = (&operand.name, &kind.name);
+    let (loops, at) = (&reads.loops, reads.at);
+    let sides: BTreeSet<VarId> = reads
+        .accesses
+        .iter()
+        .flat_map(vars_in)
+        .flat_map(|root| graph.provenance.leaves(root, loops))
+        .collect();
+    let is_constant = |var: &VarId| matches!(graph.extent(*var), Some(SizeExpr::Const(_)));
+    let inside = |outer: usize| {
+        let inner = loops[outer + 1..].iter();
+        inner.copied().filter(|v| sides.contains(v)).collect()
+    };
+    let nearest = (0..at).rev().find(|&outer| {
+        let inside: Vec<VarId> = inside(outer);
+        !inside.is_empty()
+    });
+    let constant = (0..at).rev().find(|&outer| {
+        let inside: Vec<VarId> = inside(outer);
+        !inside.is_empty() && inside.iter().all(is_constant)
+    });
+    let var = loops[at];
+    let promoted = |var: VarId| format!("promote({operand}, {kind}, {})", var_text(graph, var));
+    let list = |vars: &[VarId]| {
+        let names: Vec<String> = vars.iter().map(|&v| var_text(graph, v)).collect();
+        names.join(", ")
+    };
+    let own = reads.place.of(graph).loop_vars();
+    let (sided, others): (Vec<VarId>, Vec<VarId>) =
+        own.iter().partition(|&v| *v != var && sides.contains(v));
+    let order = [others, sided.clone()].concat();
+    let mut ordered = graph.clone();
+    let legal = order != own
+        && !sided.is_empty()
+        && super::reorder::reorder(&mut ordered, &order, arguments)
+            .and_then(|()| super::legal::check_all(&ordered, arguments))
+            .is_ok();
+    let help = match (constant, nearest) {
+        (Some(outer), _) => format!(
+            "name a loop outside of one of them: `{}`",
+            promoted(loops[outer])
+        ),
+        (None, _) if legal => format!(
+            "bring one inside first: `reorder({})`, then `{}`",
+            list(&order),
+            promoted(var)
+        ),
+        (None, Some(outer)) => {
+            format!(
+                "name a loop outside of one of them: `{}`",
+                promoted(loops[outer])
+            )
+        }
+        (None, None) => "leave the command out".to_string(),
+    };
+    Diagnostic::error(
+        codes::WRONG_ARGUMENTS,
+        arguments.span,
+        format!(
+            "no loop over the subscripts of `{operand}` stands inside `{}`",
+            var_text(graph, var)
+        ),
+        "a tile of a single element",
+    )
+    .with_help(help)
+}
+
 /// A tile would be filled once for all iterations of a loop that it has a side along.
 fn not_its_own(graph: &Graph, outer: VarId, reads: &Reads, arguments: &Arguments) -> Diagnostic {
     let outer = &graph.var(outer).name;
@@ -164,7 +246,7 @@ struct Reads {
     /// Around the accesses, outermost first; the loop is number `at`.
     loops: Vec<VarId>,
     at: usize,
-    /// The loops inside that subscripts run over.
+    /// The loops inside that subscripts run over. If there are none, the access is no tile.
     inside: Vec<VarId>,
 }
 
@@ -222,7 +304,9 @@ fn reads_below(
             }
         }
     }
-    if let (Some(tensor), false) = (tensor, inside.is_empty()) {
+    if let Some(tensor) = tensor
+        && (found.is_none() || !inside.is_empty())
+    {
         *found = Some(Reads {
             place: place.clone(),
             tensor,
