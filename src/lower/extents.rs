@@ -3,8 +3,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::Guard;
 use crate::graph::relation::Values;
+use crate::graph::{Guard, Relation};
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
 use crate::program::ir::{Bound, VarId};
@@ -121,10 +121,25 @@ impl Lowerer<'_> {
 
     pub(super) fn unknown_extent(&self, var: VarId) -> Diagnostic {
         let name = &self.graph.var(var).name;
-        self.error(
+        let error = self.error(
             codes::UNKNOWN_COORDINATE,
             format!("how many values `{name}` has cannot be told here: not supported yet"),
             "in this statement",
-        )
+        );
+        let provenance = &self.graph.provenance;
+        let late = provenance.relations.iter().find_map(|relation| {
+            if let Relation::Bound(bound) = relation {
+                provenance.producer(bound.parent).map(|_| bound.parent)
+            } else {
+                None
+            }
+        });
+        let late = late.map(|parent| &self.graph.var(parent).name);
+        match late {
+            Some(parent) => error.with_help(format!(
+                "bound `{parent}` before the commands that it comes from, not behind them"
+            )),
+            None => error,
+        }
     }
 }

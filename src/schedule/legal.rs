@@ -9,10 +9,11 @@ use crate::graph::concretize::concretize_numbered;
 use crate::graph::known::Known;
 use crate::graph::order::{range_vars, vars_in};
 use crate::graph::pattern;
+use crate::graph::print::var_text;
 use crate::graph::producers::around;
 use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Nest, Stmt, visit};
-use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Bound, Expr, ExprKind, TensorId, VarId};
 
 /// What must hold of every nest after a command, whatever it was before.
 ///
@@ -322,21 +323,68 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
     let ancestors = graph.provenance.ancestors(var);
     let relations = graph.provenance.relations.iter();
     let mut parts = relations.filter_map(Relation::partition);
-    let help = match parts.find(|own| ancestors.contains(&own.inner)) {
-        Some(own) => {
-            let part = &graph.var(own.part).name;
-            format!("keep `{name}` inside `{part}`: how far it runs depends on which part it is of")
+    if let Some(own) = parts.find(|own| ancestors.contains(&own.inner)) {
+        let part = &graph.var(own.part).name;
+        return not_known(
+            graph,
+            var,
+            "it depends on data at a variable that would not come outside",
+            arguments,
+        )
+        .with_help(format!(
+            "keep `{name}` inside `{part}`: how far it runs depends on which part it is of"
+        ));
+    }
+    let mut roots = graph.provenance.roots(var).into_iter();
+    let root = roots
+        .find(|&root| !range_vars(graph, root).is_empty())
+        .unwrap_or(var);
+    let range = &graph.var(root).range;
+    let mut reads = false;
+    for bound in [&range.lo, &range.hi] {
+        if let Bound::Dynamic(e) = bound {
+            visit(
+                e,
+                &mut |e| {
+                    reads |= matches!(&e.kind, ExprKind::Access(a) if !a.subscripts.is_empty())
+                },
+            );
         }
-        None => format!(
-            "keep `{name}` inside the variables its range names, or give it a static upper \
-             bound: `bound(v, b, N, MaxConstraint)` or `inspect(v, u)`"
-        ),
+    }
+    let mut others: Vec<String> = Vec::new();
+    for v in range_vars(graph, root) {
+        let other = format!("`{}`", graph.var(v).name);
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+    let others = others.join(" and ");
+    let label = if reads {
+        format!("it depends on data at {others}, which would not come outside")
+    } else {
+        format!("it depends on {others}, which would not come outside")
     };
+    let mut upper = "u".to_string();
+    while super::inspect::is_taken(graph, &upper) {
+        upper.push('u');
+    }
+    // Commands that took the variable apart know no range that data decide.
+    let when = match graph.provenance.producer(var) {
+        Some(_) => ", before other commands take it apart",
+        None => "",
+    };
+    let inspected = format!("inspect({}, {upper})", var_text(graph, root));
+    not_known(graph, var, &label, arguments).with_help(format!(
+        "keep `{name}` inside {others}, or give it a static upper bound by `{inspected}`{when}"
+    ))
+}
+
+fn not_known(graph: &Graph, var: VarId, label: &str, arguments: &Arguments) -> Diagnostic {
+    let name = &graph.var(var).name;
     Diagnostic::error(
         codes::LEVEL_ORDER,
         arguments.span,
         format!("the range of `{name}` would not be known yet"),
-        "it depends on data at a variable that would not come outside",
+        label,
     )
-    .with_help(help)
 }
