@@ -16,9 +16,9 @@
 
 use super::arguments::Arguments;
 use super::join::dependence;
-use super::units::{group_race, race, refuse, unit};
-use crate::diagnostic::Diagnostic;
+use super::units::{group_race, race, unit};
 use crate::diagnostic::codes::{lower, schedule as codes};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::pattern;
 use crate::graph::race::races;
 use crate::graph::tree::{concretize, groups};
@@ -65,20 +65,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         None => race(arguments.expr(2)?)?,
     };
     if unit == Unit::CpuVector && race == Race::Atomics {
-        return Err(refuse(
-            arguments.expr(2)?.span,
-            "lanes of a vector cannot write atomically; use ParallelReduction".to_string(),
-        ));
+        let here = arguments.expr(2)?.span;
+        return Err(lanes_of_atomics(graph, var, here, arguments));
     }
     check_iterations(&graph, var, (unit, race), arguments)?;
-    let span = arguments.span;
-    for nest in &mut graph.nests {
-        nest.visit_mut(&mut |part| {
-            for l in part.loops.iter_mut().filter(|l| l.var == var) {
-                l.tag.parallel = Some(Parallel { unit, race, span });
-            }
-        });
-    }
+    share_out(&mut graph, var, (unit, race), arguments);
     check_places(&graph, arguments)?;
     let line = format!(
         "parallelize({}, {}, {})",
@@ -88,6 +79,40 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     );
     graph.script.push(line);
     Ok(graph)
+}
+
+fn share_out(graph: &mut Graph, var: VarId, (unit, race): (Unit, Race), arguments: &Arguments) {
+    let span = arguments.span;
+    for nest in &mut graph.nests {
+        nest.visit_mut(&mut |part| {
+            for l in part.loops.iter_mut().filter(|l| l.var == var) {
+                l.tag.parallel = Some(Parallel { unit, race, span });
+            }
+        });
+    }
+}
+
+/// Lanes cannot write atomically: how they can add up what iterations come to, if they can.
+fn lanes_of_atomics(mut graph: Graph, var: VarId, here: Span, arguments: &Arguments) -> Diagnostic {
+    let name = crate::graph::print::var_text(&graph, var);
+    let lanes = (Unit::CpuVector, Race::ParallelReduction);
+    let checked = check_iterations(&graph, var, lanes, arguments);
+    share_out(&mut graph, var, lanes, arguments);
+    let legal = checked
+        .and_then(|()| check_places(&graph, arguments))
+        .and_then(|()| super::tree::check(&graph, arguments, false));
+    Diagnostic::error(
+        codes::BAD_UNIT,
+        here,
+        "lanes of a vector cannot write atomically",
+        "here",
+    )
+    .with_help(match legal {
+        Ok(()) => format!("write `parallelize({name}, CPUVector, ParallelReduction)`"),
+        Err(_) => format!(
+            "bring the loop over `{name}` innermost and write `parallelize({name}, CPUVector, ParallelReduction)`, or share out a loop of the result"
+        ),
+    })
 }
 
 /// What `parallelize` asks of a loop, asked of the innermost part of one that was taken apart
