@@ -6,9 +6,11 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::operators::Own;
 use crate::program::claims::check;
 use crate::program::draft::Draft;
+use crate::program::functions;
 use crate::program::ir::{
     BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, Shared, UnaryOp,
 };
+use crate::program::spelling::nearest;
 use crate::program::text::symbol;
 use crate::syntax::ast::Notation;
 
@@ -95,7 +97,23 @@ impl Typer<'_, '_> {
             ExprKind::Index(_) | ExprKind::Size(_) => expr.kind.clone(),
             ExprKind::Access(access) => {
                 let mut access = access.clone();
+                let before = self.errors.len();
                 access.subscripts = access.subscripts.iter().map(|s| self.whole(s)).collect();
+                let tensor = self.draft.tensor(access.tensor);
+                // What TACO's notation has no tensor for is one, and so is a misspelt function.
+                let misspelt = (self.draft.notation == Notation::Taco && tensor.name.len() > 2)
+                    .then(|| nearest(&tensor.name, functions::names()))
+                    .flatten();
+                if let Some(meant) = misspelt {
+                    for error in &mut self.errors[before..] {
+                        if error.code == codes::NOT_WHOLE {
+                            error.help = Some(format!(
+                                "`{}` is a tensor here, which nothing else says: did you mean the function `{meant}`?",
+                                tensor.name
+                            ));
+                        }
+                    }
+                }
                 ExprKind::Access(access)
             }
             ExprKind::Unary(UnaryOp::Neg, operand) => {
