@@ -43,12 +43,36 @@ impl Lowerer<'_> {
         if tag.unroll.is_none() {
             return;
         }
-        let name = self.graph.var(var).name.clone();
+        // Loops that lowering opens have tags of the loop that they come from, which is the schedule's.
+        let mut own = None;
+        self.graph.visit_nests(&mut |nest| {
+            for l in nest.loops.iter().filter(|l| l.tag == *tag) {
+                if l.var == var || (own.is_none() && self.comes_from(var, l.var)) {
+                    own = Some(l.var);
+                }
+            }
+        });
+        let name = &self.graph.var(own.unwrap_or(var)).name;
+        let span = tag.parallel.as_ref().map_or(self.span, |p| p.span);
         let message = format!("the loop over `{name}` is not unrolled");
-        self.remarks.say_once(
-            Diagnostic::performance(performance::SERIAL, self.span, message, why)
-                .with_help(format!("`split` {name} and unroll the inner part")),
-        );
+        let remark = Diagnostic::performance(performance::SERIAL, span, message, why);
+        let is_shared = tag.parallel.is_some();
+        self.remarks.say_once(if !is_shared {
+            remark.with_help(format!("`split` {name} and unroll the inner part"))
+        } else if own == Some(var) {
+            remark.with_help(format!(
+                "`split` {name} first, share out the outer part and unroll the inner one"
+            ))
+        } else {
+            remark
+        });
+    }
+
+    /// Whether a loop over one variable is left of a loop over another that was opened.
+    fn comes_from(&self, var: VarId, opened: VarId) -> bool {
+        let roots = self.graph.provenance.roots(opened);
+        let own = self.graph.provenance.roots(var);
+        own.iter().all(|root| roots.contains(root))
     }
 
     /// How the loop IR runs a loop.
