@@ -6,6 +6,7 @@ pub mod begins;
 pub mod build;
 pub mod choice;
 pub mod consecutive;
+mod constants;
 mod copy;
 pub mod device;
 pub mod effects;
