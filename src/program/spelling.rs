@@ -2,7 +2,7 @@
 
 /// The candidate nearest to `name`, if it is near enough to be what was meant:
 /// at most one edit for short names, two from six letters on.
-pub(super) fn nearest<'n>(
+pub fn nearest<'n>(
     name: &str,
     candidates: impl IntoIterator<Item = &'n str>,
 ) -> Option<&'n str> {

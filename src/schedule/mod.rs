@@ -42,6 +42,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, Span};
 use crate::graph::Graph;
 use crate::program::ir::Function;
+use crate::program::spelling::nearest;
 use crate::syntax::ast::{Arg, Command, Ident};
 pub use crate::target::Target;
 use arguments::Arguments;
@@ -122,11 +123,91 @@ impl Refused {
 
     /// Whether the command says an order of loops, which these cannot have.
     fn is_of_order(&self, commands: &[Command]) -> bool {
-        let orders = matches!(commands.get(self.at), Some(Command::Call { name, .. })
-            if ["reorder", "order", "tile"].contains(&name.name.to_ascii_lowercase().as_str()));
+        let orders = match commands.get(self.at) {
+            Some(Command::Call { name, .. }) => Entry::of(name).is_some_and(|entry| entry.orders),
+            Some(
+                Command::Let { .. }
+                | Command::Param { .. }
+                | Command::Choose { .. }
+                | Command::Size { .. },
+            )
+            | None => false,
+        };
         let codes = [codes::NOT_NESTED, codes::LEVEL_ORDER];
         orders && self.errors.iter().any(|error| codes.contains(&error.code))
     }
+}
+
+/// A command that schedules may call.
+struct Entry {
+    /// In lower case; more than one where it has an alias.
+    names: &'static [&'static str],
+    apply: fn(Graph, &Arguments) -> Result<Graph, Diagnostic>,
+    /// It says in which order loops stand.
+    orders: bool,
+}
+
+impl Entry {
+    const fn new(
+        names: &'static [&'static str],
+        apply: fn(Graph, &Arguments) -> Result<Graph, Diagnostic>,
+    ) -> Self {
+        Entry {
+            names,
+            apply,
+            orders: false,
+        }
+    }
+
+    const fn ordering(mut self) -> Self {
+        self.orders = true;
+        self
+    }
+
+    fn of(name: &Ident) -> Option<&'static Entry> {
+        let lower = name.name.to_ascii_lowercase();
+        let mut all = COMMANDS.iter();
+        all.find(|entry| entry.names.contains(&lower.as_str()))
+    }
+}
+
+const COMMANDS: &[Entry] = &[
+    Entry::new(&["assemble"], assemble::apply),
+    Entry::new(&["bound"], bound::apply),
+    Entry::new(&["coord"], coord::apply),
+    Entry::new(&["divide"], divide::apply),
+    Entry::new(&["fuse"], fuse::apply),
+    Entry::new(&["inspect"], inspect::apply),
+    Entry::new(&["join"], join::apply),
+    Entry::new(&["mergeby"], mergeby::apply),
+    Entry::new(&["parallelize"], parallelize::apply),
+    Entry::new(&["partition"], partition::apply),
+    Entry::new(&["pos"], pos::apply),
+    Entry::new(&["precompute"], precompute::apply),
+    Entry::new(&["prefetch"], prefetch::apply),
+    Entry::new(&["promote"], promote::apply),
+    Entry::new(&["reorder", "order"], reorder::apply).ordering(),
+    Entry::new(&["shift"], shift::apply),
+    Entry::new(&["skew"], skew::apply),
+    Entry::new(&["split"], split::apply),
+    Entry::new(&["starts"], starts::apply),
+    Entry::new(&["tile"], tile::apply).ordering(),
+    Entry::new(&["unroll"], unroll::apply),
+];
+
+fn unknown(name: &Ident) -> Diagnostic {
+    let names = COMMANDS.iter().flat_map(|entry| entry.names).copied();
+    let help = "`sparsec explain E0401` lists the commands";
+    Diagnostic::error(
+        codes::UNKNOWN_COMMAND,
+        name.span,
+        format!("unknown command `{}`", name.name),
+        "no such command",
+    )
+    .with_help(match nearest(&name.name, names) {
+        Some(meant) => format!("did you mean `{meant}`? {help}"),
+        None => help.to_string(),
+    })
 }
 
 /// Applies the commands one after another.
@@ -200,37 +281,10 @@ fn call(
         constants,
         target,
     };
-    let lower = name.name.to_ascii_lowercase();
-    let graph = match lower.as_str() {
-        "assemble" => assemble::apply(graph, &arguments),
-        "pos" => pos::apply(graph, &arguments),
-        "coord" => coord::apply(graph, &arguments),
-        "reorder" | "order" => reorder::apply(graph, &arguments),
-        "fuse" => fuse::apply(graph, &arguments),
-        "shift" => shift::apply(graph, &arguments),
-        "partition" => partition::apply(graph, &arguments),
-        "skew" => skew::apply(graph, &arguments),
-        "split" => split::apply(graph, &arguments),
-        "divide" => divide::apply(graph, &arguments),
-        "bound" => bound::apply(graph, &arguments),
-        "unroll" => unroll::apply(graph, &arguments),
-        "precompute" => precompute::apply(graph, &arguments),
-        "parallelize" => parallelize::apply(graph, &arguments),
-        "promote" => promote::apply(graph, &arguments),
-        "tile" => tile::apply(graph, &arguments),
-        "inspect" => inspect::apply(graph, &arguments),
-        "join" => join::apply(graph, &arguments),
-        "mergeby" => mergeby::apply(graph, &arguments),
-        "prefetch" => prefetch::apply(graph, &arguments),
-        "starts" => starts::apply(graph, &arguments),
-        _ => Err(Diagnostic::error(
-            codes::UNKNOWN_COMMAND,
-            name.span,
-            format!("unknown command `{}`", name.name),
-            "no such command",
-        )
-        .with_help("`sparsec explain E0401` lists the commands")),
-    }?;
+    let Some(entry) = Entry::of(name) else {
+        return Err(unknown(name));
+    };
+    let graph = (entry.apply)(graph, &arguments)?;
     let graph = if last {
         inspect::share_out(graph, &arguments)?
     } else {
