@@ -5,7 +5,7 @@ use super::relation::Pos;
 use super::{Graph, Guard, Stmt, visit};
 use crate::level::ArrayRole;
 use crate::program::affine;
-use crate::program::ir::{self, Access, BinaryOp, Bound, ExprKind, Role, Tensor, TensorId, VarId};
+use crate::program::ir::{self, Access, BinaryOp, ExprKind, Role, Tensor, TensorId, VarId};
 
 /// Whether an operand of the caller's has a row for each value of `row`: its positions are known to rise from
 /// row to row.
@@ -102,10 +102,8 @@ impl Table {
     fn collect_var(&mut self, graph: &Graph, tensors: &[Tensor], var: ir::VarId) {
         for root in graph.provenance.roots(var) {
             let range = &graph.var(root).range;
-            for bound in [&range.lo, &range.hi] {
-                if let Bound::Dynamic(e) = bound {
-                    self.add_expr(tensors, e, Place::NESTED);
-                }
+            for e in range.reads() {
+                self.add_expr(tensors, e, Place::NESTED);
             }
         }
         if let Some(Pos { access, .. }) = graph.provenance.position_of(var)
@@ -252,10 +250,8 @@ impl Table {
             Stmt::Forall { var, .. } | Stmt::Within { var, .. } if nested => {
                 for root in graph.provenance.roots(*var) {
                     let range = &graph.var(root).range;
-                    for bound in [&range.lo, &range.hi] {
-                        if let Bound::Dynamic(e) = bound {
-                            extend(self.in_expr(e, true));
-                        }
+                    for e in range.reads() {
+                        extend(self.in_expr(e, true));
                     }
                 }
                 if let Some(Pos { access, .. }) = graph.provenance.position_of(*var) {

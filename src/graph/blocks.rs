@@ -46,10 +46,8 @@ pub(super) fn as_stored(function: &Rc<Function>) -> Option<(Rc<Function>, Rearra
         read_diagonals(function, &mut stmt.rhs);
     }
     for var in &mut stored.vars {
-        for bound in [&mut var.range.lo, &mut var.range.hi] {
-            if let Bound::Dynamic(e) = bound {
-                read_blocks(function, e);
-            }
+        for e in var.range.reads_mut() {
+            read_blocks(function, e);
         }
     }
     Some((Rc::new(stored), results))

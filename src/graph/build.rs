@@ -356,8 +356,8 @@ impl Graph {
     #[must_use]
     pub fn most_extent(&self, var: VarId) -> Option<i64> {
         let (lo, hi) = self.static_range(var)?;
-        let size = |s| i64::try_from(self.function.size(s).value?).ok();
-        hi.most(&size)?.checked_sub(lo.eval(&size, &|_| None)?)
+        let function = &self.function;
+        function.at_most(hi)?.checked_sub(function.constant(lo)?)
     }
 
     /// Whether a variable of the program runs over a whole dimension of this size.
@@ -365,6 +365,13 @@ impl Graph {
     pub fn covers(&self, var: VarId, dim: &SizeExpr) -> bool {
         let range = self.static_range(var);
         range.is_some_and(|(lo, hi)| *lo == SizeExpr::Const(0) && hi == dim)
+    }
+
+    /// Whether each of a tensor's modes has a variable that runs over all of it.
+    #[must_use]
+    pub fn covers_all(&self, vars: &[VarId], dims: &[SizeExpr]) -> bool {
+        let mut modes = vars.iter().zip(dims);
+        modes.all(|(&var, dim)| self.covers(var, dim))
     }
 
     /// The extent of a variable of the program, if it is static.

@@ -230,9 +230,7 @@ impl<'g> Values<'g> for Known<'_, 'g> {
     }
 
     fn size(&mut self, e: &SizeExpr) -> Option<Constant> {
-        let function = &self.graph.function;
-        let size = |s| i64::try_from(function.size(s).value?).ok();
-        Some(Constant(e.eval(&size, &|_| None)))
+        Some(Constant(self.graph.function.constant(e)))
     }
 }
 

@@ -218,11 +218,7 @@ impl Loop {
 impl Guard {
     /// What its bounds read.
     pub fn reads(&self) -> impl Iterator<Item = &Expr> {
-        let bounds = self.lo.iter().chain(&self.hi);
-        bounds.filter_map(|bound| match bound {
-            Bound::Static(_) => None,
-            Bound::Dynamic(e) => Some(e),
-        })
+        self.lo.iter().chain(&self.hi).filter_map(Bound::read)
     }
 }
 

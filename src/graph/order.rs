@@ -12,7 +12,7 @@
 
 use super::{Graph, visit};
 use crate::format::TensorFormat;
-use crate::program::ir::{Access, Bound, Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
 
 /// a before b.
@@ -219,13 +219,7 @@ pub fn vars_in(e: &Expr) -> Vec<VarId> {
 #[must_use]
 pub fn range_vars(graph: &Graph, var: VarId) -> Vec<VarId> {
     let range = &graph.var(var).range;
-    [&range.lo, &range.hi]
-        .into_iter()
-        .flat_map(|bound| match bound {
-            Bound::Static(_) => Vec::new(),
-            Bound::Dynamic(e) => vars_in(e),
-        })
-        .collect()
+    range.reads().flat_map(vars_in).collect()
 }
 
 fn has_cycle(edges: &BTreeSet<Edge>) -> bool {

@@ -59,11 +59,7 @@ pub fn source(graph: &Graph, nest: &Nest) -> Option<Source> {
                 access.subscripts[own].as_var() == Some(var)
                     && operand.dims[own] == result.dims[mode]
             });
-    let whole = nest
-        .lhs
-        .iter()
-        .zip(&result.dims)
-        .all(|(&var, dim)| graph.covers(var, dim));
+    let whole = graph.covers_all(&nest.lhs, &result.dims);
     // A run of equal coordinates belongs to the level below.
     let plain = levels[..=last]
         .windows(2)

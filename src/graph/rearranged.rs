@@ -50,14 +50,7 @@ impl Rearranged {
             let mut writers = function.stmts.iter().filter(|stmt| stmt.tensor == tensor);
             let plain = |stmt: &Statement| stmt.op.is_none() && reduces(&stmt.rhs).is_empty();
             let alone = writers.next().is_some_and(plain) && writers.next().is_none();
-            let told = function
-                .vars
-                .iter()
-                .flat_map(|v| [&v.range.lo, &v.range.hi]);
-            let told = told.filter_map(|bound| match bound {
-                Bound::Static(_) => None,
-                Bound::Dynamic(e) => Some(e),
-            });
+            let told = function.vars.iter().flat_map(|v| v.range.reads());
             let all = function.stmts.iter().map(|stmt| &stmt.rhs).chain(told);
             let read = all.into_iter().any(|e| reads(e, tensor));
             let rows = (!alone || read).then(|| by_rows(function, tensor));
@@ -179,10 +172,8 @@ fn by_rows(function: &mut Function, of: TensorId) -> TensorId {
         }
     }
     for var in &mut function.vars {
-        for bound in [&mut var.range.lo, &mut var.range.hi] {
-            if let Bound::Dynamic(e) = bound {
-                renew(e, of, rows);
-            }
+        for e in var.range.reads_mut() {
+            renew(e, of, rows);
         }
     }
     rows

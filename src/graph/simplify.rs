@@ -39,8 +39,7 @@ pub fn droppable(graph: &Graph, tensors: &[Tensor], nests: &[&Nest]) -> BTreeSet
 /// Whether the whole tensor can be set to its fill before, and no element outside the nest's
 /// ranges or read by it is lost by that.
 fn is_filled_before(graph: &Graph, tensor: &Tensor, nest: &Nest) -> bool {
-    let mut modes = nest.lhs.iter().zip(&tensor.dims);
-    let whole = modes.all(|(&var, dim)| graph.covers(var, dim));
+    let whole = graph.covers_all(&nest.lhs, &tensor.dims);
     whole && !super::terms::reads(&nest.rhs, nest.tensor) && !tensor.dims.is_empty()
 }
 

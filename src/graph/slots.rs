@@ -122,10 +122,8 @@ impl Graph {
             }
         });
         for &var in &stmt.vars {
-            for bound in [&self.var(var).range.lo, &self.var(var).range.hi] {
-                if let Bound::Dynamic(e) = bound {
-                    look(e);
-                }
+            for e in self.var(var).range.reads() {
+                look(e);
             }
         }
         let Some((name, span)) = nested else {

@@ -104,8 +104,7 @@ impl Versions {
             op: None,
             rhs,
         };
-        let mut modes = stmt.lhs.iter().zip(&tensor.dims);
-        if modes.all(|(&var, dim)| graph.covers(var, dim)) {
+        if graph.covers_all(&stmt.lhs, &tensor.dims) {
             let rhs = match stmt.op {
                 None => stmt.rhs.clone(),
                 Some(op) => combined(op, content(&stmt.lhs), stmt.rhs.clone()),
@@ -155,10 +154,8 @@ impl Versions {
             renew(&mut stmt.rhs, tensor, version);
             for var in &stmt.vars {
                 let range = &mut graph.vars[var.index()].range;
-                for bound in [&mut range.lo, &mut range.hi] {
-                    if let Bound::Dynamic(e) = bound {
-                        renew(e, tensor, version);
-                    }
+                for e in range.reads_mut() {
+                    renew(e, tensor, version);
                 }
             }
         }

@@ -58,12 +58,10 @@ impl Lowerer<'_> {
         };
         for &var in &statement.vars {
             let range = &self.graph.function.vars[var.index()].range;
-            for bound in [&range.lo, &range.hi] {
-                if let Bound::Dynamic(e) = bound {
-                    let mut e = e.clone();
-                    rename_expr(&mut e, &kept);
-                    self.require(&e, &[], &mut found);
-                }
+            for e in range.reads() {
+                let mut e = e.clone();
+                rename_expr(&mut e, &kept);
+                self.require(&e, &[], &mut found);
             }
         }
         self.require(&statement.rhs, &[], &mut found);
@@ -305,13 +303,11 @@ impl Lowerer<'_> {
         let mut at = 0;
         while at < vars.len() {
             let range = &self.graph.var(vars[at]).range;
-            for bound in [&range.lo, &range.hi] {
-                if let Bound::Dynamic(bound) = bound {
-                    inputs(bound);
-                    let outer = vars_in(bound).into_iter();
-                    let new: Vec<VarId> = outer.filter(|v| !vars.contains(v)).collect();
-                    vars.extend(new);
-                }
+            for bound in range.reads() {
+                inputs(bound);
+                let outer = vars_in(bound).into_iter();
+                let new: Vec<VarId> = outer.filter(|v| !vars.contains(v)).collect();
+                vars.extend(new);
             }
             at += 1;
         }

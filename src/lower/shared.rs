@@ -258,15 +258,12 @@ impl Lowerer<'_> {
 /// All assignments of a node.
 fn assignments(node: &Node) -> Vec<Assign> {
     let mut found = Vec::new();
-    let done: Result<(), std::convert::Infallible> = node.visit(&mut |node, _| {
+    node.each(&mut |node| {
         if let Node::Assign(assign, _) = node {
             found.push(assign.clone());
         }
-        Ok(())
     });
-    match done {
-        Ok(()) => found,
-    }
+    found
 }
 
 fn is_claim(stmt: &ir::Stmt) -> bool {

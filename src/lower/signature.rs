@@ -151,10 +151,7 @@ impl Lowerer<'_> {
     fn wholly_written_first(&self, id: TensorId) -> bool {
         let dims = &self.tensor(id).dims;
         let first = self.graph.nests.iter().find(|nest| nest.tensor == id);
-        first.is_some_and(|nest| {
-            nest.op.is_none()
-                && (nest.lhs.iter().zip(dims)).all(|(&var, dim)| self.graph.covers(var, dim))
-        })
+        first.is_some_and(|nest| nest.op.is_none() && self.graph.covers_all(&nest.lhs, dims))
     }
 
     pub(super) fn free_temporaries(&self) -> Vec<ir::Stmt> {

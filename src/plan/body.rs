@@ -7,6 +7,7 @@ use crate::program::ir::{ReduceOp, TensorId, VarId};
 use crate::scalar::Literal;
 use crate::units::Unit;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 /// What is done where coordinates became known.
 #[derive(Clone, Debug)]
@@ -126,6 +127,17 @@ impl Inside {
         self.visit_within(&mut Vec::new(), f)
     }
 
+    /// As [`Inside::visit`], where nothing stops it.
+    pub fn each(&self, f: &mut impl FnMut(&Node)) {
+        let done: Result<(), Infallible> = self.visit(&mut |node, _| {
+            f(node);
+            Ok(())
+        });
+        match done {
+            Ok(()) => {}
+        }
+    }
+
     fn visit_within<E>(
         &self,
         units: &mut Vec<Unit>,
@@ -145,6 +157,17 @@ impl Node {
     /// The first that `f` gives.
     pub fn visit<E>(&self, f: &mut impl FnMut(&Node, &[Unit]) -> Result<(), E>) -> Result<(), E> {
         self.visit_within(&mut Vec::new(), f)
+    }
+
+    /// As [`Node::visit`], where nothing stops it.
+    pub fn each(&self, f: &mut impl FnMut(&Node)) {
+        let done: Result<(), Infallible> = self.visit(&mut |node, _| {
+            f(node);
+            Ok(())
+        });
+        match done {
+            Ok(()) => {}
+        }
     }
 
     fn visit_within<E>(

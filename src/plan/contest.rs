@@ -202,10 +202,9 @@ fn begins((operands, results): (Operands, &Results), tensor: TensorId, around: &
     for nest in results.nests {
         nest.visit(&mut |part| set |= part.tensor == tensor && part.op.is_none());
     }
-    let size = |s| i64::try_from(graph.function.size(s).value?).ok();
     let mut dims = operands.tensor(tensor).dims.iter();
-    let tile =
-        graph.workspaces.contains(&tensor) && dims.any(|dim| dim.eval(&size, &|_| None).is_some());
+    let tile = graph.workspaces.contains(&tensor)
+        && dims.any(|dim| graph.function.constant(dim).is_some());
     let fillable = operands.droppable.contains(&tensor)
         || is_first_written(graph, results.nests, tensor, operands);
     set && (tile || !around.loops.is_empty()) && fillable

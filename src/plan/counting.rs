@@ -296,13 +296,9 @@ impl Inside {
                 Over::Merge(merge) => ids.extend(merge.levels.iter().map(|(id, _)| *id)),
             }
         };
-        let done: Result<(), std::convert::Infallible> = self.visit(&mut |node, _| {
+        self.each(&mut |node| {
             walks(node, ids);
-            Ok(())
         });
-        match done {
-            Ok(()) => {}
-        }
     }
 
     /// The accesses of which statements that share loops find levels, each on its own.

@@ -52,8 +52,7 @@ pub(super) fn fills(
         if !is_array || operands.tensor(tensor).is_appended() {
             continue;
         }
-        let mut modes = nest.lhs.iter().zip(&operands.tensor(tensor).dims);
-        let whole = modes.all(|(&var, dim)| graph.covers(var, dim));
+        let whole = graph.covers_all(&nest.lhs, &operands.tensor(tensor).dims);
         let covered = body.filter(|_| whole);
         let covered = covered.and_then(|body| Covers::of(operands, results, tensor).inside(body));
         let covered = covered.unwrap_or(Coverage::Part);

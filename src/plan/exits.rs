@@ -225,7 +225,7 @@ fn needed(graph: &Graph, root: VarId) -> BTreeSet<VarId> {
 /// The loops in a body, outer ones first.
 fn loops_of(body: &Inside) -> Vec<Below> {
     let mut loops = Vec::new();
-    let _: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+    body.each(&mut |node| {
         if let Node::Loop(l) = node {
             loops.push(Below {
                 var: l.var,
@@ -233,7 +233,6 @@ fn loops_of(body: &Inside) -> Vec<Below> {
                 every: matches!(l.over, Over::Every { .. }),
             });
         }
-        Ok(())
     });
     loops
 }
@@ -253,8 +252,7 @@ fn bounded(graph: &Graph, var: VarId) -> Option<VarId> {
 
 /// How many values the variable has, if that is a constant.
 fn constant(graph: &Graph, var: VarId) -> Option<i64> {
-    let size = |s| i64::try_from(graph.function.size(s).value?).ok();
-    graph.extent(var)?.eval(&size, &|_| None)
+    graph.function.constant(&graph.extent(var)?)
 }
 
 /// Whether the loop's iterations are written one by one, or done side by side in a vector.

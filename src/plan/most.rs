@@ -77,18 +77,14 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn workspaces(&mut self, body: &Inside) {
-        let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+        body.each(&mut |node| {
             if let Node::Workspace(workspace) = node {
                 self.made.insert(workspace.temp);
                 if matches!(workspace.keeps, Keeps::Hashed | Keeps::Shared) {
                     self.hashed.insert(workspace.temp);
                 }
             }
-            Ok(())
         });
-        match done {
-            Ok(()) => {}
-        }
     }
 
     fn inside(&mut self, own: &Inside, path: &Path) {

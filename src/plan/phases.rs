@@ -259,17 +259,14 @@ fn collects(body: &Inside) -> bool {
 /// The rows that threads collect together.
 fn collected_together(body: &Inside) -> Vec<TensorId> {
     let mut rows = Vec::new();
-    let done: Result<(), std::convert::Infallible> = body.visit(&mut |node, _| {
+    body.each(&mut |node| {
         if let Node::Workspace(workspace) = node
             && workspace.keeps == Keeps::Shared
         {
             rows.push(workspace.temp);
         }
-        Ok(())
     });
-    match done {
-        Ok(()) => rows,
-    }
+    rows
 }
 
 /// The outermost loops of which each stands directly inside the one before, so many at most.

@@ -240,8 +240,7 @@ pub fn declared_length(graph: &Graph, temp: TensorId) -> Option<u64> {
     if graph.collected.contains(&temp) || format.levels.iter().any(|l| l.has(ArrayRole::Presence)) {
         return None;
     }
-    let size = |s| graph.function.size(s).constant();
-    let mut extents = tensor.dims.iter().map(|dim| dim.eval(&size, &|_| None));
+    let mut extents = tensor.dims.iter().map(|dim| graph.function.constant(dim));
     let length = extents.try_fold(1_i64, |n, extent| n.checked_mul(extent?))?;
     let bytes = length.checked_mul(i64::try_from(tensor.ty.compute().size()).ok()?)?;
     let fits = length > 0 && bytes <= MOST_ON_STACK;

@@ -111,6 +111,18 @@ impl Function {
         &self.sizes[id.index()]
     }
 
+    /// What a size expression is, if fixed sizes and constants alone tell it.
+    #[must_use]
+    pub fn constant(&self, e: &SizeExpr) -> Option<i64> {
+        e.eval(&|size| self.size(size).constant(), &|_| None)
+    }
+
+    /// What it does not exceed, if they tell that.
+    #[must_use]
+    pub fn at_most(&self, e: &SizeExpr) -> Option<i64> {
+        e.most(&|size| self.size(size).constant())
+    }
+
     /// The operators of one's own that it uses, by their texts.
     #[must_use]
     pub fn operators(&self) -> BTreeSet<Own> {
@@ -316,12 +328,39 @@ pub struct Range {
     pub hi: Bound,
 }
 
+impl Range {
+    /// What its ends read where data or other variables decide them.
+    pub fn reads(&self) -> impl Iterator<Item = &Expr> {
+        [&self.lo, &self.hi].into_iter().filter_map(Bound::read)
+    }
+
+    /// As [`Range::reads`], to change it.
+    pub fn reads_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let ends = [&mut self.lo, &mut self.hi].into_iter();
+        ends.filter_map(|bound| match bound {
+            Bound::Static(_) => None,
+            Bound::Dynamic(e) => Some(e),
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Bound {
     Static(SizeExpr),
     /// A value that depends on data and on variables outside (paper 003): an
     /// integer expression of type `I64`.
     Dynamic(Expr),
+}
+
+impl Bound {
+    /// What it reads, unless sizes tell it.
+    #[must_use]
+    pub fn read(&self) -> Option<&Expr> {
+        match self {
+            Bound::Static(_) => None,
+            Bound::Dynamic(e) => Some(e),
+        }
+    }
 }
 
 /// `lhs = rhs` or, with an operator, `lhs = lhs op rhs`.

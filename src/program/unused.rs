@@ -17,10 +17,7 @@ pub(super) fn unused(function: &Function) -> Vec<Diagnostic> {
             let range = &function.var(*var).range;
             bounds.extend([&range.lo, &range.hi]);
         }
-        let dynamic = bounds.iter().filter_map(|bound| match bound {
-            Bound::Dynamic(expr) => Some(expr),
-            Bound::Static(_) => None,
-        });
+        let dynamic = bounds.iter().filter_map(|bound| bound.read());
         for expr in dynamic.chain([&stmt.rhs]) {
             walk(expr, &mut |e| match &e.kind {
                 ExprKind::Access(access) => {

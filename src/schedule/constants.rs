@@ -71,14 +71,13 @@ impl Constants {
     /// With the sizes of a function that are fixed.
     #[must_use]
     pub fn with_sizes(mut self, function: &Function) -> Self {
-        let value = |id| i64::try_from(function.size(id).value?).ok();
         for size in &function.sizes {
-            if let Some(value) = size.value.and_then(|value| i64::try_from(value).ok()) {
+            if let Some(value) = size.constant() {
                 self.sizes.insert(size.name.clone(), value);
             }
         }
         for synonym in &function.synonyms {
-            if let Some(value) = synonym.means.eval(&value, &|_| None) {
+            if let Some(value) = function.constant(&synonym.means) {
                 self.sizes.insert(synonym.name.clone(), value);
             }
         }

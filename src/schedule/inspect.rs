@@ -264,10 +264,8 @@ fn inspector(
     for outer in order.into_iter().filter(|v| needed.contains(v)) {
         let mut copy = graph.var(outer).clone();
         copy.name = format!("{}_{name}", copy.name);
-        for end in [&mut copy.range.lo, &mut copy.range.hi] {
-            if let Bound::Dynamic(e) = end {
-                super::join::rename_expr(e, &|v| to(&pairs, v));
-            }
+        for e in copy.range.reads_mut() {
+            super::join::rename_expr(e, &|v| to(&pairs, v));
         }
         let copy = graph.add_var(copy);
         pairs.push((outer, copy));

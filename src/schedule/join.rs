@@ -366,10 +366,8 @@ fn rename(graph: &mut Graph, at: usize, pairs: &[(VarId, VarId)]) {
         }
     }
     for var in &mut graph.vars {
-        for bound in [&mut var.range.lo, &mut var.range.hi] {
-            if let Bound::Dynamic(e) = bound {
-                rename_expr(e, &to);
-            }
+        for e in var.range.reads_mut() {
+            rename_expr(e, &to);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::graph::print::var_text;
 use crate::graph::producers::around;
 use crate::graph::relation::{Relation, Values};
 use crate::graph::{Graph, Nest, Stmt, visit};
-use crate::program::ir::{Bound, Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
 
 /// What must hold of every nest after a command, whatever it was before.
 ///
@@ -341,15 +341,11 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
         .unwrap_or(var);
     let range = &graph.var(root).range;
     let mut reads = false;
-    for bound in [&range.lo, &range.hi] {
-        if let Bound::Dynamic(e) = bound {
-            visit(
-                e,
-                &mut |e| {
-                    reads |= matches!(&e.kind, ExprKind::Access(a) if !a.subscripts.is_empty())
-                },
-            );
-        }
+    for e in range.reads() {
+        visit(
+            e,
+            &mut |e| reads |= matches!(&e.kind, ExprKind::Access(a) if !a.subscripts.is_empty()),
+        );
     }
     let mut others: Vec<String> = Vec::new();
     for v in range_vars(graph, root) {

@@ -101,13 +101,12 @@ pub(super) fn check(
 
 /// What the size is fixed as.
 fn known(function: &Function, name: &Ident) -> Result<Option<i64>, Diagnostic> {
-    let value = |id| i64::try_from(function.size(id).value?).ok();
     let mut synonyms = function.synonyms.iter();
     if let Some(synonym) = synonyms.find(|synonym| synonym.name == name.name) {
-        return Ok(synonym.means.eval(&value, &|_| None));
+        return Ok(function.constant(&synonym.means));
     }
     if let Some(size) = function.sizes.iter().find(|size| size.name == name.name) {
-        return Ok(size.value.and_then(|value| i64::try_from(value).ok()));
+        return Ok(size.constant());
     }
     let sizes = function.sizes.iter().map(|size| size.name.as_str());
     let names = sizes.chain(function.synonyms.iter().map(|s| s.name.as_str()));

@@ -105,11 +105,10 @@ fn step_of(graph: &Graph, tensor: TensorId, mode: usize) -> Step {
     if !format.levels[level..].iter().all(|l| l.is_full()) {
         return Step::Unknown;
     }
-    let size = |s| i64::try_from(graph.function.size(s).value?).ok();
     let length = format.modes[level + 1..]
         .iter()
         .try_fold(1i64, |product, &m| {
-            product.checked_mul(tensor.dims[m].most(&size)?)
+            product.checked_mul(graph.function.at_most(&tensor.dims[m])?)
         });
     if length.is_some_and(|n| n <= FEW) {
         Step::Next

@@ -12,7 +12,7 @@
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Graph, Nest, visit};
-use crate::program::ir::{Access, BinaryOp, Bound, Expr, ExprKind, SizeExpr, UnaryOp, VarId};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, UnaryOp, VarId};
 use crate::scalar::Literal;
 use crate::sums::{Range, Sum};
 
@@ -125,10 +125,7 @@ pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
             .iter()
             .flat_map(|l| graph.provenance.roots(l.var));
         for root in roots {
-            let range = &graph.var(root).range;
-            for bound in [&range.lo, &range.hi] {
-                decides |= matches!(bound, Bound::Dynamic(e) if named(e));
-            }
+            decides |= graph.var(root).range.reads().any(named);
         }
     });
     decides
@@ -151,10 +148,8 @@ fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
         for l in &part.loops {
             for root in graph.provenance.roots(l.var) {
                 let range = &graph.var(root).range;
-                for bound in [&range.lo, &range.hi] {
-                    if let Bound::Dynamic(e) = bound {
-                        note(e);
-                    }
+                for e in range.reads() {
+                    note(e);
                 }
             }
         }
@@ -195,11 +190,10 @@ fn distance(graph: &Graph, e: &Expr, var: VarId) -> Range {
 
 /// The least and greatest value of a variable, where they are constants.
 fn constants(graph: &Graph, var: VarId) -> Range {
-    let size = |s| i64::try_from(graph.function.size(s).value?).ok();
     match graph.static_range(var) {
         Some((lo, hi)) => Range {
-            least: lo.eval(&size, &|_| None),
-            most: hi.most(&size).map(|hi| hi - 1),
+            least: graph.function.constant(lo),
+            most: graph.function.at_most(hi).map(|hi| hi - 1),
         },
         None => Range::ANY,
     }
