@@ -2,10 +2,7 @@
 
 /// The candidate nearest to `name`, if it is near enough to be what was meant:
 /// at most one edit for short names, two from six letters on.
-pub fn nearest<'n>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let limit = if name.chars().count() < 6 { 1 } else { 2 };
     candidates
         .into_iter()
