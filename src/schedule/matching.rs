@@ -11,13 +11,14 @@ use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::scalar::Literal;
 use crate::syntax::ast;
 
-/// The access that `e` names in `nest`: `A(i,j)`, or `A` if that is the only one.
+/// The access that `e` names in a nest, or in those of workspaces that it reads: `A(i,j)`, or `A` if that is the only
+/// one.
 ///
 /// # Errors
 /// There is none, or several.
 pub fn find_access(
     graph: &Graph,
-    nest: &Nest,
+    parts: &[&Nest],
     e: &ast::Expr,
     command: &str,
 ) -> Result<Access, Diagnostic> {
@@ -47,7 +48,9 @@ pub fn find_access(
             found.push(access.clone());
         }
     };
-    nest.visit(&mut |part| visit(&part.rhs, &mut look));
+    for part in parts {
+        visit(&part.rhs, &mut look);
+    }
     if found.len() == 1
         && let Some(access) = found.pop()
     {
@@ -58,13 +61,14 @@ pub fn find_access(
     } else {
         "the statement reads several elements of it".to_string()
     };
-    Err(
-        Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?")
-            .with_label(nest.span, "the statement")
-            .with_help(format!(
-                "give `{command}` an access as the statement writes it"
-            )),
-    )
+    let error = Diagnostic::error(codes::NO_SUCH_EXPRESSION, e.span, message, "which access?");
+    let error = match parts.first() {
+        Some(nest) => error.with_label(nest.span, "the statement"),
+        None => error,
+    };
+    Err(error.with_help(format!(
+        "give `{command}` an access as the statement writes it"
+    )))
 }
 
 /// Whether the program's expression is what the command's says.

@@ -18,7 +18,7 @@ use crate::graph::fold::{as_literal, fold};
 use crate::graph::pattern::constant;
 use crate::graph::relation::Pos;
 use crate::graph::terms::{reads, reduces, replace, root_reduction};
-use crate::graph::{Graph, Nest, Relation, equal};
+use crate::graph::{Graph, Nest, Provenance, Relation, equal};
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, VarId};
 use crate::syntax::ast::Ident;
 
@@ -46,7 +46,8 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     let Some(nest) = nest_of(&graph, parent) else {
         return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
     };
-    let access = find_access(&graph, nest, arguments.expr(2)?, &arguments.command.name)?;
+    let parts = inside(&graph.provenance, nest, parent);
+    let access = find_access(&graph, &parts, arguments.expr(2)?, &arguments.command.name)?;
     let part = graph.provenance.is_inner_part(parent);
     if !part && !made_of_roots(&graph, parent) {
         return Err(Diagnostic::error(
@@ -78,11 +79,12 @@ pub(super) fn count(
     pos: &Ident,
     arguments: &Arguments,
 ) -> Result<(Graph, VarId), Diagnostic> {
-    let roots = graph.provenance.coordinates(parent);
+    let provenance = graph.provenance.clone();
+    let roots = provenance.coordinates(parent);
     check_levels(&graph, &access, &roots, arguments)?;
     let mut error = None;
     graph.visit_nests(&mut |part| {
-        if error.is_none() && walks(part, parent, &access) {
+        if error.is_none() && walks(&provenance, part, parent, &access) {
             error = check_cover(&graph, part, (parent, &access), &roots, arguments).err();
         }
     });
@@ -93,7 +95,7 @@ pub(super) fn count(
     let pos = new_var(&mut graph, pos)?;
     for nest in &mut graph.nests {
         nest.visit_mut(&mut |part| {
-            if walks(part, parent, &access) {
+            if walks(&provenance, part, parent, &access) {
                 for l in part.loops.iter_mut().filter(|l| l.var == parent) {
                     l.var = pos;
                 }
@@ -236,18 +238,26 @@ fn check_whole(
     Ok(())
 }
 
-/// Whether the nest has a loop over `var` and reads `access`, or a workspace that it reads does so inside of
-/// this loop. Other nests with a loop over the same variable keep it.
-fn walks(nest: &Nest, var: VarId, access: &Access) -> bool {
-    nest.loops.iter().any(|l| l.var == var) && reads_inside(nest, &nest.rhs, var, access)
+/// Whether the nest has a loop over `var` and reads `access` inside of it. Other nests with a loop
+/// over the same variable keep it.
+fn walks(provenance: &Provenance, nest: &Nest, var: VarId, access: &Access) -> bool {
+    let mut inside = inside(provenance, nest, var).into_iter();
+    nest.loops.iter().any(|l| l.var == var) && inside.any(|part| reads_access(&part.rhs, access))
 }
 
-/// Whether an expression of a nest reads `access`, or the workspaces in it do so, but those that have a loop over
-/// `var` of their own.
-fn reads_inside(nest: &Nest, e: &Expr, var: VarId, access: &Access) -> bool {
-    let kept = nest.producers.iter().filter(|kept| reads(e, kept.tensor));
-    let mut kept = kept.filter(|kept| !kept.loops.iter().any(|l| l.var == var));
-    reads_access(e, access) || kept.any(|kept| reads_inside(kept, &kept.rhs, var, access))
+/// The nest, and those of its workspaces that stand inside of its loop over `var`. Such as have loops over
+/// values of the same variable, as copies of a row, come to other elements than it does.
+fn inside<'n>(provenance: &Provenance, nest: &'n Nest, var: VarId) -> Vec<&'n Nest> {
+    let roots = provenance.roots(var);
+    let is_apart = |part: &Nest| {
+        let mut own = part.loops.iter().flat_map(|l| provenance.roots(l.var));
+        own.any(|root| roots.contains(&root))
+    };
+    let mut found = vec![nest];
+    for kept in nest.producers.iter().filter(|kept| !is_apart(kept)) {
+        found.extend(inside(provenance, kept, var));
+    }
+    found
 }
 
 /// The statement must do nothing where `access` stores nothing: the sums over `roots` add
@@ -341,7 +351,9 @@ fn check_shared(
         let ExprKind::Reduce { vars, .. } = &sum.kind else {
             continue;
         };
-        let within = reads_inside(nest, &sum, parent, access);
+        let mut kept = inside(&graph.provenance, nest, parent).into_iter().skip(1);
+        let within = reads_access(&sum, access)
+            || kept.any(|kept| reads(&sum, kept.tensor) && reads_access(&kept.rhs, access));
         if vars.iter().any(|v| roots.contains(v)) && !within {
             return Err(Diagnostic::error(
                 codes::POSITION_SPACE,
