@@ -31,7 +31,9 @@ impl Range {
         }
     }
 
-    fn scaled(self, by: i64) -> Range {
+    /// What its values are, times a factor.
+    #[must_use]
+    pub fn scaled(self, by: i64) -> Range {
         let times = |end: Option<i64>| end.and_then(|e| e.checked_mul(by));
         let (least, most) = (times(self.least), times(self.most));
         if by < 0 {
@@ -50,7 +52,9 @@ impl Range {
         self.plus(other.scaled(-1))
     }
 
-    fn plus(self, other: Range) -> Range {
+    /// What a value of this range and one of the other add up to.
+    #[must_use]
+    pub fn plus(self, other: Range) -> Range {
         let both = |a: Option<i64>, b: Option<i64>| a.and_then(|a| a.checked_add(b?));
         Range {
             least: both(self.least, other.least),
@@ -63,28 +67,39 @@ impl Range {
     }
 }
 
-/// A sum over unknowns, by their numbers, with a constant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
-    terms: BTreeMap<usize, i64>,
+/// `c1 * x1 + c2 * x2 + ... + constant`: no unknown twice, none with the factor zero, in the order
+/// they came. Operations are `None` where a number leaves 64 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sum<T> {
+    terms: Vec<(T, i64)>,
     constant: i64,
 }
 
-impl Sum {
-    /// Adds `by * unknown`; `None` if the factor leaves 64 bits.
-    pub fn add(&mut self, unknown: usize, by: i64) -> Option<()> {
-        let factor = self.terms.entry(unknown).or_default();
-        *factor = factor.checked_add(by)?;
-        if *factor == 0 {
-            self.terms.remove(&unknown);
+impl<T> Default for Sum<T> {
+    fn default() -> Self {
+        Sum::number(0)
+    }
+}
+
+impl<T> Sum<T> {
+    /// A constant.
+    #[must_use]
+    pub fn number(constant: i64) -> Sum<T> {
+        Sum {
+            terms: Vec::new(),
+            constant,
         }
-        Some(())
     }
 
-    /// The values that it can have; `ranges` has one for each unknown.
+    /// The unknowns with their factors.
     #[must_use]
-    pub fn range(&self, ranges: &[Range]) -> Range {
-        reach(&self.terms, ranges).plus(Range::of(self.constant, self.constant))
+    pub fn terms(&self) -> &[(T, i64)] {
+        &self.terms
+    }
+
+    #[must_use]
+    pub fn constant(&self) -> i64 {
+        self.constant
     }
 
     /// Its value, if no unknown is in it.
@@ -93,12 +108,57 @@ impl Sum {
         self.terms.is_empty().then_some(self.constant)
     }
 
+    /// Whether it is a multiple of `n` whatever its unknowns are.
+    #[must_use]
+    pub fn is_multiple_of(&self, n: i64) -> bool {
+        self.constant % n == 0 && self.terms.iter().all(|(_, factor)| factor % n == 0)
+    }
+
     /// Adds a constant.
     pub fn add_constant(&mut self, by: i64) -> Option<()> {
         self.constant = self.constant.checked_add(by)?;
         Some(())
     }
+
+    /// Takes out the terms that are so.
+    pub fn take(&mut self, is: impl Fn(&T) -> bool) -> Vec<(T, i64)> {
+        let (taken, kept) = std::mem::take(&mut self.terms)
+            .into_iter()
+            .partition(|(x, _)| is(x));
+        self.terms = kept;
+        taken
+    }
 }
+
+impl<T: PartialEq> Sum<T> {
+    /// Adds `by * unknown`.
+    pub fn add(&mut self, unknown: T, by: i64) -> Option<()> {
+        match self.terms.iter().position(|(known, _)| *known == unknown) {
+            Some(at) => {
+                let factor = &mut self.terms[at].1;
+                *factor = factor.checked_add(by)?;
+                if *factor == 0 {
+                    self.terms.remove(at);
+                }
+            }
+            None if by != 0 => self.terms.push((unknown, by)),
+            None => {}
+        }
+        Some(())
+    }
+
+    /// Adds `by * other`.
+    pub fn add_sum(&mut self, other: Sum<T>, by: i64) -> Option<()> {
+        self.add_constant(other.constant.checked_mul(by)?)?;
+        for (unknown, factor) in other.terms {
+            self.add(unknown, factor.checked_mul(by)?)?;
+        }
+        Some(())
+    }
+}
+
+/// A sum over unknowns that have numbers.
+pub type Equation = Sum<usize>;
 
 /// What equations say of their unknowns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +172,7 @@ pub enum Solution {
 /// What follows where all of the sums are zero; `ranges` has one for each unknown. Never says what
 /// does not follow.
 #[must_use]
-pub fn solve(equations: &[Sum], ranges: &[Range]) -> Solution {
+pub fn solve(equations: &[Equation], ranges: &[Range]) -> Solution {
     let mut values: BTreeMap<usize, i64> = BTreeMap::new();
     for (unknown, range) in ranges.iter().enumerate() {
         if range.least.is_some() && range.least == range.most {
@@ -139,12 +199,9 @@ pub fn solve(equations: &[Sum], ranges: &[Range]) -> Solution {
 struct Unsolvable;
 
 /// The equation over the unknowns whose values are not known; `None` beyond 64 bits.
-fn substituted(equation: &Sum, values: &BTreeMap<usize, i64>) -> Option<Sum> {
-    let mut rest = Sum {
-        terms: BTreeMap::new(),
-        constant: equation.constant,
-    };
-    for (&unknown, &factor) in &equation.terms {
+fn substituted(equation: &Equation, values: &BTreeMap<usize, i64>) -> Option<Equation> {
+    let mut rest = Sum::number(equation.constant);
+    for &(unknown, factor) in &equation.terms {
         match values.get(&unknown) {
             Some(value) => rest.add_constant(value.checked_mul(factor)?)?,
             None => rest.add(unknown, factor)?,
@@ -154,24 +211,23 @@ fn substituted(equation: &Sum, values: &BTreeMap<usize, i64>) -> Option<Sum> {
 }
 
 /// The values that the sum of terms, without its constant, can have.
-fn reach(terms: &BTreeMap<usize, i64>, ranges: &[Range]) -> Range {
+fn reach(terms: &[(usize, i64)], ranges: &[Range]) -> Range {
     terms
         .iter()
-        .map(|(&unknown, &factor)| ranges[unknown].scaled(factor))
+        .map(|&(unknown, factor)| ranges[unknown].scaled(factor))
         .fold(Range::of(0, 0), Range::plus)
 }
 
 /// Takes an equation apart and notes the values that follow.
 fn separate(
-    equation: &Sum,
+    equation: &Equation,
     ranges: &[Range],
     values: &mut BTreeMap<usize, i64>,
 ) -> Result<(), Unsolvable> {
     let Some(wanted) = equation.constant.checked_neg() else {
         return Ok(());
     };
-    let mut factors = equation.terms.iter();
-    let (Some((&unknown, &factor)), None) = (factors.next(), factors.next()) else {
+    let &[(unknown, factor)] = equation.terms.as_slice() else {
         return separate_terms(equation, wanted, ranges, values);
     };
     // factor * unknown = wanted
@@ -188,7 +244,7 @@ fn separate(
 
 /// As [`separate`], of none or several terms.
 fn separate_terms(
-    equation: &Sum,
+    equation: &Equation,
     wanted: i64,
     ranges: &[Range],
     values: &mut BTreeMap<usize, i64>,
@@ -198,16 +254,16 @@ fn separate_terms(
     }
     let mut sizes: Vec<i64> = equation
         .terms
-        .values()
-        .map(|f| f.saturating_abs())
+        .iter()
+        .map(|(_, factor)| factor.saturating_abs())
         .collect();
     sizes.sort_unstable();
     sizes.dedup();
     for &size in sizes.iter().rev() {
-        let (large, small): (BTreeMap<usize, i64>, BTreeMap<usize, i64>) = equation
+        let (large, small): (Vec<_>, Vec<_>) = equation
             .terms
             .iter()
-            .partition(|(_, factor)| **factor % size == 0);
+            .partition(|(_, factor)| factor % size == 0);
         // small + constant = -large is a multiple of the size.
         let (Some(least), Some(most)) = (
             reach(&small, ranges)
@@ -252,7 +308,7 @@ fn separate_terms(
 mod tests {
     use super::*;
 
-    fn equation(terms: &[i64], constant: i64) -> Sum {
+    fn equation(terms: &[i64], constant: i64) -> Equation {
         let mut sum = Sum::default();
         for (unknown, &factor) in terms.iter().enumerate() {
             sum.add(unknown, factor).expect("small");
@@ -308,13 +364,13 @@ mod tests {
     }
 
     /// Compares with all values; whether all that holds was said.
-    fn check(sum: &Sum, spans: &[(i64, i64); 3]) -> bool {
+    fn check(sum: &Equation, spans: &[(i64, i64); 3]) -> bool {
         let mut solutions = Vec::new();
         for x in spans[0].0..=spans[0].1 {
             for y in spans[1].0..=spans[1].1 {
                 for z in spans[2].0..=spans[2].1 {
                     let at = [x, y, z];
-                    let total: i64 = sum.terms.iter().map(|(&u, &f)| at[u] * f).sum();
+                    let total: i64 = sum.terms.iter().map(|&(u, f)| at[u] * f).sum();
                     if total + sum.constant == 0 {
                         solutions.push(at);
                     }

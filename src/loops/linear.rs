@@ -2,32 +2,24 @@
 
 use super::build as b;
 use super::ir::{BinaryOp, Expr, ExprKind, Literal, ScalarType, VarId};
+use crate::sums::Sum;
 
-/// `c1 * e1 + c2 * e2 + ... + constant`, no term twice, in the order they stood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Linear {
-    terms: Vec<(Expr, i64)>,
-    constant: i64,
-}
+/// A sum of index terms.
+pub type Linear = Sum<Expr>;
 
 impl Linear {
     /// `None` if it is no index arithmetic or its constants leave 64 bits.
     #[must_use]
     pub fn of(e: &Expr) -> Option<Linear> {
-        let mut sum = Linear {
-            terms: Vec::new(),
-            constant: 0,
-        };
+        let mut sum = Linear::default();
         (e.ty == ScalarType::I64).then_some(())?;
         sum.collect(e, 1)?;
-        sum.terms.retain(|(_, factor)| *factor != 0);
         Some(sum)
     }
 
     fn collect(&mut self, e: &Expr, factor: i64) -> Option<()> {
         if let ExprKind::Literal(Literal::Int(n)) = e.kind {
-            self.constant = self.constant.checked_add(n.checked_mul(factor)?)?;
-            return Some(());
+            return self.add_constant(n.checked_mul(factor)?);
         }
         if let ExprKind::Binary(BinaryOp::Add, x, y) = &e.kind {
             self.collect(x, factor)?;
@@ -47,52 +39,16 @@ impl Linear {
         if let ExprKind::Locate(parent, extent, coordinate) = &e.kind {
             return self.collect(&b::flat(parent, extent, coordinate), factor);
         }
-        self.term(e, factor)
-    }
-
-    fn term(&mut self, e: &Expr, factor: i64) -> Option<()> {
-        match self.terms.iter_mut().find(|(known, _)| known == e) {
-            Some((_, sum)) => *sum = sum.checked_add(factor)?,
-            None => self.terms.push((e.clone(), factor)),
-        }
-        Some(())
-    }
-
-    /// The terms with their factors.
-    #[must_use]
-    pub fn terms(&self) -> &[(Expr, i64)] {
-        &self.terms
-    }
-
-    #[must_use]
-    pub fn constant(&self) -> i64 {
-        self.constant
-    }
-
-    #[must_use]
-    pub fn as_constant(&self) -> Option<i64> {
-        self.terms.is_empty().then_some(self.constant)
-    }
-
-    /// Whether the sum is a multiple of `n` wherever its variables stand.
-    #[must_use]
-    pub fn is_multiple_of(&self, n: i64) -> bool {
-        self.constant % n == 0 && self.terms.iter().all(|(_, factor)| factor % n == 0)
+        self.add(e.clone(), factor)
     }
 
     /// What `var` is multiplied by, and the rest; `None` if it stands inside a term.
     #[must_use]
     pub fn split(&self, var: VarId) -> Option<(i64, Expr)> {
         let mut rest = self.clone();
-        let mut factor = 0;
-        rest.terms.retain(|(e, by)| {
-            let own = e.kind == ExprKind::Var(var);
-            if own {
-                factor = *by;
-            }
-            !own
-        });
-        let inside = rest.terms.iter().any(|(e, _)| e.reads(var));
+        let own = rest.take(|e| e.kind == ExprKind::Var(var));
+        let factor = own.first().map_or(0, |(_, by)| *by);
+        let inside = rest.terms().iter().any(|(e, _)| e.reads(var));
         (!inside).then(|| (factor, rest.to_expr()))
     }
 
@@ -107,12 +63,12 @@ impl Linear {
     #[must_use]
     pub fn to_expr(&self) -> Expr {
         let scaled = |(e, by): &(Expr, i64)| b::mul(e.clone(), b::int(by.saturating_abs()));
-        let added = self.terms.iter().filter(|(_, by)| *by > 0).map(scaled);
-        let taken = self.terms.iter().filter(|(_, by)| *by < 0).map(scaled);
+        let added = self.terms().iter().filter(|(_, by)| *by > 0).map(scaled);
+        let taken = self.terms().iter().filter(|(_, by)| *by < 0).map(scaled);
         let sum = added.reduce(b::add).unwrap_or_else(|| b::int(0));
-        let size = b::int(self.constant.saturating_abs());
+        let size = b::int(self.constant().saturating_abs());
         let terms = taken.fold(sum, b::sub);
-        if self.constant < 0 {
+        if self.constant() < 0 {
             b::sub(terms, size)
         } else {
             b::add(terms, size)

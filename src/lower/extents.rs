@@ -3,8 +3,8 @@
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::lower as codes;
+use crate::graph::Guard;
 use crate::graph::relation::Values;
-use crate::graph::{Guard, Relation};
 use crate::loops::build as b;
 use crate::loops::ir::Expr;
 use crate::program::ir::{Bound, VarId};
@@ -128,11 +128,8 @@ impl Lowerer<'_> {
         );
         let provenance = &self.graph.provenance;
         let late = provenance.relations.iter().find_map(|relation| {
-            if let Relation::Bound(bound) = relation {
-                provenance.producer(bound.parent).map(|_| bound.parent)
-            } else {
-                None
-            }
+            let parent = relation.promise()?.parent;
+            provenance.producer(parent).map(|_| parent)
         });
         let late = late.map(|parent| &self.graph.var(parent).name);
         match late {

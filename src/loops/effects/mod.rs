@@ -15,7 +15,7 @@ pub use touch::{Around, Homes, Touch, touches};
 use super::ir::{ArrayId, Expr, ExprKind, Place, VarId};
 use super::linear::Linear;
 use super::visit;
-use crate::sums::{Range, Solution, Sum, solve};
+use crate::sums::{Equation, Range, Solution, solve};
 use crate::units::{Axis, GpuLevel, GpuUnit};
 
 /// The units of which two may meet.
@@ -160,7 +160,7 @@ impl<'a> Differences<'a> {
         b: &'a Touch,
         ranks: &'a [Rank],
         facts: Facts<'a>,
-    ) -> Option<(Vec<Sum>, Vec<Range>)> {
+    ) -> Option<(Vec<Equation>, Vec<Range>)> {
         let mut own = Differences {
             sides: [a, b],
             ranks,
@@ -195,7 +195,7 @@ impl<'a> Differences<'a> {
     }
 
     /// An equation for each pair of digits, or one for what is no such digits.
-    fn digits(&mut self, x: &Expr, y: &Expr, equations: &mut Vec<Sum>) -> Option<()> {
+    fn digits(&mut self, x: &Expr, y: &Expr, equations: &mut Vec<Equation>) -> Option<()> {
         if [x, y]
             .iter()
             .all(|e| e.kind == ExprKind::Place(Place::Thread))
@@ -211,7 +211,7 @@ impl<'a> Differences<'a> {
             self.digits(p, q, equations)?;
             return self.digits(c, d, equations);
         }
-        let mut sum = Sum::default();
+        let mut sum = Equation::default();
         self.add(x, (1, 0), &mut sum)?;
         self.add(y, (-1, 1), &mut sum)?;
         equations.push(sum);
@@ -219,7 +219,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Adds index arithmetic of a side to the equation.
-    fn add(&mut self, e: &Expr, (by, side): Part, sum: &mut Sum) -> Option<()> {
+    fn add(&mut self, e: &Expr, (by, side): Part, sum: &mut Equation) -> Option<()> {
         let linear = Linear::of(e)?;
         sum.add_constant(linear.constant().checked_mul(by)?)?;
         for (term, factor) in linear.terms() {
@@ -228,7 +228,7 @@ impl<'a> Differences<'a> {
         Some(())
     }
 
-    fn term(&mut self, e: &Expr, (by, side): Part, sum: &mut Sum) -> Option<()> {
+    fn term(&mut self, e: &Expr, (by, side): Part, sum: &mut Equation) -> Option<()> {
         let touch = self.sides[side];
         let of = |around: &Around| e.kind == ExprKind::Var(around.var);
         let Some(at) = touch.around.iter().rposition(of) else {

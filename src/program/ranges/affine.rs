@@ -25,6 +25,14 @@ impl Affine {
         }
     }
 
+    /// One variable.
+    pub(crate) fn index(var: VarId) -> Self {
+        Affine {
+            terms: BTreeMap::from([(var, SizeExpr::Const(1))]),
+            rest: SizeExpr::Const(0),
+        }
+    }
+
     /// With the extents that had no name when the form was made; `None` while one of
     /// them is unknown.
     pub(in crate::program) fn expanded(&self, draft: &Draft) -> Option<Affine> {
@@ -58,7 +66,7 @@ impl Affine {
     }
 
     /// Without another one.
-    pub(super) fn less(&self, other: &Affine) -> Self {
+    pub(crate) fn less(&self, other: &Affine) -> Self {
         let other = other.clone().scaled(&SizeExpr::Const(-1));
         self.clone().plus(other)
     }
@@ -101,10 +109,7 @@ fn form(
     };
     match &expr.kind {
         ExprKind::Literal(Literal::Int(value)) => Some(Affine::of(SizeExpr::Const(*value))),
-        ExprKind::Index(var) => Some(Affine {
-            terms: BTreeMap::from([(*var, SizeExpr::Const(1))]),
-            rest: SizeExpr::Const(0),
-        }),
+        ExprKind::Index(var) => Some(Affine::index(*var)),
         ExprKind::Size(extent) => Some(Affine::of(size::simplify(extent))),
         ExprKind::Access(access) if access.subscripts.is_empty() => {
             param(access.tensor).map(|_| Affine::of(SizeExpr::Param(access.tensor)))

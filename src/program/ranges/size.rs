@@ -65,6 +65,15 @@ pub(crate) fn constant(expr: &SizeExpr) -> Option<i64> {
     }
 }
 
+/// What a sum has beside its constant, and the constant.
+pub(crate) fn split_constant(expr: &SizeExpr) -> (SizeExpr, i64) {
+    let Some(mut poly) = Poly::of(expr) else {
+        return (expr.clone(), 0);
+    };
+    let constant = poly.0.remove(&Vec::new()).unwrap_or(0);
+    (poly.into_expr(), constant)
+}
+
 /// An equal expression in canonical form; on an overflow, or if
 /// it would get too large, the expression as it is.
 pub(crate) fn simplify(expr: &SizeExpr) -> SizeExpr {

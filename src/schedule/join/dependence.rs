@@ -12,9 +12,10 @@
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Graph, Nest, visit};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr, UnaryOp, VarId};
-use crate::scalar::Literal;
-use crate::sums::{Range, Sum};
+use crate::program::ir::{Access, Expr, ExprKind, VarId};
+use crate::program::ranges::affine::{Affine, affine};
+use crate::program::ranges::size;
+use crate::sums::Range;
 
 /// The pairs of nests that share loops, with the number of those loops: not only
 /// neighbours, for three statements may have been joined.
@@ -176,16 +177,18 @@ fn ordered(graph: &Graph, access: &Access, writer: &Nest, shared: &[VarId], late
     true
 }
 
-/// The values of `e - var`.
+/// The values of `e - var`, where the factors and the rest are constants.
 fn distance(graph: &Graph, e: &Expr, var: VarId) -> Range {
-    let mut sum = Sum::default();
-    let known = add(e, 1, &mut sum).and_then(|()| sum.add(var.index(), -1));
-    if known.is_none() {
-        return Range::ANY;
-    }
-    let vars = (0..graph.vars.len()).map(|v| VarId(u32::try_from(v).unwrap_or(u32::MAX)));
-    let ranges: Vec<Range> = vars.map(|v| constants(graph, v)).collect();
-    sum.range(&ranges)
+    let within = || {
+        let form = affine(e, &|_| None)?.less(&Affine::index(var));
+        let rest = size::constant(&form.rest)?;
+        let mut range = Range::of(rest, rest);
+        for (own, factor) in &form.terms {
+            range = range.plus(constants(graph, *own).scaled(size::constant(factor)?));
+        }
+        Some(range)
+    };
+    within().unwrap_or(Range::ANY)
 }
 
 /// The least and greatest value of a variable, where they are constants.
@@ -197,46 +200,6 @@ fn constants(graph: &Graph, var: VarId) -> Range {
         },
         None => Range::ANY,
     }
-}
-
-/// Adds `by * e`; `None` if it is no sum of index variables and constants.
-fn add(e: &Expr, by: i64, sum: &mut Sum) -> Option<()> {
-    match &e.kind {
-        ExprKind::Literal(Literal::Int(c)) | ExprKind::Size(SizeExpr::Const(c)) => {
-            sum.add_constant(c.checked_mul(by)?)
-        }
-        ExprKind::Index(var) => sum.add(var.index(), by),
-        ExprKind::Cast(a) => add(a, by, sum),
-        ExprKind::Unary(UnaryOp::Neg, a) => add(a, by.checked_neg()?, sum),
-        ExprKind::Binary(BinaryOp::Add, a, b) => {
-            add(a, by, sum)?;
-            add(b, by, sum)
-        }
-        ExprKind::Binary(BinaryOp::Sub, a, b) => {
-            add(a, by, sum)?;
-            add(b, by.checked_neg()?, sum)
-        }
-        ExprKind::Binary(BinaryOp::Mul, a, b) => match (constant(a), constant(b)) {
-            (Some(n), _) => add(b, by.checked_mul(n)?, sum),
-            (None, Some(n)) => add(a, by.checked_mul(n)?, sum),
-            (None, None) => None,
-        },
-        ExprKind::Size(_)
-        | ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Unary(UnaryOp::Not, _)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => None,
-    }
-}
-
-/// The value of a sum without variables.
-fn constant(e: &Expr) -> Option<i64> {
-    let mut sum = Sum::default();
-    add(e, 1, &mut sum)?;
-    sum.as_constant()
 }
 
 fn backwards(

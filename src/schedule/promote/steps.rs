@@ -3,40 +3,22 @@
 use crate::graph::Graph;
 use crate::graph::relation::{Cut, Partition, Quantity, Values};
 use crate::program::ir::{SizeExpr, VarId};
+use crate::sums::Sum;
 
-/// A sum of multiples of loop variables, in the order of the parts, and a constant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps {
-    pub loops: Vec<(VarId, i64)>,
-    pub constant: i64,
-}
+/// A sum of multiples of loop variables, in the order of the parts.
+pub(super) type Steps = Sum<VarId>;
 
 impl Steps {
     /// The offset of `var` as such a sum. `None` if it is none.
     pub fn of(graph: &Graph, var: VarId, loops: &[VarId]) -> Option<Steps> {
         Loops { graph, loops }.by_parts(var)?
     }
-
-    fn plus(mut self, other: &Steps, by: i64) -> Option<Steps> {
-        for &(var, step) in &other.loops {
-            self.loops.push((var, step.checked_mul(by)?));
-        }
-        self.constant = self.constant.checked_add(other.constant.checked_mul(by)?)?;
-        Some(self)
-    }
-
-    fn as_constant(&self) -> Option<i64> {
-        self.loops.is_empty().then_some(self.constant)
-    }
 }
 
 /// `None` is what is no such sum.
 impl Quantity for Option<Steps> {
     fn int(constant: i64) -> Self {
-        Some(Steps {
-            loops: Vec::new(),
-            constant,
-        })
+        Some(Sum::number(constant))
     }
 
     fn as_int(&self) -> Option<i64> {
@@ -44,20 +26,25 @@ impl Quantity for Option<Steps> {
     }
 
     fn add(self, other: Self) -> Self {
-        self?.plus(&other?, 1)
+        let mut sum = self?;
+        sum.add_sum(other?, 1)?;
+        Some(sum)
     }
 
     fn sub(self, other: Self) -> Self {
-        self?.plus(&other?, -1)
+        let mut sum = self?;
+        sum.add_sum(other?, -1)?;
+        Some(sum)
     }
 
     fn mul(self, other: Self) -> Self {
-        let (a, b) = (self?, other?);
-        match (a.as_constant(), b.as_constant()) {
-            (_, Some(n)) => Steps::default().plus(&a, n),
-            (Some(n), None) => Steps::default().plus(&b, n),
-            (None, None) => None,
+        let mut product = Sum::default();
+        match (self.as_int(), other.as_int()) {
+            (_, Some(n)) => product.add_sum(self?, n)?,
+            (Some(n), None) => product.add_sum(other?, n)?,
+            (None, None) => return None,
         }
+        Some(product)
     }
 
     fn floor_div(self, by: Self) -> Self {
@@ -91,10 +78,9 @@ impl<'g> Values<'g> for Loops<'_, 'g> {
 
     fn own(&mut self, var: VarId) -> Option<Option<Steps>> {
         self.loops.contains(&var).then(|| {
-            Some(Steps {
-                loops: vec![(var, 1)],
-                constant: 0,
-            })
+            let mut own = Sum::default();
+            own.add(var, 1)?;
+            Some(own)
         })
     }
 

@@ -12,7 +12,10 @@ use crate::diagnostic::Span;
 use crate::graph::relation::{Quantity, Sizes, Values};
 use crate::graph::{Graph, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Shared, SizeExpr, VarId};
+use crate::program::ranges::affine::affine;
+use crate::program::ranges::size as sizes;
 use crate::scalar::{Literal, ScalarType};
+use crate::sums::Sum;
 
 /// One subscript of the accesses: `corner + offset + constant`.
 #[derive(Clone, Debug)]
@@ -88,19 +91,17 @@ pub(super) fn sides(
 }
 
 fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<Side> {
-    let mut sum = Sum::default();
-    sum.add(subscript, 1)?;
+    let form = affine(subscript, &|_| None)?;
     let span = subscript.span;
-    let mut negative = sum.rest.iter().any(|(_, by)| *by < 0);
-    let mut corner = None;
-    for (e, by) in &sum.rest {
-        corner = Some(plus(corner, e.clone(), *by));
-    }
-    let mut inside: Vec<(VarId, i64)> = Vec::new();
+    let (rest, own) = sizes::split_constant(&form.rest);
+    let mut negative = !sizes::never_negative(&rest);
+    let mut corner = (rest != SizeExpr::Const(0)).then(|| size(&rest, span));
+    let mut inside: Sum<VarId> = Sum::default();
     let mut apart: i64 = 0;
-    for (root, by) in sum.vars {
+    for (&root, by) in &form.terms {
+        let by = by.as_int()?;
         let steps = Steps::of(graph, root, loops)?;
-        let leaves = steps.loops;
+        let leaves = steps.terms();
         let is_inside = |leaf: VarId| loops[at + 1..].contains(&leaf);
         if !leaves.iter().any(|&(leaf, _)| is_inside(leaf)) {
             negative |= by < 0;
@@ -116,27 +117,25 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
         if !leaves.iter().all(from_zero) {
             return None;
         }
-        apart = apart.checked_add(by.checked_mul(steps.constant)?)?;
+        apart = apart.checked_add(by.checked_mul(steps.constant())?)?;
         if let SizeExpr::Const(lo) = lo {
             apart = apart.checked_add(by.checked_mul(*lo)?)?;
         } else {
             negative |= by < 0;
             corner = Some(plus(corner, size(lo, span), by));
         }
-        for (leaf, stride) in leaves {
+        for &(leaf, stride) in leaves {
             let by = by.checked_mul(stride)?;
             if !is_inside(leaf) {
                 negative |= by < 0;
                 corner = Some(plus(corner, index(leaf, span), by));
-            } else if let Some(known) = inside.iter_mut().find(|(v, _)| *v == leaf) {
-                known.1 = known.1.checked_add(by)?;
             } else {
-                inside.push((leaf, by));
+                inside.add(leaf, by)?;
             }
         }
     }
-    let mut constant = sum.constant.checked_add(apart)?;
-    for &(leaf, by) in inside.iter().filter(|(_, by)| *by < 0) {
+    let mut constant = own.checked_add(apart)?;
+    for &(leaf, by) in inside.terms().iter().filter(|(_, by)| *by < 0) {
         let SizeExpr::Const(n) = graph.extent(leaf)? else {
             return None;
         };
@@ -144,60 +143,12 @@ fn side(graph: &Graph, subscript: &Expr, loops: &[VarId], at: usize) -> Option<S
     }
     Some(Side {
         corner: corner.unwrap_or_else(|| number(0, span)),
-        inside,
+        inside: inside.terms().to_vec(),
         constant,
         apart,
         spread: 0,
         negative: negative || constant < 0,
     })
-}
-
-/// A subscript as multiples of variables, other terms, and a constant.
-#[derive(Default)]
-struct Sum {
-    vars: Vec<(VarId, i64)>,
-    rest: Vec<(Expr, i64)>,
-    constant: i64,
-}
-
-impl Sum {
-    fn add(&mut self, e: &Expr, by: i64) -> Option<()> {
-        match &e.kind {
-            ExprKind::Literal(Literal::Int(n)) => {
-                self.constant = self.constant.checked_add(n.checked_mul(by)?)?;
-            }
-            ExprKind::Index(var) => match self.vars.iter_mut().find(|(v, _)| v == var) {
-                Some(known) => known.1 = known.1.checked_add(by)?,
-                None => self.vars.push((*var, by)),
-            },
-            ExprKind::Binary(BinaryOp::Add, x, y) => {
-                self.add(x, by)?;
-                self.add(y, by)?;
-            }
-            ExprKind::Binary(BinaryOp::Sub, x, y) => {
-                self.add(x, by)?;
-                self.add(y, by.checked_neg()?)?;
-            }
-            ExprKind::Binary(BinaryOp::Mul, x, y) => {
-                let (factor, other) = match (whole(x), whole(y)) {
-                    (Some(n), _) => (n, y),
-                    (None, Some(n)) => (n, x),
-                    (None, None) => return None,
-                };
-                self.add(other, by.checked_mul(factor)?)?;
-            }
-            ExprKind::Size(_) => self.rest.push((e.clone(), by)),
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Reduce { .. } => return None,
-        }
-        Some(())
-    }
 }
 
 fn whole(e: &Expr) -> Option<i64> {
@@ -215,13 +166,12 @@ pub(super) fn offsets(sides: &[Side], access: &Access, span: Span) -> Option<Vec
         if !side.is_tiled() {
             continue;
         }
-        let mut sum = Sum::default();
-        sum.add(subscript, 1)?;
+        let (_, own) = sizes::split_constant(&affine(subscript, &|_| None)?.rest);
         let mut offset = None;
         for &(var, by) in &side.inside {
             offset = Some(plus(offset, index(var, span), by));
         }
-        let own = sum.constant.checked_add(side.apart)?;
+        let own = own.checked_add(side.apart)?;
         let beyond = own.checked_sub(side.constant)?;
         if beyond != 0 || offset.is_none() {
             offset = Some(plus(offset, number(beyond, span), 1));
