@@ -7,6 +7,7 @@ pub mod c;
 pub mod clashes;
 pub mod cuda;
 mod device;
+mod eager;
 pub mod entry;
 pub mod expr;
 mod host;

@@ -347,6 +347,11 @@ impl Printer<'_> {
                     return if one {
                         format!("{target}++;")
                     } else {
+        // Of an element of an array, what is skipped may be its store.
+        let flag = |symbol: char| {
+            let own = var.and(Some(value)).filter(|_| ty == ScalarType::Bool);
+            own.and_then(|value| self.gathered(target, symbol, value))
+        };
                         format!("{target} += {};", self.expr(b))
                     };
                 }
@@ -362,10 +367,10 @@ impl Printer<'_> {
                 format!("{target} *= {text};")
             }
             Some(ReduceOp::Add) if ty == ScalarType::Bool => {
-                format!("{target} = {target} || ({text});")
+                flag('|').unwrap_or_else(|| format!("{target} = {target} || ({text});"))
             }
             Some(ReduceOp::Mul) if ty == ScalarType::Bool => {
-                format!("{target} = {target} && ({text});")
+                flag('&').unwrap_or_else(|| format!("{target} = {target} && ({text});"))
             }
             Some(ReduceOp::Add) => {
                 format!("{target} = ({})({target} + ({text}));", c_type(ty))
@@ -376,8 +381,9 @@ impl Printer<'_> {
             Some(op @ (ReduceOp::Min | ReduceOp::Max)) => {
                 let min = op == ReduceOp::Min;
                 let call = if ty == ScalarType::Bool {
-                    let symbol = if min { "&&" } else { "||" };
-                    return format!("{target} = {target} {symbol} ({text});");
+                    let symbol = if min { '&' } else { '|' };
+                    let skips = || format!("{target} = {target} {symbol}{symbol} ({text});");
+                    return flag(symbol).unwrap_or_else(skips);
                 } else if ty.is_integer() || self.dialect == Dialect::C {
                     let is_number = var.is_some_and(|var| self.numbers.contains(&var));
                     let name = match (min, is_number) {
@@ -394,8 +400,12 @@ impl Printer<'_> {
                 };
                 format!("{target} = {call}({target}, {text});")
             }
-            Some(ReduceOp::And) => format!("{target} = {target} && ({text});"),
-            Some(ReduceOp::Or) => format!("{target} = {target} || ({text});"),
+            Some(ReduceOp::And) => {
+                flag('&').unwrap_or_else(|| format!("{target} = {target} && ({text});"))
+            }
+            Some(ReduceOp::Or) => {
+                flag('|').unwrap_or_else(|| format!("{target} = {target} || ({text});"))
+            }
             Some(ReduceOp::Own(own)) => {
                 format!(
                     "{target} = {}({target}, {text});",

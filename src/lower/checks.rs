@@ -5,6 +5,7 @@
 //! conditions under which it is read, and lowered like any statement; then the kernel fails if it
 //! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
+use super::implied::{Requirement, Window, is_implied};
 use super::{Lower, Lowerer, spans};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
@@ -32,17 +33,21 @@ struct Found {
     all: Vec<Requirement>,
 }
 
-/// A condition that must not hold anywhere in the ranges of its variables.
-struct Requirement {
-    bad: Expr,
+/// What holds of the inputs once their checks have passed.
+#[derive(Default)]
+pub(super) struct Known {
+    requirements: Vec<Requirement>,
+    /// What these checks set.
+    flag: Option<ir::VarId>,
 }
 
 impl Lowerer<'_> {
-    /// Adds the checks of a statement: to `checks` if they read inputs only, else
-    /// to `body`.
+    /// Adds the checks of a statement: to `checks` if they read inputs only, and to what is `known` behind these,
+    /// else to `body`.
     pub(super) fn check_subscripts(
         &self,
         stmt: usize,
+        known: &mut Known,
         checks: &mut Vec<ir::Stmt>,
         body: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
@@ -76,7 +81,10 @@ impl Lowerer<'_> {
         }
         for mut requirement in found.all {
             // The loops of other statements may have more values.
-            requirement.bad = within(&found.own, requirement.bad);
+            let bad = within(&found.own, requirement.bad.clone());
+            if !equal::same(&bad, &requirement.bad) {
+                requirement = Requirement { bad, window: None };
+            }
             if let Some(name) = self.reads_slots(&requirement.bad) {
                 let message = format!(
                     "what guards a subscript reads `{name}`, which is not stored by its dimensions"
@@ -87,11 +95,11 @@ impl Lowerer<'_> {
             read_blocks(&self.graph.function, &mut requirement.bad);
             read_diagonals(&self.graph.function, &mut requirement.bad);
             let of_inputs = self.reads_inputs_only(&requirement.bad);
-            let lowered = self.check(stmt, requirement)?;
-            if of_inputs {
-                checks.extend(lowered);
-            } else {
-                body.extend(lowered);
+            if !of_inputs {
+                body.extend(self.check(stmt, &requirement.bad, &mut None)?);
+            } else if !is_implied(self.graph, &known.requirements, &requirement) {
+                checks.extend(self.check(stmt, &requirement.bad, &mut known.flag)?);
+                known.requirements.push(requirement);
             }
         }
         Ok(())
@@ -113,10 +121,11 @@ impl Lowerer<'_> {
         found
     }
 
-    fn check(&self, stmt: usize, requirement: Requirement) -> Lower<Vec<ir::Stmt>> {
+    /// Fails where the condition holds anywhere. The flag is false until it does, so that one can be set by several
+    /// checks in turn.
+    fn check(&self, stmt: usize, bad: &Expr, flag: &mut Option<ir::VarId>) -> Lower<Vec<ir::Stmt>> {
         let statement = &self.graph.function.stmts[stmt];
-        let bad = requirement.bad;
-        let mut needed = vars_in(&bad);
+        let mut needed = vars_in(bad);
         let mut at = 0;
         while at < needed.len() {
             for outer in range_vars(self.graph, needed[at]) {
@@ -142,15 +151,21 @@ impl Lowerer<'_> {
             fill: Literal::Bool(false),
         });
         let temp = TensorId(u32::try_from(tensors.len() - 1).unwrap_or(u32::MAX));
-        let flag = self.fresh("out_of_range", ScalarType::Bool, true);
+        let mut out = Vec::new();
+        let flag = *flag.get_or_insert_with(|| {
+            let var = self.fresh("out_of_range", ScalarType::Bool, true);
+            let init = b::boolean(false);
+            out.push(ir::Stmt::Let { var, init });
+            var
+        });
         self.names.set_scalar(temp, flag);
-        let order = choose(self.graph, temp_like(self.graph), &[], &bad, &vars);
+        let order = choose(self.graph, temp_like(self.graph), &[], bad, &vars);
         let nest = Nest {
             stmt,
             tensor: temp,
             lhs: vec![],
             op: Some(ReduceOp::Or),
-            rhs: bad,
+            rhs: bad.clone(),
             loops: order.into_iter().map(Loop::serial).collect(),
             producers: Vec::new(),
             joined: 0,
@@ -159,10 +174,6 @@ impl Lowerer<'_> {
         };
         let tree =
             accumulate_flag(&nest).or_else(|| concretize_nest(self.graph, &nest, &mut tensors));
-        let mut out = vec![ir::Stmt::Let {
-            var: flag,
-            init: b::boolean(false),
-        }];
         if let Some(tree) = tree {
             let plan = plan::tree(self.graph, &tensors, &[&nest], &tree, span)?;
             out.extend(self.checking(tensors).nest(Rc::new(plan))?);
@@ -233,8 +244,13 @@ impl Lowerer<'_> {
         let extent = size(declared.dims[mode].clone(), subscript);
         // Of a range whose values are tested one by one, its ends tell nothing.
         let tested = |var| guards.iter().any(|guard| vars_in(guard).contains(&var));
+        let mut window = None;
         let bad = match (subscript.as_var(), dynamic) {
-            (Some(var), true) if !tested(var) => self.bad_range(var, &found.own, extent, subscript),
+            (Some(var), true) if !tested(var) => {
+                let (bad, range) = self.bad_range(var, &found.own, extent, subscript);
+                window = range.filter(|_| guards.is_empty());
+                bad
+            }
             _ => either(
                 self.below_zero(subscript),
                 (!spans::stays_below(self.graph, subscript, &extent, 1))
@@ -255,12 +271,18 @@ impl Lowerer<'_> {
         if let Some(bad) = bad.map(guarded)
             && !found.all.iter().any(|r| equal::same(&r.bad, &bad))
         {
-            found.all.push(Requirement { bad });
+            found.all.push(Requirement { bad, window });
         }
     }
 
-    /// A non-empty range that leaves `0..extent`.
-    fn bad_range(&self, var: VarId, own: &[Guard], extent: Expr, near: &Expr) -> Option<Expr> {
+    /// A non-empty range that leaves `0..extent`, and which one, if it is more than a single value.
+    fn bad_range(
+        &self,
+        var: VarId,
+        own: &[Guard],
+        extent: Expr,
+        near: &Expr,
+    ) -> (Option<Expr>, Option<Window>) {
         let range = &self.graph.var(var).range;
         let guard = own.iter().find(|guard| guard.var == var);
         let lo = guard.and_then(|guard| guard.lo.as_ref());
@@ -274,12 +296,13 @@ impl Lowerer<'_> {
         {
             let past = (!spans::stays_below(self.graph, &lo, &extent, 1))
                 .then(|| at_least(lo.clone(), extent));
-            return either(self.below_zero(&lo), past);
+            return (either(self.below_zero(&lo), past), None);
         }
-        let past =
-            (!spans::stays_below(self.graph, &hi, &extent, 0)).then(|| less(extent, hi.clone()));
+        let past = (!spans::stays_below(self.graph, &hi, &extent, 0))
+            .then(|| less(extent.clone(), hi.clone()));
         let outside = either(self.below_zero(&lo), past);
-        outside.map(|outside| and(less(lo, hi), outside))
+        let bad = outside.map(|outside| and(less(lo.clone(), hi.clone()), outside));
+        (bad, Some(Window { lo, hi, extent }))
     }
 
     /// `e < 0`, unless it never is: C compilers warn of such a test.

@@ -19,6 +19,7 @@ mod exits;
 mod extents;
 mod hashed;
 mod here;
+mod implied;
 pub mod iterate;
 mod kept;
 pub mod lattice;
@@ -115,7 +116,7 @@ fn lower_one(graph: &Graph) -> Diagnosed<Lowered> {
         Err(error) => errors.push(error),
     }
     body.extend(lowerer.clear_presence());
-    let mut checks = Vec::new();
+    let (mut checks, mut known) = (Vec::new(), checks::Known::default());
     let mut checked = None;
     for tree in plan.trees {
         errors.extend(tree.refused.clone());
@@ -124,9 +125,8 @@ fn lower_one(graph: &Graph) -> Diagnosed<Lowered> {
                 continue;
             }
             checked = Some(nest.stmt);
-            if let Err(error) = lowerer.check_subscripts(nest.stmt, &mut checks, &mut body) {
-                errors.push(error);
-            }
+            let found = lowerer.check_subscripts(nest.stmt, &mut known, &mut checks, &mut body);
+            errors.extend(found.err());
         }
         match lowerer.nest(Rc::new(tree)) {
             Ok(mut lowered) => body.append(&mut lowered),

@@ -12,6 +12,11 @@ pub(super) fn is_natural(graph: &Graph, e: &Expr) -> bool {
         || ends(graph, e).is_some_and(|(least, _)| sizes::never_negative(&least))
 }
 
+/// Whether its type keeps it from the ends of 64 bits.
+pub(super) fn is_narrow(e: &Expr) -> bool {
+    values(e).is_some()
+}
+
 /// Whether the type of `e` or the ranges of its variables keep `e + by` from being more than an extent.
 pub(super) fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bool {
     let ExprKind::Size(extent) = &extent.kind else {

@@ -1,0 +1,129 @@
+//! Truth values that are gathered without asking what they are already: `flag |= (c < 0) | (c >= N)` instead of
+//! `flag = flag || (c < 0 || c >= N)`. C's `&&` and `||` are branches, which keep compilers from taking several
+//! iterations at once; so where everything may be evaluated and costs no more than that, nothing is skipped.
+
+use super::kernel::Printer;
+use crate::loops::ir::{BinaryOp, Expr, ExprKind, ScalarType};
+use crate::loops::visit;
+
+impl Printer<'_> {
+    /// `target symbol= value`, if the value may be evaluated as a whole.
+    pub(super) fn gathered(&self, target: &str, symbol: char, value: &Expr) -> Option<String> {
+        is_eager(value, &[]).then(|| format!("{target} {symbol}= {};", self.bitwise(value)))
+    }
+
+    fn bitwise(&self, e: &Expr) -> String {
+        let ExprKind::Binary(op, a, b) = &e.kind else {
+            return self.expr(e);
+        };
+        match connective(*op, a.ty) {
+            Some(symbol) => format!("({}) {symbol} ({})", self.bitwise(a), self.bitwise(b)),
+            None => self.expr(e),
+        }
+    }
+}
+
+/// What two truth values are connected by.
+fn connective(op: BinaryOp, ty: ScalarType) -> Option<char> {
+    let symbol = match op {
+        BinaryOp::And | BinaryOp::Min => '&',
+        BinaryOp::Or | BinaryOp::Max => '|',
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::FloorDiv
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge => return None,
+    };
+    (ty == ScalarType::Bool).then_some(symbol)
+}
+
+/// Whether an expression can be evaluated whatever its parts are, where what is in `read` is, and is no more than
+/// arithmetic of what arrays have one after another: it divides by nothing, calls nothing, and the second operand of
+/// `&&` and `||` reads only what has been read.
+fn is_eager(e: &Expr, read: &[Expr]) -> bool {
+    if let ExprKind::Binary(op, a, b) = &e.kind
+        && connective(*op, a.ty).is_some()
+    {
+        let known = [read, &loads(a)].concat();
+        let all = loads(b).iter().all(|load| known.contains(load));
+        return all && is_eager(a, read) && is_eager(b, &known);
+    }
+    let plain = match &e.kind {
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Unary(..) | ExprKind::Locate(..) => {
+            true
+        }
+        ExprKind::Load { index, .. } => !index.any(is_load),
+        ExprKind::Cast(a) => a.ty.is_integer() && e.ty.is_integer(),
+        ExprKind::Binary(op, ..) => match op {
+            BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv => false,
+            BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Min
+            | BinaryOp::Max
+            | BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Eq
+            | BinaryOp::Ne
+            | BinaryOp::Lt
+            | BinaryOp::Le
+            | BinaryOp::Gt
+            | BinaryOp::Ge => true,
+        },
+        ExprKind::Call(..) | ExprKind::Select(..) | ExprKind::Place(_) => false,
+    };
+    let mut all = plain;
+    e.parts(&mut |part| all = all && is_eager(part, read));
+    all
+}
+
+fn is_load(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Load { .. })
+}
+
+fn loads(e: &Expr) -> Vec<Expr> {
+    let mut found = Vec::new();
+    visit::expr(e, &mut |node| {
+        if is_load(node) {
+            found.push(node.clone());
+        }
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_eager;
+    use crate::loops::ir::Stmt;
+    use crate::loops::text;
+
+    /// Whether this value of a flag is evaluated as a whole.
+    fn eager(value: &str) -> bool {
+        let header =
+            "kernel k\n  var N, i: int64\n  var flag: bool mut\n  array p, q: int64 input\n";
+        let body = format!("  for i in 0..N\n    flag ||= {value}\n");
+        let kernel = text::read(&format!("{header}body\n  let flag = false\n{body}")).unwrap();
+        let Some(Stmt::For { body, .. }) = kernel.body.last() else {
+            panic!("a loop");
+        };
+        matches!(body.as_slice(), [Stmt::Assign { value, .. }] if is_eager(value, &[]))
+    }
+
+    #[test]
+    fn what_is_read_anyway_may_be_compared_at_once() {
+        assert!(eager("p[i] < 0 || p[i] >= N"));
+        assert!(eager("p[i] < p[i + 1] && (p[i] < 0 || N < p[i + 1])"));
+        assert!(!eager("p[i] < N && q[i] < 0"));
+        assert!(!eager("p[i] < N && (p[i] < 0 || q[i] < N)"));
+        assert!(!eager("(p[i] < N && q[i] < 0) || q[i] > N"));
+        assert!(!eager("q[p[i]] < 0"));
+        assert!(!eager("i / N < 0"));
+    }
+}
