@@ -1,7 +1,7 @@
 //! Copies of an array for each thread (on a GPU, each block or thread), which are added up
 //! behind the loop (000, figure 7-2: `Temporary`).
 
-use super::{Lowerer, Scope};
+use super::{Lowerer, Scope, turns};
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr, LoopTag};
 use crate::loops::trips::Bounds;
@@ -48,20 +48,28 @@ impl Lowerer<'_> {
                 offset: b::mul(b::thread(), count.clone()),
             });
             scope.copies.insert(tensor, own);
-            after.push(if gpu {
-                self.add_up_together(tensor, (all, units), op, count)
+            if gpu {
+                after.push(self.add_up_together(tensor, (all, units), op, count));
             } else {
-                self.add_up(tensor, all, op, count)
-            });
+                after.extend(self.add_up(tensor, all, op, count));
+            }
         }
         after
     }
 
-    /// `T[e] op= copies[t * count + e]` for each thread t.
-    fn add_up(&self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> ir::Stmt {
+    /// `T[e] op= copies[t * count + e]` for each thread t, in their order: threads share out elements, so many
+    /// at a time that what they read lies in lines of their own.
+    fn add_up(&self, tensor: TensorId, all: ArrayId, op: ReduceOp, count: Expr) -> Vec<ir::Stmt> {
+        const ELEMENTS: i64 = 1024;
         let values = self.names.values(tensor);
+        let name = format!("{}_threads", self.tensor(tensor).name);
+        // Asked outside of the loop: it is another question inside.
+        let (threads, units) = self.fresh_index(&name, false);
+        let (part, outer) = self.fresh_index("e0", false);
         let (t, thread) = self.fresh_index("t", false);
-        let (e, at) = self.fresh_index("e", false);
+        let (e, inner) = self.fresh_index("e1", false);
+        let first = b::mul(outer, b::int(ELEMENTS));
+        let at = b::add(first.clone(), inner);
         let own = self.load(all, b::locate(thread, count.clone(), at.clone()));
         let store = ir::Stmt::Store {
             array: values,
@@ -71,8 +79,16 @@ impl Lowerer<'_> {
             atomic: false,
         };
         let from_zero = |n| Bounds::of(b::int(0), n);
-        let elements = from_zero(count).each(e, LoopTag::default(), vec![store]);
-        from_zero(b::threads()).each(t, LoopTag::default(), vec![elements])
+        let rest = b::sub(count.clone(), first);
+        let serial = LoopTag::default;
+        let elements = from_zero(b::min(b::int(ELEMENTS), rest)).each(e, serial(), vec![store]);
+        let copies = from_zero(units).each(t, serial(), vec![elements]);
+        let shared = turns::shared(ir::OmpSchedule::Static(None));
+        let init = b::threads();
+        vec![
+            ir::Stmt::Let { var: threads, init },
+            from_zero(b::ceil_div(count, ELEMENTS)).each(part, shared, vec![copies]),
+        ]
     }
 
     /// As [`Lowerer::add_up`], a thread of a GPU for each element.

@@ -22,7 +22,8 @@ pub(super) struct Parts {
     pub own: ArrayId,
 }
 
-fn shared(schedule: OmpSchedule) -> LoopTag {
+/// Threads run the iterations.
+pub(super) fn shared(schedule: OmpSchedule) -> LoopTag {
     LoopTag {
         run: Run::Threads {
             schedule,
