@@ -143,7 +143,8 @@ impl Lowerer<'_> {
             let begin = first(at.clone(), format!("{name}_begin"));
             let next = b::add(at, b::int(1));
             let mut end = first(next.clone(), format!("{name}_end"));
-            if shares.is_some() {
+            let row = b::var(*var, ir::ScalarType::I64);
+            if shares.is_some_and(|pos| !self.only_walks(body, pos, row)) {
                 // Rows of no elements may follow the last one.
                 end = b::select(b::lt(next, parts.count.clone()), end, hi.clone());
                 end = self.named(&format!("{name}_last"), end, &mut out);
@@ -154,6 +155,15 @@ impl Lowerer<'_> {
         out.push(stmt);
         let all = Bounds::of(b::int(0), parts.count.clone());
         all.each(part, shared(OmpSchedule::Static(None)), out)
+    }
+
+    /// Whether nothing happens in a row but what happens with its elements.
+    fn only_walks(&self, body: &[ir::Stmt], pos: ArrayId, row: Expr) -> bool {
+        let [ir::Stmt::For { lo, hi, .. }] = body else {
+            return false;
+        };
+        let next = b::add(row.clone(), b::int(1));
+        *lo == self.load_index(pos, row) && *hi == self.load_index(pos, next)
     }
 
     /// Where loops end is read before them: threads' functions do not know that no array is another one, and would
