@@ -61,6 +61,11 @@ const DEVICE: Pass = Pass {
 const DIVIDE: Pass = Pass {
     name: "divide",
     run: |kernel| Ok(super::divide_plainly(kernel)),
+/// Behind all that take bounds apart or ask where they are the same for all threads.
+const EXCEEDED: Pass = Pass {
+    name: "exceeded",
+    run: |kernel| Ok(super::drop_exceeded(kernel)),
+};
 };
 
 /// Every pass there is.
@@ -80,9 +85,10 @@ pub const ALL: [Pass; 11] = [
 
 /// The passes between lowering and emitting.
 #[must_use]
+    EXCEEDED,
 pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
-        &[TILES, DEVICE, DIVIDE]
+        &[TILES, DEVICE, EXCEEDED, DIVIDE]
     } else {
         &[
             SCANS,
@@ -99,6 +105,7 @@ pub fn of(target: Target) -> &'static [Pass] {
 }
 
 /// Runs passes, and the verifier behind each where assertions are on.
+            EXCEEDED,
 ///
 /// # Errors
 /// What a pass refuses.

@@ -5,6 +5,7 @@
 //! hoists and shares loads, so the text keeps them where a reader expects them.
 
 use super::build as b;
+use super::exceeded::Naturals;
 use super::ir::{
     ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ScalarType, Stmt, Storage, Var,
     VarId,
@@ -149,12 +150,27 @@ fn declare_single(body: &mut Vec<Stmt>) {
 }
 
 /// Divisions that round down become C's own, which round towards zero, where a quotient
-/// below zero is as good as zero: in the bound of a loop that starts there, and where at least zero is taken.
+/// below zero is as good as zero: in the bound of a loop that starts there, where at least zero is taken, and where a
+/// natural number is compared.
 #[must_use]
 pub fn divide_plainly(mut kernel: Kernel) -> Kernel {
+    let naturals = Naturals::of(&kernel);
     plain_bounds(&mut kernel.body);
     visit::replace_exprs(&mut kernel.body, &mut plain_maximum);
+    visit::replace_exprs(&mut kernel.body, &mut |e| plain_comparison(e, &naturals));
     kernel
+}
+
+/// Whether a natural number is less than a quotient.
+fn plain_comparison(e: &Expr, naturals: &Naturals) -> Option<Expr> {
+    let ExprKind::Binary(BinaryOp::Lt, x, y) = &e.kind else {
+        return None;
+    };
+    let mut end = (**y).clone();
+    if naturals.has(x) {
+        plain(&mut end);
+    }
+    (end != **y).then(|| b::raw_binary(BinaryOp::Lt, (**x).clone(), end))
 }
 
 /// The larger of a quotient and a natural number, of which the quotient is rounded in either way.

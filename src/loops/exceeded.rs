@@ -1,0 +1,153 @@
+//! Minima and maxima without the operands that others make needless: of `min((n + 15) / 16, (n - t + 15) / 16)` with a
+//! natural t the second one is left. And which numbers are natural, as far as a kernel tells.
+
+use super::build as b;
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use super::linear::{self, Linear};
+use super::visit;
+use std::collections::BTreeSet;
+
+/// Leaves out operands of minima that another one never exceeds, and of maxima that never exceed another one.
+#[must_use]
+pub fn drop_exceeded(mut kernel: Kernel) -> Kernel {
+    let naturals = Naturals::of(&kernel);
+    for body in [&mut kernel.checks, &mut kernel.body] {
+        visit::replace_exprs(body, &mut |e| naturals.needed(e));
+    }
+    kernel
+}
+
+/// The variables that are never below zero: sizes, loops from such numbers on, and what is made of these.
+#[derive(Debug)]
+pub struct Naturals(BTreeSet<VarId>);
+
+impl Naturals {
+    #[must_use]
+    pub fn of(kernel: &Kernel) -> Naturals {
+        let sizes = kernel.interface.sizes.iter().map(|size| size.var);
+        let mut naturals = Naturals(sizes.collect());
+        for body in [&kernel.checks, &kernel.body] {
+            visit::stmts(body, &mut |stmt| {
+                if let Stmt::For { var, lo: from, .. } | Stmt::Let { var, init: from } = stmt
+                    && !kernel.var(*var).mutable
+                    && naturals.has(from)
+                {
+                    naturals.0.insert(*var);
+                }
+            });
+        }
+        naturals
+    }
+
+    /// Whether a whole number is never below zero. Index arithmetic does not overflow.
+    #[must_use]
+    pub fn has(&self, e: &Expr) -> bool {
+        if let Some(number) = b::as_int(e) {
+            return number >= 0;
+        }
+        if e.ty != ScalarType::I64 {
+            return false;
+        }
+        match &e.kind {
+            ExprKind::Var(var) => self.0.contains(var),
+            ExprKind::Place(_) => true,
+            ExprKind::Cast(a) => a.ty.is_unsigned() && a.ty.size() < 8,
+            ExprKind::Locate(parent, extent, at) => {
+                [parent, extent, at].into_iter().all(|part| self.has(part))
+            }
+            ExprKind::Binary(op, x, y) => match op {
+                BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min => self.has(x) && self.has(y),
+                BinaryOp::Max => self.has(x) || self.has(y),
+                BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem => {
+                    self.has(x) && b::as_int(y).is_some_and(|by| by > 0)
+                }
+                BinaryOp::Sub
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge
+                | BinaryOp::And
+                | BinaryOp::Or => false,
+            },
+            ExprKind::Literal(_)
+            | ExprKind::Load { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Select(..) => false,
+        }
+    }
+
+    /// Whether one number is never below another.
+    fn reaches(&self, more: &Expr, less: &Expr) -> bool {
+        if let (ExprKind::Binary(op, x, by), ExprKind::Binary(other, y, same)) =
+            (&more.kind, &less.kind)
+            && matches!(op, BinaryOp::FloorDiv | BinaryOp::Div)
+            && op == other
+            && by == same
+            && b::as_int(by).is_some_and(|by| by > 0)
+        {
+            return self.reaches(x, y);
+        }
+        let rest = Linear::of(&linear::sub(more, less));
+        rest.is_some_and(|rest| {
+            let natural = |(e, by): &(Expr, i64)| *by > 0 && self.has(e);
+            rest.constant() >= 0 && rest.terms().iter().all(natural)
+        })
+    }
+
+    /// A minimum or maximum without operands that do not matter, if it has any.
+    fn needed(&self, e: &Expr) -> Option<Expr> {
+        let ExprKind::Binary(op @ (BinaryOp::Min | BinaryOp::Max), ..) = &e.kind else {
+            return None;
+        };
+        if e.ty != ScalarType::I64 {
+            return None;
+        }
+        let mut operands = Vec::new();
+        collect(*op, e, &mut operands);
+        let mut kept: Vec<Expr> = Vec::new();
+        for operand in &operands {
+            let beats = |one: &Expr, other: &Expr| {
+                if *op == BinaryOp::Min {
+                    self.reaches(other, one)
+                } else {
+                    self.reaches(one, other)
+                }
+            };
+            if kept.iter().any(|one| beats(one, operand)) {
+                continue;
+            }
+            kept.retain(|other| !beats(operand, other));
+            kept.push((*operand).clone());
+        }
+        if kept.len() == operands.len() {
+            return None;
+        }
+        for operand in &mut kept {
+            visit::replace_expr(operand, &mut |part| self.needed(part));
+        }
+        kept.into_iter().reduce(|x, y| b::binary(*op, x, y))
+    }
+}
+
+/// The operands of nested minima, or maxima.
+fn collect<'e>(op: BinaryOp, e: &'e Expr, found: &mut Vec<&'e Expr>) {
+    match &e.kind {
+        ExprKind::Binary(own, x, y) if *own == op => {
+            collect(op, x, found);
+            collect(op, y, found);
+        }
+        ExprKind::Binary(..)
+        | ExprKind::Literal(_)
+        | ExprKind::Var(_)
+        | ExprKind::Load { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Select(..)
+        | ExprKind::Locate(..)
+        | ExprKind::Place(_) => found.push(e),
+    }
+}
