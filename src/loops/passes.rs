@@ -21,6 +21,10 @@ const SCANS: Pass = Pass {
     name: "scans",
     run: |kernel| Ok(super::scan_in_loops(kernel)),
 };
+const CLEARED: Pass = Pass {
+    name: "cleared",
+    run: |kernel| Ok(super::set_first(kernel)),
+};
 /// Before all that look for the innermost loop.
 const CONSECUTIVE: Pass = Pass {
     name: "consecutive",
@@ -57,21 +61,22 @@ const DEVICE: Pass = Pass {
     name: "device",
     run: device::place,
 };
-/// Last: others take bounds apart that round down.
-const DIVIDE: Pass = Pass {
-    name: "divide",
-    run: |kernel| Ok(super::divide_plainly(kernel)),
 /// Behind all that take bounds apart or ask where they are the same for all threads.
 const EXCEEDED: Pass = Pass {
     name: "exceeded",
     run: |kernel| Ok(super::drop_exceeded(kernel)),
 };
+/// Last: others take bounds apart that round down.
+const DIVIDE: Pass = Pass {
+    name: "divide",
+    run: |kernel| Ok(super::divide_plainly(kernel)),
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 11] = [
+pub const ALL: [Pass; 13] = [
     SIMPLIFY,
     SCANS,
+    CLEARED,
     CONSECUTIVE,
     BEGINS,
     AHEAD,
@@ -80,18 +85,19 @@ pub const ALL: [Pass; 11] = [
     REVERSED,
     JAMMED,
     DEVICE,
+    EXCEEDED,
     DIVIDE,
 ];
 
 /// The passes between lowering and emitting.
 #[must_use]
-    EXCEEDED,
 pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
         &[TILES, DEVICE, EXCEEDED, DIVIDE]
     } else {
         &[
             SCANS,
+            CLEARED,
             CONSECUTIVE,
             BEGINS,
             AHEAD,
@@ -99,13 +105,13 @@ pub fn of(target: Target) -> &'static [Pass] {
             WIDEN,
             REVERSED,
             JAMMED,
+            EXCEEDED,
             DIVIDE,
         ]
     }
 }
 
 /// Runs passes, and the verifier behind each where assertions are on.
-            EXCEEDED,
 ///
 /// # Errors
 /// What a pass refuses.
