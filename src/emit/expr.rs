@@ -112,7 +112,8 @@ impl Printer<'_> {
     /// its lane finds it; `read` only.
     pub(super) fn element(&self, array: ArrayId, index: &Expr, read: bool) -> String {
         let one = |index: &Expr| {
-            let at = self.watched(array, read, self.expr(index));
+            let settled = self.lanes.as_ref().map(|lanes| lanes.settled(index));
+            let at = self.watched(array, read, self.expr(settled.as_ref().unwrap_or(index)));
             format!("{}[{at}]", self.array(array))
         };
         let elem = self.kernel.array(array).elem;

@@ -28,6 +28,7 @@ impl Printer<'_> {
             return self.line(&text);
         }
         let tag = &self.run_as(tag);
+        let from = b::as_int(lo);
         let (mut lo, mut hi) = (self.expr(lo), self.compared(hi));
         let sums = self.open_sums(tag);
         let shares = self.shares(stmt);
@@ -39,7 +40,20 @@ impl Printer<'_> {
             .lanes()
             .is_some_and(|count| tag.unroll == Some(1) && count > 1);
         let step = tag.lanes().map_or(*step, i64::from);
-        if once {
+        if once && let (Some(_), Some(lanes)) = (from, &mut self.lanes) {
+            // Its number is written where the variable stands.
+            lanes.from = from;
+            self.set_name(*var, lo);
+            let declares_nothing =
+                |stmt: &Stmt| matches!(stmt, Stmt::Store { .. } | Stmt::Assign { .. });
+            if body.iter().all(declares_nothing) && !tag.reversed && tag.jam == Jam::Free {
+                self.stmts(body);
+                self.lanes = before;
+                self.scopes.close();
+                return self.close_sums(tag, sums);
+            }
+            self.line("{");
+        } else if once {
             self.line(&format!(
                 "{{\n{}int64_t {name} = {lo};",
                 "    ".repeat(self.indent + 1)
@@ -141,7 +155,7 @@ impl Printer<'_> {
         }
         let lanes = self.lanes.take()?;
         let each: Vec<String> = (0..lanes.count)
-            .map(|lane| self.expr(&lanes.at(value, lane)))
+            .map(|lane| self.expr(&lanes.settled(&lanes.at(value, lane))))
             .collect();
         let ty = lane_type(value.ty, lanes.count);
         self.lanes = Some(lanes);

@@ -52,7 +52,8 @@ impl Printer<'_> {
                     Some(lanes) if lanes.is_wide(init) => return,
                     Some(_) | None => c_type(ty).to_string(),
                 };
-                let init = self.expr(init);
+                let settled = self.lanes.as_ref().map(|lanes| lanes.settled(init));
+                let init = self.expr(settled.as_ref().unwrap_or(init));
                 let name = self.declare(*var);
                 let born = self.born_var(*var);
                 self.line(&format!("{ty} {name} = {init};{born}"));

@@ -11,6 +11,8 @@ use super::visit;
 pub struct Lanes {
     pub var: VarId,
     pub count: u32,
+    /// The number that the variable is, where the loop runs once.
+    pub from: Option<i64>,
     /// What the body's variables are.
     pub known: Definitions,
 }
@@ -22,8 +24,22 @@ impl Lanes {
         Lanes {
             var,
             count,
+            from: None,
             known: super::device::definitions(body, &|_| false),
         }
+    }
+
+    /// An expression with the number of a variable that is only one.
+    #[must_use]
+    pub fn settled(&self, e: &Expr) -> Expr {
+        let mut e = e.clone();
+        if let Some(from) = self.from {
+            visit::replace_expr(&mut e, &mut |node| {
+                (node.kind == ExprKind::Var(self.var)).then(|| b::int(from))
+            });
+            b::fold(&mut e);
+        }
+        e
     }
 
     /// How far the index advances from one iteration to the next.
