@@ -55,10 +55,6 @@ pub(super) fn kernel_function(
             format!("const {ty} *SPARSEC_RESTRICT {own}")
         });
     }
-    for &array in &own_arrays {
-        let own = printer.scopes.fresh(&kernel.array(array).name);
-        printer.arrays[array.0 as usize] = own;
-    }
     let list: Vec<&str> = params.iter().map(String::as_str).collect();
     // With so many blocks that a multiprocessor has 1024 threads: ptxas, told of the threads
     // alone, holds most kernels at 32 registers for the sake of 2048, and spills.

@@ -206,11 +206,7 @@ impl<'k> Host<'k> {
             params.extend(self.phase_params());
             params.extend(self.status_param());
         }
-        for (at, array) in kernel.arrays.iter().enumerate() {
-            if self.printer.arrays[at].is_empty() {
-                self.printer.arrays[at] = self.printer.scopes.fresh(&array.name);
-            }
-        }
+        self.printer.name_arrays();
         params
     }
 

@@ -244,11 +244,7 @@ impl<'k> Printer<'k> {
                 }
             }
         }
-        for (at, array) in kernel.arrays.iter().enumerate() {
-            if self.arrays[at].is_empty() {
-                self.arrays[at] = self.scopes.fresh(&array.name);
-            }
-        }
+        self.name_arrays();
         if part == Part::Body {
             for room in memory::given_rooms(kernel) {
                 let var = kernel.var(room.capacity);
@@ -277,6 +273,20 @@ impl<'k> Printer<'k> {
     pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
         let array = self.kernel.array(id);
         let name = self.scopes.fresh(&array.name);
+    /// Names all arrays that statements mention and that have no name yet, but those that a block declares.
+    pub(super) fn name_arrays(&mut self) {
+        let kernel = self.kernel;
+        let in_blocks = visit::declared_arrays(&kernel.body);
+        let (_, mut mentioned) = used_names(&kernel.body);
+        mentioned.extend(used_names(&kernel.checks).1);
+        for array in mentioned.difference(&in_blocks) {
+            let at = array.0 as usize;
+            if self.arrays[at].is_empty() {
+                self.arrays[at] = self.scopes.fresh(&kernel.array(*array).name);
+            }
+        }
+    }
+
         self.arrays[id.0 as usize].clone_from(&name);
         let ty = c_type(array.elem);
         match array.storage {

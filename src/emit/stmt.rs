@@ -7,7 +7,7 @@ use super::operators;
 use super::types::{c_type, is_lane, lane_type};
 use crate::loops::build as b;
 use crate::loops::ir::{
-    BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
+    ArrayId, BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
 };
 
 impl Printer<'_> {
@@ -40,6 +40,12 @@ impl Printer<'_> {
         let name = self.scopes.fresh(&kernel.var(var).name);
         self.names[var.0 as usize].clone_from(&name);
         name
+    /// Names an array in the block that declares it.
+    fn declare_array(&mut self, array: ArrayId) {
+        let name = self.scopes.fresh(&self.kernel.array(array).name);
+        self.set_array(array, name);
+    }
+
     }
 
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
@@ -158,6 +164,7 @@ impl Printer<'_> {
                 self.rooms = around;
             }
             Stmt::Grow { capacity, needed } => self.grow(*capacity, needed),
+                self.declare_array(*array);
             Stmt::Trim { capacity, count } => self.trim(*capacity, count),
             Stmt::Declare { array, count } => {
                 let elem = self.kernel.array(*array);
@@ -174,6 +181,8 @@ impl Printer<'_> {
                 );
                 self.line(&text);
             }
+                let offset = self.compared(offset);
+                self.declare_array(*array);
             Stmt::Slice { array, of, offset } => {
                 let ty = c_type(self.kernel.array(*array).elem);
                 // Threads of a block may share a part: see `device::kernel_function`.
@@ -185,7 +194,7 @@ impl Printer<'_> {
                     "{ty} *{restrict}{} = {} + {};{}",
                     self.array(*array),
                     self.array(*of),
-                    self.compared(offset),
+                    offset,
                     self.born(*array)
                 );
                 self.line(&text);
