@@ -150,7 +150,8 @@ pub fn header(unit: &Unit) -> String {
             };
             format!(
                 "/* On arrays of the device, which the caller allocates; starts everything on the stream and\n \
-             * returns. Takes workspace of as many bytes as the second function says.{status} */\n{};\n{};\n",
+             * returns. Takes workspace of as many bytes as {}_workspace says.{status} */\n{};\n{};\n",
+                host.name,
                 host.device_signature(),
                 host.workspace_signature()
             )

@@ -192,6 +192,10 @@ impl<'k> Printer<'k> {
 
     fn owned_arrays(&self) -> Vec<ArrayId> {
         let mut used = BTreeSet::new();
+                if self.kernel.array(id).storage == Storage::Returned {
+                    // The caller may have brought it along, and would release it once more.
+                    self.line(&format!("*{name}_out = NULL;"));
+                }
         visit::stmts(&self.kernel.body, &mut |stmt| {
             stmt.operands(&mut |operand| {
                 if let Operand::Array(array, ArrayUse::Alloc | ArrayUse::Grow) = operand {
