@@ -36,6 +36,8 @@ pub(super) struct Printer<'k> {
     /// The arrays whose elements count, from zero.
     pub(super) counting: BTreeSet<ArrayId>,
     /// Something can fail, so arrays are freed at the end.
+    /// Nothing but releases follows in the function.
+    pub(super) ends: bool,
     fallible: bool,
 }
 
@@ -81,6 +83,7 @@ impl<'k> Printer<'k> {
             numbers: BTreeSet::new(),
             counting: width::counting(kernel),
             fallible: false,
+            ends: false,
         }
     }
 
@@ -159,7 +162,12 @@ impl<'k> Printer<'k> {
         if frees {
             self.line("int error;");
         }
-        self.stmts(body);
+        let is_free = |stmt: &Stmt| matches!(stmt, Stmt::Free { .. });
+        let frees_behind = body.iter().rev().take_while(|stmt| is_free(stmt)).count();
+        let (first, last) = body.split_at(body.len() - frees_behind);
+        self.stmts(first);
+        self.ends = true;
+        self.stmts(last);
         if part == Part::Body {
             for &id in &owned {
                 if self.kernel.array(id).storage == Storage::Returned {

@@ -35,6 +35,15 @@ pub(super) fn made_once(rooms: &[Room], body: &[Stmt]) -> BTreeSet<VarId> {
     found.map(|room| room.capacity).collect()
 }
 
+/// A number of elements as C counts bytes.
+fn size_of(count: &str) -> String {
+    if count.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        format!("(size_t){count}")
+    } else {
+        format!("(size_t)({count})")
+    }
+}
+
 fn has_product(count: &Expr) -> bool {
     let ExprKind::Binary(op, x, y) = &count.kind else {
         return false;
@@ -78,9 +87,8 @@ impl Printer<'_> {
             // The caller may have brought memory along.
             self.line(&format!("SPARSEC_RESIZE({name}, {count});"));
             if zeroed {
-                self.line(&format!(
-                    "memset({name}, 0, (size_t)({count}) * sizeof *{name});"
-                ));
+                let size = size_of(count);
+                self.line(&format!("memset({name}, 0, {size} * sizeof *{name});"));
             }
             return;
         }
@@ -261,7 +269,8 @@ impl Printer<'_> {
             self.line(&if self.has_idle_threads() {
                 format!("{written}sparsec_clear({from}, {count}, sizeof *{name});")
             } else {
-                format!("{written}memset({from}, 0, (size_t)({count}) * sizeof *{name});")
+                let size = size_of(&count);
+                format!("{written}memset({from}, 0, {size} * sizeof *{name});")
             });
             return;
         }

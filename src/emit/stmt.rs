@@ -206,7 +206,10 @@ impl Printer<'_> {
             Stmt::Free { array } => {
                 let name = self.array(*array).to_string();
                 self.line(&format!("sparsec_release({name});"));
-                self.line(&format!("{name} = NULL;"));
+                // What fails behind it releases all arrays.
+                if !self.ends {
+                    self.line(&format!("{name} = NULL;"));
+                }
             }
             Stmt::Fill {
                 array,

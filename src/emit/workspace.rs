@@ -26,17 +26,24 @@ impl Host<'_> {
         if !unused.is_empty() {
             host.printer.line(&unused.join(" "));
         }
+        let before = host.printer.out.clone();
         host.printer.line("size_t bytes = 0;");
-        host.sizes();
-        host.printer.line("return bytes;");
+        if host.sizes() {
+            host.printer.line("return bytes;");
+        } else {
+            host.printer.out = before;
+            host.printer.line("return 0;");
+        }
         out.push_str(&host.printer.out);
         out.push_str("}\n");
         out
     }
 
-    /// Adds up what the workspace holds, of all alternatives: which of them runs, data may say.
-    fn sizes(&mut self) {
+    /// Adds up what the workspace holds, of all alternatives: which of them runs, data may say. Says whether there is
+    /// anything.
+    fn sizes(&mut self) -> bool {
         let kernel = self.kernel;
+        let mut any = false;
         for stmt in alternatives(&kernel.body) {
             if matches!(stmt, Stmt::Let { .. }) && self.needed_for_sizes(stmt) {
                 self.printer.stmt(stmt);
@@ -49,8 +56,10 @@ impl Host<'_> {
                 let ty = c_type(kernel.array(*array).elem);
                 self.printer
                     .line(&format!("bytes += sparsec_bytes({count}, sizeof({ty}));"));
+                any = true;
             }
         }
+        any
     }
 
     /// Whether a definition is used by the size of a workspace, or by one that is.

@@ -56,6 +56,12 @@ pub fn cast(ty: ScalarType, e: Expr) -> Expr {
     if let (ExprKind::Literal(constant @ Literal::Int(_)), true) = (&e.kind, ty.is_float()) {
         return literal(e.ty.rounded(*constant), ty);
     }
+    if let (Some(constant), Some((least, most))) = (as_int(&e), ty.ends())
+        && !e.ty.is_unsigned()
+        && (least..=most).contains(&i128::from(constant))
+    {
+        return literal(Literal::Int(constant), ty);
+    }
     Expr {
         kind: ExprKind::Cast(Box::new(e)),
         ty,
