@@ -1,9 +1,10 @@
 //! The text of kernels: what runs on the device.
 
-use super::kernel::{Dialect, Printer, used_names, wrap_call};
+use super::kernel::{Dialect, Printer, used_names};
 use super::memory::Sorts;
 use super::operators;
 use super::types::c_type;
+use super::wrap::wrap_call;
 use crate::loops::device::ir::{ReduceScope, Scope};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, VarId};
 use crate::loops::operands::{ArrayUse, Operand};

@@ -7,9 +7,10 @@ mod arrays;
 mod checks;
 
 use super::clashes::{self, tables};
-use super::kernel::{Part, wrap_call};
+use super::kernel::Part;
 use super::names::{Scopes, function};
 use super::types::c_type;
+use super::wrap::{wrap_call, wrapped};
 use crate::loops::interface::{Arg, Direction, LevelArrays, TensorArg};
 use crate::loops::ir::{ArrayId, Kernel, Storage, VarId};
 use crate::target::Target;
@@ -201,7 +202,7 @@ impl<'k> Entry<'k> {
     }
 
     pub(super) fn line(&mut self, text: &str) {
-        let _ = writeln!(self.out, "    {text}");
+        let _ = writeln!(self.out, "{}", wrapped(text, 4));
     }
 
     pub(super) fn try_call(&mut self, call: &str) {

@@ -3,11 +3,12 @@
 mod stmts;
 
 use super::device::kernel_function;
-use super::kernel::{Printer, wrap_call};
+use super::kernel::Printer;
 use super::names::function;
 use super::phases::{self, Phases};
 use super::status;
 use super::types::c_type;
+use super::wrap::wrap_call;
 use crate::loops::interface::{Arg, LevelArrays};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, Stmt, Storage, VarId};
 use crate::loops::visit;

@@ -5,6 +5,7 @@ use super::names::Scopes;
 use super::types::c_type;
 use super::watch::Watch;
 use super::width;
+use super::wrap::wrap_call;
 use crate::loops::extremes;
 use crate::loops::interface::{Arg, Direction, LevelArrays};
 use crate::loops::ir::{ArrayId, Kernel, Room, Stmt, Storage, VarId};
@@ -35,9 +36,9 @@ pub(super) struct Printer<'k> {
     pub(super) numbers: BTreeSet<VarId>,
     /// The arrays whose elements count, from zero.
     pub(super) counting: BTreeSet<ArrayId>,
-    /// Something can fail, so arrays are freed at the end.
     /// Nothing but releases follows in the function.
     pub(super) ends: bool,
+    /// Something can fail, so arrays are freed at the end.
     fallible: bool,
 }
 
@@ -82,8 +83,8 @@ impl<'k> Printer<'k> {
             made_once: BTreeSet::new(),
             numbers: BTreeSet::new(),
             counting: width::counting(kernel),
-            fallible: false,
             ends: false,
+            fallible: false,
         }
     }
 
@@ -191,6 +192,10 @@ impl<'k> Printer<'k> {
             for &id in &owned {
                 let name = self.array(id).to_string();
                 self.line(&format!("sparsec_release({name});"));
+                if self.kernel.array(id).storage == Storage::Returned {
+                    // The caller may have brought it along, and would release it once more.
+                    self.line(&format!("*{name}_out = NULL;"));
+                }
             }
             self.line(&kept("error"));
         }
@@ -200,10 +205,6 @@ impl<'k> Printer<'k> {
 
     fn owned_arrays(&self) -> Vec<ArrayId> {
         let mut used = BTreeSet::new();
-                if self.kernel.array(id).storage == Storage::Returned {
-                    // The caller may have brought it along, and would release it once more.
-                    self.line(&format!("*{name}_out = NULL;"));
-                }
         visit::stmts(&self.kernel.body, &mut |stmt| {
             stmt.operands(&mut |operand| {
                 if let Operand::Array(array, ArrayUse::Alloc | ArrayUse::Grow) = operand {
@@ -272,19 +273,6 @@ impl<'k> Printer<'k> {
         params
     }
 
-    /// Where arrays that the kernel makes are handed over.
-    pub(super) fn reserve_outs(&mut self) {
-        for array in &self.kernel.arrays {
-            if array.storage == Storage::Returned {
-                let name = super::names::identifier(&array.name);
-                self.scopes.reserve(&format!("{name}_out"));
-            }
-        }
-    }
-
-    pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
-        let array = self.kernel.array(id);
-        let name = self.scopes.fresh(&array.name);
     /// Names all arrays that statements mention and that have no name yet, but those that a block declares.
     pub(super) fn name_arrays(&mut self) {
         let kernel = self.kernel;
@@ -299,6 +287,19 @@ impl<'k> Printer<'k> {
         }
     }
 
+    /// Where arrays that the kernel makes are handed over.
+    pub(super) fn reserve_outs(&mut self) {
+        for array in &self.kernel.arrays {
+            if array.storage == Storage::Returned {
+                let name = super::names::identifier(&array.name);
+                self.scopes.reserve(&format!("{name}_out"));
+            }
+        }
+    }
+
+    pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
+        let array = self.kernel.array(id);
+        let name = self.scopes.fresh(&array.name);
         self.arrays[id.0 as usize].clone_from(&name);
         let ty = c_type(array.elem);
         match array.storage {
@@ -331,39 +332,4 @@ pub(super) fn used_names(body: &[Stmt]) -> (BTreeSet<VarId>, BTreeSet<ArrayId>) 
     let mut arrays = BTreeSet::new();
     visit::stmts(body, &mut |stmt| arrays.extend(visit::arrays(stmt)));
     (visit::read_vars(body), arrays)
-}
-
-/// `head a, b, c tail`, broken into lines of at most 100 characters.
-pub(super) fn wrap_call(head: &str, items: &[&str], tail: &str) -> String {
-    let items: Vec<&str> = if items.is_empty() {
-        vec!["void"]
-    } else {
-        items.to_vec()
-    };
-    let mut text = head.to_string();
-    let mut width = head.len();
-    for (at, item) in items.iter().enumerate() {
-        let last = at + 1 == items.len();
-        let piece = if last {
-            item.len() + tail.len()
-        } else {
-            item.len() + 1
-        };
-        if at > 0 {
-            if width + 1 + piece > 100 {
-                text += "\n    ";
-                width = 4;
-            } else {
-                text.push(' ');
-                width += 1;
-            }
-        }
-        text += item;
-        width += item.len();
-        if !last {
-            text.push(',');
-            width += 1;
-        }
-    }
-    text + tail
 }

@@ -30,6 +30,7 @@ pub mod types;
 pub mod watch;
 mod width;
 mod workspace;
+mod wrap;
 
 use crate::loops::ir::Kernel;
 use crate::target::Target;

@@ -5,6 +5,7 @@ use super::kernel::Dialect;
 use super::literal;
 use super::names::function;
 use super::types::{c_type, type_code};
+use super::wrap::wrapped;
 use crate::format::Level;
 use crate::loops::interface::{Arg, Counts, LevelArrays};
 use crate::loops::ir::{Kernel, Literal, ScalarType};
@@ -35,11 +36,10 @@ pub fn specs(kernel: &Kernel, target: Target) -> String {
                     )
                 })
                 .collect();
-            let _ = writeln!(
-                out,
-                "static const sparsec_level_spec {name}_{own}_levels[] = {{{}}};",
-                list.join(", ")
-            );
+            let list = list.join(", ");
+            let text =
+                format!("static const sparsec_level_spec {name}_{own}_levels[] = {{{list}}};");
+            let _ = writeln!(out, "{}", wrapped(&text, 0));
             format!("{name}_{own}_levels")
         };
         let fill = if tensor.fill.is_zero() {

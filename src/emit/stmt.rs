@@ -5,6 +5,7 @@ use super::loops::atomic_pragma;
 use super::memory::Sorts;
 use super::operators;
 use super::types::{c_type, is_lane, lane_type};
+use super::wrap::wrapped;
 use crate::loops::build as b;
 use crate::loops::ir::{
     ArrayId, BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
@@ -13,10 +14,7 @@ use crate::loops::ir::{
 impl Printer<'_> {
     pub(super) fn line(&mut self, text: &str) {
         let text = &*self.marked(text);
-        for _ in 0..self.indent {
-            self.out.push_str("    ");
-        }
-        self.out.push_str(text);
+        self.out += &wrapped(text, 4 * self.indent);
         self.out.push('\n');
     }
 
@@ -40,12 +38,12 @@ impl Printer<'_> {
         let name = self.scopes.fresh(&kernel.var(var).name);
         self.names[var.0 as usize].clone_from(&name);
         name
+    }
+
     /// Names an array in the block that declares it.
     fn declare_array(&mut self, array: ArrayId) {
         let name = self.scopes.fresh(&self.kernel.array(array).name);
         self.set_array(array, name);
-    }
-
     }
 
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
@@ -164,9 +162,9 @@ impl Printer<'_> {
                 self.rooms = around;
             }
             Stmt::Grow { capacity, needed } => self.grow(*capacity, needed),
-                self.declare_array(*array);
             Stmt::Trim { capacity, count } => self.trim(*capacity, count),
             Stmt::Declare { array, count } => {
+                self.declare_array(*array);
                 let elem = self.kernel.array(*array);
                 let shared = if elem.storage == Storage::Shared {
                     "__shared__ "
@@ -181,10 +179,10 @@ impl Printer<'_> {
                 );
                 self.line(&text);
             }
-                let offset = self.compared(offset);
-                self.declare_array(*array);
             Stmt::Slice { array, of, offset } => {
                 let ty = c_type(self.kernel.array(*array).elem);
+                let offset = self.compared(offset);
+                self.declare_array(*array);
                 // Threads of a block may share a part: see `device::kernel_function`.
                 let restrict = match self.dialect {
                     Dialect::Device => "",
@@ -349,6 +347,11 @@ impl Printer<'_> {
     ) -> String {
         let text = self.expr(value);
         let narrow = ty.is_integer() && ty.size() < 4;
+        // Of an element of an array, what is skipped may be its store.
+        let flag = |symbol: char| {
+            let own = var.and(Some(value)).filter(|_| ty == ScalarType::Bool);
+            own.and_then(|value| self.gathered(target, symbol, value))
+        };
         match op {
             None => {
                 if let (Some(var), ExprKind::Binary(crate::loops::ir::BinaryOp::Add, a, b)) =
@@ -360,11 +363,6 @@ impl Printer<'_> {
                     return if one {
                         format!("{target}++;")
                     } else {
-        // Of an element of an array, what is skipped may be its store.
-        let flag = |symbol: char| {
-            let own = var.and(Some(value)).filter(|_| ty == ScalarType::Bool);
-            own.and_then(|value| self.gathered(target, symbol, value))
-        };
                         format!("{target} += {};", self.expr(b))
                     };
                 }

@@ -111,7 +111,8 @@ int add_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t 
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(add_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -127,11 +128,14 @@ int add_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec add_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add_A_levels, NULL};
-static const sparsec_level_spec add_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add_B_levels, NULL};
-static const sparsec_level_spec add_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add_C_levels, NULL};
 
 int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -49,7 +49,8 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel1(int64_t M, int64_t
         int64_t pG2_end = G2_pos[i + 1];
         int64_t pH2 = H2_pos[i];
         int64_t pH2_end = H2_pos[i + 1];
-        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end || pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
+        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end ||
+                pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
             int64_t j = N;
             if (pA2 < pA2_end && A2_crd[pA2] < j) {
                 j = A2_crd[pA2];
@@ -132,7 +133,8 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel2(int64_t M, int64_t
         int64_t pG2_end = G2_pos[i + 1];
         int64_t pH2 = H2_pos[i];
         int64_t pH2_end = H2_pos[i + 1];
-        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end || pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
+        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end ||
+                pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
             int64_t j = N;
             if (pA2 < pA2_end && A2_crd[pA2] < j) {
                 j = A2_crd[pA2];
@@ -166,7 +168,10 @@ static __global__ void __launch_bounds__(256, 4) add8_kernel2(int64_t M, int64_t
             bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
             bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
             bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
-            S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
+            S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) +
+                (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) +
+                (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) +
+                (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
             S2_crd[pS2] = (int32_t)j;
             pS2++;
             pA2 += has_A;
@@ -196,13 +201,15 @@ int add8_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t
     const int32_t *G2_pos, const int32_t *G2_crd, const double *G_vals, const int32_t *H2_pos,
     const int32_t *H2_crd, const double *H_vals, int32_t *S2_pos, int64_t *totals, void *workspace,
     cudaStream_t stream) {
-    (void)A_vals; (void)B_vals; (void)C_vals; (void)D_vals; (void)E_vals; (void)F_vals; (void)G_vals; (void)H_vals;
+    (void)A_vals; (void)B_vals; (void)C_vals; (void)D_vals; (void)E_vals; (void)F_vals;
+        (void)G_vals; (void)H_vals;
     char *room = (char *)workspace;
     SPARSEC_TRY(sparsec_clear(S2_pos, M + 1, sizeof *S2_pos, stream));
     SPARSEC_TRY(sparsec_launch(add8_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, N, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos, C2_crd, D2_pos, D2_crd, E2_pos, E2_crd,
         F2_pos, F2_crd, G2_pos, G2_crd, H2_pos, H2_crd, S2_pos));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(S2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -224,23 +231,32 @@ int add8_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec add8_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add8_A_levels, NULL};
-static const sparsec_level_spec add8_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add8_B_levels, NULL};
-static const sparsec_level_spec add8_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add8_C_levels, NULL};
-static const sparsec_level_spec add8_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_D_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, add8_D_levels, NULL};
-static const sparsec_level_spec add8_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_E_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, add8_E_levels, NULL};
-static const sparsec_level_spec add8_F_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_F_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, add8_F_levels, NULL};
-static const sparsec_level_spec add8_G_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_G_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_G_spec = {"G", SPARSEC_FLOAT64, 2, 32, add8_G_levels, NULL};
-static const sparsec_level_spec add8_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, add8_H_levels, NULL};
-static const sparsec_level_spec add8_S_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_S_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, add8_S_levels, NULL};
 
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,

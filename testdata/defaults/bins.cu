@@ -47,7 +47,9 @@ static __global__ void __launch_bounds__(128, 8) spmv_bins_kernel4(int64_t bin,
     const int32_t *SPARSEC_RESTRICT A2_pos, const int32_t *SPARSEC_RESTRICT A2_crd,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals,
     const int64_t *SPARSEC_RESTRICT bin_begins, const int64_t *SPARSEC_RESTRICT bin_list) {
-    for (int64_t block = blockIdx.x; block < sparsec_floordiv(bin_begins[bin + 1] - bin_begins[bin] + 127, 128); block += 1024) {
+    for (int64_t block = blockIdx.x;
+            block < sparsec_floordiv(bin_begins[bin + 1] - bin_begins[bin] + 127, 128);
+            block += 1024) {
         __syncthreads();
         int64_t thread = threadIdx.x;
         if (thread < sparsec_min_int64(128, bin_begins[bin + 1] - bin_begins[bin] - block * 128)) {
@@ -83,7 +85,8 @@ int spmv_bins_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t 
     int64_t *bin_list = (int64_t *)sparsec_take(&room, M, sizeof(int64_t));
     SPARSEC_TRY(sparsec_launch(spmv_bins_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, bin_before));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(3 * M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(3 * M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(bin_before + 1, 3 * M, sums, NULL, stream));
     SPARSEC_TRY(sparsec_launch(spmv_bins_kernel2, 1, 1, 1, dim3(256, 1, 1), stream, M, bin_begins,
         bin_before));
@@ -96,7 +99,8 @@ int spmv_bins_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_bins_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_bins_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_bins_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_bins_A_levels, NULL};
 static const sparsec_level_spec spmv_bins_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_bins_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_bins_x_levels, NULL};

@@ -41,8 +41,7 @@ static __global__ void __launch_bounds__(64, 16) block_spmm_kernel(int64_t M, in
 
 size_t block_spmm_workspace(int64_t M, int64_t N, int64_t K) {
     (void)M; (void)N; (void)K;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int block_spmm_device(int64_t M, int64_t N, int64_t K, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -55,11 +54,15 @@ int block_spmm_device(int64_t M, int64_t N, int64_t K, const int32_t *A2_pos, co
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec block_spmm_A_levels[] = {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec block_spmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1},
+    {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec block_spmm_A_spec = {"A", SPARSEC_FLOAT64, 4, 32, block_spmm_A_levels, NULL};
-static const sparsec_level_spec block_spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec block_spmm_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec block_spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, block_spmm_B_levels, NULL};
-static const sparsec_level_spec block_spmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec block_spmm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec block_spmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, block_spmm_C_levels, NULL};
 
 int block_spmm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -60,8 +60,7 @@ static __global__ void __launch_bounds__(32, 16) spmm_kernel2(int64_t N,
 
 size_t spmm_workspace(int64_t M, int64_t K, int64_t N) {
     (void)M; (void)K; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmm_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -78,7 +77,8 @@ int spmm_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos, const in
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, NULL};
 static const sparsec_level_spec spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, NULL};

@@ -24,7 +24,8 @@ static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64
                     for (int64_t ip = 0; ip < IP; ip++) {
                         for (int64_t kh = 0; kh < KH; kh++) {
                             for (int64_t kw = 0; kw < KW; kw++) {
-                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                             }
                         }
                     }
@@ -38,8 +39,7 @@ static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64
 size_t conv2d_workspace(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH,
     int64_t KW) {
     (void)B; (void)IP; (void)H; (void)W; (void)OP; (void)KH; (void)KW;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int conv2d_device(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t KH, int64_t KW,
@@ -52,11 +52,14 @@ int conv2d_device(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_in_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, NULL};
-static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_weight_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, NULL};
-static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_out_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, NULL};
 
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
@@ -75,8 +78,10 @@ int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tenso
     int64_t KW = weight->dims[3];
     error = sparsec_same_size("IP", "weight", weight->dims[1], "in", IP);
     if (error) return error;
-    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 2 of `out` would be negative");
-    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `out` would be negative");
+    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 2 of `out` would be negative");
+    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 3 of `out` would be negative");
     const sparsec_tensor *const tensors[] = {in, weight, out};
     error = sparsec_apart(out, "out", tensors, 3);
     if (error) return error;

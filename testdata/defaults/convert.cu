@@ -62,7 +62,10 @@ static __global__ void __launch_bounds__(1, 16) convert_kernel2(int32_t *B_met1_
     }
     int64_t B_met_kept = sparsec_min_int64(B_met_all, 1);
     for (int64_t p = 1; p < B_met_all; p++) {
-        if (B_met1_crd[B_met_kept - 1] == B_met1_crd[p] && B_met2_crd[B_met_kept - 1] == B_met2_crd[p] && B_met3_crd[B_met_kept - 1] == B_met3_crd[p] && B_met4_crd[B_met_kept - 1] == B_met4_crd[p]) {
+        if (B_met1_crd[B_met_kept - 1] == B_met1_crd[p] &&
+                B_met2_crd[B_met_kept - 1] == B_met2_crd[p] &&
+                B_met3_crd[B_met_kept - 1] == B_met3_crd[p] &&
+                B_met4_crd[B_met_kept - 1] == B_met4_crd[p]) {
             B_met_vals[B_met_kept - 1] = B_met_vals[B_met_kept - 1] + B_met_vals[p];
         } else {
             B_met1_crd[B_met_kept] = B_met1_crd[p];
@@ -81,10 +84,16 @@ static __global__ void __launch_bounds__(128, 8) convert_kernel3(int64_t M,
     const int32_t *SPARSEC_RESTRICT B_met2_crd, int64_t *B2_begins) {
     int64_t s0_1_block = blockIdx.x;
     int64_t s0_1_thread = threadIdx.x;
-    if (s0_1_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
+    if (s0_1_thread < sparsec_min_int64(128,
+            sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
         int64_t pB2 = 0;
-        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32);
-        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_1_block * 128 + s0_1_thread) * 32));
+        int64_t pB_met1_begin =
+            sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1],
+            (s0_1_block * 128 + s0_1_thread) * 32);
+        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1],
+            (s0_1_block * 128 + s0_1_thread) * 32 +
+            sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) -
+            (s0_1_block * 128 + s0_1_thread) * 32));
         int64_t pB_met1 = pB_met1_begin;
         while (pB_met1 < pB_met1_end) {
             int64_t i_o_all = B_met1_crd[pB_met1];
@@ -116,10 +125,16 @@ static __global__ void __launch_bounds__(128, 8) convert_kernel4(int64_t M, int3
     const double *SPARSEC_RESTRICT B_met_vals, const int64_t *SPARSEC_RESTRICT B2_begins) {
     int64_t s0_1_block = blockIdx.x;
     int64_t s0_1_thread = threadIdx.x;
-    if (s0_1_thread < sparsec_min_int64(128, sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
+    if (s0_1_thread < sparsec_min_int64(128,
+            sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) - s0_1_block * 128)) {
         int64_t pB2 = B2_begins[s0_1_block * 128 + s0_1_thread];
-        int64_t pB_met1_begin = sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32);
-        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1], (s0_1_block * 128 + s0_1_thread) * 32 + sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) - (s0_1_block * 128 + s0_1_thread) * 32));
+        int64_t pB_met1_begin =
+            sparsec_lower_bound_int32(B_met1_crd, B_met1_pos[0], B_met1_pos[1],
+            (s0_1_block * 128 + s0_1_thread) * 32);
+        int64_t pB_met1_end = sparsec_lower_bound_int32(B_met1_crd, pB_met1_begin, B_met1_pos[1],
+            (s0_1_block * 128 + s0_1_thread) * 32 +
+            sparsec_min_int64(32, sparsec_floordiv(M + 2, 3) -
+            (s0_1_block * 128 + s0_1_thread) * 32));
         int64_t pB_met1 = pB_met1_begin;
         while (pB_met1 < pB_met1_end) {
             int64_t i_o_all = B_met1_crd[pB_met1];
@@ -199,15 +214,23 @@ static int convert_run(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2
     SPARSEC_TRY(sparsec_clear(B2_pos, sparsec_floordiv(M + 2, 3) + 1, sizeof *B2_pos, stream));
     SPARSEC_TRY(sparsec_launch(convert_kernel2, 1, 1, 1, dim3(1, 1, 1), stream, B_met1_pos, B_met1_crd,
         B_met2_crd, B_met3_crd, B_met4_crd, B_met_vals));
-    int64_t *B2_begins = (int64_t *)memory->room(sparsec_max_int64(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128, 0) + 1, sizeof(int64_t));
+    int64_t *B2_begins =
+        (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31,
+        32) + 127, 128) * 128 + 1, sizeof(int64_t));
     SPARSEC_TRY(memory->error);
-    SPARSEC_TRY(sparsec_clear(B2_begins, sparsec_max_int64(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128, 0) + 1, sizeof *B2_begins, stream));
+    SPARSEC_TRY(sparsec_clear(B2_begins,
+        sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128 +
+        1, sizeof *B2_begins, stream));
     SPARSEC_TRY(sparsec_launch(convert_kernel3,
         sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128), 1, 1,
         dim3(128, 1, 1), stream, M, B_met1_pos, B_met1_crd, B_met2_crd, B2_begins));
-    int64_t *sums = (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128 + 2048, 2048), sizeof(int64_t));
+    int64_t *sums =
+        (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M +
+        2, 3) + 31, 32) + 127, 128) * 128 + 2048, 2048), sizeof(int64_t));
     SPARSEC_TRY(memory->error);
-    SPARSEC_TRY(sparsec_running_sums(B2_begins + 1, sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128, sums, totals, stream));
+    SPARSEC_TRY(sparsec_running_sums(B2_begins + 1,
+        sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128) * 128,
+        sums, totals, stream));
     int64_t counted[1];
     SPARSEC_TRY(sparsec_fetch(counted, totals, 1, sizeof *counted, stream));
     int64_t B2_count = counted[0];
@@ -218,7 +241,8 @@ static int convert_run(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2
         sparsec_floordiv(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 31, 32) + 127, 128), 1, 1,
         dim3(128, 1, 1), stream, M, B2_pos, B2_crd, B_vals, B_met1_pos, B_met1_crd, B_met2_crd,
         B_met3_crd, B_met4_crd, B_met_vals, B2_begins));
-    int64_t *sums2 = (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 2048, 2048), sizeof(int64_t));
+    int64_t *sums2 = (int64_t *)memory->room(sparsec_floordiv(sparsec_floordiv(M + 2, 3) + 2048,
+        2048), sizeof(int64_t));
     SPARSEC_TRY(memory->error);
     SPARSEC_TRY(sparsec_running_maxima(B2_pos, sparsec_floordiv(M + 2, 3) + 1, sums2, stream));
     *B2_crd_out = B2_crd;
@@ -226,9 +250,12 @@ static int convert_run(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec convert_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec convert_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec convert_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, convert_A_levels, NULL};
-static const sparsec_level_spec convert_B_levels[] = {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec convert_B_levels[] =
+    {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1},
+    {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec convert_B_spec = {"B", SPARSEC_FLOAT64, 4, 32, convert_B_levels, NULL};
 
 int convert(const sparsec_tensor *A, sparsec_tensor *B) {
@@ -253,7 +280,8 @@ int convert(const sparsec_tensor *A, sparsec_tensor *B) {
     int32_t *B2_crd = NULL;
     double *B_vals = NULL;
     if (memory.error) return memory.error;
-    error = convert_run(M, N, A2_count, A2_pos, A2_crd, A_vals, B2_pos, &B2_crd, &B_vals, &memory, 0);
+    error = convert_run(M, N, A2_count, A2_pos, A2_crd, A_vals, B2_pos, &B2_crd, &B_vals,
+        &memory, 0);
     if (error) return sparsec_fail_code(error);
     error = sparsec_download_level(B, 1, B2_pos, B2_crd);
     if (error) return error;

@@ -74,7 +74,8 @@ int masked_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(masked_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, A2_crd, H2_pos, H2_crd, H2_table, C2_pos));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -90,11 +91,14 @@ int masked_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec masked_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec masked_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec masked_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, masked_A_levels, NULL};
-static const sparsec_level_spec masked_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec masked_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec masked_H_spec = {"H", SPARSEC_FLOAT32, 2, 32, masked_H_levels, NULL};
-static const sparsec_level_spec masked_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec masked_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec masked_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, masked_C_levels, NULL};
 
 int masked(const sparsec_tensor *A, const sparsec_tensor *H, sparsec_tensor *C) {
@@ -200,7 +204,8 @@ int entered_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int3
     char *room = (char *)workspace;
     SPARSEC_TRY(sparsec_clear(H2_pos, M + 1, sizeof *H2_pos, stream));
     SPARSEC_TRY(sparsec_launch(entered_kernel1, M, 1, 1, dim3(1, 1, 1), stream, A2_pos, H2_pos));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(H2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -217,9 +222,11 @@ int entered_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec entered_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec entered_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec entered_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, entered_A_levels, NULL};
-static const sparsec_level_spec entered_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec entered_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec entered_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, entered_H_levels, NULL};
 
 int entered(const sparsec_tensor *A, sparsec_tensor *H) {
@@ -298,8 +305,7 @@ static __global__ void __launch_bounds__(256, 4) table_of_rows_kernel(int64_t K,
 
 size_t table_of_rows_workspace(int64_t M, int64_t N, int64_t K, int64_t H1_count) {
     (void)M; (void)N; (void)K; (void)H1_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int table_of_rows_device(int64_t M, int64_t N, int64_t K, int64_t H1_count, const int32_t *H1_pos,
@@ -321,21 +327,22 @@ static int table_of_rows_check(int64_t M, int64_t N, int64_t K,
     const int32_t *SPARSEC_RESTRICT H2_crd, const int32_t *SPARSEC_RESTRICT H2_table,
     const double *SPARSEC_RESTRICT H_vals, const int32_t *SPARSEC_RESTRICT r_vals,
     const int32_t *SPARSEC_RESTRICT c_vals) {
-    (void)H1_pos; (void)H1_crd; (void)H1_table; (void)H2_pos; (void)H2_crd; (void)H2_table; (void)H_vals;
+    (void)H1_pos; (void)H1_crd; (void)H1_table; (void)H2_pos; (void)H2_crd; (void)H2_table;
+        (void)H_vals;
     bool out_of_range = false;
     for (int64_t k = 0; k < K; k++) {
-        out_of_range = out_of_range || (r_vals[k] < 0 || r_vals[k] >= M);
+        out_of_range |= (r_vals[k] < 0) | (r_vals[k] >= M);
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t k = 0; k < K; k++) {
-        out_of_range2 = out_of_range2 || (c_vals[k] < 0 || c_vals[k] >= N);
+        out_of_range |= (c_vals[k] < 0) | (c_vals[k] >= N);
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec table_of_rows_H_levels[] = {{SPARSEC_HASHED, SPARSEC_UNORDERED, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec table_of_rows_H_levels[] =
+    {{SPARSEC_HASHED, SPARSEC_UNORDERED, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec table_of_rows_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, table_of_rows_H_levels, NULL};
 static const sparsec_level_spec table_of_rows_r_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec table_of_rows_r_spec = {"r", SPARSEC_INT32, 1, 32, table_of_rows_r_levels, NULL};

@@ -38,7 +38,8 @@ static __global__ void __launch_bounds__(256, 4) likely_kernel1(int64_t M,
         int64_t s0_p_begin = A2_pos[i];
         int64_t s0_p_end = A2_pos[i + 1];
         int64_t s0_thread = threadIdx.x % 16;
-        for (int64_t s0_turn = 0; s0_turn < sparsec_min_int64((s0_p_end - s0_p_begin + 15) / 16, (s0_p_end - s0_p_begin - s0_thread + 15) / 16); s0_turn++) {
+        for (int64_t s0_turn = 0; s0_turn < (s0_p_end - s0_p_begin - s0_thread + 15) / 16;
+                s0_turn++) {
             int64_t s0_p = s0_p_begin + (s0_turn * 16 + s0_thread);
             int64_t j = A2_crd[s0_p];
             either = sparsec_op_either_double(either, A_vals[s0_p] * p_vals[j]);
@@ -56,7 +57,9 @@ static __global__ void __launch_bounds__(256, 4) likely_kernel2(int64_t M,
     double either = 0.0;
     int64_t s1_block = blockIdx.x;
     int64_t s1_thread = threadIdx.x;
-    for (int64_t s1_turn = 0; s1_turn < sparsec_min_int64(16, (M - (s1_block * 4096 + s1_thread) + 255) / 256); s1_turn++) {
+    for (int64_t s1_turn = 0;
+            s1_turn < sparsec_min_int64(16, (M - (s1_block * 4096 + s1_thread) + 255) / 256);
+            s1_turn++) {
         int64_t i = s1_block * 4096 + (s1_turn * 256 + s1_thread);
         either = sparsec_op_either_double(either, q_vals[i]);
     }
@@ -69,8 +72,7 @@ static __global__ void __launch_bounds__(256, 4) likely_kernel2(int64_t M,
 
 size_t likely_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int likely_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -85,7 +87,8 @@ int likely_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec likely_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec likely_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec likely_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, likely_A_levels, NULL};
 static const sparsec_level_spec likely_p_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec likely_p_spec = {"p", SPARSEC_FLOAT64, 1, 32, likely_p_levels, NULL};

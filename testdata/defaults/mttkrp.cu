@@ -37,8 +37,7 @@ static __global__ void __launch_bounds__(64, 16) mttkrp_kernel(int64_t J,
 
 size_t mttkrp_workspace(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count) {
     (void)I; (void)K; (void)L; (void)J; (void)B1_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int mttkrp_device(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count,
@@ -53,7 +52,8 @@ int mttkrp_device(int64_t I, int64_t K, int64_t L, int64_t J, int64_t B1_count,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec mttkrp_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, NULL};
 static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, NULL};

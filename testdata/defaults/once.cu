@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(1, 16) galerkin_values_kernel1(int64_t 
             }
         }
         for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
-            C_row_places[C2_crd[pC2]] = (int32_t)0;
+            C_row_places[C2_crd[pC2]] = 0;
         }
     }
     sparsec_atomic(&changed[0], changed2, sparsec_or());
@@ -68,8 +68,10 @@ int galerkin_values_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_po
     (void)K;
     char *room = (char *)workspace;
     bool *changed = (bool *)sparsec_take(&room, 1, sizeof(bool));
-    int32_t *C_row_places_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N, sizeof *C_row_places_all, stream));
+    int32_t *C_row_places_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N,
+        sizeof *C_row_places_all, stream));
     SPARSEC_TRY(sparsec_clear(changed, 1, sizeof *changed, stream));
     SPARSEC_TRY(sparsec_launch(galerkin_values_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
         stream, M, N, A2_pos, A2_crd, A_vals, P2_pos, P2_crd, P_vals, C2_pos, C2_crd, C_vals,
@@ -79,11 +81,14 @@ int galerkin_values_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_po
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec galerkin_values_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, galerkin_values_A_levels, NULL};
-static const sparsec_level_spec galerkin_values_P_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_P_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_P_spec = {"P", SPARSEC_FLOAT64, 2, 32, galerkin_values_P_levels, NULL};
-static const sparsec_level_spec galerkin_values_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, galerkin_values_C_levels, NULL};
 
 int galerkin_values(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C) {
@@ -160,7 +165,7 @@ static __global__ void __launch_bounds__(1, 16) galerkin_kernel1(int64_t M, int6
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         pC2 += C_row_count;
         C2_pos[i + 1] = (int32_t)pC2;
@@ -195,7 +200,7 @@ static __global__ void __launch_bounds__(1, 16) galerkin_kernel2(int64_t M, int6
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         {
             int32_t *const sparsec_by[] = {C_row1_crd};
@@ -225,14 +230,18 @@ int galerkin_count_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos
     const double *P_vals, int32_t *C2_pos, int64_t *totals, void *workspace, cudaStream_t stream) {
     (void)K; (void)A_vals; (void)P_vals;
     char *room = (char *)workspace;
-    int32_t *C_row1_crd_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    int32_t *C_row1_crd_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
     sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(double));
-    int32_t *C_row_places_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N, sizeof *C_row_places_all, stream));
+    int32_t *C_row_places_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    SPARSEC_TRY(sparsec_clear(C_row_places_all, sparsec_min_int64(M, 1024) * N,
+        sizeof *C_row_places_all, stream));
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(galerkin_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
         stream, M, N, A2_pos, A2_crd, P2_pos, P2_crd, C2_pos, C_row1_crd_all, C_row_places_all));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -243,9 +252,12 @@ int galerkin_fill_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos,
     void *workspace, cudaStream_t stream) {
     (void)K;
     char *room = (char *)workspace;
-    int32_t *C_row1_crd_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
-    double *C_row_vals_all = (double *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(double));
-    int32_t *C_row_places_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    int32_t *C_row1_crd_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
+    double *C_row_vals_all =
+        (double *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(double));
+    int32_t *C_row_places_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * N, sizeof(int32_t));
     if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
     SPARSEC_TRY(sparsec_launch(galerkin_kernel2, sparsec_min_int64(M, 1024), 1, 1, dim3(1, 1, 1),
         stream, M, N, A2_pos, A2_crd, A_vals, P2_pos, P2_crd, P_vals, C2_pos, C2_crd, C_vals,
@@ -253,11 +265,14 @@ int galerkin_fill_device(int64_t M, int64_t K, int64_t N, const int32_t *A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec galerkin_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, galerkin_A_levels, NULL};
-static const sparsec_level_spec galerkin_P_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_P_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_P_spec = {"P", SPARSEC_FLOAT64, 2, 32, galerkin_P_levels, NULL};
-static const sparsec_level_spec galerkin_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, galerkin_C_levels, NULL};
 
 int galerkin(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C) {
@@ -389,7 +404,7 @@ static __global__ void __launch_bounds__(1, 16) assembled_values_kernel(int64_t 
                 }
                 pB2++;
             }
-            changed = changed || (pS2 != pS2_end);
+            changed |= pS2 != pS2_end;
             if (S1_there) {
                 pS1++;
             }
@@ -406,14 +421,14 @@ static __global__ void __launch_bounds__(1, 16) assembled_values_kernel(int64_t 
                     changed = true;
                 }
             }
-            changed = changed || (pS2 != pS2_end);
+            changed |= pS2 != pS2_end;
             if (S1_there) {
                 pS1++;
             }
         }
         pB1 += has_B;
     }
-    changed = changed || (pS1 != S1_count);
+    changed |= pS1 != S1_count;
     if (changed) {
         needs[0] = 7;
     }
@@ -421,8 +436,7 @@ static __global__ void __launch_bounds__(1, 16) assembled_values_kernel(int64_t 
 
 size_t assembled_values_workspace(int64_t M, int64_t N, int64_t B1_count, int64_t S1_count) {
     (void)M; (void)N; (void)B1_count; (void)S1_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int assembled_values_device(int64_t M, int64_t N, int64_t B1_count, int64_t S1_count,
@@ -437,11 +451,14 @@ int assembled_values_device(int64_t M, int64_t N, int64_t B1_count, int64_t S1_c
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec assembled_values_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_K_spec = {"K", SPARSEC_FLOAT64, 2, 32, assembled_values_K_levels, NULL};
-static const sparsec_level_spec assembled_values_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, assembled_values_B_levels, NULL};
-static const sparsec_level_spec assembled_values_S_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_S_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, assembled_values_S_levels, NULL};
 
 int assembled_values(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S) {
@@ -510,7 +527,7 @@ static __global__ void __launch_bounds__(1, 16) assembled_kernel(int64_t M, int6
     const double *SPARSEC_RESTRICT B_vals, int32_t *S1_pos, int32_t *S1_crd, int32_t *S2_pos,
     int32_t *S2_crd, double *S_vals, int64_t *totals) {
     int64_t pS1 = 0;
-    S2_pos[0] = (int32_t)0;
+    S2_pos[0] = 0;
     int64_t pS2 = 0;
     int64_t pB1 = 0;
     for (int64_t i = 0; i < M; i++) {
@@ -584,8 +601,7 @@ static __global__ void __launch_bounds__(1, 16) assembled_kernel(int64_t M, int6
 size_t assembled_workspace(int64_t M, int64_t N, int64_t K2_count, int64_t B1_count,
     int64_t B2_count) {
     (void)M; (void)N; (void)K2_count; (void)B1_count; (void)B2_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int assembled_count_device(int64_t M, int64_t N, int64_t K2_count, int64_t B1_count,
@@ -606,17 +622,23 @@ int assembled_fill_device(int64_t M, int64_t N, int64_t K2_count, int64_t B1_cou
     const int32_t *B1_pos, const int32_t *B1_crd, const int32_t *B2_pos, const int32_t *B2_crd,
     const double *B_vals, int32_t *S1_pos, int32_t *S1_crd, int32_t *S2_pos, int32_t *S2_crd,
     double *S_vals, int64_t pS1, int64_t pS2, void *workspace, cudaStream_t stream) {
-    (void)M; (void)N; (void)K2_count; (void)B1_count; (void)B2_count; (void)K2_pos; (void)K2_crd; (void)K_vals; (void)B1_pos; (void)B1_crd; (void)B2_pos; (void)B2_crd; (void)B_vals; (void)S1_pos; (void)S1_crd; (void)S2_pos; (void)S2_crd; (void)S_vals; (void)stream; (void)workspace;
+    (void)M; (void)N; (void)K2_count; (void)B1_count; (void)B2_count; (void)K2_pos; (void)K2_crd;
+        (void)K_vals; (void)B1_pos; (void)B1_crd; (void)B2_pos; (void)B2_crd; (void)B_vals;
+        (void)S1_pos; (void)S1_crd; (void)S2_pos; (void)S2_crd; (void)S_vals; (void)stream;
+        (void)workspace;
     if (2147483647 < pS1) return SPARSEC_INDEX_OVERFLOW;
     if (2147483647 < pS2) return SPARSEC_INDEX_OVERFLOW;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec assembled_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_K_spec = {"K", SPARSEC_FLOAT64, 2, 32, assembled_K_levels, NULL};
-static const sparsec_level_spec assembled_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, assembled_B_levels, NULL};
-static const sparsec_level_spec assembled_S_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_S_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, assembled_S_levels, NULL};
 
 int assembled(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S) {
@@ -659,7 +681,8 @@ int assembled(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *
     int32_t *S2_pos = (int32_t *)memory.room(B1_count + M + 1 + 1, sizeof(int32_t));
     int32_t *S2_crd = (int32_t *)memory.room(K2_count + B2_count, sizeof(int32_t));
     double *S_vals = (double *)memory.room(K2_count + B2_count, sizeof(double));
-    void *workspace = memory.room((int64_t)assembled_workspace(M, N, K2_count, B1_count, B2_count), 1);
+    void *workspace = memory.room((int64_t)assembled_workspace(M, N, K2_count, B1_count,
+        B2_count), 1);
     int64_t *totals = (int64_t *)memory.room(2, sizeof(int64_t));
     if (memory.error) return memory.error;
     error = assembled_count_device(M, N, K2_count, B1_count, B2_count, K2_pos, K2_crd, K_vals, B1_pos,

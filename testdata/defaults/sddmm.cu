@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(256, 4) sddmm_kernel4(int64_t N, int64_
         int64_t j = A2_crd[p];
         double sum = 0.0;
         int64_t k1 = threadIdx.x % 8;
-        for (int64_t k0 = 0; k0 < sparsec_min_int64((K + 7) / 8, (K - k1 + 7) / 8); k0++) {
+        for (int64_t k0 = 0; k0 < (K - k1 + 7) / 8; k0++) {
             int64_t k = k0 * 8 + k1;
             sum += A_vals[p] * B_vals[pA1 * K + k] * C_vals[k * N + j];
         }
@@ -97,13 +97,15 @@ int sddmm_device(int64_t M, int64_t N, int64_t K, int64_t A2_count, const int32_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec sddmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sddmm_A_levels, NULL};
 static const sparsec_level_spec sddmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, sddmm_B_levels, NULL};
 static const sparsec_level_spec sddmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, sddmm_C_levels, NULL};
-static const sparsec_level_spec sddmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_D_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, sddmm_D_levels, NULL};
 
 int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,

@@ -56,12 +56,16 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
             __syncthreads();
             int64_t s1_k1_B_tile = threadIdx.y;
             for (int64_t s1_c2_B_tile = threadIdx.x; s1_c2_B_tile < 64; s1_c2_B_tile += 16) {
-                B_tile_vals[s1_k1_B_tile * 64 + s1_c2_B_tile] = s1_k0 * 16 + s1_k1_B_tile < M && s1_n0 * 64 + s1_c2_B_tile < K ? B_vals[(s1_k0 * 16 + s1_k1_B_tile) * K + (s1_n0 * 64 + s1_c2_B_tile)] : 0.0f;
+                B_tile_vals[s1_k1_B_tile * 64 + s1_c2_B_tile] =
+                    s1_k0 * 16 + s1_k1_B_tile < M && s1_n0 * 64 + s1_c2_B_tile < K ?
+                    B_vals[(s1_k0 * 16 + s1_k1_B_tile) * K + (s1_n0 * 64 + s1_c2_B_tile)] : 0.0f;
             }
             __shared__ float A_tile_vals[1024];
             for (int64_t s1_r2_A_tile = threadIdx.y; s1_r2_A_tile < 64; s1_r2_A_tile += 16) {
                 int64_t s1_k1_A_tile = threadIdx.x;
-                A_tile_vals[s1_r2_A_tile * 16 + s1_k1_A_tile] = s1_m0 * 64 + s1_r2_A_tile < N && s1_k0 * 16 + s1_k1_A_tile < M ? A_vals[(s1_m0 * 64 + s1_r2_A_tile) * M + (s1_k0 * 16 + s1_k1_A_tile)] : 0.0f;
+                A_tile_vals[s1_r2_A_tile * 16 + s1_k1_A_tile] =
+                    s1_m0 * 64 + s1_r2_A_tile < N && s1_k0 * 16 + s1_k1_A_tile < M ?
+                    A_vals[(s1_m0 * 64 + s1_r2_A_tile) * M + (s1_k0 * 16 + s1_k1_A_tile)] : 0.0f;
             }
             __syncthreads();
             if (M - s1_k0 * 16 >= 16) {
@@ -75,7 +79,9 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
                             for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
-                                    s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                    s1_sums_vals[s1_r2 * 4 + s1_c2] +=
+                                        a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] *
+                                        B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
                                 }
                             }
                         }
@@ -86,8 +92,10 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
                             for (int64_t s1_r2 = 0; s1_r2 < 4; s1_r2++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
-                                    if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
-                                        s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                    if (s1_c2 < (K - (s1_n0 * 64 + s1_column2) + 15) / 16) {
+                                        s1_sums_vals[s1_r2 * 4 + s1_c2] +=
+                                            a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] *
+                                            B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
                                     }
                                 }
                             }
@@ -102,8 +110,10 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
                             if (s1_r2 * 16 < N - s1_m0 * 64 - s1_row2) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
-                                    if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
-                                        s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                    if (s1_c2 < (K - (s1_n0 * 64 + s1_column2) + 15) / 16) {
+                                        s1_sums_vals[s1_r2 * 4 + s1_c2] +=
+                                            a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] *
+                                            B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
                                     }
                                 }
                             }
@@ -119,8 +129,10 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
                         if (s1_r2 * 16 < N - s1_m0 * 64 - s1_row2) {
                             SPARSEC_UNROLL(4)
                             for (int64_t s1_c2 = 0; s1_c2 < 4; s1_c2++) {
-                                if (s1_c2 < sparsec_floordiv(K - (s1_n0 * 64 + s1_column2) + 15, 16)) {
-                                    s1_sums_vals[s1_r2 * 4 + s1_c2] += a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] * B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
+                                if (s1_c2 < (K - (s1_n0 * 64 + s1_column2) + 15) / 16) {
+                                    s1_sums_vals[s1_r2 * 4 + s1_c2] +=
+                                        a * A_tile_vals[(s1_r2 * 16 + s1_row2) * 16 + s1_k1] *
+                                        B_tile_vals[s1_k1 * 64 + (s1_c2 * 16 + s1_column2)];
                                 }
                             }
                         }
@@ -148,8 +160,7 @@ static __global__ void __launch_bounds__(256, 4) sgemm_kernel2(int64_t N, int64_
 
 size_t sgemm_workspace(int64_t N, int64_t M, int64_t K, float a, float b) {
     (void)N; (void)M; (void)K; (void)a; (void)b;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int sgemm_device(int64_t N, int64_t M, int64_t K, float a, float b, const float *A_vals,

@@ -33,8 +33,7 @@ static __global__ void __launch_bounds__(256, 4) sliced_spmv_kernel(int64_t M,
 
 size_t sliced_spmv_workspace(int64_t M, int64_t N, int64_t A_slots) {
     (void)M; (void)N; (void)A_slots;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int sliced_spmv_device(int64_t M, int64_t N, int64_t A_slots, const int32_t *A2_pos,
@@ -47,7 +46,9 @@ int sliced_spmv_device(int64_t M, int64_t N, int64_t A_slots, const int32_t *A2_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec sliced_spmv_A_levels[] = {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(8) | 0}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_SINGLETON, 0, 1}};
+static const sparsec_level_spec sliced_spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(8) | 0}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_SINGLETON, 0, 1}};
 static const sparsec_spec sliced_spmv_A_spec = {"A", SPARSEC_FLOAT64, 4, 32, sliced_spmv_A_levels, NULL};
 static const sparsec_level_spec sliced_spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec sliced_spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, sliced_spmv_x_levels, NULL};

@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(1, 16) spgemm_kernel(int64_t M, int64_t
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         {
             int32_t *const sparsec_by[] = {C_row1_crd};
@@ -94,11 +94,14 @@ static int spgemm_run(int64_t M, int64_t K, int64_t N, int64_t A2_count, int64_t
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spgemm_A_levels, NULL};
-static const sparsec_level_spec spgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spgemm_B_levels, NULL};
-static const sparsec_level_spec spgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spgemm_C_levels, NULL};
 
 int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

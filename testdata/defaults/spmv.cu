@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
         int64_t p_begin = A2_pos[i];
         int64_t p_end = A2_pos[i + 1];
         int64_t thread = threadIdx.x % 16;
-        for (int64_t turn = 0; turn < sparsec_min_int64((p_end - p_begin + 15) / 16, (p_end - p_begin - thread + 15) / 16); turn++) {
+        for (int64_t turn = 0; turn < (p_end - p_begin - thread + 15) / 16; turn++) {
             int64_t p = p_begin + (turn * 16 + thread);
             int64_t j = A2_crd[p];
             sum += A_vals[p] * x_vals[j];
@@ -38,8 +38,7 @@ static __global__ void __launch_bounds__(256, 4) spmv_kernel(int64_t M,
 
 size_t spmv_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmv_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -51,7 +50,8 @@ int spmv_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_c
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

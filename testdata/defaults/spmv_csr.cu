@@ -26,8 +26,7 @@ static __global__ void __launch_bounds__(256, 4) spmv_csr_kernel(int64_t R,
 
 size_t spmv_csr_workspace(int64_t R, int64_t Z, int64_t N) {
     (void)R; (void)Z; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmv_csr_device(int64_t R, int64_t Z, int64_t N, const int32_t *pos_vals,
@@ -46,16 +45,16 @@ static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSE
     (void)val_vals; (void)x_vals;
     bool out_of_range = false;
     for (int64_t i = 0; i < R - 1; i++) {
-        out_of_range = out_of_range || (pos_vals[i] < pos_vals[i + 1] && (pos_vals[i] < 0 || Z < pos_vals[i + 1]));
+        out_of_range |= (pos_vals[i] < pos_vals[i + 1]) &
+            ((pos_vals[i] < 0) | (Z < pos_vals[i + 1]));
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t i = 0; i < R - 1; i++) {
         for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
-            out_of_range2 = out_of_range2 || (crd_vals[p] < 0 || crd_vals[p] >= N);
+            out_of_range |= (crd_vals[p] < 0) | (crd_vals[p] >= N);
         }
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
@@ -87,7 +86,8 @@ int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec
     int64_t N = x->dims[0];
     error = sparsec_same_size("Z", "val", val->dims[0], "crd", Z);
     if (error) return error;
-    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `y` would be negative");
+    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 0 of `y` would be negative");
     const sparsec_tensor *const tensors[] = {pos, crd, val, x, y};
     error = sparsec_apart(y, "y", tensors, 5);
     if (error) return error;

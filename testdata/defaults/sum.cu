@@ -19,7 +19,8 @@ static __global__ void __launch_bounds__(256, 4) sum_kernel(int64_t A2_count,
     double sum = 0.0;
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
-    for (int64_t turn = 0; turn < sparsec_min_int64(16, (A2_count - (block * 4096 + thread) + 255) / 256); turn++) {
+    for (int64_t turn = 0; turn <
+            sparsec_min_int64(16, (A2_count - (block * 4096 + thread) + 255) / 256); turn++) {
         int64_t p = block * 4096 + (turn * 256 + thread);
         sum += A_vals[p] * A_vals[p];
     }
@@ -32,8 +33,7 @@ static __global__ void __launch_bounds__(256, 4) sum_kernel(int64_t A2_count,
 
 size_t sum_workspace(int64_t M, int64_t N, int64_t A2_count) {
     (void)M; (void)N; (void)A2_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int sum_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -45,7 +45,8 @@ int sum_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos, co
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec sum_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sum_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sum_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sum_A_levels, NULL};
 static const sparsec_spec sum_s_spec = {"s", SPARSEC_FLOAT64, 0, 32, NULL, NULL};
 

@@ -23,7 +23,7 @@ static __global__ void __launch_bounds__(256, 4) symmetric_kernel1(int64_t N,
         int64_t j_all = s0_block * 256 + s0_thread;
         for (int64_t pA2 = A2_pos[j_all]; pA2 < A2_pos[j_all + 1]; pA2++) {
             int64_t i_all = A2_crd[pA2];
-            sparsec_atomic(&A_sorted_rows2_pos[i_all + 1], (int32_t)1, sparsec_add());
+            sparsec_atomic(&A_sorted_rows2_pos[i_all + 1], 1, sparsec_add());
         }
     }
 }
@@ -76,7 +76,8 @@ static __global__ void __launch_bounds__(256, 4) symmetric_kernel4(const int32_t
     if (0 < late) {
         {
             int32_t *const sparsec_by[] = {A_sorted_rows2_row};
-            sparsec_sort_together(A_sorted_rows2_length, 1, sparsec_by, A_sorted_rows_row, sorting, sizeof sorting);
+            sparsec_sort_together(A_sorted_rows2_length, 1, sparsec_by, A_sorted_rows_row, sorting,
+                sizeof sorting);
         }
     }
 }
@@ -223,9 +224,11 @@ static int symmetric_run(int64_t N, const int32_t *A2_pos, const int32_t *A2_crd
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec symmetric_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec symmetric_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, NULL};
-static const sparsec_level_spec symmetric_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec symmetric_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, NULL};
 
 int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {

@@ -20,7 +20,7 @@ static __global__ void __launch_bounds__(256, 4) transpose_kernel1(int64_t M,
         int64_t i = s0_block * 256 + s0_thread;
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t j = A2_crd[pA2];
-            sparsec_atomic(&B2_pos[j + 1], (int32_t)1, sparsec_add());
+            sparsec_atomic(&B2_pos[j + 1], 1, sparsec_add());
         }
     }
 }
@@ -93,7 +93,8 @@ int transpose_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const in
     SPARSEC_TRY(sparsec_clear(B2_pos, N + 1, sizeof *B2_pos, stream));
     SPARSEC_TRY(sparsec_launch(transpose_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, A2_crd, B2_pos));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(N + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(N + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(B2_pos + 1, N, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -113,9 +114,11 @@ int transpose_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec transpose_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec transpose_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec transpose_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, transpose_A_levels, NULL};
-static const sparsec_level_spec transpose_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec transpose_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec transpose_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, transpose_B_levels, NULL};
 
 int transpose(const sparsec_tensor *A, sparsec_tensor *B) {

@@ -109,7 +109,8 @@ int update_count_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(update_kernel1, sparsec_floordiv(M + 255, 256), 1, 1, dim3(256, 1, 1),
         stream, M, A2_pos, A2_crd, C2_pos, C_in2_pos, C_in2_crd));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -125,11 +126,14 @@ int update_fill_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec update_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, update_A_levels, NULL};
-static const sparsec_level_spec update_C_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_C_in_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_C_in_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_in_levels, NULL};
-static const sparsec_level_spec update_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_levels, NULL};
 
 static int update_renewed(const sparsec_tensor *A, const sparsec_tensor *C_in, sparsec_tensor *C) {

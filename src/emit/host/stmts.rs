@@ -1,9 +1,9 @@
 //! What the host does, statement by statement: rooms, launches, and what it asks the device for.
 
 use super::{Form, Host};
-use crate::emit::kernel::wrap_call;
 use crate::emit::stmt::error_name;
 use crate::emit::types::c_type;
+use crate::emit::wrap::wrap_call;
 use crate::loops::build as b;
 use crate::loops::device::ir::{Retry, Scan};
 use crate::loops::ir::{ArrayId, Device, Expr, ReduceOp, Stmt, Storage, VarId};

@@ -19,7 +19,7 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *C_vals = *C_vals_out;
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
-    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
     int64_t C_most = (int64_t)A2_pos[M] + B2_pos[M];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
@@ -80,16 +80,22 @@ int add_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec add_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add_A_levels, NULL};
-static const sparsec_level_spec add_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add_B_levels, NULL};
-static const sparsec_level_spec add_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add_C_levels, NULL};
 
 int add(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -33,8 +33,9 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *S_vals = *S_vals_out;
     int error;
     SPARSEC_RESIZE(S2_pos, M + 1);
-    memset(S2_pos, 0, (size_t)(M + 1) * sizeof *S2_pos);
-    int64_t S_most = (int64_t)A2_pos[M] + B2_pos[M] + C2_pos[M] + D2_pos[M] + E2_pos[M] + F2_pos[M] + G2_pos[M] + H2_pos[M];
+    S2_pos[0] = 0;
+    int64_t S_most = (int64_t)A2_pos[M] + B2_pos[M] + C2_pos[M] + D2_pos[M] + E2_pos[M] +
+        F2_pos[M] + G2_pos[M] + H2_pos[M];
     S2_capacity = sparsec_max_int64(S2_capacity, S_most);
     SPARSEC_RESIZE(S2_crd, S2_capacity);
     SPARSEC_RESIZE(S_vals, S2_capacity);
@@ -56,7 +57,8 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         int64_t pG2_end = G2_pos[i + 1];
         int64_t pH2 = H2_pos[i];
         int64_t pH2_end = H2_pos[i + 1];
-        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end || pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
+        while (pA2 < pA2_end || pB2 < pB2_end || pC2 < pC2_end || pD2 < pD2_end || pE2 < pE2_end ||
+                pF2 < pF2_end || pG2 < pG2_end || pH2 < pH2_end) {
             int64_t j = N;
             if (pA2 < pA2_end && A2_crd[pA2] < j) {
                 j = A2_crd[pA2];
@@ -90,7 +92,10 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
             bool has_F = pF2 < pF2_end && F2_crd[pF2] == j;
             bool has_G = pG2 < pG2_end && G2_crd[pG2] == j;
             bool has_H = pH2 < pH2_end && H2_crd[pH2] == j;
-            S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) + (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) + (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) + (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
+            S_vals[pS2] = (has_A ? A_vals[pA2] : 0.0) + (has_B ? B_vals[pB2] : 0.0) +
+                (has_C ? C_vals[pC2] : 0.0) + (has_D ? D_vals[pD2] : 0.0) +
+                (has_E ? E_vals[pE2] : 0.0) + (has_F ? F_vals[pF2] : 0.0) +
+                (has_G ? G_vals[pG2] : 0.0) + (has_H ? H_vals[pH2] : 0.0);
             S2_crd[pS2] = (int32_t)j;
             pS2++;
             pA2 += has_A;
@@ -118,28 +123,40 @@ int add8_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(S2_pos);
+    *S2_pos_out = NULL;
     sparsec_release(S2_crd);
+    *S2_crd_out = NULL;
     sparsec_release(S_vals);
+    *S_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec add8_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, add8_A_levels, NULL};
-static const sparsec_level_spec add8_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, add8_B_levels, NULL};
-static const sparsec_level_spec add8_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, add8_C_levels, NULL};
-static const sparsec_level_spec add8_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_D_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, add8_D_levels, NULL};
-static const sparsec_level_spec add8_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_E_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, add8_E_levels, NULL};
-static const sparsec_level_spec add8_F_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_F_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_F_spec = {"F", SPARSEC_FLOAT64, 2, 32, add8_F_levels, NULL};
-static const sparsec_level_spec add8_G_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_G_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_G_spec = {"G", SPARSEC_FLOAT64, 2, 32, add8_G_levels, NULL};
-static const sparsec_level_spec add8_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, add8_H_levels, NULL};
-static const sparsec_level_spec add8_S_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec add8_S_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec add8_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, add8_S_levels, NULL};
 
 int add8(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *C,

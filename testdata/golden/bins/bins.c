@@ -61,11 +61,8 @@ int spmv_bins_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
     }
     sparsec_release(bin_begins);
-    bin_begins = NULL;
     sparsec_release(bin_before);
-    bin_before = NULL;
     sparsec_release(bin_list);
-    bin_list = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(bin_begins);
@@ -74,7 +71,8 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec spmv_bins_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_bins_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_bins_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_bins_A_levels, NULL};
 static const sparsec_level_spec spmv_bins_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_bins_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_bins_x_levels, NULL};

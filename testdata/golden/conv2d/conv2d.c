@@ -16,7 +16,8 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                     for (int64_t ip = 0; ip < IP; ip++) {
                         for (int64_t kh = 0; kh < KH; kh++) {
                             for (int64_t kw = 0; kw < KW; kw++) {
-                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                             }
                         }
                     }
@@ -28,11 +29,14 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_in_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT32, 4, 32, conv2d_in_levels, NULL};
-static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_weight_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT32, 4, 32, conv2d_weight_levels, NULL};
-static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_out_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT32, 4, 32, conv2d_out_levels, NULL};
 
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
@@ -51,8 +55,10 @@ int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tenso
     int64_t KW = weight->dims[3];
     error = sparsec_same_size("IP", "weight", weight->dims[1], "in", IP);
     if (error) return error;
-    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 2 of `out` would be negative");
-    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `out` would be negative");
+    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 2 of `out` would be negative");
+    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 3 of `out` would be negative");
     const sparsec_tensor *const tensors[] = {in, weight, out};
     error = sparsec_apart(out, "out", tensors, 3);
     if (error) return error;

@@ -38,7 +38,8 @@ int convert_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int64_t pB_met1 = 0;
     for (int64_t i = 0; i < M; i++) {
         if (pB_met1 + (A2_pos[i + 1] - A2_pos[i]) > B_met1_capacity) {
-            B_met1_capacity = sparsec_next_capacity(B_met1_capacity, pB_met1 + (A2_pos[i + 1] - A2_pos[i]));
+            B_met1_capacity = sparsec_next_capacity(B_met1_capacity,
+                pB_met1 + (A2_pos[i + 1] - A2_pos[i]));
             SPARSEC_RESIZE(B_met1_crd, B_met1_capacity);
             SPARSEC_RESIZE(B_met2_crd, B_met1_capacity);
             SPARSEC_RESIZE(B_met3_crd, B_met1_capacity);
@@ -67,12 +68,16 @@ int convert_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     int64_t B_met_all = B_met1_pos[1];
     {
         void *const sparsec_by[] = {B_met1_crd, B_met2_crd, B_met3_crd, B_met4_crd};
-        const bool sorted = sparsec_sort_elements(B_met_all, 4, sparsec_by, sizeof *B_met1_crd, B_met_vals, sizeof *B_met_vals);
+        const bool sorted = sparsec_sort_elements(B_met_all, 4, sparsec_by, sizeof *B_met1_crd,
+            B_met_vals, sizeof *B_met_vals);
         SPARSEC_NEED(sorted);
     }
     int64_t B_met_kept = sparsec_min_int64(B_met_all, 1);
     for (int64_t p = 1; p < B_met_all; p++) {
-        if (B_met1_crd[B_met_kept - 1] == B_met1_crd[p] && B_met2_crd[B_met_kept - 1] == B_met2_crd[p] && B_met3_crd[B_met_kept - 1] == B_met3_crd[p] && B_met4_crd[B_met_kept - 1] == B_met4_crd[p]) {
+        if (B_met1_crd[B_met_kept - 1] == B_met1_crd[p] &&
+                B_met2_crd[B_met_kept - 1] == B_met2_crd[p] &&
+                B_met3_crd[B_met_kept - 1] == B_met3_crd[p] &&
+                B_met4_crd[B_met_kept - 1] == B_met4_crd[p]) {
             B_met_vals[B_met_kept - 1] = B_met_vals[B_met_kept - 1] + B_met_vals[p];
         } else {
             B_met1_crd[B_met_kept] = B_met1_crd[p];
@@ -115,7 +120,7 @@ int convert_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                 B_vals_capacity = sparsec_next_capacity(B_vals_capacity, (pB2 + 1) * 9);
                 SPARSEC_RESIZE(B_vals, B_vals_capacity);
             }
-            memset(B_vals + pB2 * 9, 0, (size_t)(9) * sizeof *B_vals);
+            memset(B_vals + pB2 * 9, 0, (size_t)9 * sizeof *B_vals);
             int64_t pB_met3 = pB_met2;
             int64_t pB_met3_end = pB_met2_last;
             while (pB_met3 < pB_met3_end) {
@@ -150,25 +155,22 @@ int convert_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         SPARSEC_TRIM(B2_crd, pB2);
     }
     sparsec_release(B_met1_pos);
-    B_met1_pos = NULL;
     sparsec_release(B_met1_crd);
-    B_met1_crd = NULL;
     sparsec_release(B_met2_crd);
-    B_met2_crd = NULL;
     sparsec_release(B_met3_crd);
-    B_met3_crd = NULL;
     sparsec_release(B_met4_crd);
-    B_met4_crd = NULL;
     sparsec_release(B_met_vals);
-    B_met_vals = NULL;
     *B2_pos_out = B2_pos;
     *B2_crd_out = B2_crd;
     *B_vals_out = B_vals;
     return SPARSEC_OK;
 fail:
     sparsec_release(B2_pos);
+    *B2_pos_out = NULL;
     sparsec_release(B2_crd);
+    *B2_crd_out = NULL;
     sparsec_release(B_vals);
+    *B_vals_out = NULL;
     sparsec_release(B_met1_pos);
     sparsec_release(B_met1_crd);
     sparsec_release(B_met2_crd);
@@ -178,9 +180,12 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec convert_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec convert_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec convert_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, convert_A_levels, NULL};
-static const sparsec_level_spec convert_B_levels[] = {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec convert_B_levels[] =
+    {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(3) | 0}, {SPARSEC_COMPRESSED, 0, SPARSEC_BLOCKS(3) | 1},
+    {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec convert_B_spec = {"B", SPARSEC_FLOAT64, 4, 32, convert_B_levels, NULL};
 
 int convert(const sparsec_tensor *A, sparsec_tensor *B) {

@@ -23,7 +23,7 @@ static int gather_check(int64_t N, int64_t A, int64_t B, const float *SPARSEC_RE
     bool out_of_range = false;
     for (int64_t i = 0; i < A; i++) {
         for (int64_t j = 0; j < B; j++) {
-            out_of_range = out_of_range || (I_vals[i * B + j] < 0 || I_vals[i * B + j] >= N);
+            out_of_range |= (I_vals[i * B + j] < 0) | (I_vals[i * B + j] >= N);
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;

@@ -20,7 +20,7 @@ int masked_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     float *C_vals = *C_vals_out;
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
-    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
     int64_t C_most = A2_pos[M];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
@@ -54,16 +54,22 @@ int masked_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec masked_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec masked_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec masked_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, masked_A_levels, NULL};
-static const sparsec_level_spec masked_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec masked_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec masked_H_spec = {"H", SPARSEC_FLOAT32, 2, 32, masked_H_levels, NULL};
-static const sparsec_level_spec masked_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec masked_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec masked_C_spec = {"C", SPARSEC_FLOAT32, 2, 32, masked_C_levels, NULL};
 
 int masked(const sparsec_tensor *A, const sparsec_tensor *H, sparsec_tensor *C) {
@@ -120,7 +126,7 @@ int entered_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *H_vals = *H_vals_out;
     int error;
     SPARSEC_RESIZE(H2_pos, M + 1);
-    memset(H2_pos, 0, (size_t)(M + 1) * sizeof *H2_pos);
+    H2_pos[0] = 0;
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
@@ -168,15 +174,21 @@ int entered_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(H2_pos);
+    *H2_pos_out = NULL;
     sparsec_release(H2_crd);
+    *H2_crd_out = NULL;
     sparsec_release(H2_table);
+    *H2_table_out = NULL;
     sparsec_release(H_vals);
+    *H_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec entered_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec entered_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec entered_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, entered_A_levels, NULL};
-static const sparsec_level_spec entered_H_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec entered_H_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec entered_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, entered_H_levels, NULL};
 
 int entered(const sparsec_tensor *A, sparsec_tensor *H) {
@@ -249,21 +261,22 @@ static int table_of_rows_check(int64_t M, int64_t N, int64_t K,
     const int32_t *SPARSEC_RESTRICT H2_crd, const int32_t *SPARSEC_RESTRICT H2_table,
     const double *SPARSEC_RESTRICT H_vals, const int32_t *SPARSEC_RESTRICT r_vals,
     const int32_t *SPARSEC_RESTRICT c_vals) {
-    (void)H1_pos; (void)H1_crd; (void)H1_table; (void)H2_pos; (void)H2_crd; (void)H2_table; (void)H_vals;
+    (void)H1_pos; (void)H1_crd; (void)H1_table; (void)H2_pos; (void)H2_crd; (void)H2_table;
+        (void)H_vals;
     bool out_of_range = false;
     for (int64_t k = 0; k < K; k++) {
-        out_of_range = out_of_range || (r_vals[k] < 0 || r_vals[k] >= M);
+        out_of_range |= (r_vals[k] < 0) | (r_vals[k] >= M);
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t k = 0; k < K; k++) {
-        out_of_range2 = out_of_range2 || (c_vals[k] < 0 || c_vals[k] >= N);
+        out_of_range |= (c_vals[k] < 0) | (c_vals[k] >= N);
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec table_of_rows_H_levels[] = {{SPARSEC_HASHED, SPARSEC_UNORDERED, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
+static const sparsec_level_spec table_of_rows_H_levels[] =
+    {{SPARSEC_HASHED, SPARSEC_UNORDERED, 0}, {SPARSEC_HASHED, SPARSEC_UNORDERED, 1}};
 static const sparsec_spec table_of_rows_H_spec = {"H", SPARSEC_FLOAT64, 2, 32, table_of_rows_H_levels, NULL};
 static const sparsec_level_spec table_of_rows_r_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec table_of_rows_r_spec = {"r", SPARSEC_INT32, 1, 32, table_of_rows_r_levels, NULL};

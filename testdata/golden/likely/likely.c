@@ -45,7 +45,8 @@ int likely_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec likely_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec likely_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec likely_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, likely_A_levels, NULL};
 static const sparsec_level_spec likely_p_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec likely_p_spec = {"p", SPARSEC_FLOAT64, 1, 32, likely_p_levels, NULL};

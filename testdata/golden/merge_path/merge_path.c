@@ -65,14 +65,14 @@ int spmv_path_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
     }
     sparsec_release(part_begins);
-    part_begins = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(part_begins);
     return error;
 }
 
-static const sparsec_level_spec spmv_path_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_path_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_path_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_path_A_levels, NULL};
 static const sparsec_level_spec spmv_path_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_path_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_path_x_levels, NULL};

@@ -20,7 +20,8 @@ int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSE
             for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                 int64_t l = B3_crd[pB3];
                 for (int64_t j = 0; j < J; j++) {
-                    A_vals[B1_crd[pB1] * J + j] += B_vals[pB3] * C_vals[k * J + j] * D_vals[l * J + j];
+                    A_vals[B1_crd[pB1] * J + j] +=
+                        B_vals[pB3] * C_vals[k * J + j] * D_vals[l * J + j];
                 }
             }
         }
@@ -28,7 +29,8 @@ int mttkrp_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARSE
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec mttkrp_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec mttkrp_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_B_levels, NULL};
 static const sparsec_level_spec mttkrp_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_C_levels, NULL};

@@ -3,7 +3,8 @@
  * Tensors with their levels, allocation, checks, packing from coordinates, and
  * small arithmetic helpers. Everything here is inline; there is no library to
  * link. The few objects that must exist once in a program (the error text and the
- * allocator) are weak definitions in each kernel's .c file.
+ * allocator) are weak definitions in each kernel's .c file. A program without a
+ * kernel defines SPARSEC_IMPLEMENTATION in front of one of its includes.
  *
  * C11 and C++11.
  */

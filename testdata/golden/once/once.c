@@ -18,7 +18,8 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
     (void)K;
     int32_t *C_row_places_all = NULL;
     int error;
-    C_row_places_all = sparsec_zeroed(sparsec_times(sparsec_thread_count(), N), sizeof *C_row_places_all);
+    C_row_places_all = sparsec_zeroed(sparsec_times(sparsec_thread_count(), N),
+        sizeof *C_row_places_all);
     SPARSEC_NEED(C_row_places_all);
     bool changed = false;
 #ifdef _OPENMP
@@ -45,7 +46,7 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
             }
         }
         for (int64_t pC2 = pC2_begin; pC2 < pC2_end; pC2++) {
-            C_row_places[C2_crd[pC2]] = (int32_t)0;
+            C_row_places[C2_crd[pC2]] = 0;
         }
     }
     if (changed) {
@@ -53,18 +54,20 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
         goto fail;
     }
     sparsec_release(C_row_places_all);
-    C_row_places_all = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(C_row_places_all);
     return error;
 }
 
-static const sparsec_level_spec galerkin_values_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, galerkin_values_A_levels, NULL};
-static const sparsec_level_spec galerkin_values_P_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_P_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_P_spec = {"P", SPARSEC_FLOAT64, 2, 32, galerkin_values_P_levels, NULL};
-static const sparsec_level_spec galerkin_values_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_values_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_values_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, galerkin_values_C_levels, NULL};
 
 int galerkin_values(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C) {
@@ -116,20 +119,23 @@ int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
     double *C_row_vals_all = NULL;
     int32_t *C_row_places_all = NULL;
     int error;
-    C_row1_crd_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), N), sizeof *C_row1_crd_all);
+    C_row1_crd_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), N),
+        sizeof *C_row1_crd_all);
     SPARSEC_NEED(C_row1_crd_all);
-    C_row_vals_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), N), sizeof *C_row_vals_all);
+    C_row_vals_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), N),
+        sizeof *C_row_vals_all);
     SPARSEC_NEED(C_row_vals_all);
-    C_row_places_all = sparsec_zeroed(sparsec_times(sparsec_thread_count(), N), sizeof *C_row_places_all);
+    C_row_places_all = sparsec_zeroed(sparsec_times(sparsec_thread_count(), N),
+        sizeof *C_row_places_all);
     SPARSEC_NEED(C_row_places_all);
     SPARSEC_RESIZE(C2_pos, M + 1);
-    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
 #ifdef _OPENMP
     #pragma omp parallel for
 #endif
     for (int64_t i = 0; i < M; i++) {
         int64_t pC2 = 0;
-        int32_t *SPARSEC_RESTRICT C_row1_crd2 = C_row1_crd_all + sparsec_thread_index() * N;
+        int32_t *SPARSEC_RESTRICT C_row1_crd = C_row1_crd_all + sparsec_thread_index() * N;
         int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
         int64_t C_row_count = 0;
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
@@ -137,14 +143,14 @@ int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
             for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
                 int64_t j = P2_crd[pP2];
                 if (C_row_places[j] == 0) {
-                    C_row1_crd2[C_row_count] = (int32_t)j;
+                    C_row1_crd[C_row_count] = (int32_t)j;
                     C_row_count++;
                     C_row_places[j] = (int32_t)C_row_count;
                 }
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd2[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         pC2 += C_row_count;
         C2_pos[i + 1] = (int32_t)pC2;
@@ -166,64 +172,68 @@ int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
 #endif
     for (int64_t i = 0; i < M; i++) {
         int64_t pC2 = C2_pos[i];
-        int32_t *SPARSEC_RESTRICT C_row1_crd3 = C_row1_crd_all + sparsec_thread_index() * N;
-        double *SPARSEC_RESTRICT C_row_vals3 = C_row_vals_all + sparsec_thread_index() * N;
-        int32_t *SPARSEC_RESTRICT C_row_places2 = C_row_places_all + sparsec_thread_index() * N;
+        int32_t *SPARSEC_RESTRICT C_row1_crd = C_row1_crd_all + sparsec_thread_index() * N;
+        double *SPARSEC_RESTRICT C_row_vals = C_row_vals_all + sparsec_thread_index() * N;
+        int32_t *SPARSEC_RESTRICT C_row_places = C_row_places_all + sparsec_thread_index() * N;
         int64_t C_row_count = 0;
         for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
             int64_t k = A2_crd[pA2];
             for (int64_t pP2 = P2_pos[k]; pP2 < P2_pos[k + 1]; pP2++) {
                 int64_t j = P2_crd[pP2];
-                int64_t pC_row = C_row_places2[j];
+                int64_t pC_row = C_row_places[j];
                 if (pC_row == 0) {
-                    C_row1_crd3[C_row_count] = (int32_t)j;
-                    C_row_vals3[C_row_count] = A_vals[pA2] * P_vals[pP2];
+                    C_row1_crd[C_row_count] = (int32_t)j;
+                    C_row_vals[C_row_count] = A_vals[pA2] * P_vals[pP2];
                     C_row_count++;
-                    C_row_places2[j] = (int32_t)C_row_count;
+                    C_row_places[j] = (int32_t)C_row_count;
                 } else {
-                    C_row_vals3[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
+                    C_row_vals[pC_row - 1] += A_vals[pA2] * P_vals[pP2];
                 }
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places2[C_row1_crd3[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         {
-            void *const sparsec_by[] = {C_row1_crd3};
-            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd3, C_row_vals3, sizeof *C_row_vals3);
+            void *const sparsec_by[] = {C_row1_crd};
+            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals,
+                sizeof *C_row_vals);
         }
         for (int64_t pC_row1 = 0; pC_row1 < C_row_count; pC_row1++) {
-            int64_t j = C_row1_crd3[pC_row1];
-            C_vals[pC2] = C_row_vals3[pC_row1];
+            int64_t j = C_row1_crd[pC_row1];
+            C_vals[pC2] = C_row_vals[pC_row1];
             C2_crd[pC2] = (int32_t)j;
             pC2++;
         }
     }
     sparsec_release(C_row1_crd_all);
-    C_row1_crd_all = NULL;
     sparsec_release(C_row_vals_all);
-    C_row_vals_all = NULL;
     sparsec_release(C_row_places_all);
-    C_row_places_all = NULL;
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     sparsec_release(C_row1_crd_all);
     sparsec_release(C_row_vals_all);
     sparsec_release(C_row_places_all);
     return error;
 }
 
-static const sparsec_level_spec galerkin_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, galerkin_A_levels, NULL};
-static const sparsec_level_spec galerkin_P_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_P_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_P_spec = {"P", SPARSEC_FLOAT64, 2, 32, galerkin_P_levels, NULL};
-static const sparsec_level_spec galerkin_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec galerkin_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec galerkin_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, galerkin_C_levels, NULL};
 
 int galerkin(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C) {
@@ -343,7 +353,7 @@ int assembled_values_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K
                 }
                 pB2++;
             }
-            changed = changed || (pS2 != pS2_end);
+            changed |= pS2 != pS2_end;
             if (S1_there) {
                 pS1++;
             }
@@ -360,14 +370,14 @@ int assembled_values_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K
                     changed = true;
                 }
             }
-            changed = changed || (pS2 != pS2_end);
+            changed |= pS2 != pS2_end;
             if (S1_there) {
                 pS1++;
             }
         }
         pB1 += has_B;
     }
-    changed = changed || (pS1 != pS1_end);
+    changed |= pS1 != pS1_end;
     if (changed) {
         error = SPARSEC_CHANGED;
         goto fail;
@@ -377,11 +387,14 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec assembled_values_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_K_spec = {"K", SPARSEC_FLOAT64, 2, 32, assembled_values_K_levels, NULL};
-static const sparsec_level_spec assembled_values_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, assembled_values_B_levels, NULL};
-static const sparsec_level_spec assembled_values_S_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_values_S_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_values_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, assembled_values_S_levels, NULL};
 
 int assembled_values(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S) {
@@ -437,7 +450,7 @@ int assembled_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K2_pos,
     double *S_vals = *S_vals_out;
     int error;
     SPARSEC_RESIZE(S1_pos, 2);
-    memset(S1_pos, 0, (size_t)(2) * sizeof *S1_pos);
+    memset(S1_pos, 0, (size_t)2 * sizeof *S1_pos);
     int64_t S1_most = B1_pos[1] + M + 1;
     int64_t S_most = (int64_t)K2_pos[M] + B2_pos[B1_pos[1]];
     S1_capacity = sparsec_max_int64(S1_capacity, S1_most);
@@ -448,7 +461,7 @@ int assembled_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K2_pos,
     SPARSEC_RESIZE(S2_crd, S2_capacity);
     SPARSEC_RESIZE(S_vals, S2_capacity);
     int64_t pS1 = 0;
-    S2_pos[0] = (int32_t)0;
+    S2_pos[0] = 0;
     int64_t pS2 = 0;
     int64_t pB1 = B1_pos[0];
     int64_t pB1_end = B1_pos[1];
@@ -539,18 +552,26 @@ int assembled_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(S1_pos);
+    *S1_pos_out = NULL;
     sparsec_release(S1_crd);
+    *S1_crd_out = NULL;
     sparsec_release(S2_pos);
+    *S2_pos_out = NULL;
     sparsec_release(S2_crd);
+    *S2_crd_out = NULL;
     sparsec_release(S_vals);
+    *S_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec assembled_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_K_spec = {"K", SPARSEC_FLOAT64, 2, 32, assembled_K_levels, NULL};
-static const sparsec_level_spec assembled_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, assembled_B_levels, NULL};
-static const sparsec_level_spec assembled_S_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec assembled_S_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec assembled_S_spec = {"S", SPARSEC_FLOAT64, 2, 32, assembled_S_levels, NULL};
 
 int assembled(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S) {

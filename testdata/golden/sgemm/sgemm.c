@@ -53,7 +53,8 @@ int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sp
     const sparsec_tensor *const tensors[] = {A, B, C};
     error = sparsec_apart(C, "C", tensors, 3);
     if (error) return error;
-    error = sgemm_raw(N, M, K, a, b, (const float *)A->vals, (const float *)B->vals, (float *)C->vals);
+    error = sgemm_raw(N, M, K, a, b, (const float *)A->vals, (const float *)B->vals,
+        (float *)C->vals);
     if (error) return sparsec_fail_code(error);
     return SPARSEC_OK;
 }

@@ -20,7 +20,8 @@ int sliced_spmv_raw(int64_t M, int64_t N, int64_t A_slots, const int32_t *SPARSE
 #endif
     for (int64_t share = 0; share < shares; share++) {
         const int64_t i_o_end = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share + 1, shares);
-        for (int64_t i_o = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share, shares); i_o < i_o_end; i_o++) {
+        for (int64_t i_o = sparsec_share_int32(A2_pos, 0, (M + 7) / 8, share, shares);
+                i_o < i_o_end; i_o++) {
             if (M - i_o * 8 >= 8) {
 #ifdef _OPENMP
                 #pragma omp simd
@@ -69,7 +70,9 @@ int sliced_spmv_raw(int64_t M, int64_t N, int64_t A_slots, const int32_t *SPARSE
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec sliced_spmv_A_levels[] = {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(8) | 0}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_SINGLETON, 0, 1}};
+static const sparsec_level_spec sliced_spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, SPARSEC_BLOCKS(8) | 0}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_SINGLETON, 0, 1}};
 static const sparsec_spec sliced_spmv_A_spec = {"A", SPARSEC_FLOAT64, 4, 32, sliced_spmv_A_levels, NULL};
 static const sparsec_level_spec sliced_spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec sliced_spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, sliced_spmv_x_levels, NULL};

@@ -27,7 +27,7 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     C_row_places = sparsec_zeroed(N, sizeof *C_row_places);
     SPARSEC_NEED(C_row_places);
     SPARSEC_RESIZE(C2_pos, M + 1);
-    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
     C2_capacity = sparsec_max_int64(C2_capacity, (int64_t)A2_pos[M] + B2_pos[K]);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
     SPARSEC_RESIZE(C_vals, C2_capacity);
@@ -50,11 +50,12 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
             }
         }
         for (int64_t p = 0; p < C_row_count; p++) {
-            C_row_places[C_row1_crd[p]] = (int32_t)0;
+            C_row_places[C_row1_crd[p]] = 0;
         }
         {
             void *const sparsec_by[] = {C_row1_crd};
-            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals, sizeof *C_row_vals);
+            sparsec_sort_distinct(C_row_count, 1, sparsec_by, sizeof *C_row1_crd, C_row_vals,
+                sizeof *C_row_vals);
         }
         if (pC2 + C_row_count > C2_capacity) {
             C2_capacity = sparsec_next_capacity(C2_capacity, pC2 + C_row_count);
@@ -78,30 +79,33 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
         SPARSEC_TRIM(C_vals, pC2);
     }
     sparsec_release(C_row1_crd);
-    C_row1_crd = NULL;
     sparsec_release(C_row_vals);
-    C_row_vals = NULL;
     sparsec_release(C_row_places);
-    C_row_places = NULL;
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     sparsec_release(C_row1_crd);
     sparsec_release(C_row_vals);
     sparsec_release(C_row_places);
     return error;
 }
 
-static const sparsec_level_spec spgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spgemm_A_levels, NULL};
-static const sparsec_level_spec spgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spgemm_B_levels, NULL};
-static const sparsec_level_spec spgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spgemm_C_levels, NULL};
 
 int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -18,7 +18,8 @@ int sum_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec sum_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sum_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sum_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sum_A_levels, NULL};
 static const sparsec_spec sum_s_spec = {"s", SPARSEC_FLOAT64, 0, 32, NULL, NULL};
 

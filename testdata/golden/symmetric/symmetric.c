@@ -24,7 +24,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     SPARSEC_NEED(A_sorted_rows2_pos);
     for (int64_t pA2 = A2_pos[0]; pA2 < A2_pos[N]; pA2++) {
         int64_t i_all = A2_crd[pA2];
-        A_sorted_rows2_pos[i_all + 1] += (int32_t)1;
+        A_sorted_rows2_pos[i_all + 1] += 1;
     }
     int64_t A_sorted_rows2_count = 0;
     for (int64_t k = 0; k < N; k++) {
@@ -53,7 +53,7 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
     }
     SPARSEC_RESIZE(C2_pos, N + 1);
-    memset(C2_pos, 0, (size_t)(N + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
     int64_t C_most = (int64_t)A2_pos[N] + A_sorted_rows2_pos[N];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
@@ -109,21 +109,20 @@ int symmetric_raw(int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         SPARSEC_TRIM(C_vals, pC2);
     }
     sparsec_release(A_sorted_rows2_next);
-    A_sorted_rows2_next = NULL;
     sparsec_release(A_sorted_rows2_pos);
-    A_sorted_rows2_pos = NULL;
     sparsec_release(A_sorted_rows2_crd);
-    A_sorted_rows2_crd = NULL;
     sparsec_release(A_sorted_rows_vals);
-    A_sorted_rows_vals = NULL;
     *C2_pos_out = C2_pos;
     *C2_crd_out = C2_crd;
     *C_vals_out = C_vals;
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     sparsec_release(A_sorted_rows2_pos);
     sparsec_release(A_sorted_rows2_crd);
     sparsec_release(A_sorted_rows_vals);
@@ -131,9 +130,11 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec symmetric_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec symmetric_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec symmetric_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, symmetric_A_levels, NULL};
-static const sparsec_level_spec symmetric_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec symmetric_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec symmetric_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, symmetric_C_levels, NULL};
 
 int symmetric(const sparsec_tensor *A, sparsec_tensor *C) {

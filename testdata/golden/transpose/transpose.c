@@ -16,24 +16,26 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *B_vals = *B_vals_out;
     int32_t *B2_all_next = NULL;
     int error;
-    int64_t B2_parts = sparsec_max_int64(sparsec_min_int64(sparsec_thread_count(), sparsec_floordiv(A2_pos[M], sparsec_max_int64(N, 1))), 1);
+    int64_t B2_parts = sparsec_max_int64(sparsec_min_int64(sparsec_thread_count(),
+        sparsec_floordiv(A2_pos[M], sparsec_max_int64(N, 1))), 1);
     B2_all_next = sparsec_zeroed(sparsec_times(B2_parts, N), sizeof *B2_all_next);
     SPARSEC_NEED(B2_all_next);
     SPARSEC_RESIZE(B2_pos, N + 1);
-    memset(B2_pos, 0, (size_t)(N + 1) * sizeof *B2_pos);
+    B2_pos[0] = 0;
 #ifdef _OPENMP
     #pragma omp parallel for schedule(static)
 #endif
     for (int64_t part = 0; part < B2_parts; part++) {
         int32_t *SPARSEC_RESTRICT B2_next = B2_all_next + part * N;
-        int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M, A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
-        int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M, A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
-        int64_t i_last = part + 1 < B2_parts ? i_end : M;
-        for (int64_t i = i_begin; i < i_last; i++) {
+        int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M,
+            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
+        int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M,
+            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
+        for (int64_t i = i_begin; i < i_end; i++) {
             int64_t pA2_end = A2_pos[i + 1];
             for (int64_t pA2 = A2_pos[i]; pA2 < pA2_end; pA2++) {
                 int64_t j = A2_crd[pA2];
-                B2_next[j] += (int32_t)1;
+                B2_next[j] += 1;
             }
         }
     }
@@ -70,7 +72,8 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         for (int64_t turn = 1; turn < B2_parts; turn++) {
             int64_t part = B2_parts - turn;
             for (int64_t k = k_begin; k < k_end; k++) {
-                B2_all_next[part * N + k] = (int32_t)((int64_t)B2_pos[k] + B2_all_next[(part - 1) * N + k]);
+                B2_all_next[part * N + k] =
+                    (int32_t)((int64_t)B2_pos[k] + B2_all_next[(part - 1) * N + k]);
             }
         }
         for (int64_t k = k_begin; k < k_end; k++) {
@@ -82,10 +85,11 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
 #endif
     for (int64_t part = 0; part < B2_parts; part++) {
         int32_t *SPARSEC_RESTRICT B2_next = B2_all_next + part * N;
-        int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M, A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
-        int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M, A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
-        int64_t i_last = part + 1 < B2_parts ? i_end : M;
-        for (int64_t i = i_begin; i < i_last; i++) {
+        int64_t i_begin = sparsec_lower_bound_int32(A2_pos, 0, M,
+            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * part, B2_parts));
+        int64_t i_end = sparsec_lower_bound_int32(A2_pos, 0, M,
+            A2_pos[0] + sparsec_floordiv((A2_pos[M] - A2_pos[0]) * (part + 1), B2_parts));
+        for (int64_t i = i_begin; i < i_end; i++) {
             int64_t pA2_end = A2_pos[i + 1];
             for (int64_t pA2 = A2_pos[i]; pA2 < pA2_end; pA2++) {
                 int64_t j = A2_crd[pA2];
@@ -97,22 +101,26 @@ int transpose_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
     }
     sparsec_release(B2_all_next);
-    B2_all_next = NULL;
     *B2_pos_out = B2_pos;
     *B2_crd_out = B2_crd;
     *B_vals_out = B_vals;
     return SPARSEC_OK;
 fail:
     sparsec_release(B2_pos);
+    *B2_pos_out = NULL;
     sparsec_release(B2_crd);
+    *B2_crd_out = NULL;
     sparsec_release(B_vals);
+    *B_vals_out = NULL;
     sparsec_release(B2_all_next);
     return error;
 }
 
-static const sparsec_level_spec transpose_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec transpose_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec transpose_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, transpose_A_levels, NULL};
-static const sparsec_level_spec transpose_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec transpose_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec transpose_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, transpose_B_levels, NULL};
 
 int transpose(const sparsec_tensor *A, sparsec_tensor *B) {

@@ -18,7 +18,8 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_R
             for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                 int64_t k = B3_crd[pB3];
                 for (int64_t r = 0; r < R; r++) {
-                    A_vals[(B1_crd[pB1] * J + B2_crd[pB2]) * R + r] += B_vals[pB3] * C_vals[k * R + r];
+                    A_vals[(B1_crd[pB1] * J + B2_crd[pB2]) * R + r] +=
+                        B_vals[pB3] * C_vals[k * R + r];
                 }
             }
         }
@@ -26,11 +27,13 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t R, const int32_t *SPARSEC_R
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec ttm_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttm_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttm_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttm_B_levels, NULL};
 static const sparsec_level_spec ttm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec ttm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, ttm_C_levels, NULL};
-static const sparsec_level_spec ttm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec ttm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec ttm_A_spec = {"A", SPARSEC_FLOAT64, 3, 32, ttm_A_levels, NULL};
 
 int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {

@@ -18,7 +18,7 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     double *C_vals = *C_vals_out;
     int error;
     SPARSEC_RESIZE(C2_pos, M + 1);
-    memset(C2_pos, 0, (size_t)(M + 1) * sizeof *C2_pos);
+    C2_pos[0] = 0;
     int64_t C_most = (int64_t)C_in2_pos[M] + A2_pos[M];
     C2_capacity = sparsec_max_int64(C2_capacity, C_most);
     SPARSEC_RESIZE(C2_crd, C2_capacity);
@@ -79,16 +79,22 @@ int update_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec update_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, update_A_levels, NULL};
-static const sparsec_level_spec update_C_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_C_in_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_C_in_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_in_levels, NULL};
-static const sparsec_level_spec update_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec update_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec update_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, update_C_levels, NULL};
 
 static int update_renewed(const sparsec_tensor *A, const sparsec_tensor *C_in, sparsec_tensor *C) {

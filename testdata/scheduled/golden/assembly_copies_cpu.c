@@ -11,7 +11,9 @@ int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals
     const double *SPARSEC_RESTRICT k_vals, double *SPARSEC_RESTRICT K_vals) {
     double *K_copies = NULL;
     int error;
-    K_copies = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(sparsec_times(sparsec_times(N, 3), N), 3)), sizeof *K_copies);
+    K_copies = sparsec_resize(NULL,
+        sparsec_times(sparsec_thread_count(),
+        sparsec_times(sparsec_times(sparsec_times(N, 3), N), 3)), sizeof *K_copies);
     SPARSEC_NEED(K_copies);
     sparsec_clear(K_vals, N * 3 * N * 3, sizeof *K_vals);
     sparsec_clear(K_copies, sparsec_thread_count() * (N * 3 * N * 3), sizeof *K_copies);
@@ -26,19 +28,25 @@ int assembly_raw(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT node_vals
                 int64_t at_node2 = node_vals[t * 4 + w];
                 for (int64_t a = 0; a < 3; a++) {
                     for (int64_t b = 0; b < 3; b++) {
-                        K_own[((at_node * 3 + a) * N + at_node2) * 3 + b] += k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b];
+                        K_own[((at_node * 3 + a) * N + at_node2) * 3 + b] +=
+                            k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b];
                     }
                 }
             }
         }
     }
-    for (int64_t t = 0; t < sparsec_thread_count(); t++) {
-        for (int64_t e = 0; e < N * 3 * N * 3; e++) {
-            K_vals[e] += K_copies[t * (N * 3 * N * 3) + e];
+    int64_t K_threads = sparsec_thread_count();
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static)
+#endif
+    for (int64_t e0 = 0; e0 < (N * 3 * N * 3 + 1023) / 1024; e0++) {
+        for (int64_t t = 0; t < K_threads; t++) {
+            for (int64_t e1 = 0; e1 < sparsec_min_int64(1024, N * 3 * N * 3 - e0 * 1024); e1++) {
+                K_vals[e0 * 1024 + e1] += K_copies[t * (N * 3 * N * 3) + (e0 * 1024 + e1)];
+            }
         }
     }
     sparsec_release(K_copies);
-    K_copies = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(K_copies);
@@ -52,25 +60,22 @@ static int assembly_check(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT 
     bool out_of_range = false;
     for (int64_t t = 0; t < T; t++) {
         for (int64_t v = 0; v < 4; v++) {
-            out_of_range = out_of_range || (node_vals[t * 4 + v] < 0 || node_vals[t * 4 + v] >= N);
+            out_of_range |= (node_vals[t * 4 + v] < 0) | (node_vals[t * 4 + v] >= N);
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
-    for (int64_t t = 0; t < T; t++) {
-        for (int64_t w = 0; w < 4; w++) {
-            out_of_range2 = out_of_range2 || (node_vals[t * 4 + w] < 0 || node_vals[t * 4 + w] >= N);
-        }
-    }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec assembly_node_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, NULL};
-static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
+static const sparsec_level_spec assembly_k_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, NULL};
-static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec assembly_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, NULL};
 
 int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor *K) {
@@ -106,7 +111,8 @@ int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor
     if (error) return error;
     error = assembly_check(T, N, (const int32_t *)node->vals, (const double *)k->vals);
     if (error) return sparsec_fail_code(error);
-    error = assembly_raw(T, N, (const int32_t *)node->vals, (const double *)k->vals, (double *)K->vals);
+    error = assembly_raw(T, N, (const int32_t *)node->vals, (const double *)k->vals,
+        (double *)K->vals);
     if (error) return sparsec_fail_code(error);
     return SPARSEC_OK;
 }

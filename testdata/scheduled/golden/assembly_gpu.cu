@@ -22,7 +22,8 @@ static __global__ void __launch_bounds__(128, 8) assembly_kernel(int64_t T, int6
                 int64_t at_node2 = node_vals[t * 4 + w];
                 for (int64_t a = 0; a < 3; a++) {
                     for (int64_t b = 0; b < 3; b++) {
-                        sparsec_atomic(&K_vals[((at_node * 3 + a) * N + at_node2) * 3 + b], k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b], sparsec_add());
+                        sparsec_atomic(&K_vals[((at_node * 3 + a) * N + at_node2) * 3 + b],
+                            k_vals[(((t * 4 + v) * 4 + w) * 3 + a) * 3 + b], sparsec_add());
                     }
                 }
             }
@@ -32,8 +33,7 @@ static __global__ void __launch_bounds__(128, 8) assembly_kernel(int64_t T, int6
 
 size_t assembly_workspace(int64_t T, int64_t N) {
     (void)T; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int assembly_device(int64_t T, int64_t N, const int32_t *node_vals, const double *k_vals,
@@ -52,25 +52,22 @@ static int assembly_check(int64_t T, int64_t N, const int32_t *SPARSEC_RESTRICT 
     bool out_of_range = false;
     for (int64_t t = 0; t < T; t++) {
         for (int64_t v = 0; v < 4; v++) {
-            out_of_range = out_of_range || (node_vals[t * 4 + v] < 0 || node_vals[t * 4 + v] >= N);
+            out_of_range |= (node_vals[t * 4 + v] < 0) | (node_vals[t * 4 + v] >= N);
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
-    for (int64_t t = 0; t < T; t++) {
-        for (int64_t w = 0; w < 4; w++) {
-            out_of_range2 = out_of_range2 || (node_vals[t * 4 + w] < 0 || node_vals[t * 4 + w] >= N);
-        }
-    }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec assembly_node_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec assembly_node_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec assembly_node_spec = {"node", SPARSEC_INT32, 2, 32, assembly_node_levels, NULL};
-static const sparsec_level_spec assembly_k_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
+static const sparsec_level_spec assembly_k_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec assembly_k_spec = {"k", SPARSEC_FLOAT64, 5, 32, assembly_k_levels, NULL};
-static const sparsec_level_spec assembly_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec assembly_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec assembly_K_spec = {"K", SPARSEC_FLOAT64, 4, 32, assembly_K_levels, NULL};
 
 int assembly(const sparsec_tensor *node, const sparsec_tensor *k, sparsec_tensor *K) {

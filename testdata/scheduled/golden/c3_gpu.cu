@@ -34,7 +34,8 @@ static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX
         for (int64_t x0 = 0; x0 < (WX + 31) / 32; x0++) {
             __shared__ float W_tile_vals[1056];
             __syncthreads();
-            for (int64_t y2_W_tile = threadIdx.y; y2_W_tile < sparsec_min_int64(32, WY - y0 * 32); y2_W_tile += 4) {
+            for (int64_t y2_W_tile = threadIdx.y; y2_W_tile < sparsec_min_int64(32, WY - y0 * 32);
+                    y2_W_tile += 4) {
                 int64_t wy = y0 * 32 + y2_W_tile;
                 int64_t x1_W_tile = threadIdx.x;
                 if (x1_W_tile < sparsec_min_int64(32, WX - x0 * 32)) {
@@ -45,7 +46,9 @@ static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX
             __shared__ float I3_tile_vals[1024];
             for (int64_t r2_I3_tile = threadIdx.y; r2_I3_tile < 32; r2_I3_tile += 4) {
                 int64_t x1_I3_tile = threadIdx.x;
-                I3_tile_vals[r2_I3_tile * 32 + x1_I3_tile] = b0 * 32 + r2_I3_tile < B && x0 * 32 + x1_I3_tile < WX ? I3_vals[(b0 * 32 + r2_I3_tile) * WX + (x0 * 32 + x1_I3_tile)] : 0.0f;
+                I3_tile_vals[r2_I3_tile * 32 + x1_I3_tile] =
+                    b0 * 32 + r2_I3_tile < B && x0 * 32 + x1_I3_tile < WX ?
+                    I3_vals[(b0 * 32 + r2_I3_tile) * WX + (x0 * 32 + x1_I3_tile)] : 0.0f;
             }
             __syncthreads();
             if (WX - x0 * 32 >= 32) {
@@ -57,7 +60,8 @@ static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX
                         SPARSEC_UNROLL(8)
                         for (int64_t r2 = 0; r2 < 8; r2++) {
                             if (r2 * 4 < B - b0 * 32 - ty2) {
-                                sums_vals[r2] += I3_tile_vals[(r2 * 4 + ty2) * 32 + x1] * W_tile_vals[y2 * 33 + x1];
+                                sums_vals[r2] += I3_tile_vals[(r2 * 4 + ty2) * 32 + x1] *
+                                    W_tile_vals[y2 * 33 + x1];
                             }
                         }
                     }
@@ -71,7 +75,8 @@ static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX
                         SPARSEC_UNROLL(8)
                         for (int64_t r2 = 0; r2 < 8; r2++) {
                             if (r2 * 4 < B - b0 * 32 - ty2) {
-                                sums_vals[r2] += I3_tile_vals[(r2 * 4 + ty2) * 32 + x1] * W_tile_vals[y2 * 33 + x1];
+                                sums_vals[r2] += I3_tile_vals[(r2 * 4 + ty2) * 32 + x1] *
+                                    W_tile_vals[y2 * 33 + x1];
                             }
                         }
                     }
@@ -95,8 +100,7 @@ static __global__ void __launch_bounds__(128, 8) C3_kernel(int64_t B, int64_t WX
 
 size_t C3_workspace(int64_t B, int64_t WX, int64_t WY) {
     (void)B; (void)WX; (void)WY;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int C3_device(int64_t B, int64_t WX, int64_t WY, const float *I3_vals, const float *W_vals,

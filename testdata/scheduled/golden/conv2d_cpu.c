@@ -29,7 +29,8 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                         for (int64_t op1 = 0; op1 < 8; op1++) {
                             SPARSEC_UNROLL(2)
                             for (int64_t w1 = 0; w1 < 16; w1 += 8) {
-                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] = (sparsec_double8){0};
+                                *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] =
+                                    (sparsec_double8){0};
                             }
                         }
                         for (int64_t ip = 0; ip < IP; ip++) {
@@ -41,7 +42,9 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                                         SPARSEC_UNROLL(2)
                                         for (int64_t w1 = 0; w1 < 16; w1 += 8) {
                                             int64_t w = w0 * 16 + w1;
-                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] += *(const sparsec_double8 *)&in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            *(sparsec_double8 *)&tile_vals[op1 * 16 + w1] +=
+                                                *(const sparsec_double8 *)&in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
@@ -53,20 +56,22 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
                             SPARSEC_UNROLL(2)
                             for (int64_t w1 = 0; w1 < 16; w1 += 8) {
                                 int64_t w = w0 * 16 + w1;
-                                *(sparsec_double8 *)&out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1];
+                                *(sparsec_double8 *)&out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] =
+                                    *(const sparsec_double8 *)&tile_vals[op1 * 16 + w1];
                             }
                         }
                     }
                     if (w0_full * 16 < W - KW + 1) {
                         int64_t w0 = w0_full;
-                        double tile_vals4[128];
+                        double tile_vals[128];
                         SPARSEC_UNROLL(8)
                         for (int64_t op1 = 0; op1 < 8; op1++) {
 #ifdef _OPENMP
                             #pragma omp simd
 #endif
-                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
-                                tile_vals4[op1 * 16 + w1] = 0.0;
+                            for (int64_t w1 = 0;
+                                    w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                tile_vals[op1 * 16 + w1] = 0.0;
                             }
                         }
                         for (int64_t ip = 0; ip < IP; ip++) {
@@ -78,9 +83,13 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 #ifdef _OPENMP
                                         #pragma omp simd
 #endif
-                                        for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                        for (int64_t w1 = 0;
+                                                w1 < sparsec_min_int64(16,
+                                                W - KW + 1 - w0 * 16); w1++) {
                                             int64_t w = w0 * 16 + w1;
-                                            tile_vals4[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            tile_vals[op1 * 16 + w1] +=
+                                                in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
@@ -92,9 +101,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 #ifdef _OPENMP
                             #pragma omp simd
 #endif
-                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                            for (int64_t w1 = 0;
+                                    w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 int64_t w = w0 * 16 + w1;
-                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals4[op1 * 16 + w1];
+                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] =
+                                    tile_vals[op1 * 16 + w1];
                             }
                         }
                     }
@@ -102,26 +113,32 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
             } else {
                 for (int64_t h = 0; h < H - KH + 1; h++) {
                     for (int64_t w0 = 0; w0 < (W - KW + 16) / 16; w0++) {
-                        double tile_vals2[128];
+                        double tile_vals[128];
                         for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
 #ifdef _OPENMP
                             #pragma omp simd
 #endif
-                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
-                                tile_vals2[op1 * 16 + w1] = 0.0;
+                            for (int64_t w1 = 0;
+                                    w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                tile_vals[op1 * 16 + w1] = 0.0;
                             }
                         }
                         for (int64_t ip = 0; ip < IP; ip++) {
                             for (int64_t kh = 0; kh < KH; kh++) {
                                 for (int64_t kw = 0; kw < KW; kw++) {
-                                    for (int64_t op1 = 0; op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
+                                    for (int64_t op1 = 0;
+                                            op1 < sparsec_min_int64(8, OP - op0 * 8); op1++) {
                                         int64_t op = op0 * 8 + op1;
 #ifdef _OPENMP
                                         #pragma omp simd
 #endif
-                                        for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                                        for (int64_t w1 = 0;
+                                                w1 < sparsec_min_int64(16,
+                                                W - KW + 1 - w0 * 16); w1++) {
                                             int64_t w = w0 * 16 + w1;
-                                            tile_vals2[op1 * 16 + w1] += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] * weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
+                                            tile_vals[op1 * 16 + w1] +=
+                                                in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                                                weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                                         }
                                     }
                                 }
@@ -132,9 +149,11 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
 #ifdef _OPENMP
                             #pragma omp simd
 #endif
-                            for (int64_t w1 = 0; w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
+                            for (int64_t w1 = 0;
+                                    w1 < sparsec_min_int64(16, W - KW + 1 - w0 * 16); w1++) {
                                 int64_t w = w0 * 16 + w1;
-                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = tile_vals2[op1 * 16 + w1];
+                                out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] =
+                                    tile_vals[op1 * 16 + w1];
                             }
                         }
                     }
@@ -145,11 +164,14 @@ int conv2d_raw(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec conv2d_in_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_in_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_in_spec = {"in", SPARSEC_FLOAT64, 4, 32, conv2d_in_levels, NULL};
-static const sparsec_level_spec conv2d_weight_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_weight_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_weight_spec = {"weight", SPARSEC_FLOAT64, 4, 32, conv2d_weight_levels, NULL};
-static const sparsec_level_spec conv2d_out_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec conv2d_out_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec conv2d_out_spec = {"out", SPARSEC_FLOAT64, 4, 32, conv2d_out_levels, NULL};
 
 int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tensor *out) {
@@ -168,8 +190,10 @@ int conv2d(const sparsec_tensor *in, const sparsec_tensor *weight, sparsec_tenso
     int64_t KW = weight->dims[3];
     error = sparsec_same_size("IP", "weight", weight->dims[1], "in", IP);
     if (error) return error;
-    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 2 of `out` would be negative");
-    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `out` would be negative");
+    if (H - KH + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 2 of `out` would be negative");
+    if (W - KW + 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 3 of `out` would be negative");
     const sparsec_tensor *const tensors[] = {in, weight, out};
     error = sparsec_apart(out, "out", tensors, 3);
     if (error) return error;

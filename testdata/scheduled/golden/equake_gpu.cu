@@ -76,8 +76,13 @@ static __global__ void __launch_bounds__(64, 16) equake_kernel3(int64_t N, doubl
         int64_t i = block3 * 64 + row3;
         for (int64_t a = 0; a < 3; a++) {
             next_vals[i * 3 + a] = next_vals[i * 3 + a] * -(dt * dt);
-            next_vals[i * 3 + a] = next_vals[i * 3 + a] + 2.0 * M_vals[i * 3 + a] * now_vals[i * 3 + a] - (M_vals[i * 3 + a] - dt / 2.0 * C_vals[i * 3 + a]) * before_vals[i * 3 + a] - dt * dt * (M23_vals[i * 3 + a] * phi_vals[2] / 2.0 + C23_vals[i * 3 + a] * phi_vals[1] / 2.0 + V23_vals[i * 3 + a] * phi_vals[0] / 2.0);
-            next_vals[i * 3 + a] = next_vals[i * 3 + a] / (M_vals[i * 3 + a] + dt / 2.0 * C_vals[i * 3 + a]);
+            next_vals[i * 3 + a] =
+                next_vals[i * 3 + a] + 2.0 * M_vals[i * 3 + a] * now_vals[i * 3 + a] -
+                (M_vals[i * 3 + a] - dt / 2.0 * C_vals[i * 3 + a]) * before_vals[i * 3 + a] -
+                dt * dt * (M23_vals[i * 3 + a] * phi_vals[2] / 2.0 +
+                C23_vals[i * 3 + a] * phi_vals[1] / 2.0 + V23_vals[i * 3 + a] * phi_vals[0] / 2.0);
+            next_vals[i * 3 + a] =
+                next_vals[i * 3 + a] / (M_vals[i * 3 + a] + dt / 2.0 * C_vals[i * 3 + a]);
             velocity_vals[i * 3 + a] = 0.5 / dt * (next_vals[i * 3 + a] - before_vals[i * 3 + a]);
         }
     }
@@ -85,8 +90,7 @@ static __global__ void __launch_bounds__(64, 16) equake_kernel3(int64_t N, doubl
 
 size_t equake_workspace(int64_t R, int64_t E, int64_t N, double dt) {
     (void)R; (void)E; (void)N; (void)dt;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int equake_device(int64_t R, int64_t E, int64_t N, const int32_t *first_vals,
@@ -113,31 +117,20 @@ static int equake_check(int64_t R, int64_t E, int64_t N, const int32_t *SPARSEC_
     const double *SPARSEC_RESTRICT M_vals, const double *SPARSEC_RESTRICT C_vals,
     const double *SPARSEC_RESTRICT M23_vals, const double *SPARSEC_RESTRICT C23_vals,
     const double *SPARSEC_RESTRICT V23_vals, const double *SPARSEC_RESTRICT phi_vals, double dt) {
-    (void)K_vals; (void)now_vals; (void)before_vals; (void)M_vals; (void)C_vals; (void)M23_vals; (void)C23_vals; (void)V23_vals; (void)phi_vals; (void)dt;
+    (void)K_vals; (void)now_vals; (void)before_vals; (void)M_vals; (void)C_vals; (void)M23_vals;
+        (void)C23_vals; (void)V23_vals; (void)phi_vals; (void)dt;
     bool out_of_range = false;
     for (int64_t i = 0; i < R - 1; i++) {
-        out_of_range = out_of_range || (first_vals[i] < first_vals[i + 1] && (first_vals[i] < 0 || E < first_vals[i + 1]));
+        out_of_range |= (first_vals[i] < first_vals[i + 1]) &
+            ((first_vals[i] < 0) | (E < first_vals[i + 1]));
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t i = 0; i < R - 1; i++) {
         for (int64_t e = first_vals[i]; e < first_vals[i + 1]; e++) {
-            out_of_range2 = out_of_range2 || (col_vals[e] < 0 || col_vals[e] >= N);
+            out_of_range |= (col_vals[e] < 0) | (col_vals[e] >= N);
         }
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range3 = false;
-    for (int64_t i = 0; i < R - 1; i++) {
-        out_of_range3 = out_of_range3 || ((int64_t)first_vals[i] + 1 < first_vals[i + 1] && ((int64_t)first_vals[i] + 1 < 0 || E < first_vals[i + 1]));
-    }
-    if (out_of_range3) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range4 = false;
-    for (int64_t i = 0; i < R - 1; i++) {
-        for (int64_t e = (int64_t)first_vals[i] + 1; e < first_vals[i + 1]; e++) {
-            out_of_range4 = out_of_range4 || (col_vals[e] < 0 || col_vals[e] >= N);
-        }
-    }
-    if (out_of_range4) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
@@ -145,27 +138,35 @@ static const sparsec_level_spec equake_first_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_first_spec = {"first", SPARSEC_INT32, 1, 32, equake_first_levels, NULL};
 static const sparsec_level_spec equake_col_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_col_spec = {"col", SPARSEC_INT32, 1, 32, equake_col_levels, NULL};
-static const sparsec_level_spec equake_K_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec equake_K_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec equake_K_spec = {"K", SPARSEC_FLOAT64, 3, 32, equake_K_levels, NULL};
-static const sparsec_level_spec equake_now_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_now_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_now_spec = {"now", SPARSEC_FLOAT64, 2, 32, equake_now_levels, NULL};
-static const sparsec_level_spec equake_before_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_before_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_before_spec = {"before", SPARSEC_FLOAT64, 2, 32, equake_before_levels, NULL};
 static const sparsec_level_spec equake_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_M_spec = {"M", SPARSEC_FLOAT64, 2, 32, equake_M_levels, NULL};
 static const sparsec_level_spec equake_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, equake_C_levels, NULL};
-static const sparsec_level_spec equake_M23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_M23_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_M23_spec = {"M23", SPARSEC_FLOAT64, 2, 32, equake_M23_levels, NULL};
-static const sparsec_level_spec equake_C23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_C23_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_C23_spec = {"C23", SPARSEC_FLOAT64, 2, 32, equake_C23_levels, NULL};
-static const sparsec_level_spec equake_V23_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_V23_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_V23_spec = {"V23", SPARSEC_FLOAT64, 2, 32, equake_V23_levels, NULL};
 static const sparsec_level_spec equake_phi_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec equake_phi_spec = {"phi", SPARSEC_FLOAT64, 1, 32, equake_phi_levels, NULL};
-static const sparsec_level_spec equake_next_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_next_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_next_spec = {"next", SPARSEC_FLOAT64, 2, 32, equake_next_levels, NULL};
-static const sparsec_level_spec equake_velocity_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec equake_velocity_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec equake_velocity_spec = {"velocity", SPARSEC_FLOAT64, 2, 32, equake_velocity_levels, NULL};
 
 int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec_tensor *K,
@@ -240,9 +241,12 @@ int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec
     if (error) return error;
     error = sparsec_same_size("of dimension 1", "next", next->dims[1], "the program", 3);
     if (error) return error;
-    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `next` is accessed past its end");
-    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `now` is accessed past its end");
-    const sparsec_tensor *const tensors[] = {first, col, K, now, before, M, C, M23, C23, V23, phi, next, velocity};
+    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 0 of `next` is accessed past its end");
+    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 0 of `now` is accessed past its end");
+    const sparsec_tensor *const tensors[] =
+        {first, col, K, now, before, M, C, M23, C23, V23, phi, next, velocity};
     error = sparsec_apart(next, "next", tensors, 13);
     if (error) return error;
     error = sparsec_apart(velocity, "velocity", tensors, 13);

@@ -52,7 +52,9 @@ int fusedmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT
                     SPARSEC_UNROLL(2)
                     for (int64_t lane = 0; lane < 16; lane += 8) {
                         int64_t k = k0 * 16 + lane;
-                        *(sparsec_double8 *)&partial_vals[lane] += *(const sparsec_double8 *)&B_vals[i * K + k] * *(const sparsec_double8 *)&D_vals[j * K + k];
+                        *(sparsec_double8 *)&partial_vals[lane] +=
+                            *(const sparsec_double8 *)&B_vals[i * K + k] *
+                            *(const sparsec_double8 *)&D_vals[j * K + k];
                     }
                 }
                 if (k0_full * 16 < K) {
@@ -97,18 +99,23 @@ int fusedmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec fusedmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec fusedmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec fusedmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, fusedmm_A_levels, NULL};
 static const sparsec_level_spec fusedmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec fusedmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, fusedmm_B_levels, NULL};
 static const sparsec_level_spec fusedmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec fusedmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, fusedmm_D_levels, NULL};
-static const sparsec_level_spec fusedmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec fusedmm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec fusedmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, fusedmm_C_levels, NULL};
 static const sparsec_level_spec fusedmm_E_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec fusedmm_E_spec = {"E", SPARSEC_FLOAT64, 2, 32, fusedmm_E_levels, NULL};

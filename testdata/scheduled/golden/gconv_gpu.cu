@@ -42,13 +42,19 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                         __syncthreads();
                         for (int64_t c1_I_tile = 0; c1_I_tile < 8; c1_I_tile++) {
                             for (int64_t h2_I_tile = threadIdx.y; h2_I_tile < 10; h2_I_tile += 8) {
-                                for (int64_t w2_I_tile = threadIdx.x; w2_I_tile < 34; w2_I_tile += 32) {
-                                    I_tile_vals[(c1_I_tile * 10 + h2_I_tile) * 34 + w2_I_tile] = c0 * 8 + c1_I_tile < C && h0 * 8 + h2_I_tile < H && w0 * 32 + w2_I_tile < W ? I_vals[(((n * G + g) * C + (c0 * 8 + c1_I_tile)) * H + (h0 * 8 + h2_I_tile)) * W + (w0 * 32 + w2_I_tile)] : 0.0f;
+                                for (int64_t w2_I_tile = threadIdx.x; w2_I_tile < 34;
+                                        w2_I_tile += 32) {
+                                    I_tile_vals[(c1_I_tile * 10 + h2_I_tile) * 34 + w2_I_tile] =
+                                        c0 * 8 + c1_I_tile < C && h0 * 8 + h2_I_tile < H &&
+                                        w0 * 32 + w2_I_tile < W ?
+                                        I_vals[(((n * G + g) * C + (c0 * 8 + c1_I_tile)) * H + (h0 * 8 + h2_I_tile)) * W + (w0 * 32 + w2_I_tile)] :
+                                        0.0f;
                                 }
                             }
                         }
                         __shared__ float W1_tile_vals[576];
-                        for (int64_t o2_W1_tile = 0; o2_W1_tile < sparsec_min_int64(8, F - o0 * 8); o2_W1_tile++) {
+                        for (int64_t o2_W1_tile = 0; o2_W1_tile < sparsec_min_int64(8, F - o0 * 8);
+                                o2_W1_tile++) {
                             int64_t o = o0 * 8 + o2_W1_tile;
                             int64_t c1_W1_tile = threadIdx.y;
                             if (c1_W1_tile < sparsec_min_int64(8, C - c0 * 8)) {
@@ -56,7 +62,8 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                                 for (int64_t kh_W1_tile = 0; kh_W1_tile < 3; kh_W1_tile++) {
                                     int64_t kw_W1_tile = threadIdx.x;
                                     if (kw_W1_tile < 3) {
-                                        W1_tile_vals[((o2_W1_tile * 8 + c1_W1_tile) * 3 + kh_W1_tile) * 3 + kw_W1_tile] = W1_vals[(((g * F + o) * C + c) * 3 + kh_W1_tile) * 3 + kw_W1_tile];
+                                        W1_tile_vals[((o2_W1_tile * 8 + c1_W1_tile) * 3 + kh_W1_tile) * 3 + kw_W1_tile] =
+                                            W1_vals[(((g * F + o) * C + c) * 3 + kh_W1_tile) * 3 + kw_W1_tile];
                                     }
                                 }
                             }
@@ -72,7 +79,9 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                                             SPARSEC_UNROLL(8)
                                             for (int64_t o2 = 0; o2 < 8; o2++) {
                                                 if (o2 < F - o0 * 8) {
-                                                    sums_vals[o2] += I_tile_vals[(c1 * 10 + (h2 + kh)) * 34 + (w2 + kw)] * W1_tile_vals[((o2 * 8 + c1) * 3 + kh) * 3 + kw];
+                                                    sums_vals[o2] +=
+                                                        I_tile_vals[(c1 * 10 + (h2 + kh)) * 34 + (w2 + kw)] *
+                                                        W1_tile_vals[((o2 * 8 + c1) * 3 + kh) * 3 + kw];
                                                 }
                                             }
                                         }
@@ -91,7 +100,8 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                             for (int64_t o1 = 0; o1 < 8; o1++) {
                                 if (o1 < F - o0 * 8) {
                                     int64_t o = o0 * 8 + o1;
-                                    O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] = sums_vals[o1];
+                                    O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] =
+                                        sums_vals[o1];
                                 }
                             }
                         }
@@ -104,7 +114,9 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
                             int64_t w = w0 * 32 + w1;
                             for (int64_t o1 = 0; o1 < sparsec_min_int64(8, F - o0 * 8); o1++) {
                                 int64_t o = o0 * 8 + o1;
-                                O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] = O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] + M_vals[(n * G + g) * F + o];
+                                O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] =
+                                    O_vals[(((n * G + g) * F + o) * (H - 2) + h) * (W - 2) + w] +
+                                    M_vals[(n * G + g) * F + o];
                             }
                         }
                     }
@@ -116,8 +128,7 @@ static __global__ void __launch_bounds__(256, 4) gconv_kernel(int64_t N, int64_t
 
 size_t gconv_workspace(int64_t N, int64_t G, int64_t C, int64_t H, int64_t W, int64_t F) {
     (void)N; (void)G; (void)C; (void)H; (void)W; (void)F;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int gconv_device(int64_t N, int64_t G, int64_t C, int64_t H, int64_t W, int64_t F,
@@ -130,13 +141,20 @@ int gconv_device(int64_t N, int64_t G, int64_t C, int64_t H, int64_t W, int64_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec gconv_I_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
+static const sparsec_level_spec gconv_I_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_I_spec = {"I", SPARSEC_FLOAT32, 5, 32, gconv_I_levels, NULL};
-static const sparsec_level_spec gconv_W1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
+static const sparsec_level_spec gconv_W1_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_W1_spec = {"W1", SPARSEC_FLOAT32, 5, 32, gconv_W1_levels, NULL};
-static const sparsec_level_spec gconv_M_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec gconv_M_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec gconv_M_spec = {"M", SPARSEC_FLOAT32, 3, 32, gconv_M_levels, NULL};
-static const sparsec_level_spec gconv_O_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}, {SPARSEC_DENSE, 0, 4}};
+static const sparsec_level_spec gconv_O_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3},
+    {SPARSEC_DENSE, 0, 4}};
 static const sparsec_spec gconv_O_spec = {"O", SPARSEC_FLOAT32, 5, 32, gconv_O_levels, NULL};
 
 int gconv(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tensor *M,
@@ -169,8 +187,10 @@ int gconv(const sparsec_tensor *I, const sparsec_tensor *W1, const sparsec_tenso
     if (error) return error;
     error = sparsec_same_size("F", "M", M->dims[2], "W1", F);
     if (error) return error;
-    if (H - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 3 of `O` would be negative");
-    if (W - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 4 of `O` would be negative");
+    if (H - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 3 of `O` would be negative");
+    if (W - 2 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 4 of `O` would be negative");
     const sparsec_tensor *const tensors[] = {I, W1, M, O};
     error = sparsec_apart(O, "O", tensors, 4);
     if (error) return error;

@@ -17,7 +17,8 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
     const double *SPARSEC_RESTRICT B_vals, double *SPARSEC_RESTRICT C_vals) {
     double *panel_all = NULL;
     int error;
-    panel_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(K, 16)), sizeof *panel_all);
+    panel_all = sparsec_resize(NULL, sparsec_times(sparsec_thread_count(), sparsec_times(K, 16)),
+        sizeof *panel_all);
     SPARSEC_NEED(panel_all);
 #ifdef _OPENMP
     #pragma omp parallel for
@@ -47,7 +48,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                         int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(2)
                         for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
+                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                                A_vals[i * K + k] *
+                                *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
                         }
                     }
                 }
@@ -57,17 +60,18 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                     SPARSEC_UNROLL(2)
                     for (int64_t j1 = 0; j1 < 16; j1 += 8) {
                         int64_t j = j0 * 16 + j1;
-                        *(sparsec_double8 *)&C_vals[i * N + j] = *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
+                        *(sparsec_double8 *)&C_vals[i * N + j] =
+                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
                     }
                 }
             }
             if (i0_full * 6 < M) {
                 int64_t i0 = i0_full;
-                double tile_vals4[96];
+                double tile_vals[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
                     SPARSEC_UNROLL(2)
                     for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                        *(sparsec_double8 *)&tile_vals4[i1 * 16 + j1] = (sparsec_double8){0};
+                        *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] = (sparsec_double8){0};
                     }
                 }
                 for (int64_t k = 0; k < K; k++) {
@@ -75,7 +79,9 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                         int64_t i = i0 * 6 + i1;
                         SPARSEC_UNROLL(2)
                         for (int64_t j1 = 0; j1 < 16; j1 += 8) {
-                            *(sparsec_double8 *)&tile_vals4[i1 * 16 + j1] += A_vals[i * K + k] * *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
+                            *(sparsec_double8 *)&tile_vals[i1 * 16 + j1] +=
+                                A_vals[i * K + k] *
+                                *(const sparsec_double8 *)&panel_vals[k * 16 + j1];
                         }
                     }
                 }
@@ -84,19 +90,20 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                     SPARSEC_UNROLL(2)
                     for (int64_t j1 = 0; j1 < 16; j1 += 8) {
                         int64_t j = j0 * 16 + j1;
-                        *(sparsec_double8 *)&C_vals[i * N + j] = *(const sparsec_double8 *)&tile_vals4[i1 * 16 + j1];
+                        *(sparsec_double8 *)&C_vals[i * N + j] =
+                            *(const sparsec_double8 *)&tile_vals[i1 * 16 + j1];
                     }
                 }
             }
         } else {
             for (int64_t i0 = 0; i0 < (M + 5) / 6; i0++) {
-                double tile_vals2[96];
+                double tile_vals[96];
                 for (int64_t i1 = 0; i1 < sparsec_min_int64(6, M - i0 * 6); i1++) {
 #ifdef _OPENMP
                     #pragma omp simd
 #endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
-                        tile_vals2[i1 * 16 + j1] = 0.0;
+                        tile_vals[i1 * 16 + j1] = 0.0;
                     }
                 }
                 for (int64_t k = 0; k < K; k++) {
@@ -106,7 +113,7 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
                         #pragma omp simd
 #endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
-                            tile_vals2[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
+                            tile_vals[i1 * 16 + j1] += A_vals[i * K + k] * panel_vals[k * 16 + j1];
                         }
                     }
                 }
@@ -117,14 +124,13 @@ int gemm_raw(int64_t M, int64_t K, int64_t N, const double *SPARSEC_RESTRICT A_v
 #endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(16, N - j0 * 16); j1++) {
                         int64_t j = j0 * 16 + j1;
-                        C_vals[i * N + j] = tile_vals2[i1 * 16 + j1];
+                        C_vals[i * N + j] = tile_vals[i1 * 16 + j1];
                     }
                 }
             }
         }
     }
     sparsec_release(panel_all);
-    panel_all = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(panel_all);

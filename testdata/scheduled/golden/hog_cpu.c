@@ -24,19 +24,47 @@ int histogram_raw(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B,
 #endif
     for (int64_t l = 0; l < L; l++) {
         for (int64_t y = first_vals[l * 2 + 1]; y < last_vals[l * 2 + 1]; y++) {
-            for (int64_t x0 = 0; x0 < ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
+            for (int64_t x0 = 0; x0 <
+                    ((int64_t)last_vals[l * 2] - first_vals[l * 2] + 15) / 16; x0++) {
                 float weight_vals[16];
-                for (int64_t xw = 0; xw < sparsec_min_int64(16, (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
+                for (int64_t xw = 0; xw <
+                        sparsec_min_int64(16,
+                        (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); xw++) {
                     int64_t x = first_vals[l * 2] + (x0 * 16 + xw);
-                    weight_vals[xw] = expf(-(((float)(x + 1) - location_vals[l * 2]) * ((float)(x + 1) - location_vals[l * 2]) * 2.0f / (size_vals[l * 2] * size_vals[l * 2]) + ((float)(y + 1) - location_vals[l * 2 + 1]) * ((float)(y + 1) - location_vals[l * 2 + 1]) * 2.0f / (size_vals[l * 2 + 1] * size_vals[l * 2 + 1])));
+                    weight_vals[xw] = expf(-(((float)(x + 1) - location_vals[l * 2]) *
+                        ((float)(x + 1) - location_vals[l * 2]) * 2.0f /
+                        (size_vals[l * 2] * size_vals[l * 2]) +
+                        ((float)(y + 1) - location_vals[l * 2 + 1]) *
+                        ((float)(y + 1) - location_vals[l * 2 + 1]) * 2.0f /
+                        (size_vals[l * 2 + 1] * size_vals[l * 2 + 1])));
                 }
-                for (int64_t cy = (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0); cy < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C); cy++) {
-                    for (int64_t x1 = 0; x1 < sparsec_min_int64(16, (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
+                for (int64_t cy =
+                        (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y +
+                        1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0);
+                        cy <
+                        sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y +
+                        1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) +
+                        2), C); cy++) {
+                    for (int64_t x1 = 0;
+                            x1 < sparsec_min_int64(16,
+                            (int64_t)last_vals[l * 2] - first_vals[l * 2] - x0 * 16); x1++) {
                         int64_t x = first_vals[l * 2] + (x0 * 16 + x1);
-                        for (int64_t cx = (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0); cx < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C); cx++) {
+                        for (int64_t cx =
+                                (int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x +
+                                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0);
+                                cx <
+                                sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x +
+                                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) +
+                                2), C); cx++) {
                             for (int64_t k = 0; k < 2; k++) {
                                 int64_t at_bin = bin_vals[(y * X + x) * 2 + k];
-                                hist_vals[((l * C + cy) * C + cx) * B + at_bin] += part_vals[(y * X + x) * 2 + k] * (1.0f - fabsf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f - (float)cx)) * (1.0f - fabsf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f - (float)cy)) * weight_vals[x1];
+                                hist_vals[((l * C + cy) * C + cx) * B + at_bin] +=
+                                    part_vals[(y * X + x) * 2 + k] *
+                                    (1.0f - fabsf(((float)(x + 1) - lo_vals[l * 2]) * (float)C /
+                                    size_vals[l * 2] - 0.5f -
+                                    (float)cx)) * (1.0f -
+                                    fabsf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C /
+                                    size_vals[l * 2 + 1] - 0.5f - (float)cy)) * weight_vals[x1];
                             }
                         }
                     }
@@ -56,57 +84,82 @@ static int histogram_check(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B
     (void)part_vals; (void)location_vals;
     bool out_of_range = false;
     for (int64_t l = 0; l < L; l++) {
-        out_of_range = out_of_range || (first_vals[l * 2 + 1] < last_vals[l * 2 + 1] && (first_vals[l * 2 + 1] < 0 || Y < last_vals[l * 2 + 1]));
+        out_of_range |= (first_vals[l * 2 + 1] < last_vals[l * 2 + 1]) &
+            ((first_vals[l * 2 + 1] < 0) | (Y < last_vals[l * 2 + 1]));
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t l = 0; l < L; l++) {
-        out_of_range2 = out_of_range2 || (first_vals[l * 2] < last_vals[l * 2] && (first_vals[l * 2] < 0 || X < last_vals[l * 2]));
+        out_of_range |= (first_vals[l * 2] < last_vals[l * 2]) &
+            ((first_vals[l * 2] < 0) | (X < last_vals[l * 2]));
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range3 = false;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     for (int64_t l = 0; l < L; l++) {
         for (int64_t y = first_vals[l * 2 + 1]; y < last_vals[l * 2 + 1]; y++) {
-            out_of_range3 = out_of_range3 || ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)), 0) < 0 || C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C)));
+            out_of_range = out_of_range ||
+                ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
+                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)),
+                0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
+                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2),
+                C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
+                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)),
+                0) < 0 ||
+                C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
+                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C)));
         }
     }
-    if (out_of_range3) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range4 = false;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     for (int64_t l = 0; l < L; l++) {
         for (int64_t x = first_vals[l * 2]; x < last_vals[l * 2]; x++) {
-            out_of_range4 = out_of_range4 || ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)), 0) < 0 || C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C)));
+            out_of_range = out_of_range ||
+                ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
+                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)),
+                0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
+                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2),
+                C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
+                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)),
+                0) < 0 ||
+                C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
+                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C)));
         }
     }
-    if (out_of_range4) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range5 = false;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     for (int64_t l = 0; l < L; l++) {
         for (int64_t y = first_vals[l * 2 + 1]; y < last_vals[l * 2 + 1]; y++) {
             for (int64_t x = first_vals[l * 2]; x < last_vals[l * 2]; x++) {
                 for (int64_t k = 0; k < 2; k++) {
-                    out_of_range5 = out_of_range5 || (bin_vals[(y * X + x) * 2 + k] < 0 || bin_vals[(y * X + x) * 2 + k] >= B);
+                    out_of_range |= (bin_vals[(y * X + x) * 2 + k] < 0) |
+                        (bin_vals[(y * X + x) * 2 + k] >= B);
                 }
             }
         }
     }
-    if (out_of_range5) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec histogram_bin_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec histogram_bin_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec histogram_bin_spec = {"bin", SPARSEC_INT32, 3, 32, histogram_bin_levels, NULL};
-static const sparsec_level_spec histogram_part_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec histogram_part_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec histogram_part_spec = {"part", SPARSEC_FLOAT32, 3, 32, histogram_part_levels, NULL};
-static const sparsec_level_spec histogram_lo_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec histogram_lo_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_lo_spec = {"lo", SPARSEC_FLOAT32, 2, 32, histogram_lo_levels, NULL};
-static const sparsec_level_spec histogram_first_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec histogram_first_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_first_spec = {"first", SPARSEC_INT32, 2, 32, histogram_first_levels, NULL};
-static const sparsec_level_spec histogram_last_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec histogram_last_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_last_spec = {"last", SPARSEC_INT32, 2, 32, histogram_last_levels, NULL};
-static const sparsec_level_spec histogram_location_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec histogram_location_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_location_spec = {"location", SPARSEC_FLOAT32, 2, 32, histogram_location_levels, NULL};
-static const sparsec_level_spec histogram_size_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec histogram_size_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec histogram_size_spec = {"size", SPARSEC_FLOAT32, 2, 32, histogram_size_levels, NULL};
-static const sparsec_level_spec histogram_hist_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
+static const sparsec_level_spec histogram_hist_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}, {SPARSEC_DENSE, 0, 3}};
 static const sparsec_spec histogram_hist_spec = {"hist", SPARSEC_FLOAT32, 4, 32, histogram_hist_levels, NULL};
 
 int histogram(const sparsec_tensor *bin, const sparsec_tensor *part, const sparsec_tensor *lo,

@@ -38,12 +38,14 @@ static __global__ void __launch_bounds__(32, 16) k2LUT_kernel(int64_t D, int64_t
             float sums1 = 0.0f;
             for (int64_t k0 = 0; k0 < (L1 + 7) / 8; k0++) {
                 __shared__ float LUT1_tile_vals[256];
-                for (int64_t k1_LUT1_tile = 0; k1_LUT1_tile < sparsec_min_int64(8, L1 - k0 * 8); k1_LUT1_tile++) {
+                for (int64_t k1_LUT1_tile = 0; k1_LUT1_tile < sparsec_min_int64(8, L1 - k0 * 8);
+                        k1_LUT1_tile++) {
                     int64_t k = k0 * 8 + k1_LUT1_tile;
                     int64_t j2_LUT1_tile = threadIdx.x;
                     if (j2_LUT1_tile < sparsec_min_int64(32, D - j0 * 32)) {
                         int64_t j = j0 * 32 + j2_LUT1_tile;
-                        LUT1_tile_vals[k1_LUT1_tile * 32 + j2_LUT1_tile] = LUT1_vals[I1_vals[i * L1 + k] * D + j];
+                        LUT1_tile_vals[k1_LUT1_tile * 32 + j2_LUT1_tile] =
+                            LUT1_vals[I1_vals[i * L1 + k] * D + j];
                     }
                 }
                 int64_t j2 = threadIdx.x;
@@ -65,12 +67,14 @@ static __global__ void __launch_bounds__(32, 16) k2LUT_kernel(int64_t D, int64_t
             float sums2 = 0.0f;
             for (int64_t k3 = 0; k3 < (L2 + 7) / 8; k3++) {
                 __shared__ float LUT2_tile_vals[256];
-                for (int64_t k4_LUT2_tile = 0; k4_LUT2_tile < sparsec_min_int64(8, L2 - k3 * 8); k4_LUT2_tile++) {
+                for (int64_t k4_LUT2_tile = 0; k4_LUT2_tile < sparsec_min_int64(8, L2 - k3 * 8);
+                        k4_LUT2_tile++) {
                     int64_t k = k3 * 8 + k4_LUT2_tile;
                     int64_t j5_LUT2_tile = threadIdx.x;
                     if (j5_LUT2_tile < sparsec_min_int64(32, D - j3 * 32)) {
                         int64_t j = j3 * 32 + j5_LUT2_tile;
-                        LUT2_tile_vals[k4_LUT2_tile * 32 + j5_LUT2_tile] = LUT2_vals[I2_vals[i * L2 + k] * D + j];
+                        LUT2_tile_vals[k4_LUT2_tile * 32 + j5_LUT2_tile] =
+                            LUT2_vals[I2_vals[i * L2 + k] * D + j];
                     }
                 }
                 int64_t j5 = threadIdx.x;
@@ -93,8 +97,7 @@ static __global__ void __launch_bounds__(32, 16) k2LUT_kernel(int64_t D, int64_t
 
 size_t k2LUT_workspace(int64_t E1, int64_t D, int64_t B, int64_t L1, int64_t E2, int64_t L2) {
     (void)E1; (void)D; (void)B; (void)L1; (void)E2; (void)L2;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int k2LUT_device(int64_t E1, int64_t D, int64_t B, int64_t L1, int64_t E2, int64_t L2,
@@ -114,25 +117,26 @@ static int k2LUT_check(int64_t E1, int64_t D, int64_t B, int64_t L1, int64_t E2,
     bool out_of_range = false;
     for (int64_t i = 0; i < B; i++) {
         for (int64_t k = 0; k < L1; k++) {
-            out_of_range = out_of_range || (I1_vals[i * L1 + k] < 0 || I1_vals[i * L1 + k] >= E1);
+            out_of_range |= (I1_vals[i * L1 + k] < 0) | (I1_vals[i * L1 + k] >= E1);
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t i = 0; i < B; i++) {
         for (int64_t k = 0; k < L2; k++) {
-            out_of_range2 = out_of_range2 || (I2_vals[i * L2 + k] < 0 || I2_vals[i * L2 + k] >= E2);
+            out_of_range |= (I2_vals[i * L2 + k] < 0) | (I2_vals[i * L2 + k] >= E2);
         }
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec k2LUT_LUT1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec k2LUT_LUT1_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_LUT1_spec = {"LUT1", SPARSEC_FLOAT32, 2, 32, k2LUT_LUT1_levels, NULL};
 static const sparsec_level_spec k2LUT_I1_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_I1_spec = {"I1", SPARSEC_INT32, 2, 32, k2LUT_I1_levels, NULL};
-static const sparsec_level_spec k2LUT_LUT2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec k2LUT_LUT2_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_LUT2_spec = {"LUT2", SPARSEC_FLOAT32, 2, 32, k2LUT_LUT2_levels, NULL};
 static const sparsec_level_spec k2LUT_I2_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec k2LUT_I2_spec = {"I2", SPARSEC_INT32, 2, 32, k2LUT_I2_levels, NULL};

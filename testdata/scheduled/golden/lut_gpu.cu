@@ -23,12 +23,14 @@ static __global__ void __launch_bounds__(32, 16) lut_kernel(int64_t D, int64_t R
         }
         for (int64_t r0 = 0; r0 < (R + 7) / 8; r0++) {
             __shared__ float LUT_tile_vals[256];
-            for (int64_t r1_LUT_tile = 0; r1_LUT_tile < sparsec_min_int64(8, R - r0 * 8); r1_LUT_tile++) {
+            for (int64_t r1_LUT_tile = 0; r1_LUT_tile < sparsec_min_int64(8, R - r0 * 8);
+                    r1_LUT_tile++) {
                 int64_t r = r0 * 8 + r1_LUT_tile;
                 int64_t d1_LUT_tile = threadIdx.x;
                 if (d1_LUT_tile < sparsec_min_int64(32, D - d0 * 32)) {
                     int64_t d = d0 * 32 + d1_LUT_tile;
-                    LUT_tile_vals[r1_LUT_tile * 32 + d1_LUT_tile] = LUT_vals[I_vals[b * R + r] * D + d];
+                    LUT_tile_vals[r1_LUT_tile * 32 + d1_LUT_tile] =
+                        LUT_vals[I_vals[b * R + r] * D + d];
                 }
             }
             int64_t d1_2 = threadIdx.x;
@@ -46,8 +48,7 @@ static __global__ void __launch_bounds__(32, 16) lut_kernel(int64_t D, int64_t R
 
 size_t lut_workspace(int64_t E, int64_t D, int64_t B, int64_t R) {
     (void)E; (void)D; (void)B; (void)R;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int lut_device(int64_t E, int64_t D, int64_t B, int64_t R, const float *LUT_vals,
@@ -65,7 +66,7 @@ static int lut_check(int64_t E, int64_t D, int64_t B, int64_t R,
     bool out_of_range = false;
     for (int64_t b = 0; b < B; b++) {
         for (int64_t r = 0; r < R; r++) {
-            out_of_range = out_of_range || (I_vals[b * R + r] < 0 || I_vals[b * R + r] >= E);
+            out_of_range |= (I_vals[b * R + r] < 0) | (I_vals[b * R + r] >= E);
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;

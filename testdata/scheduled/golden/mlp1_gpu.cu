@@ -46,7 +46,8 @@ static __global__ void __launch_bounds__(256, 4) MLP1_kernel(int64_t B, int64_t 
             int64_t n2_W1_tile = threadIdx.y;
             if (n2_W1_tile < sparsec_min_int64(16, O - n0 * 16)) {
                 int64_t n = n0 * 16 + n2_W1_tile;
-                for (int64_t m1_W1_tile = threadIdx.x; m1_W1_tile < sparsec_min_int64(128, M - m0 * 128); m1_W1_tile += 16) {
+                for (int64_t m1_W1_tile = threadIdx.x;
+                        m1_W1_tile < sparsec_min_int64(128, M - m0 * 128); m1_W1_tile += 16) {
                     int64_t m = m0 * 128 + m1_W1_tile;
                     W1_tile_vals[n2_W1_tile * 129 + m1_W1_tile] = W1_vals[n * M + m];
                 }
@@ -55,7 +56,8 @@ static __global__ void __launch_bounds__(256, 4) MLP1_kernel(int64_t B, int64_t 
             int64_t b2_I_tile = threadIdx.y;
             if (b2_I_tile < sparsec_min_int64(16, B - b0 * 16)) {
                 int64_t b = b0 * 16 + b2_I_tile;
-                for (int64_t m1_I_tile = threadIdx.x; m1_I_tile < sparsec_min_int64(128, M - m0 * 128); m1_I_tile += 16) {
+                for (int64_t m1_I_tile = threadIdx.x;
+                        m1_I_tile < sparsec_min_int64(128, M - m0 * 128); m1_I_tile += 16) {
                     int64_t m = m0 * 128 + m1_I_tile;
                     I_tile_vals[b2_I_tile * 128 + m1_I_tile] = I_vals[b * M + m];
                 }
@@ -96,8 +98,7 @@ static __global__ void __launch_bounds__(256, 4) MLP1_kernel(int64_t B, int64_t 
 
 size_t MLP1_workspace(int64_t B, int64_t M, int64_t O) {
     (void)B; (void)M; (void)O;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int MLP1_device(int64_t B, int64_t M, int64_t O, const float *I_vals, const float *W1_vals,

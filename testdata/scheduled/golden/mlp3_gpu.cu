@@ -79,8 +79,7 @@ static __global__ void __launch_bounds__(128, 8) MLP3_kernel(int64_t N, int64_t 
 
 size_t MLP3_workspace(int64_t B, int64_t N, int64_t O, int64_t P, int64_t Q) {
     (void)B; (void)N; (void)O; (void)P; (void)Q;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int MLP3_device(int64_t B, int64_t N, int64_t O, int64_t P, int64_t Q, const float *O1_vals,

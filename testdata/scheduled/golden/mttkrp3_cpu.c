@@ -27,7 +27,8 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
+        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+            i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                 int64_t k = B2_crd[pB2];
@@ -49,14 +50,14 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
         }
     }
     sparsec_release(BD_all);
-    BD_all = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(BD_all);
     return error;
 }
 
-static const sparsec_level_spec mttkrp3_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec mttkrp3_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp3_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp3_B_levels, NULL};
 static const sparsec_level_spec mttkrp3_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp3_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp3_C_levels, NULL};

@@ -33,7 +33,8 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
+        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+            i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                 int64_t k = B2_crd[pB2];
@@ -65,9 +66,7 @@ int mttkrp4_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t J,
         }
     }
     sparsec_release(BDE_all);
-    BDE_all = NULL;
     sparsec_release(BE_all);
-    BE_all = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(BDE_all);
@@ -75,7 +74,9 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec mttkrp4_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_COMPRESSED, 0, 3}};
+static const sparsec_level_spec mttkrp4_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2},
+    {SPARSEC_COMPRESSED, 0, 3}};
 static const sparsec_spec mttkrp4_B_spec = {"B", SPARSEC_FLOAT64, 4, 32, mttkrp4_B_levels, NULL};
 static const sparsec_level_spec mttkrp4_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp4_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp4_C_levels, NULL};

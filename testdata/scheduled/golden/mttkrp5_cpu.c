@@ -38,7 +38,8 @@ int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J
 #endif
     for (int64_t i1 = 0; i1 < (I + 31) / 32; i1++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i1 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
+        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+            i1 * 32 + sparsec_min_int64(32, I - i1 * 32));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
                 int64_t k = B2_crd[pB2];
@@ -80,11 +81,8 @@ int mttkrp5_raw(int64_t I, int64_t K, int64_t L, int64_t M, int64_t N, int64_t J
         }
     }
     sparsec_release(BDEF_all);
-    BDEF_all = NULL;
     sparsec_release(BEF_all);
-    BEF_all = NULL;
     sparsec_release(BF_all);
-    BF_all = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(BDEF_all);
@@ -93,7 +91,9 @@ fail:
     return error;
 }
 
-static const sparsec_level_spec mttkrp5_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}, {SPARSEC_COMPRESSED, 0, 3}, {SPARSEC_COMPRESSED, 0, 4}};
+static const sparsec_level_spec mttkrp5_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2},
+    {SPARSEC_COMPRESSED, 0, 3}, {SPARSEC_COMPRESSED, 0, 4}};
 static const sparsec_spec mttkrp5_B_spec = {"B", SPARSEC_FLOAT64, 5, 32, mttkrp5_B_levels, NULL};
 static const sparsec_level_spec mttkrp5_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp5_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp5_C_levels, NULL};

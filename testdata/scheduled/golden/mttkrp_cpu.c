@@ -50,38 +50,42 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
                         SPARSEC_UNROLL(4)
                         for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                             int64_t j = j0 * 32 + j1;
-                            *(sparsec_double8 *)&fibre_vals[j1] += B_vals[pB3] * *(const sparsec_double8 *)&D_vals[l * J + j];
+                            *(sparsec_double8 *)&fibre_vals[j1] +=
+                                B_vals[pB3] * *(const sparsec_double8 *)&D_vals[l * J + j];
                         }
                     }
                     SPARSEC_UNROLL(4)
                     for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                         int64_t j = j0 * 32 + j1;
-                        *(sparsec_double8 *)&row_vals[j1] += *(const sparsec_double8 *)&C_vals[k * J + j] * *(const sparsec_double8 *)&fibre_vals[j1];
+                        *(sparsec_double8 *)&row_vals[j1] +=
+                            *(const sparsec_double8 *)&C_vals[k * J + j] *
+                            *(const sparsec_double8 *)&fibre_vals[j1];
                     }
                 }
                 SPARSEC_UNROLL(4)
                 for (int64_t j1 = 0; j1 < 32; j1 += 8) {
                     int64_t j = j0 * 32 + j1;
-                    *(sparsec_double8 *)&A_vals[i * J + j] = *(const sparsec_double8 *)&row_vals[j1];
+                    *(sparsec_double8 *)&A_vals[i * J + j] =
+                        *(const sparsec_double8 *)&row_vals[j1];
                 }
             }
             if (j0_full * 32 < J) {
                 int64_t j0 = j0_full;
-                double row_vals3[32];
+                double row_vals[32];
 #ifdef _OPENMP
                 #pragma omp simd
 #endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                    row_vals3[j1] = 0.0;
+                    row_vals[j1] = 0.0;
                 }
                 for (int64_t pB2 = B2_pos[ip]; pB2 < B2_pos[ip + 1]; pB2++) {
                     int64_t k = B2_crd[pB2];
-                    double fibre_vals3[32];
+                    double fibre_vals[32];
 #ifdef _OPENMP
                     #pragma omp simd
 #endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
-                        fibre_vals3[j1] = 0.0;
+                        fibre_vals[j1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[pB2]; pB3 < B3_pos[pB2 + 1]; pB3++) {
                         SPARSEC_NO_JAM();
@@ -91,7 +95,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
 #endif
                         for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                             int64_t j = j0 * 32 + j1;
-                            fibre_vals3[j1] += B_vals[pB3] * D_vals[l * J + j];
+                            fibre_vals[j1] += B_vals[pB3] * D_vals[l * J + j];
                         }
                     }
 #ifdef _OPENMP
@@ -99,7 +103,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
 #endif
                     for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                         int64_t j = j0 * 32 + j1;
-                        row_vals3[j1] += C_vals[k * J + j] * fibre_vals3[j1];
+                        row_vals[j1] += C_vals[k * J + j] * fibre_vals[j1];
                     }
                 }
 #ifdef _OPENMP
@@ -107,7 +111,7 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
 #endif
                 for (int64_t j1 = 0; j1 < sparsec_min_int64(32, J - j0 * 32); j1++) {
                     int64_t j = j0 * 32 + j1;
-                    A_vals[i * J + j] = row_vals3[j1];
+                    A_vals[i * J + j] = row_vals[j1];
                 }
             }
         }
@@ -115,7 +119,8 @@ int mttkrp3_raw(int64_t I, int64_t K, int64_t L, int64_t J, const int32_t *SPARS
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec mttkrp3_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec mttkrp3_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp3_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp3_B_levels, NULL};
 static const sparsec_level_spec mttkrp3_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp3_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp3_C_levels, NULL};

@@ -35,7 +35,8 @@ static __global__ void __launch_bounds__(256, 4) mttkrp_32_kernel2(int64_t block
     int64_t block = blockIdx.x;
     int64_t tile = block * 256 + threadIdx.x;
     if (tile < block_count + 1) {
-        int64_t B1_start = sparsec_lower_bound_int32(B2_pos, 0, B1_count, sparsec_max_int64(B2_starts[tile] - 1, 0) + 1);
+        int64_t B1_start = sparsec_lower_bound_int32(B2_pos, 0, B1_count,
+            sparsec_max_int64(B2_starts[tile] - 1, 0) + 1);
         B1_starts[tile] = B1_start;
     }
 }
@@ -59,9 +60,10 @@ static __global__ void __launch_bounds__(512, 2) mttkrp_32_kernel3(int64_t B1_co
         int64_t B2_last = sparsec_gallop_int32(B3_pos, B2_first, B2_to, nnz_end);
         int64_t B1_from = B1_starts[block];
         int64_t B1_to = B1_starts[block + 1];
-        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to, sparsec_max_int64(B2_first - 1, 0) + 1);
+        int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_from, B1_to,
+            sparsec_max_int64(B2_first - 1, 0) + 1);
         int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_to, B2_last);
-        int64_t pB1_begin = sparsec_max_int64(0, sparsec_max_int64(B1_first - 1, 0));
+        int64_t pB1_begin = sparsec_max_int64(0, B1_first - 1);
         int64_t pB1_end = sparsec_min_int64(B1_count, B1_last);
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             double sum = 0.0;
@@ -112,13 +114,17 @@ int mttkrp_32_device(int64_t I, int64_t K, int64_t L, int64_t B1_count, int64_t 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec mttkrp_32_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec mttkrp_32_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec mttkrp_32_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, mttkrp_32_B_levels, NULL};
-static const sparsec_level_spec mttkrp_32_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec mttkrp_32_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_32_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, mttkrp_32_C_levels, NULL};
-static const sparsec_level_spec mttkrp_32_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec mttkrp_32_D_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_32_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, mttkrp_32_D_levels, NULL};
-static const sparsec_level_spec mttkrp_32_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec mttkrp_32_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec mttkrp_32_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, mttkrp_32_A_levels, NULL};
 
 int mttkrp_32(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_tensor *D,
@@ -162,7 +168,8 @@ int mttkrp_32(const sparsec_tensor *B, const sparsec_tensor *C, const sparsec_te
     const double *C_vals = (const double *)sparsec_upload_vals(&memory, C);
     const double *D_vals = (const double *)sparsec_upload_vals(&memory, D);
     double *A_vals = (double *)sparsec_room_vals(&memory, A);
-    void *workspace = memory.room((int64_t)mttkrp_32_workspace(I, K, L, B1_count, B2_count, B3_count), 1);
+    void *workspace = memory.room((int64_t)mttkrp_32_workspace(I, K, L, B1_count, B2_count,
+        B3_count), 1);
     if (memory.error) return memory.error;
     error = mttkrp_32_device(I, K, L, B1_count, B2_count, B3_count, B1_pos, B1_crd, B2_pos, B2_crd,
         B3_pos, B3_crd, B_vals, C_vals, D_vals, A_vals, workspace, 0);

@@ -48,7 +48,9 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                     SPARSEC_UNROLL(2)
                     for (int64_t lane = 0; lane < 16; lane += 8) {
                         int64_t k = k0 * 16 + lane;
-                        *(sparsec_double8 *)&partial_vals[lane] += *(const sparsec_double8 *)&B_vals[i * K + k] * *(const sparsec_double8 *)&D_vals[j * K + k];
+                        *(sparsec_double8 *)&partial_vals[lane] +=
+                            *(const sparsec_double8 *)&B_vals[i * K + k] *
+                            *(const sparsec_double8 *)&D_vals[j * K + k];
                     }
                 }
                 if (k0_full * 16 < K) {
@@ -77,18 +79,23 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec sddmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sddmm_A_levels, NULL};
 static const sparsec_level_spec sddmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, sddmm_B_levels, NULL};
 static const sparsec_level_spec sddmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, sddmm_D_levels, NULL};
-static const sparsec_level_spec sddmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, sddmm_C_levels, NULL};
 
 int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *D,

@@ -42,7 +42,8 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                 SPARSEC_UNROLL(4)
                 for (int64_t k2 = 0; k2 < 32; k2 += 8) {
                     int64_t k = k0 * 32 + k2;
-                    *(sparsec_double8 *)&row_vals[k2] = *(const sparsec_double8 *)&B_vals[i * K + k];
+                    *(sparsec_double8 *)&row_vals[k2] =
+                        *(const sparsec_double8 *)&B_vals[i * K + k];
                 }
                 for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                     int64_t j = A2_crd[pA2];
@@ -51,7 +52,8 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                     SPARSEC_UNROLL(4)
                     for (int64_t k1 = 0; k1 < 32; k1 += 8) {
                         int64_t k = k0 * 32 + k1;
-                        sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&D_vals[j * K + k] * *(const sparsec_double8 *)&row_vals[k1];
+                        sum_lanes += A_vals[pA2] * *(const sparsec_double8 *)&D_vals[j * K + k] *
+                            *(const sparsec_double8 *)&row_vals[k1];
                     }
                     sum += sparsec_sum_double8(&sum_lanes);
                     C_vals[pA2] += sum;
@@ -59,13 +61,13 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
             }
             if (k0_full * 32 < K) {
                 int64_t k0 = k0_full;
-                double row_vals3[32];
+                double row_vals[32];
 #ifdef _OPENMP
                 #pragma omp simd
 #endif
                 for (int64_t k2 = 0; k2 < sparsec_min_int64(32, K - k0 * 32); k2++) {
                     int64_t k = k0 * 32 + k2;
-                    row_vals3[k2] = B_vals[i * K + k];
+                    row_vals[k2] = B_vals[i * K + k];
                 }
                 for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                     int64_t j = A2_crd[pA2];
@@ -75,7 +77,7 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
 #endif
                     for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
                         int64_t k = k0 * 32 + k1;
-                        sum += A_vals[pA2] * D_vals[j * K + k] * row_vals3[k1];
+                        sum += A_vals[pA2] * D_vals[j * K + k] * row_vals[k1];
                     }
                     C_vals[pA2] += sum;
                 }
@@ -88,18 +90,23 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
     return SPARSEC_OK;
 fail:
     sparsec_release(C2_pos);
+    *C2_pos_out = NULL;
     sparsec_release(C2_crd);
+    *C2_crd_out = NULL;
     sparsec_release(C_vals);
+    *C_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec sddmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, sddmm_A_levels, NULL};
 static const sparsec_level_spec sddmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, sddmm_B_levels, NULL};
 static const sparsec_level_spec sddmm_D_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec sddmm_D_spec = {"D", SPARSEC_FLOAT64, 2, 32, sddmm_D_levels, NULL};
-static const sparsec_level_spec sddmm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec sddmm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec sddmm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, sddmm_C_levels, NULL};
 
 int sddmm(const sparsec_tensor *A, const sparsec_tensor *B, const sparsec_tensor *D,

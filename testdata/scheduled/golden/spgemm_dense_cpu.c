@@ -34,9 +34,11 @@ int spgemm_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRICT 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spgemm_A_levels, NULL};
-static const sparsec_level_spec spgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spgemm_B_levels, NULL};
 static const sparsec_level_spec spgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spgemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spgemm_C_levels, NULL};

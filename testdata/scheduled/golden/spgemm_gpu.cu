@@ -29,13 +29,14 @@ static __global__ void __launch_bounds__(256, 4) spgemm_kernel1(int64_t M, int64
             C_row_trips += sparsec_max_int64(B2_pos[k + 1] - B2_pos[k], 0);
         }
         C_row_trips = sparsec_reduce_strided<8, 32>(C_row_trips, sparsec_add(), scratch);
-        int64_t C_row_slots = sparsec_min_int64(2 * C_row_trips, sparsec_min_int64(2 * C_row_most, N));
+        int64_t C_row_slots = sparsec_min_int64(2 * C_row_trips,
+            sparsec_min_int64(2 * C_row_most, N));
         __syncthreads();
         for (int64_t k = threadIdx.x; k < C_row_slots; k += 256) {
-            C_row_table[k] = (int32_t)-1;
+            C_row_table[k] = -1;
         }
         if (threadIdx.x == 0) {
-            C_row_met[0] = (int32_t)0;
+            C_row_met[0] = 0;
         }
         __syncthreads();
         for (int64_t pA2 = A2_pos[i] + threadIdx.x / 32; pA2 < A2_pos[i + 1]; pA2 += 8) {
@@ -70,23 +71,25 @@ static __global__ void __launch_bounds__(256, 4) spgemm_kernel2(int64_t M, int64
         int32_t *C_row_table = C_row_table_all + blockIdx.x * sparsec_min_int64(2 * C_row_most, N);
         double *C_row_vals = C_row_vals_all + blockIdx.x * sparsec_min_int64(2 * C_row_most, N);
         __shared__ int32_t C_row_met[1];
-        int64_t C_row_slots = sparsec_min_int64(2 * (C2_end - pC2), sparsec_min_int64(2 * C_row_most, N));
+        int64_t C_row_slots = sparsec_min_int64(2 * (C2_end - pC2),
+            sparsec_min_int64(2 * C_row_most, N));
         __syncthreads();
         for (int64_t k = threadIdx.x; k < C_row_slots; k += 256) {
-            C_row_table[k] = (int32_t)-1;
+            C_row_table[k] = -1;
         }
         for (int64_t k = threadIdx.x; k < C_row_slots; k += 256) {
             C_row_vals[k] = 0.0;
         }
         if (threadIdx.x == 0) {
-            C_row_met[0] = (int32_t)0;
+            C_row_met[0] = 0;
         }
         __syncthreads();
         for (int64_t pA2 = A2_pos[i] + threadIdx.x / 32; pA2 < A2_pos[i + 1]; pA2 += 8) {
             int64_t k = A2_crd[pA2];
             for (int64_t pB2 = B2_pos[k] + threadIdx.x % 32; pB2 < B2_pos[k + 1]; pB2 += 32) {
                 int64_t j = B2_crd[pB2];
-                int64_t slot = sparsec_claim<int32_t>(C_row_table, C_row_slots, N, j, C_row_met, C_row1_crd, C_row_places);
+                int64_t slot = sparsec_claim<int32_t>(C_row_table, C_row_slots, N, j, C_row_met,
+                    C_row1_crd, C_row_places);
                 sparsec_atomic(&C_row_vals[slot], A_vals[pA2] * B_vals[pB2], sparsec_add());
             }
         }
@@ -94,7 +97,8 @@ static __global__ void __launch_bounds__(256, 4) spgemm_kernel2(int64_t M, int64
         int64_t C_row_count = C_row_met[0];
         {
             int32_t *const sparsec_by[] = {C_row1_crd};
-            sparsec_sort_together(C_row_count, 1, sparsec_by, C_row_places, sorting, sizeof sorting);
+            sparsec_sort_together(C_row_count, 1, sparsec_by, C_row_places, sorting,
+                sizeof sorting);
         }
         __syncthreads();
         for (int64_t pC_row1 = threadIdx.x; pC_row1 < C_row_count; pC_row1 += 256) {
@@ -112,8 +116,10 @@ size_t spgemm_workspace(int64_t M, int64_t K, int64_t N, int64_t B2_count) {
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
     bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
     bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
-    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(double));
+    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
+        sizeof(int32_t));
+    bytes += sparsec_bytes(sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
+        sizeof(double));
     bytes += sparsec_bytes(sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
     return bytes;
 }
@@ -124,15 +130,20 @@ int spgemm_count_device(int64_t M, int64_t K, int64_t N, int64_t B2_count, const
     (void)K; (void)A_vals; (void)B_vals;
     char *room = (char *)workspace;
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
-    int32_t *C_row1_crd_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+    int32_t *C_row1_crd_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
     sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    int32_t *C_row_table_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
-    sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(double));
+    int32_t *C_row_table_all =
+        (int32_t *)sparsec_take(&room,
+        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
+    sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N),
+        sizeof(double));
     SPARSEC_TRY(sparsec_clear(C2_pos, M + 1, sizeof *C2_pos, stream));
     SPARSEC_TRY(sparsec_launch(spgemm_kernel1, sparsec_min_int64(M, 1024), 1, 1, dim3(256, 1, 1),
         stream, M, N, C_row_most, A2_pos, A2_crd, B2_pos, B2_crd, C2_pos, C_row1_crd_all,
         C_row_table_all));
-    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048), sizeof(int64_t));
+    int64_t *sums = (int64_t *)sparsec_take(&room, sparsec_floordiv(M + 2048, 2048),
+        sizeof(int64_t));
     SPARSEC_TRY(sparsec_running_sums(C2_pos + 1, M, sums, totals, stream));
     return SPARSEC_OK;
 }
@@ -144,10 +155,16 @@ int spgemm_fill_device(int64_t M, int64_t K, int64_t N, int64_t B2_count, const 
     (void)K;
     char *room = (char *)workspace;
     int64_t C_row_most = sparsec_min_int64(B2_count, N);
-    int32_t *C_row1_crd_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    int32_t *C_row_places_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
-    int32_t *C_row_table_all = (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
-    double *C_row_vals_all = (double *)sparsec_take(&room, sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(double));
+    int32_t *C_row1_crd_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+    int32_t *C_row_places_all =
+        (int32_t *)sparsec_take(&room, sparsec_min_int64(M, 1024) * C_row_most, sizeof(int32_t));
+    int32_t *C_row_table_all =
+        (int32_t *)sparsec_take(&room,
+        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(int32_t));
+    double *C_row_vals_all =
+        (double *)sparsec_take(&room,
+        sparsec_min_int64(M, 1024) * sparsec_min_int64(2 * C_row_most, N), sizeof(double));
     if (2147483647 < C2_count) return SPARSEC_INDEX_OVERFLOW;
     SPARSEC_TRY(sparsec_launch(spgemm_kernel2, sparsec_min_int64(M, 1024), 1, 1, dim3(256, 1, 1),
         stream, M, N, C_row_most, A2_pos, A2_crd, A_vals, B2_pos, B2_crd, B_vals, C2_pos, C2_crd,
@@ -155,11 +172,14 @@ int spgemm_fill_device(int64_t M, int64_t K, int64_t N, int64_t B2_count, const 
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spgemm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spgemm_A_levels, NULL};
-static const sparsec_level_spec spgemm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spgemm_B_levels, NULL};
-static const sparsec_level_spec spgemm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spgemm_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spgemm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spgemm_C_levels, NULL};
 
 int spgemm(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -37,7 +37,8 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
                 for (int64_t k = 0; k < K; k++) {
                     double sum = 0.0;
                     int64_t jpos1_begin = jpos_begin + jpos0 * 8;
-                    for (int64_t jpos = jpos1_begin; jpos < sparsec_min_int64(jpos1_begin + 8, jpos_end); jpos++) {
+                    for (int64_t jpos = jpos1_begin;
+                            jpos < sparsec_min_int64(jpos1_begin + 8, jpos_end); jpos++) {
                         int64_t j = A2_crd[jpos];
                         sum += A_vals[jpos] * B_vals[j * K + k];
                     }
@@ -49,7 +50,8 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, NULL};
 static const sparsec_level_spec spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, NULL};

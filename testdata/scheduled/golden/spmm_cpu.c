@@ -45,21 +45,21 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
             }
             if (k0_full * 32 < K) {
                 int64_t k0 = k0_full;
-                double tile_vals3[32];
+                double tile_vals[32];
                 for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
-                    tile_vals3[k1] = 0.0;
+                    tile_vals[k1] = 0.0;
                 }
                 for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                     SPARSEC_NO_JAM();
                     int64_t j = A2_crd[pA2];
                     for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
                         int64_t k = k0 * 32 + k1;
-                        tile_vals3[k1] += A_vals[pA2] * B_vals[j * K + k];
+                        tile_vals[k1] += A_vals[pA2] * B_vals[j * K + k];
                     }
                 }
                 for (int64_t k1 = 0; k1 < sparsec_min_int64(32, K - k0 * 32); k1++) {
                     int64_t k = k0 * 32 + k1;
-                    C_vals[i * K + k] = tile_vals3[k1];
+                    C_vals[i * K + k] = tile_vals[k1];
                 }
             }
         }
@@ -67,7 +67,8 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, NULL};
 static const sparsec_level_spec spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, NULL};

@@ -85,11 +85,14 @@ int spmm_128_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_po
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_128_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_128_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_128_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_128_A_levels, NULL};
-static const sparsec_level_spec spmm_128_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec spmm_128_B_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_128_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_128_B_levels, NULL};
-static const sparsec_level_spec spmm_128_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec spmm_128_C_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_128_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, spmm_128_C_levels, NULL};
 
 int spmm_128(const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C) {

@@ -85,7 +85,8 @@ int spmm_4_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_4_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, NULL};
 static const sparsec_level_spec spmm_4_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, NULL};

@@ -35,7 +35,8 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel2(int64_t A2_count
     int64_t warp = threadIdx.x / 256;
     if (0 < sparsec_min_int64(256, A2_count - block * 256)) {
         int64_t fpos1_own = threadIdx.x;
-        int64_t fpos1 = sparsec_min_int64(fpos1_own, sparsec_min_int64(256, A2_count - block * 256) - 1);
+        int64_t fpos1 = sparsec_min_int64(fpos1_own,
+            sparsec_min_int64(256, A2_count - block * 256) - 1);
         int64_t fpos = block * 256 + fpos1;
         int64_t A1_from = A1_starts[block];
         int64_t A1_to = A1_starts[block + 1];
@@ -44,7 +45,9 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel2(int64_t A2_count
         int64_t j = A2_crd[fpos];
         for (int64_t ki = 0; ki < 4; ki++) {
             int64_t k = warp * 4 + ki;
-            sparsec_segment<32>(C_vals, pA1 * 4 + k, fpos1_own < sparsec_min_int64(256, A2_count - block * 256) ? A_vals[fpos] * B_vals[j * 4 + k] : 0.0f, sparsec_add());
+            sparsec_segment<32>(C_vals, pA1 * 4 + k,
+                fpos1_own < sparsec_min_int64(256, A2_count - block * 256) ?
+                A_vals[fpos] * B_vals[j * 4 + k] : 0.0f, sparsec_add());
         }
     }
 }
@@ -72,7 +75,8 @@ int spmm_4_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_4_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, NULL};
 static const sparsec_level_spec spmm_4_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, NULL};

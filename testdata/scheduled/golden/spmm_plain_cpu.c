@@ -26,7 +26,8 @@ int spmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmm_A_levels, NULL};
 static const sparsec_level_spec spmm_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_B_spec = {"B", SPARSEC_FLOAT64, 2, 32, spmm_B_levels, NULL};

@@ -24,12 +24,13 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
     int64_t kii_begin = ko * 128 + warp * 4;
     int64_t kii_end = ko * 128 + warp * 4 + sparsec_min_int64(4, M * 4 - (ko * 128 + warp * 4));
     for (int64_t i = sparsec_floordiv(kii_begin, 4); i < sparsec_floordiv(kii_end + 3, 4); i++) {
-        for (int64_t k = sparsec_max_int64(kii_begin - i * 4, 0); k < sparsec_min_int64(kii_end - i * 4, 4); k++) {
+        for (int64_t k = sparsec_max_int64(kii_begin - i * 4, 0);
+                k < sparsec_min_int64(kii_end - i * 4, 4); k++) {
             float sum = 0.0f;
             int64_t jpos_begin = A2_pos[i];
             int64_t jpos_end = A2_pos[i + 1];
             int64_t jpos1 = threadIdx.x % 8;
-            for (int64_t jpos0 = 0; jpos0 < sparsec_min_int64((jpos_end - jpos_begin + 7) / 8, (jpos_end - jpos_begin - jpos1 + 7) / 8); jpos0++) {
+            for (int64_t jpos0 = 0; jpos0 < (jpos_end - jpos_begin - jpos1 + 7) / 8; jpos0++) {
                 int64_t jpos = jpos_begin + (jpos0 * 8 + jpos1);
                 int64_t j = A2_crd[jpos];
                 sum += A_vals[jpos] * B_vals[j * 4 + k];
@@ -44,8 +45,7 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
 
 size_t spmm_4_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmm_4_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -56,7 +56,8 @@ int spmm_4_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_4_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, NULL};
 static const sparsec_level_spec spmm_4_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, NULL};

@@ -42,8 +42,7 @@ static __global__ void __launch_bounds__(256, 4) spmm_4_kernel(int64_t M,
 
 size_t spmm_4_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmm_4_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -56,7 +55,8 @@ int spmm_4_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmm_4_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmm_4_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmm_4_A_spec = {"A", SPARSEC_FLOAT32, 2, 32, spmm_4_A_levels, NULL};
 static const sparsec_level_spec spmm_4_B_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmm_4_B_spec = {"B", SPARSEC_FLOAT32, 2, 32, spmm_4_B_levels, NULL};

@@ -25,7 +25,8 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
         for (int64_t i1 = 0; i1 < sparsec_min_int64(32, R - 1 - i0 * 32); i1++) {
             int64_t i = i0 * 32 + i1;
             double sum = 0.0;
-            for (int64_t p1 = 0; p1 < sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i]); p1++) {
+            for (int64_t p1 = 0; p1 <
+                    sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i]); p1++) {
                 int64_t p = pos_vals[i] + p1;
                 sum += val_vals[p] * x_vals[crd_vals[p]];
             }
@@ -45,7 +46,9 @@ int spmv_csr_raw(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSEC_RESTRIC
                 int64_t i1 = i1_live[at];
                 int64_t i = i0 * 32 + i1;
                 double sum = 0.0;
-                for (int64_t p1 = 0; p1 < sparsec_min_int64(16, (int64_t)pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
+                for (int64_t p1 = 0; p1 <
+                        sparsec_min_int64(16,
+                        (int64_t)pos_vals[i + 1] - pos_vals[i] - p0 * 16); p1++) {
                     int64_t p = pos_vals[i] + (p0 * 16 + p1);
                     sum += val_vals[p] * x_vals[crd_vals[p]];
                 }
@@ -67,16 +70,16 @@ static int spmv_csr_check(int64_t R, int64_t Z, int64_t N, const int32_t *SPARSE
     (void)val_vals; (void)x_vals;
     bool out_of_range = false;
     for (int64_t i = 0; i < R - 1; i++) {
-        out_of_range = out_of_range || (pos_vals[i] < pos_vals[i + 1] && (pos_vals[i] < 0 || Z < pos_vals[i + 1]));
+        out_of_range |= (pos_vals[i] < pos_vals[i + 1]) &
+            ((pos_vals[i] < 0) | (Z < pos_vals[i + 1]));
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t i = 0; i < R - 1; i++) {
         for (int64_t p = pos_vals[i]; p < pos_vals[i + 1]; p++) {
-            out_of_range2 = out_of_range2 || (crd_vals[p] < 0 || crd_vals[p] >= N);
+            out_of_range |= (crd_vals[p] < 0) | (crd_vals[p] >= N);
         }
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
@@ -108,7 +111,8 @@ int spmv_csr(const sparsec_tensor *pos, const sparsec_tensor *crd, const sparsec
     int64_t N = x->dims[0];
     error = sparsec_same_size("Z", "val", val->dims[0], "crd", Z);
     if (error) return error;
-    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `y` would be negative");
+    if (R - 1 < 0) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
+        "dimension 0 of `y` would be negative");
     const sparsec_tensor *const tensors[] = {pos, crd, val, x, y};
     error = sparsec_apart(y, "y", tensors, 5);
     if (error) return error;

@@ -64,24 +64,25 @@ static int spmv_ell_check(int64_t R, int64_t K, int64_t N, const int32_t *SPARSE
     (void)val_vals; (void)x_vals;
     bool out_of_range = false;
     for (int64_t i = 0; i < R; i++) {
-        out_of_range = out_of_range || (0 < len_vals[i] && K < len_vals[i]);
+        out_of_range |= (0 < len_vals[i]) & (K < len_vals[i]);
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
-    bool out_of_range2 = false;
     for (int64_t i = 0; i < R; i++) {
         for (int64_t k = 0; k < len_vals[i]; k++) {
-            out_of_range2 = out_of_range2 || (crd_vals[i * K + k] < 0 || crd_vals[i * K + k] >= N);
+            out_of_range |= (crd_vals[i * K + k] < 0) | (crd_vals[i * K + k] >= N);
         }
     }
-    if (out_of_range2) return SPARSEC_INDEX_OUT_OF_RANGE;
+    if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
     return SPARSEC_OK;
 }
 
 static const sparsec_level_spec spmv_ell_len_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_ell_len_spec = {"len", SPARSEC_INT32, 1, 32, spmv_ell_len_levels, NULL};
-static const sparsec_level_spec spmv_ell_crd_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec spmv_ell_crd_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmv_ell_crd_spec = {"crd", SPARSEC_INT32, 2, 32, spmv_ell_crd_levels, NULL};
-static const sparsec_level_spec spmv_ell_val_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
+static const sparsec_level_spec spmv_ell_val_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec spmv_ell_val_spec = {"val", SPARSEC_FLOAT64, 2, 32, spmv_ell_val_levels, NULL};
 static const sparsec_level_spec spmv_ell_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_ell_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_ell_x_levels, NULL};

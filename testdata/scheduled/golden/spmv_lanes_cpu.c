@@ -59,10 +59,7 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
                 }
             }
             sparsec_double4 sum_lanes = {0};
-            {
-                int64_t j1 = 0;
-                sum_lanes += *(const sparsec_double4 *)&partial_vals[j1];
-            }
+            sum_lanes += *(const sparsec_double4 *)&partial_vals[0];
             sum += sparsec_sum_double4(&sum_lanes);
             y_vals[i] = sum;
         }
@@ -70,7 +67,8 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

@@ -18,7 +18,8 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     SPARSEC_NEED(part_begins);
     int64_t A_stored = A2_pos[M] - A2_pos[0];
     for (int64_t part = 0; part < 65; part++) {
-        int64_t i = sparsec_lower_bound_int32(A2_pos, 0, M, A2_pos[0] + sparsec_floordiv(part * A_stored, 64));
+        int64_t i = sparsec_lower_bound_int32(A2_pos, 0, M,
+            A2_pos[0] + sparsec_floordiv(part * A_stored, 64));
         part_begins[part] = part < 64 ? i : M;
     }
 #ifdef _OPENMP
@@ -36,14 +37,14 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
         }
     }
     sparsec_release(part_begins);
-    part_begins = NULL;
     return SPARSEC_OK;
 fail:
     sparsec_release(part_begins);
     return error;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

@@ -14,7 +14,8 @@ static __global__ void __launch_bounds__(256, 4) spmv_kernel1(int64_t M, int64_t
     int64_t block = blockIdx.x;
     int64_t part = block * 256 + threadIdx.x;
     if (part < 1025) {
-        int64_t i = sparsec_lower_bound_int32(A2_pos, 0, M, sparsec_floordiv(part * A_stored, 1024));
+        int64_t i = sparsec_lower_bound_int32(A2_pos, 0, M,
+            sparsec_floordiv(part * A_stored, 1024));
         part_begins[part] = part < 1024 ? i : M;
     }
 }
@@ -56,7 +57,8 @@ int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

@@ -36,7 +36,9 @@ static __global__ void __launch_bounds__(64, 16) spmv_kernel2(int64_t A2_count,
         int64_t pA1_next = sparsec_lower_bound_int32(A2_pos, A1_from, A1_to, fpos + 1);
         int64_t pA1 = pA1_next - 1;
         int64_t j = A2_crd[fpos];
-        sparsec_segment<32>(y_vals, pA1, own_own < sparsec_min_int64(64, A2_count - block * 64) ? A_vals[fpos] * x_vals[j] : 0.0, sparsec_add());
+        sparsec_segment<32>(y_vals, pA1,
+            own_own < sparsec_min_int64(64, A2_count - block * 64) ? A_vals[fpos] * x_vals[j] : 0.0,
+            sparsec_add());
     }
 }
 
@@ -63,7 +65,8 @@ int spmv_device(int64_t M, int64_t N, int64_t A2_count, const int32_t *A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

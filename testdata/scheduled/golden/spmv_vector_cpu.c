@@ -41,7 +41,8 @@ int spmv_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

@@ -19,13 +19,15 @@ static __global__ void __launch_bounds__(512, 2) spmv_kernel(int64_t M,
     const double *SPARSEC_RESTRICT A_vals, const double *SPARSEC_RESTRICT x_vals, double *y_vals) {
     int64_t block = blockIdx.x;
     int64_t warp = threadIdx.x / 32;
-    for (int64_t warp_row = 0; warp_row < sparsec_min_int64(8, (M - (block * 128 + warp) + 15) / 16); warp_row++) {
+    for (int64_t warp_row = 0;
+            warp_row < sparsec_min_int64(8, (M - (block * 128 + warp) + 15) / 16); warp_row++) {
         int64_t i = block * 128 + (warp_row * 16 + warp);
         double sum = 0.0;
         int64_t jpos_begin = A2_pos[i];
         int64_t jpos_end = A2_pos[i + 1];
         int64_t thread = threadIdx.x % 32;
-        for (int64_t thread_nz = 0; thread_nz < sparsec_min_int64((jpos_end - jpos_begin + 31) / 32, (jpos_end - jpos_begin - thread + 31) / 32); thread_nz++) {
+        for (int64_t thread_nz = 0; thread_nz < (jpos_end - jpos_begin - thread + 31) / 32;
+                thread_nz++) {
             int64_t jpos = jpos_begin + (thread_nz * 32 + thread);
             int64_t j = A2_crd[jpos];
             sum += A_vals[jpos] * x_vals[j];
@@ -39,8 +41,7 @@ static __global__ void __launch_bounds__(512, 2) spmv_kernel(int64_t M,
 
 size_t spmv_workspace(int64_t M, int64_t N) {
     (void)M; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int spmv_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_crd,
@@ -52,7 +53,8 @@ int spmv_device(int64_t M, int64_t N, const int32_t *A2_pos, const int32_t *A2_c
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec spmv_A_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec spmv_A_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec spmv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, spmv_A_levels, NULL};
 static const sparsec_level_spec spmv_x_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec spmv_x_spec = {"x", SPARSEC_FLOAT64, 1, 32, spmv_x_levels, NULL};

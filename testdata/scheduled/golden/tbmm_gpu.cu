@@ -38,7 +38,8 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
             for (int64_t m0 = 0; m0 < (M + 23) / 24; m0++) {
                 __shared__ float Y_tile_vals[800];
                 __syncthreads();
-                for (int64_t k2_Y_tile = threadIdx.y; k2_Y_tile < sparsec_min_int64(32, K - k0 * 32); k2_Y_tile += 8) {
+                for (int64_t k2_Y_tile = threadIdx.y;
+                        k2_Y_tile < sparsec_min_int64(32, K - k0 * 32); k2_Y_tile += 8) {
                     int64_t k = k0 * 32 + k2_Y_tile;
                     int64_t m1_Y_tile = threadIdx.x;
                     if (m1_Y_tile < sparsec_min_int64(24, M - m0 * 24)) {
@@ -50,7 +51,10 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                 for (int64_t r2_X_tile = threadIdx.y; r2_X_tile < 32; r2_X_tile += 8) {
                     int64_t m1_X_tile = threadIdx.x;
                     if (m1_X_tile < 24) {
-                        X_tile_vals[r2_X_tile * 24 + m1_X_tile] = n0 * 32 + r2_X_tile < N && m0 * 24 + m1_X_tile < M ? X_vals[(b * N + (n0 * 32 + r2_X_tile)) * M + (m0 * 24 + m1_X_tile)] : 0.0f;
+                        X_tile_vals[r2_X_tile * 24 + m1_X_tile] =
+                            n0 * 32 + r2_X_tile < N && m0 * 24 + m1_X_tile < M ?
+                            X_vals[(b * N + (n0 * 32 + r2_X_tile)) * M + (m0 * 24 + m1_X_tile)] :
+                            0.0f;
                     }
                 }
                 __syncthreads();
@@ -63,7 +67,9 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                             for (int64_t m1 = 0; m1 < 24; m1++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t r2 = 0; r2 < 4; r2++) {
-                                    sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
+                                    sums_vals[r2] +=
+                                        X_tile_vals[(r2 * 8 + ty2) * 24 + m1] *
+                                        Y_tile_vals[k2 * 25 + m1];
                                 }
                             }
                         }
@@ -74,8 +80,10 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                             for (int64_t m1 = 0; m1 < 24; m1++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t r2 = 0; r2 < 4; r2++) {
-                                    if (r2 < sparsec_floordiv(N - (n0 * 32 + ty2) + 7, 8)) {
-                                        sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
+                                    if (r2 < (N - (n0 * 32 + ty2) + 7) / 8) {
+                                        sums_vals[r2] +=
+                                            X_tile_vals[(r2 * 8 + ty2) * 24 + m1] *
+                                            Y_tile_vals[k2 * 25 + m1];
                                     }
                                 }
                             }
@@ -89,8 +97,10 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
                         for (int64_t m1 = 0; m1 < sparsec_min_int64(24, M - m0 * 24); m1++) {
                             SPARSEC_UNROLL(4)
                             for (int64_t r2 = 0; r2 < 4; r2++) {
-                                if (r2 < sparsec_floordiv(N - (n0 * 32 + ty2) + 7, 8)) {
-                                    sums_vals[r2] += X_tile_vals[(r2 * 8 + ty2) * 24 + m1] * Y_tile_vals[k2 * 25 + m1];
+                                if (r2 < (N - (n0 * 32 + ty2) + 7) / 8) {
+                                    sums_vals[r2] +=
+                                        X_tile_vals[(r2 * 8 + ty2) * 24 + m1] *
+                                        Y_tile_vals[k2 * 25 + m1];
                                 }
                             }
                         }
@@ -115,8 +125,7 @@ static __global__ void __launch_bounds__(256, 4) tbmm_kernel(int64_t B, int64_t 
 
 size_t tbmm_workspace(int64_t B, int64_t N, int64_t M, int64_t K) {
     (void)B; (void)N; (void)M; (void)K;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int tbmm_device(int64_t B, int64_t N, int64_t M, int64_t K, const float *X_vals,
@@ -128,11 +137,14 @@ int tbmm_device(int64_t B, int64_t N, int64_t M, int64_t K, const float *X_vals,
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec tbmm_X_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec tbmm_X_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_X_spec = {"X", SPARSEC_FLOAT32, 3, 32, tbmm_X_levels, NULL};
-static const sparsec_level_spec tbmm_Y_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec tbmm_Y_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_Y_spec = {"Y", SPARSEC_FLOAT32, 3, 32, tbmm_Y_levels, NULL};
-static const sparsec_level_spec tbmm_Z_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec tbmm_Z_levels[] =
+    {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec tbmm_Z_spec = {"Z", SPARSEC_FLOAT32, 3, 32, tbmm_Z_levels, NULL};
 
 int tbmm(const sparsec_tensor *X, const sparsec_tensor *Y, sparsec_tensor *Z) {

@@ -38,12 +38,16 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
             __syncthreads();
             for (int64_t c2_B_tile = threadIdx.y; c2_B_tile < 64; c2_B_tile += 16) {
                 int64_t k1_B_tile = threadIdx.x;
-                B_tile_vals[c2_B_tile * 17 + k1_B_tile] = n0 * 64 + c2_B_tile < N && k0 * 16 + k1_B_tile < K ? B_vals[(n0 * 64 + c2_B_tile) * K + (k0 * 16 + k1_B_tile)] : 0.0f;
+                B_tile_vals[c2_B_tile * 17 + k1_B_tile] =
+                    n0 * 64 + c2_B_tile < N && k0 * 16 + k1_B_tile < K ?
+                    B_vals[(n0 * 64 + c2_B_tile) * K + (k0 * 16 + k1_B_tile)] : 0.0f;
             }
             __shared__ float A_tile_vals[1024];
             for (int64_t r2_A_tile = threadIdx.y; r2_A_tile < 64; r2_A_tile += 16) {
                 int64_t k1_A_tile = threadIdx.x;
-                A_tile_vals[r2_A_tile * 16 + k1_A_tile] = m0 * 64 + r2_A_tile < M && k0 * 16 + k1_A_tile < K ? A_vals[(m0 * 64 + r2_A_tile) * K + (k0 * 16 + k1_A_tile)] : 0.0f;
+                A_tile_vals[r2_A_tile * 16 + k1_A_tile] =
+                    m0 * 64 + r2_A_tile < M && k0 * 16 + k1_A_tile < K ?
+                    A_vals[(m0 * 64 + r2_A_tile) * K + (k0 * 16 + k1_A_tile)] : 0.0f;
             }
             __syncthreads();
             if (K - k0 * 16 >= 16) {
@@ -57,7 +61,9 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
                             for (int64_t r2 = 0; r2 < 4; r2++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t c2 = 0; c2 < 4; c2++) {
-                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                    sums_vals[r2 * 4 + c2] +=
+                                        A_tile_vals[(r2 * 16 + ty2) * 16 + k1] *
+                                        B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
                                 }
                             }
                         }
@@ -68,8 +74,10 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
                             for (int64_t r2 = 0; r2 < 4; r2++) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t c2 = 0; c2 < 4; c2++) {
-                                    if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
-                                        sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                    if (c2 < (N - (n0 * 64 + tx2) + 15) / 16) {
+                                        sums_vals[r2 * 4 + c2] +=
+                                            A_tile_vals[(r2 * 16 + ty2) * 16 + k1] *
+                                            B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
                                     }
                                 }
                             }
@@ -84,8 +92,10 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
                             if (r2 * 16 < M - m0 * 64 - ty2) {
                                 SPARSEC_UNROLL(4)
                                 for (int64_t c2 = 0; c2 < 4; c2++) {
-                                    if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
-                                        sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                    if (c2 < (N - (n0 * 64 + tx2) + 15) / 16) {
+                                        sums_vals[r2 * 4 + c2] +=
+                                            A_tile_vals[(r2 * 16 + ty2) * 16 + k1] *
+                                            B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
                                     }
                                 }
                             }
@@ -101,8 +111,10 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
                         if (r2 * 16 < M - m0 * 64 - ty2) {
                             SPARSEC_UNROLL(4)
                             for (int64_t c2 = 0; c2 < 4; c2++) {
-                                if (c2 < sparsec_floordiv(N - (n0 * 64 + tx2) + 15, 16)) {
-                                    sums_vals[r2 * 4 + c2] += A_tile_vals[(r2 * 16 + ty2) * 16 + k1] * B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
+                                if (c2 < (N - (n0 * 64 + tx2) + 15) / 16) {
+                                    sums_vals[r2 * 4 + c2] +=
+                                        A_tile_vals[(r2 * 16 + ty2) * 16 + k1] *
+                                        B_tile_vals[(c2 * 16 + tx2) * 17 + k1];
                                 }
                             }
                         }
@@ -130,8 +142,7 @@ static __global__ void __launch_bounds__(256, 4) tmm_kernel(int64_t M, int64_t K
 
 size_t tmm_workspace(int64_t M, int64_t K, int64_t N) {
     (void)M; (void)K; (void)N;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int tmm_device(int64_t M, int64_t K, int64_t N, const float *A_vals, const float *B_vals,

@@ -49,7 +49,7 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
         int64_t p1_end = sparsec_min_int64(p1_begin + 64, p_end);
         int64_t B1_first = sparsec_lower_bound_int32(B2_pos, B1_pos[0], B1_pos[1], p1_begin + 1);
         int64_t B1_last = sparsec_gallop_int32(B2_pos, B1_first, B1_pos[1], p1_end);
-        int64_t pB1_begin = sparsec_max_int64(B1_pos[0], sparsec_max_int64(B1_first - 1, B1_pos[0]));
+        int64_t pB1_begin = sparsec_max_int64(B1_pos[0], B1_first - 1);
         int64_t pB1_end = sparsec_min_int64(B1_pos[1], B1_last);
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             int64_t pB2_begin = sparsec_max_int64(B2_pos[pB1], p1_begin);
@@ -78,21 +78,21 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
                 }
                 if (l0_full * 32 < L) {
                     int64_t l0 = l0_full;
-                    double tile_vals3[32];
+                    double tile_vals[32];
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
-                        tile_vals3[l1] = 0.0;
+                        tile_vals[l1] = 0.0;
                     }
                     for (int64_t pB3 = B3_pos[p]; pB3 < B3_pos[p + 1]; pB3++) {
                         SPARSEC_NO_JAM();
                         int64_t k = B3_crd[pB3];
                         for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                             int64_t l = l0 * 32 + l1;
-                            tile_vals3[l1] += B_vals[pB3] * C_vals[k * L + l];
+                            tile_vals[l1] += B_vals[pB3] * C_vals[k * L + l];
                         }
                     }
                     for (int64_t l1 = 0; l1 < sparsec_min_int64(32, L - l0 * 32); l1++) {
                         int64_t l = l0 * 32 + l1;
-                        A_vals[p * L + l] = tile_vals3[l1];
+                        A_vals[p * L + l] = tile_vals[l1];
                     }
                 }
             }
@@ -106,18 +106,25 @@ int ttm_raw(int64_t I, int64_t J, int64_t K, int64_t L, const int32_t *SPARSEC_R
     return SPARSEC_OK;
 fail:
     sparsec_release(A1_pos);
+    *A1_pos_out = NULL;
     sparsec_release(A1_crd);
+    *A1_crd_out = NULL;
     sparsec_release(A2_pos);
+    *A2_pos_out = NULL;
     sparsec_release(A2_crd);
+    *A2_crd_out = NULL;
     sparsec_release(A_vals);
+    *A_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec ttm_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttm_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttm_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttm_B_levels, NULL};
 static const sparsec_level_spec ttm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec ttm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, ttm_C_levels, NULL};
-static const sparsec_level_spec ttm_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec ttm_A_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec ttm_A_spec = {"A", SPARSEC_FLOAT64, 3, 32, ttm_A_levels, NULL};
 
 int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {

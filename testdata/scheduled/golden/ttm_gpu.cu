@@ -71,8 +71,7 @@ static __global__ void __launch_bounds__(32, 16) ttm_kernel5(int64_t L,
 
 size_t ttm_workspace(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int64_t B2_count) {
     (void)I; (void)J; (void)K; (void)L; (void)B1_count; (void)B2_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int ttm_device(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int64_t B2_count,
@@ -93,11 +92,13 @@ int ttm_device(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec ttm_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttm_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttm_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttm_B_levels, NULL};
 static const sparsec_level_spec ttm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec ttm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, ttm_C_levels, NULL};
-static const sparsec_level_spec ttm_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec ttm_A_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec ttm_A_spec = {"A", SPARSEC_FLOAT64, 3, 32, ttm_A_levels, NULL};
 
 int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {

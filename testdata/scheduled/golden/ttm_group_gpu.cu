@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(128, 8) ttm_kernel5(int64_t L,
                 int64_t kpos_begin = B3_pos[pB2];
                 int64_t kpos_end = B3_pos[pB2 + 1];
                 int64_t k1 = threadIdx.x % 8;
-                for (int64_t k0 = 0; k0 < sparsec_min_int64((kpos_end - kpos_begin + 7) / 8, (kpos_end - kpos_begin - k1 + 7) / 8); k0++) {
+                for (int64_t k0 = 0; k0 < (kpos_end - kpos_begin - k1 + 7) / 8; k0++) {
                     int64_t kpos = kpos_begin + (k0 * 8 + k1);
                     int64_t k = B3_crd[kpos];
                     sum += B_vals[kpos] * C_vals[k * L + l];
@@ -81,8 +81,7 @@ static __global__ void __launch_bounds__(128, 8) ttm_kernel5(int64_t L,
 
 size_t ttm_workspace(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int64_t B2_count) {
     (void)I; (void)J; (void)K; (void)L; (void)B1_count; (void)B2_count;
-    size_t bytes = 0;
-    return bytes;
+    return 0;
 }
 
 int ttm_device(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int64_t B2_count,
@@ -103,11 +102,13 @@ int ttm_device(int64_t I, int64_t J, int64_t K, int64_t L, int64_t B1_count, int
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec ttm_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttm_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttm_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttm_B_levels, NULL};
 static const sparsec_level_spec ttm_C_levels[] = {{SPARSEC_DENSE, 0, 0}, {SPARSEC_DENSE, 0, 1}};
 static const sparsec_spec ttm_C_spec = {"C", SPARSEC_FLOAT64, 2, 32, ttm_C_levels, NULL};
-static const sparsec_level_spec ttm_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
+static const sparsec_level_spec ttm_A_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_DENSE, 0, 2}};
 static const sparsec_spec ttm_A_spec = {"A", SPARSEC_FLOAT64, 3, 32, ttm_A_levels, NULL};
 
 int ttm(const sparsec_tensor *B, const sparsec_tensor *C, sparsec_tensor *A) {

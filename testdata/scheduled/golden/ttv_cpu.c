@@ -20,7 +20,8 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
 #endif
     for (int64_t i0 = 0; i0 < (I + 31) / 32; i0++) {
         int64_t pB1_begin = sparsec_lower_bound_int32(B1_crd, B1_pos[0], B1_pos[1], i0 * 32);
-        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1], i0 * 32 + sparsec_min_int64(32, I - i0 * 32));
+        int64_t pB1_end = sparsec_lower_bound_int32(B1_crd, pB1_begin, B1_pos[1],
+            i0 * 32 + sparsec_min_int64(32, I - i0 * 32));
         for (int64_t pB1 = pB1_begin; pB1 < pB1_end; pB1++) {
             int64_t i = B1_crd[pB1];
             for (int64_t pB2 = B2_pos[pB1]; pB2 < B2_pos[pB1 + 1]; pB2++) {
@@ -37,7 +38,8 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec ttv_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttv_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttv_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttv_B_levels, NULL};
 static const sparsec_level_spec ttv_c_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec ttv_c_spec = {"c", SPARSEC_FLOAT64, 1, 32, ttv_c_levels, NULL};

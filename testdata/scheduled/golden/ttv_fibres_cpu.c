@@ -60,18 +60,25 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     return SPARSEC_OK;
 fail:
     sparsec_release(A1_pos);
+    *A1_pos_out = NULL;
     sparsec_release(A1_crd);
+    *A1_crd_out = NULL;
     sparsec_release(A2_pos);
+    *A2_pos_out = NULL;
     sparsec_release(A2_crd);
+    *A2_crd_out = NULL;
     sparsec_release(A_vals);
+    *A_vals_out = NULL;
     return error;
 }
 
-static const sparsec_level_spec ttv_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttv_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttv_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttv_B_levels, NULL};
 static const sparsec_level_spec ttv_c_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec ttv_c_spec = {"c", SPARSEC_FLOAT64, 1, 32, ttv_c_levels, NULL};
-static const sparsec_level_spec ttv_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec ttv_A_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec ttv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, ttv_A_levels, NULL};
 
 int ttv(const sparsec_tensor *B, const sparsec_tensor *c, sparsec_tensor *A) {

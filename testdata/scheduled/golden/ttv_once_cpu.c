@@ -19,7 +19,8 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     const double *SPARSEC_RESTRICT c_vals, const int32_t *SPARSEC_RESTRICT A1_pos,
     const int32_t *SPARSEC_RESTRICT A1_crd, const int32_t *SPARSEC_RESTRICT A2_pos,
     const int32_t *SPARSEC_RESTRICT A2_crd, double *SPARSEC_RESTRICT A_vals) {
-    (void)I; (void)J; (void)K; (void)B1_crd; (void)B2_crd; (void)A1_pos; (void)A1_crd; (void)A2_pos; (void)A2_crd;
+    (void)I; (void)J; (void)K; (void)B1_crd; (void)B2_crd; (void)A1_pos; (void)A1_crd; (void)A2_pos;
+        (void)A2_crd;
     int64_t p_begin = B2_pos[B1_pos[0]];
     int64_t p_end = B2_pos[B1_pos[1]];
 #ifdef _OPENMP
@@ -40,11 +41,13 @@ int ttv_raw(int64_t I, int64_t J, int64_t K, const int32_t *SPARSEC_RESTRICT B1_
     return SPARSEC_OK;
 }
 
-static const sparsec_level_spec ttv_B_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
+static const sparsec_level_spec ttv_B_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}, {SPARSEC_COMPRESSED, 0, 2}};
 static const sparsec_spec ttv_B_spec = {"B", SPARSEC_FLOAT64, 3, 32, ttv_B_levels, NULL};
 static const sparsec_level_spec ttv_c_levels[] = {{SPARSEC_DENSE, 0, 0}};
 static const sparsec_spec ttv_c_spec = {"c", SPARSEC_FLOAT64, 1, 32, ttv_c_levels, NULL};
-static const sparsec_level_spec ttv_A_levels[] = {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
+static const sparsec_level_spec ttv_A_levels[] =
+    {{SPARSEC_COMPRESSED, 0, 0}, {SPARSEC_COMPRESSED, 0, 1}};
 static const sparsec_spec ttv_A_spec = {"A", SPARSEC_FLOAT64, 2, 32, ttv_A_levels, NULL};
 
 int ttv(const sparsec_tensor *B, const sparsec_tensor *c, sparsec_tensor *A) {
