@@ -10,7 +10,7 @@
 //! user's word), `Atomics`, `Temporary` (a copy for each thread), `ParallelReduction`. Refused: a
 //! unit that the target does not have; `NoRaces` where iterations write the same element or depend
 //! on each other; `Atomics` on vector lanes; threads inside threads or lanes, blocks inside warps
-//! or threads; a group whose loop reduces nothing, or is not as long as the group of a
+//! or threads; a second unit for a loop; a group whose loop reduces nothing, or is not as long as the group of a
 //! `ParallelReduction` (001, 3.3); a nest that appends to a sparse result; a coiterated loop
 //! ([`super::tree`]). Afterwards only `unroll` and `parallelize` may follow on the nest.
 
@@ -68,6 +68,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         let here = arguments.expr(2)?.span;
         return Err(lanes_of_atomics(graph, var, here, arguments));
     }
+    check_serial(&graph, var, unit, arguments)?;
     check_iterations(&graph, var, (unit, race), arguments)?;
     share_out(&mut graph, var, (unit, race), arguments);
     check_places(&graph, arguments)?;
@@ -79,6 +80,59 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     );
     graph.script.push(line);
     Ok(graph)
+}
+
+/// A loop runs on one kind of unit: another command would silently take back what the first one said. Only
+/// threads may be told to reduce in groups.
+fn check_serial(
+    graph: &Graph,
+    var: VarId,
+    unit: Unit,
+    arguments: &Arguments,
+) -> Result<(), Diagnostic> {
+    let Some(first) = shared_out(graph, var) else {
+        return Ok(());
+    };
+    if let (Unit::Gpu(before), Unit::Gpu(now)) = (first.unit, unit)
+        && before.level == now.level
+        && before.group.is_none()
+        && now.group.is_some()
+    {
+        return Ok(());
+    }
+    let name = crate::graph::print::var_text(graph, var);
+    let has = format!("{}, {}", unit_text(first.unit), race_text(first.race));
+    let error = Diagnostic::error(
+        codes::BAD_UNIT,
+        arguments.span,
+        format!("the loop over `{name}` is parallel already"),
+        "a loop has one unit and one race strategy",
+    )
+    .with_label(
+        first.span,
+        format!("`parallelize({name}, {has})` comes first"),
+    );
+    Err(error.with_help(if may_stand_inside(unit, first.unit) {
+        format!(
+            "leave one of them out, or `split` the loop first: its outer part for {}, its inner part for {}",
+            unit_text(first.unit),
+            unit_text(unit)
+        )
+    } else {
+        "leave one of them out".to_string()
+    }))
+}
+
+/// What runs the iterations of a loop, if it is parallel.
+fn shared_out(graph: &Graph, var: VarId) -> Option<Parallel> {
+    let mut found = None;
+    graph.visit_nests(&mut |nest| {
+        let mut loops = nest.loops.iter().filter(|l| l.var == var);
+        found = found
+            .take()
+            .or_else(|| loops.find_map(|l| l.tag.parallel.clone()));
+    });
+    found
 }
 
 fn share_out(graph: &mut Graph, var: VarId, (unit, race): (Unit, Race), arguments: &Arguments) {
@@ -121,13 +175,7 @@ fn lanes_of_atomics(mut graph: Graph, var: VarId, here: Span, arguments: &Argume
 /// # Errors
 /// The part cannot run so.
 pub fn check_parts(graph: &Graph, part: VarId, arguments: &Arguments) -> Result<(), Diagnostic> {
-    let mut parallel = None;
-    graph.visit_nests(&mut |nest| {
-        let own = nest.loops.iter().find(|l| l.var == part);
-        let tag = own.and_then(|l| l.tag.parallel.as_ref());
-        parallel = parallel.or(tag.map(|tag| (tag.unit, tag.race)));
-    });
-    let Some((unit, race)) = parallel else {
+    let Some(Parallel { unit, race, .. }) = shared_out(graph, part) else {
         return Ok(());
     };
     let group = match unit {
@@ -326,15 +374,10 @@ fn may_stand_inside(inner: Unit, outer: Unit) -> bool {
 
 /// The axis of the threads that already run the loop, or x.
 fn axis_of(graph: &Graph, var: VarId) -> Axis {
-    let mut axis = Axis::X;
-    graph.visit_nests(&mut |nest| {
-        for l in nest.loops.iter().filter(|l| l.var == var) {
-            if let Some(Unit::Gpu(unit)) = l.tag.parallel.as_ref().map(|p| p.unit) {
-                axis = unit.axis;
-            }
-        }
-    });
-    axis
+    match shared_out(graph, var).map(|parallel| parallel.unit) {
+        Some(Unit::Gpu(unit)) => unit.axis,
+        Some(Unit::CpuThread(_) | Unit::CpuVector) | None => Axis::X,
+    }
 }
 
 /// 001, 3.3: what a group reduces must be a sum, and whole.

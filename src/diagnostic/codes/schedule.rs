@@ -112,6 +112,8 @@ For the CUDA target the units are GPUBlock, GPUWarp and GPUThread, outer ones fi
 each axis once (GPUBlockY, GPUThreadZ), and GPUGroup(r) with Segment or ParallelReduction
 for threads that reduce in groups.
 
+A loop has one unit: to share out what is shared out, `split` it first.
+
     parallelize(i, GPUBlock, NoRaces)         # without --target cuda: CPUThread
     parallelize(j, CPUVector, Atomics)        # lanes take no turns: ParallelReduction
 
