@@ -17,6 +17,7 @@
 
 use indexmap::IndexSet;
 
+use super::known::Known;
 use super::order::appended_vars;
 use super::pattern;
 use super::producers::{around, scalar_sum};
@@ -198,8 +199,14 @@ impl<'a> Concretizer<'a> {
     fn accumulate(&mut self, op: ReduceOp, body: &Expr) -> Option<Stmt> {
         let nest = self.nest;
         let last = self.items.iter().rposition(|item| self.is_left(item));
-        // A sum whose loop is shared grows where it is added to.
+        // A sum whose loop is shared grows where it is added to, and one of which later loops tell the element
+        // grows inside of these.
         let prefix = last.map_or(0, |last| last + 1).max(self.shared);
+        // (Elements of a sparse one may be found by positions alone.)
+        let mut depths = prefix..=self.items.len();
+        let told = depths.find(|&at| self.tells_left(at));
+        let sparse = self.tensors[nest.tensor.index()].is_sparse();
+        let prefix = told.filter(|_| !sparse).unwrap_or(prefix);
         let in_place = self.items[..prefix]
             .iter()
             .any(|item| self.is_reduced(item) || !self.is_left(item));
@@ -319,6 +326,16 @@ impl<'a> Concretizer<'a> {
         };
         vars.iter()
             .any(|&v| from.contains(&v) || last(v) == Some(*var))
+    }
+
+    /// Whether the first `depth` items and the loops around the nest tell which element of the result it is: where
+    /// data decide that, they know what the data are read at.
+    fn tells_left(&self, depth: usize) -> bool {
+        let outer = self.loops.len() - self.nest.loops.len();
+        let mut loops = self.loops[..outer].to_vec();
+        loops.extend(self.known_loops(depth));
+        let mut known = Known::after(self.graph, &loops);
+        self.nest.lhs.iter().all(|&var| known.tells(var))
     }
 
     pub(super) fn is_left(&self, item: &Item) -> bool {

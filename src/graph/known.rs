@@ -171,8 +171,12 @@ impl<'a, 'g> Known<'a, 'g> {
 
     /// Whether the value of an expression is known: that of each variable in it.
     pub fn has_value(&mut self, e: &Expr) -> bool {
-        let mut vars = vars_in(e).into_iter();
-        vars.all(|var| self.offset(var).is_some() && self.origin(var).is_some())
+        vars_in(e).into_iter().all(|var| self.tells(var))
+    }
+
+    /// Whether the value of a variable is known, not just which one of its range it is.
+    pub fn tells(&mut self, var: VarId) -> bool {
+        self.offset(var).is_some() && self.origin(var).is_some()
     }
 }
 

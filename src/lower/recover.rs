@@ -249,7 +249,10 @@ impl Lowerer<'_> {
                         ),
                         "in this statement",
                     )
-                    .with_help(format!("leave out the command that made `{name}`")))
+                    .with_help(match self.graph.provenance.producer(var) {
+                        Some(_) => format!("leave out the command that made `{name}`"),
+                        None => format!("keep the loops that tell `{name}` outside"),
+                    }))
             }
         }
     }

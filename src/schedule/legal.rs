@@ -44,6 +44,9 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
             )
             .with_help(format!("leave `{name}` out of the workspace")));
         }
+        if let Some((tensor, var)) = untold(graph, &tree, &mut Vec::new()) {
+            return Err(not_told(graph, (tensor, var), &nest.loop_vars(), arguments));
+        }
     }
     Ok(())
 }
@@ -104,6 +107,77 @@ fn unknown_in(graph: &Graph, e: &Expr, loops: &[VarId]) -> Option<(TensorId, Var
         }
     });
     found
+}
+
+/// A dense tensor that is read or written where the loops around do not tell a variable in its subscripts: which one
+/// of its range it is, or where data make that begin.
+fn untold(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(TensorId, VarId)> {
+    let own = match stmt {
+        Stmt::Forall { var, .. } => Some(*var),
+        Stmt::Assign(assign) => {
+            let mut known = Known::after(graph, loops);
+            // (Scalars of the tree are no tensors of the graph.)
+            let is_dense = |tensor: TensorId| {
+                let tensor = graph.tensors.get(tensor.index());
+                tensor.is_some_and(|tensor| !tensor.is_sparse())
+            };
+            let written = assign.lhs.iter().filter(|_| is_dense(assign.tensor));
+            let untold = written.copied().find(|&var| !known.tells(var));
+            let mut found = untold.map(|var| (assign.tensor, var));
+            visit(&assign.rhs, &mut |e| {
+                if let ExprKind::Access(access) = &e.kind
+                    && is_dense(access.tensor)
+                {
+                    let mut vars = access.subscripts.iter().flat_map(vars_in);
+                    let unknown = vars.find(|&var| !known.tells(var));
+                    found = found.or(unknown.map(|var| (access.tensor, var)));
+                }
+            });
+            return found;
+        }
+        Stmt::Within { .. } | Stmt::Guarded { .. } | Stmt::Where { .. } | Stmt::Sequence(_) => None,
+    };
+    loops.extend(own);
+    let mut parts = stmt.parts().into_iter();
+    let found = parts.find_map(|part| untold(graph, part, loops));
+    loops.truncate(loops.len() - usize::from(own.is_some()));
+    found
+}
+
+/// Where the loops of `order` leave open which element of a tensor it is.
+fn not_told(
+    graph: &Graph,
+    (tensor, var): (TensorId, VarId),
+    order: &[VarId],
+    arguments: &Arguments,
+) -> Diagnostic {
+    let name = &graph.var(var).name;
+    let tensor = &graph.tensor(tensor).name;
+    let mut telling = graph.provenance.leaves(var, order);
+    for root in graph.provenance.roots(var) {
+        let needed = range_vars(graph, root).into_iter();
+        telling.extend(needed.flat_map(|v| graph.provenance.leaves(v, order)));
+    }
+    let mut loops: Vec<String> = Vec::new();
+    for v in telling {
+        let name = format!("`{}`", graph.var(v).name);
+        if !loops.contains(&name) {
+            loops.push(name);
+        }
+    }
+    Diagnostic::error(
+        codes::LEVEL_ORDER,
+        arguments.span,
+        format!("an element of `{tensor}` would be needed before `{name}` is known"),
+        "which element it is, loops inside would tell",
+    )
+    .with_help(match loops.as_slice() {
+        [] => format!("leave the loops that tell `{name}` as they are"),
+        loops => format!(
+            "keep the loops that tell `{name}` outside those that need it: {}",
+            loops.join(", ")
+        ),
+    })
 }
 
 /// Positions count from where their row begins: the outer levels must be known.

@@ -278,7 +278,8 @@ fn moved_sums(graph: &Graph, nest: &Nest, found: &Found, vars: &[VarId]) -> Vec<
         }
     }
     // What a range reads must stay around the loop that has it.
-    outside.extend(reduced.iter().flat_map(|&v| range_vars(graph, v)));
+    let ranged = reduced.iter().chain(&nest.lhs);
+    outside.extend(ranged.flat_map(|&v| range_vars(graph, v)));
     let loops = nest.loop_vars();
     let first = loops.iter().position(|v| vars.contains(v)).unwrap_or(0);
     let mut moved = Vec::new();
