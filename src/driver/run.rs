@@ -91,7 +91,10 @@ fn named(failure: Failure, function: &Function, bound: &Bound) -> Failure {
         Failure::Data(error)
             if error.code == data_codes::BAD_SUBSCRIPT && elements <= MOST_LOOKED_AT =>
         {
-            expected(function, bound).err().unwrap_or(failure)
+            match inputs(function, bound).map(|inputs| judged(function, &inputs)) {
+                Ok(Some(blame)) => blame.into(),
+                Ok(None) | Err(_) => failure,
+            }
         }
         Failure::Data(_) | Failure::Program(_) | Failure::Environment(_) | Failure::Check(_) => {
             failure
@@ -141,6 +144,24 @@ pub fn verify(
 /// # Errors
 /// The judge finds the data wrong.
 pub fn expected(function: &Function, bound: &Bound) -> Result<reference::Outputs, Failure> {
+    let inputs = inputs(function, bound)?;
+    let outputs = reference::evaluate(function, &inputs).map_err(outside)?;
+    Ok(outputs)
+}
+
+fn outside(e: reference::EvalError) -> DataError {
+    DataError::new(data_codes::BAD_SUBSCRIPT, e.to_string())
+}
+
+/// What is wrong with data that a kernel refused: where the results need it, or else where the kernel looked ahead.
+fn judged(function: &Function, inputs: &reference::Inputs) -> Option<DataError> {
+    let evaluated = reference::evaluate(function, inputs).err();
+    let blamed = evaluated.or_else(|| reference::blamed(function, inputs));
+    blamed.map(outside)
+}
+
+/// What the judge is given.
+fn inputs(function: &Function, bound: &Bound) -> Result<reference::Inputs, Failure> {
     let mut tensors = bound.tensors.clone();
     for (&id, tensor) in &mut tensors {
         let format = &function.tensor(id).format;
@@ -152,13 +173,10 @@ pub fn expected(function: &Function, bound: &Bound) -> Result<reference::Outputs
             *tensor = data::unpack(&pack(function, id, bound)?);
         }
     }
-    let inputs = reference::Inputs {
+    Ok(reference::Inputs {
         sizes: bound.sizes.clone(),
         tensors,
-    };
-    let outputs = reference::evaluate(function, &inputs)
-        .map_err(|e| DataError::new(data_codes::BAD_SUBSCRIPT, e.to_string()))?;
-    Ok(outputs)
+    })
 }
 
 /// Where results differ from those expected.

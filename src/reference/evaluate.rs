@@ -17,14 +17,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// Data that leads outside a tensor, or does not fit.
 pub fn evaluate(function: &Function, inputs: &Inputs) -> Result<Outputs, EvalError> {
+    judged(function, inputs, false)
+}
+
+/// As [`evaluate`]; a `strict` judge asks what kernels ask before they compute.
+pub(super) fn judged(
+    function: &Function,
+    inputs: &Inputs,
+    strict: bool,
+) -> Result<Outputs, EvalError> {
     let mut judge = Judge {
         function,
         inputs,
         operands: BTreeMap::new(),
         error: BTreeMap::new(),
+        strict,
     };
     judge.load()?;
     for stmt in &function.stmts {
+        if strict {
+            judge.check_ranges(stmt)?;
+        }
         judge.statement(stmt)?;
     }
     let mut outputs = Outputs::default();
@@ -54,6 +67,8 @@ pub(super) struct Judge<'f> {
     pub operands: BTreeMap<TensorId, Operand>,
     /// For each stored element of a computed tensor, how far a kernel may be off.
     pub error: BTreeMap<TensorId, Vec<f64>>,
+    /// It asks what kernels ask before they compute: of whole ranges, and what subscripts divide by.
+    pub strict: bool,
 }
 
 impl<'f> Judge<'f> {

@@ -47,6 +47,9 @@ impl Leaves for At<'_, '_> {
             &mut long
         };
         for (mode, s) in subscripts.iter().enumerate() {
+            if self.judge.strict {
+                self.check_divisors(operand, s)?;
+            }
             let value = match s.kind {
                 Kind::Index(var) => i128::from(self.env.vars[var.index()]),
                 Kind::Literal(_)

@@ -13,6 +13,7 @@
 //! ([`rounding`]); numbers that a type cannot hold overflow as they do in a kernel.
 
 mod assign;
+mod blame;
 mod compare;
 mod enumerate;
 mod evaluate;
@@ -28,6 +29,7 @@ mod table;
 mod value;
 mod visit;
 
+pub use blame::blamed;
 pub use compare::{Mismatch, compare};
 pub use evaluate::evaluate;
 pub use rounding::epsilon;
@@ -69,6 +71,8 @@ pub enum EvalError {
         value: i128,
         extent: u64,
     },
+    #[error("a subscript of `{tensor}` divides by 0")]
+    NoQuotient { tensor: String },
     #[error("`{0}` has no data")]
     Missing(String),
     #[error("a size is not known")]
