@@ -5,10 +5,11 @@ use super::{Keeps, Node, Tree};
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::graph::access::AccessId;
+use crate::graph::print::access_text;
 use crate::graph::simplify::Operands;
 use crate::graph::{Graph, Space, Stmt, Tag};
 use crate::level::ArrayRole;
-use crate::program::ir::{Tensor, TensorId, VarId};
+use crate::program::ir::{Role, Tensor, TensorId, VarId};
 use crate::units::{GpuLevel, Unit};
 use std::collections::BTreeSet;
 
@@ -33,16 +34,28 @@ impl Refusal {
         let graph = operands.graph;
         if tag.parallel.is_some() && !counts {
             let split = "`split` the variable and parallelize the outer part".to_string();
+            let on_gpu = tag.parallel.as_ref().is_some_and(|p| match p.unit {
+                Unit::Gpu(_) => true,
+                Unit::CpuThread(_) | Unit::CpuVector => false,
+            });
+            let in_parts = on_gpu || graph.provenance.is_inner_part(var);
             let (message, label, help) = match walked {
                 // One that does not count repeats coordinates.
                 [only] => {
-                    let tensor = operands.tensor(operands.table.get(*only).access.tensor);
+                    let access = &operands.table.get(*only).access;
+                    let tensor = operands.tensor(access.tensor);
                     let name = &tensor.name;
+                    let is_stored = tensor.role == Role::Input;
                     let ordered = tensor.format.levels.iter().all(|level| level.ordered);
                     (
                         format!("runs of equal coordinates of `{name}` cannot be shared out"),
                         "where a run ends is known behind it",
                         match ordered {
+                            // Parts that begin and end within a run are none of coordinates.
+                            true if in_parts && is_stored => format!(
+                                "take positions: `fuse` the variables of `{name}` down to its last level, then `pos(f, p, {})`; share out parts of `p`, by Atomics where they write the same elements",
+                                access_text(graph, access)
+                            ),
                             true => split,
                             false => format!("leave the loop serial, or store `{name}` in order"),
                         },

@@ -39,7 +39,8 @@ that repeat (a list of elements), of which each run is a step.
 
 `split` the variable first and parallelize the outer part:
 `split(j, j0, j1, 1024)  parallelize(j0, CPUThread, Atomics)`. Or share out another loop:
-`parallelize(i, CPUThread, NoRaces)`.";
+`parallelize(i, CPUThread, NoRaces)`. Threads of a GPU share out the positions of a list:
+`fuse(i, j, f)  pos(f, p, A(i,j))  split(p, block, thread, 256)`, both by Atomics.";
     PARALLEL_APPEND = "E0507", "a parallel loop that appends to a sparse result",
 "A sparse result is appended in order, which several threads cannot do at once. They count
 first, and each iteration stores its elements where they begin: that is what
