@@ -16,6 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::pattern::constant;
+use crate::graph::print::access_text;
 use crate::graph::relation::Pos;
 use crate::graph::terms::{reads, reduces, replace, root_reduction};
 use crate::graph::{Graph, Nest, Provenance, Relation, equal};
@@ -207,9 +208,38 @@ fn check_levels(
             ),
             "its positions are no elements",
         )
-        .with_help("fuse the variables down to the last level, then take positions"));
+        .with_help(format!(
+            "fuse the variables down to the last level, then take positions{}; where these are shared out and write the same elements, say Atomics",
+            fused_down(graph, access, levels[0], &arguments.name(1)?.name)
+        )));
     }
     Ok(())
+}
+
+/// The commands that fuse the variables of an access from one of its levels down to the last one, and take positions.
+fn fused_down(graph: &Graph, access: &Access, from: usize, pos: &str) -> String {
+    let modes = &graph.tensor(access.tensor).format.modes[from..];
+    let vars = modes.iter().map(|&mode| access.subscripts[mode].as_var());
+    let names: Option<Vec<String>> = vars.map(|v| v.map(|v| graph.var(v).name.clone())).collect();
+    let Some([outer, inner @ ..]) = names.as_deref() else {
+        return String::new();
+    };
+    let is_taken = |name: &String| name == pos || graph.vars.iter().any(|var| var.name == *name);
+    let mut free = (1..)
+        .map(|n| format!("f{n}"))
+        .filter(|name| !is_taken(name));
+    let mut whole = outer.clone();
+    let mut commands = Vec::new();
+    for name in inner {
+        let fused = free.next().unwrap_or_default();
+        commands.push(format!("fuse({whole}, {name}, {fused})"));
+        whole = fused;
+    }
+    commands.push(format!(
+        "pos({whole}, {pos}, {})",
+        access_text(graph, access)
+    ));
+    format!(": `{}`", commands.join(" "))
 }
 
 /// Of the first level a part may be walked; below it the positions are all there are.
@@ -273,6 +303,7 @@ fn check_cover(
     if !tensor.is_sparse() {
         return check_shared(graph, nest, (parent, access), roots, arguments);
     }
+    let coordinates = roots;
     let whole = |&var: &VarId| graph.provenance.roots(var);
     let roots: Vec<VarId> = roots.iter().flat_map(whole).collect();
     let absent = |a: &Access| {
@@ -313,6 +344,24 @@ fn check_cover(
     }
     if covered {
         return Ok(());
+    }
+    let mut levels = coordinates.iter().map(|&v| graph.level_of(access, v));
+    if levels.all(|level| level.is_some_and(|level| tensor.format.levels[level].is_full())) {
+        let name = crate::graph::print::var_text(graph, parent);
+        return Err(Diagnostic::error(
+            codes::POSITION_SPACE,
+            arguments.span,
+            format!(
+                "the positions of this level of `{}` are its coordinates",
+                tensor.name
+            ),
+            format!("`{name}` runs over all of them, whatever is stored below"),
+        )
+        .with_label(
+            nest.span,
+            "this statement does something where it stores nothing",
+        )
+        .with_help(format!("leave the command out, and go on with `{name}`")));
     }
     // What only sets a sum where nothing is stored may stand in a statement before.
     let result = &graph.tensor(nest.tensor).name;
