@@ -113,6 +113,10 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     if let Some(folded) = constants::folded(op, &a, &b) {
         return folded;
     }
+    // Compilers warn of what is compared with itself. A float may be no number, which is not equal to itself.
+    if is_comparison(op) && a == b && (a.ty.is_integer() || a.ty == ScalarType::Bool) {
+        return boolean(matches!(op, BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge));
+    }
     let (left, right) = (as_int(&a), as_int(&b));
     match op {
         BinaryOp::Add if left == Some(0) => b,
