@@ -320,13 +320,43 @@ fn singleton_parents(format: &TensorFormat, span: Span, notation: ast::Notation)
                     "`u` or `c`, a level with repeats"
                 )
             ))
-            .with_help(notation.pick(
-                "use `{compressed(nonunique), singleton}`, or make this level compressed",
-                "write `uq` for both, or make this level compressed, `s`",
-            )),
+            .with_help(listed(format, at, notation)),
         ));
     }
     Ok(())
+}
+
+/// What to write in place of a singleton level and those around it: a list of coordinates.
+fn listed(format: &TensorFormat, at: usize, notation: ast::Notation) -> String {
+    let levels = &format.levels;
+    let is_apart = |at: &usize| !levels[*at].is_branchless();
+    let first = (0..at).rev().find(is_apart).unwrap_or(0);
+    let last = (at..levels.len()).find(is_apart).unwrap_or(levels.len()) - 1;
+    if first == last {
+        return notation
+            .pick(
+                "make this level compressed",
+                "make this level compressed, `s`",
+            )
+            .to_string();
+    }
+    let between = last - first - 1;
+    let run = match notation {
+        ast::Notation::Program => format!(
+            "{{compressed(nonunique), {}singleton}}",
+            "singleton(nonunique), ".repeat(between)
+        ),
+        ast::Notation::Taco => format!("u{}q", "c".repeat(between)),
+    };
+    let which = match (between, last + 1 == levels.len() && first == 0) {
+        (_, true) => String::new(),
+        (0, false) => format!(" for levels {first} and {last}"),
+        (_, false) => format!(" for levels {first} to {last}"),
+    };
+    notation.pick(
+        format!("use `{run}`{which}, or make this level compressed"),
+        format!("write `{run}`{which}, or make this level compressed, `s`"),
+    )
 }
 
 /// What is below a coordinate that is stored several times lies apart, unless each position has one
