@@ -37,7 +37,17 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
         .map(TensorId);
     let Some(tensor) = result else {
         let message = format!("`{}` is no result that the function makes", name.name);
-        return Err(arguments.wrong(name.span, message, USAGE));
+        let mut results = graph
+            .tensors
+            .iter()
+            .filter(|t| t.role == Role::Result && t.is_appended());
+        let error = Diagnostic::error(codes::WRONG_ARGUMENTS, name.span, message, "here");
+        return Err(match results.next() {
+            Some(result) => {
+                error.with_help(format!("write `assemble({}, two_phase)`", result.name))
+            }
+            None => error.with_help("leave the command out: no result has coordinates to assemble"),
+        });
     };
     if !graph.tensor(tensor).is_appended() {
         return Err(Diagnostic::error(
