@@ -43,10 +43,47 @@ impl Resolver<'_, '_> {
                 format!("{first}write `{}`", text::assign(&by_name))
             }
             ast::AssignOp::Set => {
+                let shifted = self.shifted(subscript, &name, by_name.clone());
                 let gathered = strided(subscript).and_then(|s| self.gathered(&name, &s, by_name));
-                gathered.map_or(general, |text| format!("write `{text}`"))
+                gathered
+                    .or(shifted)
+                    .map_or(general, |text| format!("write `{text}`"))
             }
         }
+    }
+
+    /// The assignment to all elements where a size or parameter is added to the variable.
+    fn shifted(
+        &self,
+        subscript: &ast::Expr,
+        name: &str,
+        mut assign: ast::Assign,
+    ) -> Option<String> {
+        let ExprKind::Binary(BinaryOp::Add, a, b) = &subscript.kind else {
+            return None;
+        };
+        let (ExprKind::Name(a), ExprKind::Name(b)) = (&a.kind, &b.kind) else {
+            return None;
+        };
+        let (of, plus) = match (self.means_something(a), self.means_something(b)) {
+            (false, true) => (a, b),
+            (true, false) => (b, a),
+            (true, true) | (false, false) => return None,
+        };
+        let extent = self.extent_of(of, &assign.rhs)?;
+        if assign.ranges.iter().any(|r| r.var.name == *of) {
+            return None;
+        }
+        rename(&mut assign.rhs, of, &format!("{name} - {plus}"));
+        let mut given: Vec<String> = assign.ranges.drain(..).map(|r| text::range(&r)).collect();
+        given.push(format!("{name} in 0:{extent} + {plus}"));
+        let rhs = text::expr(&assign.rhs, 2);
+        assign.rhs.kind = ExprKind::Name(format!("{name} >= {plus} ? {rhs} : 0"));
+        Some(format!(
+            "{} where {}",
+            text::assign(&assign),
+            given.join(", ")
+        ))
     }
 
     /// The assignment to all elements, of which those that no value of the variable comes to are 0.
