@@ -220,6 +220,14 @@ fn syntax_error(
     } else {
         None
     };
+    if missing(Rule::kw_in) && found == Some('(') {
+        let before = text.get(..at).unwrap_or_default().trim_end();
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let name = &before[before.trim_end_matches(is_of_name).len()..];
+        return diagnostic.with_help(format!(
+            "a range is that of a variable; a subscript on the left that reads `{name}` is the variable `at_{name}`: `where at_{name} in 0:N`"
+        ));
+    }
     match of_header.or_else(|| hint(text, at)) {
         Some(hint) => diagnostic.with_help(hint),
         None => diagnostic.with_help("`sparsec explain E0101` describes the grammar's errors"),
