@@ -40,15 +40,7 @@ impl Resolver<'_, '_> {
                 if let Ok(value) = i64::try_from(*value) {
                     return node(ExprKind::Literal(Literal::Int(value)), span);
                 }
-                self.draft.errors.push(
-                    Diagnostic::error(
-                        codes::NUMBER_TOO_LARGE,
-                        span,
-                        format!("{value} is too large for a whole number"),
-                        "does not fit 64 bits with a sign",
-                    )
-                    .with_help(too_large(*value)),
-                );
+                self.draft.errors.push(too_large_here(*value, span));
                 zero(span)
             }
             ast::ExprKind::Number(ast::Number::Float(value)) => {
@@ -69,12 +61,20 @@ impl Resolver<'_, '_> {
                 );
                 zero(span)
             }
+            ast::ExprKind::Unary(UnaryOp::Neg, operand) if is_least(operand) => {
+                node(ExprKind::Literal(Literal::Int(i64::MIN)), span)
+            }
             ast::ExprKind::Unary(op, operand) => {
                 let operand = self.expr(operand);
                 // A negative number is one literal: -128 fits int8, and 128 does not.
                 if let (UnaryOp::Neg, ExprKind::Literal(Literal::Int(value))) = (op, &operand.kind)
                 {
-                    return node(ExprKind::Literal(Literal::Int(-value)), span);
+                    let Some(negative) = value.checked_neg() else {
+                        let least = value.unsigned_abs();
+                        self.draft.errors.push(too_large_here(least, span));
+                        return zero(span);
+                    };
+                    return node(ExprKind::Literal(Literal::Int(negative)), span);
                 }
                 node(ExprKind::Unary(*op, Shared::new(operand)), span)
             }
@@ -346,6 +346,21 @@ fn no_variable(over: Option<&Expr>, span: Span) -> Diagnostic {
         },
     );
     error.with_help("name a subscript of the second argument, as in `sum(j, A(i,j))`")
+}
+
+/// Whether the number is one more than the largest one: without it, its negative would be none.
+fn is_least(operand: &ast::Expr) -> bool {
+    matches!(operand.kind, ast::ExprKind::Number(ast::Number::Int(n)) if n == i64::MIN.unsigned_abs())
+}
+
+fn too_large_here(value: u64, span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::NUMBER_TOO_LARGE,
+        span,
+        format!("{value} is too large for a whole number"),
+        "does not fit 64 bits with a sign",
+    )
+    .with_help(too_large(value))
 }
 
 /// What to write for a number of more than 63 bits.
