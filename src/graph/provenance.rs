@@ -8,6 +8,7 @@
 
 use super::relation::{Coord, Pos, Relation, Tiles, Vars};
 use crate::program::ir::{Access, VarId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The relations of one graph, in the order the commands made them.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,32 @@ impl Provenance {
     pub fn consumers(&self, var: VarId) -> impl Iterator<Item = &Relation> {
         let takes = move |r: &&Relation| r.parents().contains(var);
         self.relations.iter().filter(takes)
+    }
+
+    /// What the two were fused into, the first around the second.
+    #[must_use]
+    pub fn fused(&self, outer: VarId, inner: VarId) -> Option<VarId> {
+        let mut fusing = self.consumers(outer);
+        let both = fusing.find(|relation| relation.fuses() == Some((outer, inner)))?;
+        Some(both.children().0)
+    }
+
+    /// On how many ways loop variables derive from each variable that is taken apart: parts that are
+    /// fused, then taken apart again, double them.
+    #[must_use]
+    pub fn ways(&self) -> BTreeMap<VarId, u64> {
+        let mut ways = BTreeMap::new();
+        // What takes parts apart again stands behind what made them.
+        for relation in self.relations.iter().rev() {
+            let of = |var| ways.get(&var).copied().unwrap_or(1);
+            let children = relation.children().into_iter();
+            let own = children.map(of).fold(0, u64::saturating_add);
+            for parent in relation.parents() {
+                let most = ways.entry(parent).or_insert(own);
+                *most = own.max(*most);
+            }
+        }
+        ways
     }
 
     /// The accesses whose positions variables count.
@@ -85,13 +112,29 @@ impl Provenance {
     }
 
     fn above(&self, var: VarId, ends: &impl Fn(VarId) -> bool) -> Vec<VarId> {
+        let mut found = Vec::new();
+        self.note_above(var, ends, &mut BTreeSet::new(), &mut found);
+        found
+    }
+
+    /// Parts of one variable may be fused again: each is come to once.
+    fn note_above(
+        &self,
+        var: VarId,
+        ends: &impl Fn(VarId) -> bool,
+        done: &mut BTreeSet<VarId>,
+        found: &mut Vec<VarId>,
+    ) {
+        if !done.insert(var) {
+            return;
+        }
         match self.producer(var).filter(|_| !ends(var)) {
-            None => vec![var],
-            Some(relation) => relation
-                .told_by(var)
-                .into_iter()
-                .flat_map(|parent| self.above(parent, ends))
-                .collect(),
+            None => found.push(var),
+            Some(relation) => {
+                for parent in relation.told_by(var) {
+                    self.note_above(parent, ends, done, found);
+                }
+            }
         }
     }
 
@@ -100,22 +143,40 @@ impl Provenance {
     /// nest inside it both stand for `var`, the inner one counts.
     #[must_use]
     pub fn leaves(&self, var: VarId, loops: &[VarId]) -> Vec<VarId> {
+        self.known_leaves(var, loops, &mut BTreeMap::new())
+    }
+
+    fn known_leaves(
+        &self,
+        var: VarId,
+        loops: &[VarId],
+        known: &mut BTreeMap<VarId, Vec<VarId>>,
+    ) -> Vec<VarId> {
         if loops.contains(&var) {
             return vec![var];
         }
-        self.consumers(var)
-            .map(|relation| {
-                relation
-                    .parts(var)
-                    .into_iter()
-                    .flat_map(|child| self.leaves(child, loops))
-                    .collect::<Vec<VarId>>()
-            })
-            .max_by_key(|leaves| {
-                let at = |leaf: &VarId| loops.iter().position(|l| l == leaf);
-                leaves.iter().filter_map(at).max()
-            })
-            .unwrap_or_default()
+        if let Some(leaves) = known.get(&var) {
+            return leaves.clone();
+        }
+        let mut innermost = (None, Vec::new());
+        for relation in self.consumers(var) {
+            let mut leaves = Vec::new();
+            for child in relation.parts(var) {
+                let own = self.known_leaves(child, loops, known);
+                leaves.extend(
+                    own.into_iter()
+                        .filter(|leaf| !leaves.contains(leaf))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            let at = |leaf: &VarId| loops.iter().position(|l| l == leaf);
+            let last = leaves.iter().filter_map(at).max();
+            if last >= innermost.0 {
+                innermost = (last, leaves);
+            }
+        }
+        known.insert(var, innermost.1.clone());
+        innermost.1
     }
 
     /// Whether `loops` tell the value of `var`: it has one, or each of the parts has

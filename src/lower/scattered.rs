@@ -14,6 +14,24 @@ use crate::loops::ir::{self, BinaryOp, Expr};
 use crate::loops::trips::Bounds;
 use crate::plan::Inside;
 use crate::program::ir::VarId;
+use std::collections::BTreeSet;
+
+/// What fused values come to, taken apart.
+#[derive(Default)]
+struct Unfused {
+    stmts: Vec<ir::Stmt>,
+    /// What holds where none of the parts is beyond its end.
+    guards: Vec<Expr>,
+    done: BTreeSet<VarId>,
+}
+
+impl Unfused {
+    fn guard(&mut self, cond: Expr) {
+        if !self.guards.contains(&cond) {
+            self.guards.push(cond);
+        }
+    }
+}
 
 impl Lowerer<'_> {
     /// A loop over single positions: shared out to threads, or not consecutive. The
@@ -166,14 +184,14 @@ impl Lowerer<'_> {
         let (v, value) = self.fresh_index(&name, false);
         let mut inner = scope.clone();
         inner.coords.insert(var, value);
-        let mut stmts = Vec::new();
-        let mut guards = Vec::new();
+        let mut unfused = Unfused::default();
         let Some(offset) = self.offset(fused, &inner) else {
             return Err(self.unknown_tile(var));
         };
-        self.unfuse(fused, offset, &mut inner, &mut stmts, &mut guards)?;
+        self.unfuse(fused, offset, &mut inner, &mut unfused)?;
         let body = self.until_ends(body, inner)?;
-        stmts.extend(b::when(guards, body));
+        let mut stmts = unfused.stmts;
+        stmts.extend(b::when(unfused.guards, body));
         let tag = self.loop_tag(tag, scope);
         Ok(vec![
             self.loop_bounds(var, step, scope)?.each(v, tag, stmts),
@@ -187,14 +205,19 @@ impl Lowerer<'_> {
         fused: VarId,
         offset: Expr,
         scope: &mut Scope,
-        out: &mut Vec<ir::Stmt>,
-        guards: &mut Vec<Expr>,
+        unfused: &mut Unfused,
     ) -> Lower<()> {
         let Some((outer, inner)) = self.graph.provenance.fused_from(fused) else {
             return Ok(());
         };
+        // Each of its parts may tell it.
+        if !unfused.done.insert(fused) {
+            return Ok(());
+        }
+        let out = &mut unfused.stmts;
         let extent = self.own_extent(inner, scope)?;
         let offset = self.named(&self.graph.var(fused).name.clone(), offset, out);
+        scope.coords.insert(fused, offset.clone());
         // An overshoot is guarded only behind the coordinates.
         let some = b::max(extent.clone(), b::int(1));
         let first = b::binary(BinaryOp::FloorDiv, offset.clone(), some);
@@ -202,11 +225,11 @@ impl Lowerer<'_> {
         let second = b::sub(offset, b::mul(first.clone(), extent));
         for (part, value) in [(outer, first), (inner, second)] {
             if self.graph.provenance.fused_from(part).is_some() {
-                self.unfuse(part, value, scope, out, guards)?;
+                self.unfuse(part, value, scope, unfused)?;
                 continue;
             }
             let name = self.graph.var(part).name.clone();
-            let value = self.named(&name, value, out);
+            let value = self.named(&name, value, &mut unfused.stmts);
             let origin = self.here(scope).origin(part).unwrap_or_else(|| b::int(0));
             scope.coords.insert(part, b::add(origin, value));
             self.locate_bounds(scope)?;
@@ -219,7 +242,7 @@ impl Lowerer<'_> {
                 };
                 if relation.fuses().is_some() {
                     if let Some(offset) = self.here(scope).by_parts(known) {
-                        self.unfuse(known, offset, scope, out, guards)?;
+                        self.unfuse(known, offset, scope, unfused)?;
                     }
                     continue;
                 }
@@ -227,8 +250,8 @@ impl Lowerer<'_> {
                 if let Some(skewed) = relation.skews()
                     && let (Some(at), Some(extent)) = (here.offset(skewed), here.extent(skewed))
                 {
-                    guards.push(b::lt(b::int(-1), at.clone()));
-                    guards.push(b::lt(at, extent));
+                    unfused.guard(b::lt(b::int(-1), at.clone()));
+                    unfused.guard(b::lt(at, extent));
                     told.push(skewed);
                 }
                 let Some(whole) = relation.part_of(known, &graph.provenance) else {
@@ -239,7 +262,7 @@ impl Lowerer<'_> {
                 };
                 if relation.overshoots(&mut here) {
                     match here.extent(whole) {
-                        Some(extent) => guards.push(b::lt(offset, extent)),
+                        Some(extent) => unfused.guard(b::lt(offset, extent)),
                         // What the body waits for, see `until_ends`.
                         None if graph.is_dynamic(whole) => {}
                         None => return Err(self.unknown_extent(whole)),

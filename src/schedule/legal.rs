@@ -21,6 +21,7 @@ use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
 /// Positions would be counted before the row they lie in is known, or a range before the
 /// data it depends on; a reduction could not accumulate.
 pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    check_ways(graph, arguments)?;
     // Sums get variables of their own there, which are of no use behind it.
     let mut tensors = graph.tensors.clone();
     for (at, nest) in graph.nests.iter().enumerate() {
@@ -49,6 +50,27 @@ pub fn check_all(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic>
         }
     }
     Ok(())
+}
+
+/// How often parts may be fused and taken apart again: what tells a value stays of a size that can be
+/// read, and compiled.
+const MOST_WAYS: u64 = 1 << 8;
+
+fn check_ways(graph: &Graph, arguments: &Arguments) -> Result<(), Diagnostic> {
+    let ways = graph.provenance.ways();
+    match ways.into_iter().max_by_key(|(_, ways)| *ways) {
+        Some((var, ways)) if ways > MOST_WAYS => Err(Diagnostic::error(
+            codes::BAD_NUMBER,
+            arguments.span,
+            "parts are fused and taken apart again too often",
+            format!(
+                "the loops would tell `{}` on {ways} ways, more than {MOST_WAYS}",
+                graph.var(var).name
+            ),
+        )
+        .with_help("`split` once by what the splits come to")),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Why a reduction of a nest cannot accumulate in the order of its loops.

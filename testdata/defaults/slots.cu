@@ -19,14 +19,14 @@ static __global__ void __launch_bounds__(256, 4) sliced_spmv_kernel(int64_t M,
         int64_t f0 = block * 256 + thread;
         int64_t i_o = sparsec_floordiv(f0, 8);
         int64_t i_i = f0 - i_o * 8;
-        if (i_o * 8 + i_i < M) {
+        if (f0 < M) {
             double sum = 0.0;
             for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
                 int64_t pA4 = pA2 * 8 + i_i;
                 int64_t j = A4_crd[pA4];
                 sum += A_vals[pA4] * x_vals[j];
             }
-            y_vals[i_o * 8 + i_i] = sum;
+            y_vals[f0] = sum;
         }
     }
 }

@@ -28,6 +28,11 @@ impl Tiles {
         size: V::Quantity,
         v: &mut V,
     ) -> Option<V::Quantity> {
+        // Parts that are fused again count as the whole does.
+        let again = v.graph().provenance.fused(self.outer, self.inner);
+        if let Some(whole) = again.and_then(|fused| v.by_parts(fused)) {
+            return Some(whole);
+        }
         let outer = v.by_parts(self.outer)?;
         let inner = v.by_parts(self.inner)?;
         Some(outer.mul(size).add(inner))
