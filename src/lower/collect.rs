@@ -7,6 +7,7 @@
 //! where threads of a block collect a row together ([`super::shared`]).
 
 use super::assemble::Assembly;
+use super::full::FullRow;
 use super::put::KeptRow;
 use super::shared::SharedRow;
 use super::workspace::Room;
@@ -24,6 +25,8 @@ use crate::program::ir::ReduceOp;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Row {
     Listed(ListedRow),
+    /// All of its elements come, or none.
+    Full(FullRow),
     /// Its elements are put where the result has them.
     Kept(KeptRow),
     /// Threads of a block collect it.
@@ -154,18 +157,22 @@ impl Lowerer<'_> {
                 distinct: true,
             });
         }
-        // Its one segment needs no array that says where it ends.
+        self.ends_at(&mut consumer, pos, &count);
+        out.append(&mut consumer);
+        Ok(out)
+    }
+
+    /// The one segment of a row needs no array that says where it ends.
+    pub(super) fn ends_at(&self, consumer: &mut [ir::Stmt], pos: ArrayId, count: &Expr) {
         let (first, last) = (
             self.load_index(pos, b::int(0)),
             self.load_index(pos, b::int(1)),
         );
-        replace_exprs(&mut consumer, &mut |e| match e {
+        replace_exprs(consumer, &mut |e| match e {
             e if *e == first => Some(b::int(0)),
             e if *e == last => Some(count.clone()),
             _ => None,
         });
-        out.append(&mut consumer);
-        Ok(out)
     }
 
     /// The memory of a row: allocated once, with a part for each thread where threads collect rows.
@@ -230,7 +237,7 @@ impl Lowerer<'_> {
             Row::Listed(row) => row,
             Row::Shared(row) => return self.claim(row, assign, scope),
             // What is counted is listed.
-            Row::Kept(_) => return Ok(Vec::new()),
+            Row::Kept(_) | Row::Full(_) => return Ok(Vec::new()),
         };
         let coordinate = self.known(assign.lhs[0], scope)?;
         let mut out = Vec::new();
@@ -274,6 +281,7 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let row = match row {
             Row::Listed(row) => row,
+            Row::Full(row) => return self.add_into(row, (assign, value, out), scope),
             Row::Kept(row) => return self.put_into(row, (assign, value, out), scope),
             Row::Shared(row) => return self.claim_into(row, (assign, value, out), scope),
         };

@@ -10,14 +10,19 @@ use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
 use crate::loops::trips::{self, Bounds};
-use crate::plan::{Inside, Loop, Merge, Over, Walk};
+use crate::plan::{Inside, Loop, Merge, Over, Phase, Walk};
 use crate::program::ir::{Bound, SizeExpr, VarId};
 
 impl Lowerer<'_> {
     /// Lowers a loop.
     pub(super) fn forall(&self, l: &Loop, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let mut scope = scope.clone();
-        let mut out = Vec::new();
+        let mut out = l
+            .completes
+            .map_or_else(Vec::new, |row| self.begin_full(row));
+        if l.completes.is_some() && self.tree.phase == Phase::Counting {
+            return Ok(out);
+        }
         let cut = self.enter_cuts(l.var, &mut scope, &mut out)?;
         let mut inside = self.prepare(l.var, &mut scope)?;
         self.dynamic_promises(&mut scope, &mut inside)?;

@@ -17,6 +17,7 @@ mod cuts;
 pub mod emit;
 mod exits;
 mod extents;
+mod full;
 mod hashed;
 mod here;
 mod implied;

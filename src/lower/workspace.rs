@@ -40,6 +40,7 @@ impl Lowerer<'_> {
         let Workspace { temp, threaded, .. } = *workspace;
         match workspace.keeps {
             Keeps::Row | Keeps::Hashed => return self.row(workspace, scope),
+            Keeps::Whole => return self.full_row(workspace, scope),
             Keeps::Shared => return self.shared_row(workspace, scope),
             Keeps::Put(result) => return self.kept_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),

@@ -107,7 +107,10 @@ pub enum Keeps {
     /// It gets elements in any order, each at its first value, and is sorted behind its producer
     /// unless its level is in no order.
     Row,
-    /// The same, and each element is found by hashing its coordinate: nothing is as long as a row.
+    /// As [`Keeps::Row`], where all elements come or none: it holds its fill from the first loop that
+    /// [completes](Loop::completes) it.
+    Whole,
+    /// As [`Keeps::Row`], and each element is found by hashing its coordinate: nothing is as long as a row.
     Hashed,
     /// As [`Keeps::Row`] by threads of a block together, through a table in which each element is found. Its consumer
     /// does no more than store it.
@@ -116,6 +119,17 @@ pub enum Keeps {
     Put(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.
     Noted,
+}
+
+impl Keeps {
+    /// Whether elements are collected as they come, so that which there are is counted.
+    #[must_use]
+    pub fn is_row(self) -> bool {
+        match self {
+            Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared => true,
+            Keeps::All | Keeps::Fill | Keeps::Put(_) | Keeps::Noted => false,
+        }
+    }
 }
 
 impl Inside {
@@ -221,16 +235,7 @@ impl Over {
             | Over::Positions { body, .. }
             | Over::Fused(body)
             | Over::Stored { body, .. } => vec![body],
-            Over::Merge(merge) => match &mut merge.walk {
-                Walk::Nothing => Vec::new(),
-                Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
-                Walk::Leap(case) => vec![&mut case.inside],
-                Walk::Cases(cases) => cases.iter_mut().map(|case| &mut case.inside).collect(),
-                Walk::Full { cases, rest } => {
-                    let cases = cases.iter_mut().map(|case| &mut case.inside);
-                    cases.chain([rest]).collect()
-                }
-            },
+            Over::Merge(merge) => merge.walk.bodies_mut(),
         }
     }
 }
@@ -244,6 +249,20 @@ impl Walk {
             Walk::Cases(cases) => cases.iter().map(|case| &case.inside).collect(),
             Walk::Full { cases, rest } => {
                 let cases = cases.iter().map(|case| &case.inside);
+                cases.chain([rest]).collect()
+            }
+        }
+    }
+
+    /// See [`Walk::bodies`].
+    pub(super) fn bodies_mut(&mut self) -> Vec<&mut Inside> {
+        match self {
+            Walk::Nothing => Vec::new(),
+            Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
+            Walk::Leap(case) => vec![&mut case.inside],
+            Walk::Cases(cases) => cases.iter_mut().map(|case| &mut case.inside).collect(),
+            Walk::Full { cases, rest } => {
+                let cases = cases.iter_mut().map(|case| &mut case.inside);
                 cases.chain([rest]).collect()
             }
         }
@@ -271,6 +290,8 @@ pub struct Loop {
     /// Whether it adds to a workspace at each coordinate, so that it is known outside that there
     /// was something to add.
     pub adds: bool,
+    /// The row of which it comes to all coordinates, see [`Keeps::Whole`].
+    pub completes: Option<TensorId>,
 }
 
 /// Which values a loop visits.

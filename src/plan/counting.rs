@@ -5,9 +5,7 @@
 //! only it reads. Where an element is stored only if its sums were not empty, their loops stay,
 //! too, and say whether there was a term.
 
-use super::{
-    Case, Contest, Found, Inside, Keeps, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace,
-};
+use super::{Contest, Found, Inside, Keeps, Loop, Node, Over, Plan, Then, Tree, Walk, Workspace};
 use crate::graph::Assign;
 use crate::graph::access::{AccessId, Table};
 use crate::graph::fold::as_literal;
@@ -149,7 +147,7 @@ fn node(table: &Table, own: &Node, terms: Terms) -> Option<Node> {
         }
         Node::Workspace(workspace) => {
             // Which elements a row has is what is counted.
-            let is_row = matches!(workspace.keeps, Keeps::Row | Keeps::Hashed | Keeps::Shared);
+            let is_row = workspace.keeps.is_row();
             let asked = match terms {
                 _ if is_row => Terms::Row,
                 Terms::Unasked => Terms::Unasked,
@@ -245,37 +243,19 @@ fn over(table: &Table, own: &Over, terms: Terms) -> Option<Over> {
 
 /// A case in which nothing is left stays, or coordinates would be taken for another's.
 fn walk(own: &Walk, inside: &dyn Fn(&Inside) -> Option<Inside>) -> Option<Walk> {
-    let empty = |own: &Inside| Inside {
-        left: own.left.clone(),
-        found: Vec::new(),
-        opened: Vec::new(),
-        then: Then::One(Node::Sequence(Vec::new())),
-    };
-    let kept = |own: &Inside| inside(own).unwrap_or_else(|| empty(own));
-    let case = |own: &Case| Case {
-        present: own.present.clone(),
-        inside: kept(&own.inside),
-    };
-    let any = own.bodies().into_iter().any(|body| inside(body).is_some());
-    any.then(|| match own {
-        Walk::Nothing => Walk::Nothing,
-        Walk::One(id, body) => Walk::One(*id, kept(body)),
-        Walk::Leap(own) => Walk::Leap(case(own)),
-        Walk::Cases(cases) => Walk::Cases(cases.iter().map(case).collect()),
-        Walk::Full { cases, rest } => Walk::Full {
-            cases: cases.iter().map(case).collect(),
-            rest: kept(rest),
-        },
-        Walk::Wide {
-            required,
-            full,
-            body,
-        } => Walk::Wide {
-            required: required.clone(),
-            full: *full,
-            body: kept(body),
-        },
-    })
+    let mut counted = own.clone();
+    let mut any = false;
+    for body in counted.bodies_mut() {
+        let kept = inside(body);
+        any |= kept.is_some();
+        *body = kept.unwrap_or_else(|| Inside {
+            left: body.left.clone(),
+            found: Vec::new(),
+            opened: Vec::new(),
+            then: Then::One(Node::Sequence(Vec::new())),
+        });
+    }
+    any.then_some(counted)
 }
 
 impl Inside {

@@ -70,6 +70,8 @@ pub(super) struct Covers<'a> {
     pub tensor: TensorId,
     /// What counts the positions that its elements have in place of coordinates.
     pub counted: Vec<VarId>,
+    /// Whether what is combined with an element sets it, too.
+    pub combined: bool,
 }
 
 impl<'a> Covers<'a> {
@@ -87,6 +89,7 @@ impl<'a> Covers<'a> {
             operands,
             tensor,
             counted,
+            combined: false,
         }
     }
 
@@ -118,7 +121,8 @@ impl<'a> Covers<'a> {
                 own.map(|own| own.within(Coverage::Part))
             }
             Node::Assign(assign, _) => {
-                (assign.tensor == self.tensor && assign.op.is_none()).then_some(Coverage::Whole)
+                let sets = self.combined || assign.op.is_none();
+                (assign.tensor == self.tensor && sets).then_some(Coverage::Whole)
             }
         }
     }

@@ -30,6 +30,7 @@ mod contest;
 pub mod counting;
 mod coverage;
 mod exits;
+mod full;
 mod gaps;
 mod kept;
 mod locate;

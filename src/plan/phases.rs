@@ -244,7 +244,7 @@ fn is_small(l: &graph::Loop) -> bool {
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
         Node::Workspace(workspace) => match workspace.keeps {
-            Keeps::Row | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
+            Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
             Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
         },
         Node::Loop(_)

@@ -312,6 +312,7 @@ impl Teller<'_> {
         };
         let filled = match workspace.keeps {
             Keeps::Row => format!(", collected in any order{sorted}"),
+            Keeps::Whole => ", of which all elements come or none".to_string(),
             Keeps::Shared => {
                 let most = self.most(workspace.temp);
                 format!(", collected in any order by threads of a block together{sorted}{most}")

@@ -3,6 +3,7 @@
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
 use super::coverage::{Coverage, Covers, fills};
+use super::full;
 use super::gaps::{endless, skipped, tried, unreached};
 use super::kept;
 use super::locate::locate;
@@ -226,6 +227,7 @@ impl<'w> Walker<'w> {
                     exit: None,
                     shares: None,
                     adds,
+                    completes: None,
                 })))
             }
             Stmt::Within { var, skipped, body } => {
@@ -253,7 +255,7 @@ impl<'w> Walker<'w> {
                     apart.opened.clear();
                 }
                 self.filled.remove(temp);
-                let producer = self.stmt(producer, &apart)?;
+                let mut producer = self.stmt(producer, &apart)?;
                 let covered = Covers::of(self.operands, self.results, *temp).node(&producer);
                 let copied = self.filled.remove(temp);
                 let threads = |unit: &Unit| match unit {
@@ -277,7 +279,16 @@ impl<'w> Walker<'w> {
                     Keeps::Hashed
                 } else if self.graph().collected.contains(temp) {
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);
-                    result.map_or(Keeps::Row, Keeps::Put)
+                    let completed =
+                        full::completed((self.operands, self.results), *temp, &producer);
+                    match (result, completed) {
+                        (Some(result), _) => Keeps::Put(result),
+                        (None, Some(completed)) => {
+                            producer = completed;
+                            Keeps::Whole
+                        }
+                        (None, None) => Keeps::Row,
+                    }
                 } else if notes {
                     Keeps::Noted
                 } else if init.is_none() && (copied || covered != Some(Coverage::Whole)) {

@@ -84,7 +84,10 @@ impl Graph {
         }
         let last = self.tensor(piece.tensor).format.modes.last();
         let known = last.is_some_and(|&mode| self.most_extent(piece.lhs[mode]).is_some());
-        let has_array = known || self.has_dense_rows(piece) || self.is_laid_out(piece);
+        let has_array = known
+            || self.has_dense_rows(piece)
+            || self.is_laid_out(piece)
+            || last.is_some_and(|&mode| !is_sparse_driven(self, &piece.rhs, piece.lhs[mode]));
         (!has_array).then_some("nothing is laid out by its rows, which may be of any length")
     }
 
@@ -159,7 +162,9 @@ impl Graph {
     }
 
     /// Whether loops in the order of the result would try all coordinates of its last level for
-    /// each of its rows, though sparse operands say which come to something: inner products.
+    /// each of its rows, though sparse operands say which come to something: inner products. Where
+    /// only dense operands have that dimension, all come to something or none, and each would walk the
+    /// same row.
     pub(super) fn tries_rows(&self, piece: &Piece, vars: &[VarId]) -> bool {
         let format = &self.tensor(piece.tensor).format;
         let last = format.modes.last().map(|&mode| piece.lhs[mode]);
@@ -168,9 +173,13 @@ impl Graph {
             let mut own = accesses.iter().flat_map(|access| &access.subscripts);
             own.any(|subscript| subscript.as_var() == Some(var))
         };
-        last.is_some_and(|var| named(var) && !is_sparse_driven(self, &piece.rhs, var))
-            && self.has_dense_rows(piece)
-            && self.by_rows(piece, vars).is_some()
+        let told = |var: VarId| is_sparse_driven(self, &piece.rhs, var);
+        let mut summed = vars.iter().filter(|var| !piece.lhs.contains(var));
+        let mut tried = |var: VarId| match named(var) {
+            true => self.has_dense_rows(piece),
+            false => summed.any(|&var| told(var)),
+        };
+        last.is_some_and(|var| !told(var) && tried(var)) && self.by_rows(piece, vars).is_some()
     }
 
     /// Each row of the result is collected in a workspace: the first value of a coordinate gets
@@ -243,7 +252,9 @@ impl Graph {
             ..result.clone()
         });
         self.workspaces.push(row);
-        let sorted = match ordered {
+        // All coordinates, if only dense operands have the dimension, come in order.
+        let told = is_sparse_driven(self, &piece.rhs, var);
+        let sorted = match ordered && told {
             true => " and sorted",
             false => "",
         };
