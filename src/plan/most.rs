@@ -208,10 +208,12 @@ impl Search<'_> {
                 full,
                 body,
             } if *full || !required.is_empty() => self.inside(body, &with(required)),
-            // Some operand is there, whichever it is.
+            // Some operand is there, whichever it is: one that was there at the levels above, too.
             Walk::Wide { body, .. } => {
-                for (id, _) in &merge.levels {
-                    self.inside(body, &with(&BTreeSet::from([*id])));
+                for (id, level) in &merge.levels {
+                    if path.passed.get(id).unwrap_or(&0) == level {
+                        self.inside(body, &with(&BTreeSet::from([*id])));
+                    }
                 }
             }
         }
