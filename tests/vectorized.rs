@@ -220,7 +220,7 @@ fn workspaces_are_filled_by_whole_vectors_where_they_can_be() {
     for (name, wide) in cases {
         // A long line is broken behind the operator.
         let text = emitted(name).replace("=\n", "=");
-        let fills = |line: &&str| line.contains("w_vals[k1]") && line.contains("A_vals[");
+        let fills = |line: &&str| line.contains("w_vals[") && line.contains("A_vals[");
         let fill = text.lines().find(fills).unwrap_or_default().trim();
         assert_eq!(fill.starts_with("*(sparsec_"), wide, "{name}: {fill}");
     }
