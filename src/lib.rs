@@ -14,6 +14,7 @@ pub mod emit;
 pub mod files;
 pub mod format;
 pub mod graph;
+mod ids;
 pub mod level;
 pub mod loops;
 pub mod lower;

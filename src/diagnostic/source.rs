@@ -1,8 +1,11 @@
 //! Source texts and places in them.
 
-/// A text in [`Sources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileId(pub u32);
+use crate::ids::id;
+
+id!(
+    /// A text in [`Sources`].
+    FileId
+);
 
 /// A half-open range of bytes of one source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +44,7 @@ pub struct Sources {
 impl Sources {
     /// Adds a text and returns its id.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
-        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        let id = FileId::at(self.files.len());
         self.files.push(Source {
             name: name.into(),
             text: text.into(),
@@ -55,7 +58,7 @@ impl Sources {
     /// When `id` comes from another table.
     #[must_use]
     pub fn get(&self, id: FileId) -> &Source {
-        &self.files[id.0 as usize]
+        &self.files[id.index()]
     }
 
     /// Line and column of a byte, both from 1; columns count characters.

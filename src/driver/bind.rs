@@ -276,7 +276,7 @@ fn sizes(
 ) -> Result<BTreeMap<SizeId, i64>, Failure> {
     let mut sizes = BTreeMap::new();
     for (at, size) in function.sizes.iter().enumerate() {
-        let id = SizeId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = SizeId::at(at);
         if function.slots.values().any(|slots| *slots == id) {
             continue;
         }

@@ -42,13 +42,13 @@ pub(super) fn kernel_function(
     for &var in &vars {
         let declared = kernel.var(var);
         let own = printer.scopes.fresh(&declared.name);
-        printer.names[var.0 as usize].clone_from(&own);
+        printer.names[var.index()].clone_from(&own);
         params.push(format!("{} {own}", c_type(declared.ty)));
     }
     for &array in &arrays {
         let declared = kernel.array(array);
         let own = printer.scopes.fresh(&declared.name);
-        printer.arrays[array.0 as usize].clone_from(&own);
+        printer.arrays[array.index()].clone_from(&own);
         let ty = c_type(declared.elem);
         params.push(if written.contains(&array) {
             format!("{ty} *{own}")

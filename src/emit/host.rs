@@ -172,14 +172,14 @@ impl<'k> Host<'k> {
         let mut params = Vec::new();
         for size in &kernel.interface.sizes {
             let name = self.printer.scopes.fresh(&size.name);
-            self.printer.names[size.var.0 as usize].clone_from(&name);
+            self.printer.names[size.var.index()].clone_from(&name);
             if size.fixed.is_none() {
                 params.push(format!("int64_t {name}"));
             }
         }
         for count in &kernel.interface.counts {
             let name = self.printer.scopes.fresh(&count.name);
-            self.printer.names[count.var.0 as usize].clone_from(&name);
+            self.printer.names[count.var.index()].clone_from(&name);
             params.push(format!("int64_t {name}"));
         }
         let grown = self.grown.clone();
@@ -188,7 +188,7 @@ impl<'k> Host<'k> {
             match arg {
                 Arg::Scalar { name, var, ty } => {
                     let name = self.printer.scopes.fresh(name);
-                    self.printer.names[var.0 as usize].clone_from(&name);
+                    self.printer.names[var.index()].clone_from(&name);
                     params.push(format!("{} {name}", c_type(ty.compute())));
                 }
                 Arg::Tensor(tensor) => {
@@ -214,7 +214,7 @@ impl<'k> Host<'k> {
     fn array_param(&mut self, id: ArrayId, grown: bool) -> String {
         let array = self.kernel.array(id);
         let name = self.printer.scopes.fresh(&array.name);
-        self.printer.arrays[id.0 as usize].clone_from(&name);
+        self.printer.arrays[id.index()].clone_from(&name);
         let ty = c_type(array.elem);
         match array.storage {
             Storage::Input => format!("const {ty} *{name}"),
@@ -353,7 +353,7 @@ fn mentions(text: &str, word: &str) -> bool {
 /// How many elements an array that the kernel's caller receives has room for.
 pub(super) fn returned_counts(kernel: &Kernel) -> Vec<(ArrayId, Expr)> {
     let vars = &kernel.vars;
-    let known = crate::loops::device::definitions(&kernel.body, &|v| vars[v.0 as usize].mutable);
+    let known = crate::loops::device::definitions(&kernel.body, &|v| vars[v.index()].mutable);
     let mut found = Vec::new();
     for stmt in &kernel.body {
         if let Stmt::Alloc { array, count, .. } = stmt

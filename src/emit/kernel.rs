@@ -89,21 +89,21 @@ impl<'k> Printer<'k> {
     }
 
     pub(super) fn var(&self, id: VarId) -> &str {
-        &self.names[id.0 as usize]
+        &self.names[id.index()]
     }
 
     pub(super) fn array(&self, id: ArrayId) -> &str {
-        &self.arrays[id.0 as usize]
+        &self.arrays[id.index()]
     }
 
     /// Fixes a variable's text, for expressions outside the kernel.
     pub(super) fn set_name(&mut self, var: VarId, name: String) {
-        self.names[var.0 as usize] = name;
+        self.names[var.index()] = name;
     }
 
     /// Fixes an array's text, for expressions outside the kernel.
     pub(super) fn set_array(&mut self, array: ArrayId, text: String) {
-        self.arrays[array.0 as usize] = text;
+        self.arrays[array.index()] = text;
     }
 
     /// The signature without a semicolon, as it stands in the header too.
@@ -225,7 +225,7 @@ impl<'k> Printer<'k> {
         let mut params = Vec::new();
         for size in &kernel.interface.sizes {
             let name = self.scopes.fresh(&size.name);
-            self.names[size.var.0 as usize].clone_from(&name);
+            self.names[size.var.index()].clone_from(&name);
             if size.fixed.is_none() {
                 params.push(Param {
                     text: format!("int64_t {name}"),
@@ -238,7 +238,7 @@ impl<'k> Printer<'k> {
             match arg {
                 Arg::Scalar { name, var, ty } => {
                     let name = self.scopes.fresh(name);
-                    self.names[var.0 as usize].clone_from(&name);
+                    self.names[var.index()].clone_from(&name);
                     params.push(Param {
                         text: format!("{} {name}", c_type(ty.compute())),
                         used: vars.contains(var),
@@ -262,7 +262,7 @@ impl<'k> Printer<'k> {
             for room in memory::given_rooms(kernel) {
                 let var = kernel.var(room.capacity);
                 let name = self.scopes.fresh(&var.name);
-                self.names[room.capacity.0 as usize].clone_from(&name);
+                self.names[room.capacity.index()].clone_from(&name);
                 params.push(Param {
                     text: format!("int64_t {name}"),
                     used: true,
@@ -280,7 +280,7 @@ impl<'k> Printer<'k> {
         let (_, mut mentioned) = used_names(&kernel.body);
         mentioned.extend(used_names(&kernel.checks).1);
         for array in mentioned.difference(&in_blocks) {
-            let at = array.0 as usize;
+            let at = array.index();
             if self.arrays[at].is_empty() {
                 self.arrays[at] = self.scopes.fresh(&kernel.array(*array).name);
             }
@@ -300,7 +300,7 @@ impl<'k> Printer<'k> {
     pub(super) fn array_param(&mut self, id: ArrayId, used: &BTreeSet<ArrayId>) -> Param {
         let array = self.kernel.array(id);
         let name = self.scopes.fresh(&array.name);
-        self.arrays[id.0 as usize].clone_from(&name);
+        self.arrays[id.index()].clone_from(&name);
         let ty = c_type(array.elem);
         match array.storage {
             Storage::Input => Param {

@@ -173,7 +173,7 @@ impl Printer<'_> {
             let ty = lane_type(self.kernel.var(*var).ty, count);
             let lanes = self.scopes.fresh(&format!("{}_lanes", self.var(*var)));
             self.line(&format!("{ty} {lanes} = {{0}};"));
-            names.push(std::mem::replace(&mut self.names[var.0 as usize], lanes));
+            names.push(std::mem::replace(&mut self.names[var.index()], lanes));
         }
         names
     }
@@ -183,7 +183,7 @@ impl Printer<'_> {
         for ((_, var), name) in tag.reductions().iter().zip(names) {
             let ty = self.kernel.var(*var).ty;
             let sum = lane_type(ty, tag.lanes().unwrap_or(1)).replacen("sparsec", "sparsec_sum", 1);
-            let lanes = std::mem::replace(&mut self.names[var.0 as usize], name);
+            let lanes = std::mem::replace(&mut self.names[var.index()], name);
             self.line(&format!("{} += {sum}(&{lanes});", self.var(*var)));
         }
     }

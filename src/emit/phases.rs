@@ -143,14 +143,14 @@ impl Host<'_> {
             Form::Count => {
                 let array = self.kernel.array(phases.totals).clone();
                 let name = self.printer.scopes.fresh(&array.name);
-                self.printer.arrays[phases.totals.0 as usize].clone_from(&name);
+                self.printer.arrays[phases.totals.index()].clone_from(&name);
                 vec![format!("{} *{name}", c_type(array.elem))]
             }
             Form::Fill => {
                 let vars = phases.vars.iter();
                 vars.map(|&var| {
                     let name = self.printer.scopes.fresh(&self.kernel.var(var).name);
-                    self.printer.names[var.0 as usize].clone_from(&name);
+                    self.printer.names[var.index()].clone_from(&name);
                     format!("int64_t {name}")
                 })
                 .collect()

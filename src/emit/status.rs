@@ -27,7 +27,7 @@ impl Host<'_> {
     pub(super) fn status_param(&mut self) -> Option<String> {
         let status = self.status.filter(|_| self.form == Form::Device)?;
         let name = self.printer.scopes.fresh("status");
-        self.printer.arrays[status.0 as usize].clone_from(&name);
+        self.printer.arrays[status.index()].clone_from(&name);
         Some(format!("int64_t *{name}"))
     }
 }

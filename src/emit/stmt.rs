@@ -36,7 +36,7 @@ impl Printer<'_> {
     pub(super) fn declare(&mut self, var: VarId) -> String {
         let kernel = self.kernel;
         let name = self.scopes.fresh(&kernel.var(var).name);
-        self.names[var.0 as usize].clone_from(&name);
+        self.names[var.index()].clone_from(&name);
         name
     }
 

@@ -32,7 +32,7 @@ pub(super) fn as_stored(function: &Rc<Function>) -> Option<(Rc<Function>, Rearra
     let results = Rearranged::of(&mut stored);
     for (at, tensor) in stored.tensors.iter_mut().enumerate() {
         if tensor.format.is_rearranged() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TensorId::at(at);
             let slots = function.slots.get(&id).map(|&size| {
                 let known = function.size(size).constant();
                 known.map_or(SizeExpr::Size(size), SizeExpr::Const)

@@ -402,7 +402,7 @@ impl<'a> Concretizer<'a> {
             format: crate::format::TensorFormat::dense(0),
             fill: Literal::ZERO,
         });
-        TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX))
+        TensorId::at(self.tensors.len() - 1)
     }
 
     /// The loops of the items `at`, the first of which stands at depth `from`, around

@@ -340,7 +340,7 @@ impl Graph {
     /// Adds a tensor that the function does not have.
     pub fn add_tensor(&mut self, tensor: Tensor) -> TensorId {
         self.tensors.push(tensor);
-        TensorId(u32::try_from(self.tensors.len() - 1).unwrap_or(u32::MAX))
+        TensorId::at(self.tensors.len() - 1)
     }
 
     /// A name like this one that no tensor, size or variable has.
@@ -359,7 +359,7 @@ impl Graph {
     /// Adds a variable.
     pub fn add_var(&mut self, var: IndexVar) -> VarId {
         self.vars.push(var);
-        VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
+        VarId::at(self.vars.len() - 1)
     }
 }
 

@@ -46,7 +46,7 @@ impl Rearranged {
             if !declared.format.is_rearranged() || declared.role != Role::Result {
                 continue;
             }
-            let tensor = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let tensor = TensorId::at(at);
             let mut writers = function.stmts.iter().filter(|stmt| stmt.tensor == tensor);
             let plain = |stmt: &Statement| stmt.op.is_none() && reduces(&stmt.rhs).is_empty();
             let alone = writers.next().is_some_and(plain) && writers.next().is_none();
@@ -148,7 +148,7 @@ fn by_rows(function: &mut Function, of: TensorId) -> TensorId {
     if of_first.next().is_some_and(|(_, level)| level.is_full()) {
         levels[0] = Level::DENSE;
     }
-    let rows = TensorId(u32::try_from(function.tensors.len()).unwrap_or(u32::MAX));
+    let rows = TensorId::at(function.tensors.len());
     let format = TensorFormat {
         index_bits: format.index_bits,
         ..TensorFormat::whole(levels, modes)

@@ -47,7 +47,7 @@ impl Slots {
             graph.sum_slots(&mut rhs, &piece, &stmt);
             piece.rhs = rhs;
             let made = before..graph.vars.len();
-            let made = made.map(|at| VarId(u32::try_from(at).unwrap_or(u32::MAX)));
+            let made = made.map(VarId::at);
             stmt.vars.extend(made);
         }
         let mut left: Vec<TensorId> = Vec::new();

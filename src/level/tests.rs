@@ -13,7 +13,7 @@ fn value(e: &Expr, arrays: &[IndexArray]) -> i64 {
         value(inner, arrays)
     } else if let ExprKind::Load { array, index } = &e.kind {
         let at = u64::try_from(value(index, arrays)).unwrap();
-        let found = arrays[array.0 as usize].get(at);
+        let found = arrays[array.index()].get(at);
         i64::try_from(found.expect("an element of the array")).unwrap()
     } else if let ExprKind::Locate(parent, extent, coordinate) = &e.kind {
         value(parent, arrays) * value(extent, arrays) + value(coordinate, arrays)

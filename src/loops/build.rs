@@ -389,11 +389,61 @@ pub fn when(conds: Vec<Expr>, then: Vec<Stmt>) -> Vec<Stmt> {
     if conds.is_empty() {
         return then;
     }
-    vec![Stmt::If {
-        cond: all(conds),
+    vec![if_then(all(conds), then)]
+}
+
+/// `if (cond) { then }`
+#[must_use]
+pub fn if_then(cond: Expr, then: Vec<Stmt>) -> Stmt {
+    if_else(cond, then, Vec::new())
+}
+
+/// `if (cond) { then } else { otherwise }`
+#[must_use]
+pub fn if_else(cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
+    Stmt::If {
+        cond,
         then,
-        otherwise: Vec::new(),
-    }]
+        otherwise,
+    }
+}
+
+/// Declares a variable with its value.
+#[must_use]
+pub fn bind(var: VarId, init: Expr) -> Stmt {
+    Stmt::Let { var, init }
+}
+
+/// `var = value`
+#[must_use]
+pub fn set(var: VarId, value: Expr) -> Stmt {
+    Stmt::Assign {
+        var,
+        op: None,
+        value,
+    }
+}
+
+/// `var op= value`
+#[must_use]
+pub fn update(var: VarId, op: ReduceOp, value: Expr) -> Stmt {
+    Stmt::Assign {
+        var,
+        op: Some(op),
+        value,
+    }
+}
+
+/// `array[index] = value`
+#[must_use]
+pub fn store(array: ArrayId, index: Expr, value: Expr) -> Stmt {
+    Stmt::Store {
+        array,
+        index,
+        op: None,
+        value,
+        atomic: false,
+    }
 }
 
 /// A number that says where a statement runs.

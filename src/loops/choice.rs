@@ -67,11 +67,7 @@ pub fn choose(choices: Vec<Choice>, mut last: Kernel) -> Result<Kernel, (usize, 
     }
     let mut body = std::mem::take(&mut last.body);
     for (before, cond, then) in all.into_iter().rev() {
-        let choice = Stmt::If {
-            cond,
-            then,
-            otherwise: body,
-        };
+        let choice = b::if_else(cond, then, body);
         body = before;
         body.push(choice);
     }
@@ -90,16 +86,12 @@ fn absorb(kernel: &mut Kernel, other: Kernel) -> Option<Vec<Stmt>> {
         (own.elem == its.elem && own.storage == its.storage).then_some(())?;
     }
     for (at, var) in (0..).zip(other.vars) {
-        vars.entry(VarId(at)).or_insert_with(|| {
-            kernel.vars.push(var);
-            VarId(u32::try_from(kernel.vars.len() - 1).unwrap_or(u32::MAX))
-        });
+        vars.entry(VarId(at)).or_insert_with(|| kernel.add_var(var));
     }
     for (at, array) in (0..).zip(other.arrays) {
-        arrays.entry(ArrayId(at)).or_insert_with(|| {
-            kernel.arrays.push(array);
-            ArrayId(u32::try_from(kernel.arrays.len() - 1).unwrap_or(u32::MAX))
-        });
+        arrays
+            .entry(ArrayId(at))
+            .or_insert_with(|| kernel.add_array(array));
     }
     let mut body = other.body;
     visit::rename(&mut body, &|v| vars.get(&v).copied().unwrap_or(v), &|a| {

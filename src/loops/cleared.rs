@@ -31,13 +31,7 @@ pub fn set_first(mut kernel: Kernel) -> Kernel {
             count,
             zeroed: false,
         };
-        let first = Stmt::Store {
-            array,
-            index: b::int(0),
-            op: None,
-            value: b::literal(Literal::Int(0), elem),
-            atomic: false,
-        };
+        let first = b::store(array, b::int(0), b::literal(Literal::Int(0), elem));
         kernel.body.insert(at, first);
     }
     kernel

@@ -10,18 +10,20 @@
 pub use super::device::ir::Device;
 pub use super::interface::Interface;
 pub use super::tag::{Jam, LoopTag, Reductions, Run};
+use crate::ids::id;
 use crate::operators;
 pub use crate::operators::{Func, ReduceOp, is_atomic};
 pub use crate::scalar::{Literal, ScalarType};
 pub use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy};
 
-/// A scalar variable of a [`Kernel`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct VarId(pub u32);
-
-/// An array of a [`Kernel`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ArrayId(pub u32);
+id!(
+    /// A scalar variable of a [`Kernel`].
+    VarId
+);
+id!(
+    /// An array of a [`Kernel`].
+    ArrayId
+);
 
 /// One function to be emitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,12 +95,38 @@ pub enum Storage {
 impl Kernel {
     #[must_use]
     pub fn var(&self, id: VarId) -> &Var {
-        &self.vars[id.0 as usize]
+        &self.vars[id.index()]
     }
 
     #[must_use]
     pub fn array(&self, id: ArrayId) -> &Array {
-        &self.arrays[id.0 as usize]
+        &self.arrays[id.index()]
+    }
+
+    pub fn add_var(&mut self, var: Var) -> VarId {
+        self.vars.push(var);
+        VarId::at(self.vars.len() - 1)
+    }
+
+    pub fn add_array(&mut self, array: Array) -> ArrayId {
+        self.arrays.push(array);
+        ArrayId::at(self.arrays.len() - 1)
+    }
+
+    /// A variable of its own; emitters tell names apart.
+    pub fn fresh_var(&mut self, name: &str, ty: ScalarType, mutable: bool) -> VarId {
+        let name = name.to_string();
+        self.add_var(Var { name, ty, mutable })
+    }
+
+    /// An array of its own.
+    pub fn fresh_array(&mut self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
+        let name = name.to_string();
+        self.add_array(Array {
+            name,
+            elem,
+            storage,
+        })
     }
 
     /// Whether its schedule promises something of the data or sizes.

@@ -4,7 +4,7 @@
 //! after:  `count = 0; for k in 0..N: count += pos[k + 1], pos[k + 1] = count`
 
 use super::build as b;
-use super::ir::{ArrayId, Expr, Kernel, LoopTag, ReduceOp, ScalarType, Stmt, Var, VarId};
+use super::ir::{ArrayId, Expr, Kernel, LoopTag, ReduceOp, ScalarType, Stmt, VarId};
 use super::trips::Bounds;
 use super::visit;
 
@@ -50,31 +50,21 @@ fn scanned(
     let at = b::var(k, ScalarType::I64);
     let next = b::add(at.clone(), b::int(1));
     let load = |index| b::load(array, elem, index);
-    let store = |index, value| Stmt::Store {
-        array,
-        index,
-        op: None,
-        value,
-        atomic: false,
-    };
+    let store = |index, value| b::store(array, index, value);
     let all = Bounds::of(b::int(0), count);
     let Some(total) = total else {
-        let larger = Stmt::If {
-            cond: b::lt(load(next.clone()), load(at.clone())),
-            then: vec![store(next, load(at))],
-            otherwise: Vec::new(),
-        };
+        let larger = b::if_then(
+            b::lt(load(next.clone()), load(at.clone())),
+            vec![store(next, load(at))],
+        );
         return vec![all.each(k, LoopTag::default(), vec![larger])];
     };
-    let zero = Stmt::Let {
-        var: total,
-        init: b::int(0),
-    };
-    let added = Stmt::Assign {
-        var: total,
-        op: Some(ReduceOp::Add),
-        value: b::cast(ScalarType::I64, load(next.clone())),
-    };
+    let zero = b::bind(total, b::int(0));
+    let added = b::update(
+        total,
+        ReduceOp::Add,
+        b::cast(ScalarType::I64, load(next.clone())),
+    );
     let sum = b::cast(elem, b::var(total, ScalarType::I64));
     vec![
         zero,
@@ -83,10 +73,5 @@ fn scanned(
 }
 
 fn fresh(kernel: &mut Kernel, name: &str, mutable: bool) -> VarId {
-    kernel.vars.push(Var {
-        name: name.to_string(),
-        ty: ScalarType::I64,
-        mutable,
-    });
-    VarId(u32::try_from(kernel.vars.len() - 1).unwrap_or(u32::MAX))
+    kernel.fresh_var(name, ScalarType::I64, mutable)
 }

@@ -27,7 +27,7 @@ pub fn simplify(mut kernel: Kernel) -> Kernel {
             prune(body, &used);
             let read = read_arrays(body);
             drop_arrays(body, &|array| {
-                kernel.arrays[array.0 as usize].storage == Storage::Local && !read.contains(&array)
+                kernel.arrays[array.index()].storage == Storage::Local && !read.contains(&array)
             });
             if count(body) == before {
                 break;
@@ -71,7 +71,7 @@ fn count_at_once(vars: &[Var], ascending: &BTreeSet<ArrayId>, body: &mut [Stmt])
         if *tag != LoopTag::default() || *value != b::add(counter.clone(), b::int(1)) {
             continue;
         }
-        let is_count = matches!(hi.kind, ExprKind::Var(var) if vars[var.0 as usize].mutable);
+        let is_count = matches!(hi.kind, ExprKind::Var(var) if vars[var.index()].mutable);
         let rises = (is_count && *lo == b::int(0))
             || segment(lo, hi).is_some_and(|array| ascending.contains(&array));
         let range = b::sub(hi.clone(), lo.clone());
@@ -80,11 +80,7 @@ fn count_at_once(vars: &[Var], ascending: &BTreeSet<ArrayId>, body: &mut [Stmt])
         } else {
             b::max(range, b::int(0))
         };
-        *stmt = Stmt::Assign {
-            var: *var,
-            op: None,
-            value: b::add(counter, range),
-        };
+        *stmt = b::set(*var, b::add(counter, range));
     }
 }
 
@@ -138,10 +134,7 @@ fn declare_single(body: &mut Vec<Stmt>) {
             && *tag == LoopTag::default()
             && trips::constant(lo, hi) == Some(1)
         {
-            body.push(Stmt::Let {
-                var: *var,
-                init: lo.clone(),
-            });
+            body.push(b::bind(*var, lo.clone()));
             body.append(inner);
         } else {
             body.push(stmt);

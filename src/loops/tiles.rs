@@ -119,14 +119,7 @@ impl Splitter<'_> {
         keep_short(&mut rest, &rooms);
         fix_bounds(&mut full, &conditions);
         self.list(&mut full);
-        body.insert(
-            first,
-            Stmt::If {
-                cond: b::all(conditions),
-                then: full,
-                otherwise: rest,
-            },
-        );
+        body.insert(first, b::if_else(b::all(conditions), full, rest));
     }
 
     /// Loops that test whether a tile is full become two: over the full ones, over the rest.
@@ -178,25 +171,17 @@ impl Splitter<'_> {
         let first = Bounds::of(lo.clone(), end.clone()).at_most(most_full);
         let first = first.each(*var, tag.clone(), with(then));
         let second = match once(&full, hi) {
-            Some((step, count)) => Stmt::If {
-                cond: b::lt(b::mul(end.clone(), step), count),
-                then: [
-                    vec![Stmt::Let {
-                        var: *var,
-                        init: end,
-                    }],
-                    with(otherwise),
-                ]
-                .concat(),
-                otherwise: vec![],
-            },
+            Some((step, count)) => b::if_then(
+                b::lt(b::mul(end.clone(), step), count),
+                [vec![b::bind(*var, end)], with(otherwise)].concat(),
+            ),
             None => {
                 let rest = Bounds::of(end, hi.clone()).at_most(most_rest);
                 rest.each(*var, tag.clone(), with(otherwise))
             }
         };
         let second = copied(self.kernel, &[second]).into_iter().next()?;
-        let end = Stmt::Let { var: id, init };
+        let end = b::bind(id, init);
         Some((end, first, second))
     }
 
@@ -360,11 +345,7 @@ fn keep_short(body: &mut [Stmt], rooms: &BTreeMap<ArrayId, u64>) {
                 }
                 let at = b::var(*var, lo.ty);
                 let inside = bound.rests.into_iter().map(|end| b::lt(at.clone(), end));
-                *body = vec![Stmt::If {
-                    cond: b::all(inside),
-                    then: std::mem::take(body),
-                    otherwise: vec![],
-                }];
+                *body = vec![b::if_then(b::all(inside), std::mem::take(body))];
             } else if !tag.is_vector() {
                 tag.unroll = None;
             }

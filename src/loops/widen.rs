@@ -155,10 +155,7 @@ fn open(kernel: &mut Kernel, stmt: &Stmt) -> Option<[Stmt; 3]> {
         body.clone(),
     );
     let rest = copied(kernel, &[rest]).into_iter().next()?;
-    let end = Stmt::Let {
-        var: id,
-        init: b::add(lo.clone(), b::mul(vectors, b::int(count))),
-    };
+    let end = b::bind(id, b::add(lo.clone(), b::mul(vectors, b::int(count))));
     Some([end, full, rest])
 }
 

@@ -84,11 +84,7 @@ impl Group {
         let Some(end) = self.end else {
             return stmts;
         };
-        vec![ir::Stmt::If {
-            cond: b::lt(index(self.counter), index(end)),
-            then: stmts,
-            otherwise: Vec::new(),
-        }]
+        vec![b::if_then(b::lt(index(self.counter), index(end)), stmts)]
     }
 
     /// How many elements there are behind the loops.
@@ -278,23 +274,13 @@ impl Lowerer<'_> {
             .zip(pending)
             .map(|(array, coordinate)| self.store_index(array, counter.clone(), coordinate.clone()))
             .collect();
-        out.push(ir::Stmt::Assign {
-            var: group.counter,
-            op: None,
-            value: b::add(counter, b::int(1)),
-        });
+        out.push(b::set(group.counter, b::add(counter, b::int(1))));
         out
     }
 
     pub(super) fn store_index(&self, array: ArrayId, at: Expr, value: Expr) -> ir::Stmt {
         let elem = self.names.elem(array);
-        ir::Stmt::Store {
-            array,
-            index: at,
-            op: None,
-            value: b::cast(elem, value),
-            atomic: false,
-        }
+        b::store(array, at, b::cast(elem, value))
     }
 
     /// The product of the extents of some levels.
@@ -409,10 +395,7 @@ impl Lowerer<'_> {
         }
         for group in assemblies.iter().flat_map(|assembly| &assembly.groups) {
             body.extend(self.beginning(group));
-            body.push(ir::Stmt::Let {
-                var: group.counter,
-                init: b::int(0),
-            });
+            body.push(b::bind(group.counter, b::int(0)));
         }
         body.extend(loops);
         body.extend(self.all_completed(assemblies));

@@ -150,12 +150,12 @@ impl Lowerer<'_> {
             format: TensorFormat::dense(0),
             fill: Literal::Bool(false),
         });
-        let temp = TensorId(u32::try_from(tensors.len() - 1).unwrap_or(u32::MAX));
+        let temp = TensorId::at(tensors.len() - 1);
         let mut out = Vec::new();
         let flag = *flag.get_or_insert_with(|| {
             let var = self.fresh("out_of_range", ScalarType::Bool, true);
             let init = b::boolean(false);
-            out.push(ir::Stmt::Let { var, init });
+            out.push(b::bind(var, init));
             var
         });
         self.names.set_scalar(temp, flag);

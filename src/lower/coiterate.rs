@@ -40,15 +40,9 @@ impl Lowerer<'_> {
             let (segment, crd) = self.windowed(id, root, window, scope, out)?;
             let name = self.level_name(id, scope);
             let (p, pos) = self.fresh_index(&format!("p{name}"), true);
-            out.push(ir::Stmt::Let {
-                var: p,
-                init: segment.begin,
-            });
+            out.push(b::bind(p, segment.begin));
             let (end_var, end) = self.fresh_index(&format!("p{name}_end"), false);
-            out.push(ir::Stmt::Let {
-                var: end_var,
-                init: segment.end,
-            });
+            out.push(b::bind(end_var, segment.end));
             let tensor = self.tree.table.get(id).access.tensor;
             let level = scope.cursors[id.0].level;
             walkers.push(Walker {
@@ -74,10 +68,7 @@ impl Lowerer<'_> {
         }
         let (last, last_value) =
             self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
-        out.push(ir::Stmt::Let {
-            var: last,
-            init: next,
-        });
+        out.push(b::bind(last, next));
         out.push(ir::Stmt::While {
             cond: b::and(
                 b::lt(last_value.clone(), w.end.clone()),
@@ -86,24 +77,19 @@ impl Lowerer<'_> {
                     coordinate.clone(),
                 ),
             ),
-            body: vec![ir::Stmt::Assign {
-                var: last,
-                op: None,
-                value: b::add(last_value.clone(), b::int(1)),
-            }],
+            body: vec![b::set(last, b::add(last_value.clone(), b::int(1)))],
         });
         last_value
     }
 
     /// `p = end of run`, or `p++`.
     fn move_on(&self, w: &Walker, run_end: Option<&Expr>) -> ir::Stmt {
-        ir::Stmt::Assign {
-            var: w.p,
-            op: None,
-            value: run_end
+        b::set(
+            w.p,
+            run_end
                 .cloned()
                 .unwrap_or_else(|| b::add(w.pos.clone(), b::int(1))),
-        }
+        )
     }
 
     /// A walk of one level in which coordinates repeat.
@@ -167,18 +153,12 @@ impl Lowerer<'_> {
         let mut at = Vec::new();
         for w in &walkers {
             let (c, value) = self.fresh_index(&format!("{var_name}{}", w.name), false);
-            body.push(ir::Stmt::Let {
-                var: c,
-                init: self.load_index(w.crd, w.pos.clone()),
-            });
+            body.push(b::bind(c, self.load_index(w.crd, w.pos.clone())));
             at.push(value);
         }
         let most = at.iter().cloned().reduce(b::max);
         let (c, coordinate) = self.fresh_index(&var_name, false);
-        body.push(ir::Stmt::Let {
-            var: c,
-            init: most.unwrap_or_else(|| b::int(0)),
-        });
+        body.push(b::bind(c, most.unwrap_or_else(|| b::int(0))));
         let mut inner = scope.clone();
         inner.coords.insert(root.var, coordinate.clone());
         for w in &walkers {
@@ -198,18 +178,10 @@ impl Lowerer<'_> {
                 key: coordinate.clone(),
                 by: ir::Look::Gallop,
             });
-            leap.push(ir::Stmt::Assign {
-                var: w.p,
-                op: None,
-                value: found,
-            });
+            leap.push(b::set(w.p, found));
         }
         let here = at.iter().map(|c| b::eq(c.clone(), coordinate.clone()));
-        body.push(ir::Stmt::If {
-            cond: b::all(here),
-            then: meet,
-            otherwise: leap,
-        });
+        body.push(b::if_else(b::all(here), meet, leap));
         let ends = walkers.iter().map(|w| b::lt(w.pos.clone(), w.end.clone()));
         out.push(ir::Stmt::While {
             cond: b::all(ends),
@@ -238,10 +210,7 @@ impl Lowerer<'_> {
                 format!("{var_name}{}", w.name)
             };
             let (c, value) = self.fresh_index(&name, false);
-            body.push(ir::Stmt::Let {
-                var: c,
-                init: self.load_index(w.crd, w.pos.clone()),
-            });
+            body.push(b::bind(c, self.load_index(w.crd, w.pos.clone())));
             at.push(value);
         }
         let coordinate = if let [only] = at.as_slice() {
@@ -249,10 +218,7 @@ impl Lowerer<'_> {
         } else {
             let least = at[1..].iter().cloned().fold(at[0].clone(), b::min);
             let (c, value) = self.fresh_index(&var_name, false);
-            body.push(ir::Stmt::Let {
-                var: c,
-                init: least,
-            });
+            body.push(b::bind(c, least));
             value
         };
         let mut runs: Vec<Option<Expr>> = Vec::new();
@@ -265,20 +231,13 @@ impl Lowerer<'_> {
                 // Only the run at the smallest coordinate is walked to its end.
                 let (last, value) =
                     self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
-                body.push(ir::Stmt::Let {
-                    var: last,
-                    init: w.pos.clone(),
-                });
+                body.push(b::bind(last, w.pos.clone()));
                 body.push(ir::Stmt::While {
                     cond: b::and(
                         b::lt(value.clone(), w.end.clone()),
                         b::eq(self.load_index(w.crd, value.clone()), coordinate.clone()),
                     ),
-                    body: vec![ir::Stmt::Assign {
-                        var: last,
-                        op: None,
-                        value: b::add(value.clone(), b::int(1)),
-                    }],
+                    body: vec![b::set(last, b::add(value.clone(), b::int(1)))],
                 });
                 Some(value)
             });
@@ -312,11 +271,10 @@ impl Lowerer<'_> {
             body.push(match (&runs[k], active.len()) {
                 (Some(end), _) => self.move_on(w, Some(end)),
                 (None, 1) => self.move_on(w, None),
-                (None, _) => ir::Stmt::Assign {
-                    var: w.p,
-                    op: None,
-                    value: b::add(w.pos.clone(), b::cast(ScalarType::I64, here(k))),
-                },
+                (None, _) => b::set(
+                    w.p,
+                    b::add(w.pos.clone(), b::cast(ScalarType::I64, here(k))),
+                ),
             });
         }
         Ok(ir::Stmt::While { cond, body })
@@ -342,11 +300,7 @@ pub(super) fn if_chain(chain: Vec<(Expr, Vec<ir::Stmt>)>) -> Vec<ir::Stmt> {
         if cond == b::boolean(true) {
             out = then;
         } else {
-            out = vec![ir::Stmt::If {
-                cond,
-                then,
-                otherwise: out,
-            }];
+            out = vec![b::if_else(cond, then, out)];
         }
     }
     out

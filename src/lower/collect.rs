@@ -58,10 +58,7 @@ impl Lowerer<'_> {
         let name = self.tensor(assembly.tensor).name.clone();
         let (count, met) = self.fresh_index(&format!("{name}_all"), false);
         let mut out = vec![
-            ir::Stmt::Let {
-                var: count,
-                init: self.load_index(group.pos, b::int(1)),
-            },
+            b::bind(count, self.load_index(group.pos, b::int(1))),
             ir::Stmt::Sort {
                 coordinates: coordinates.clone(),
                 values,
@@ -83,32 +80,19 @@ impl Lowerer<'_> {
         let ty = self.names.elem(values);
         let value = self.load(values, at.clone());
         let combined = b::combine(op, self.load(values, last.clone()), value.clone());
-        let store = |array, index: Expr, value| ir::Stmt::Store {
-            array,
-            index,
-            op: None,
-            value,
-            atomic: false,
-        };
+        let store = |array, index: Expr, value| b::store(array, index, value);
         let mut apart: Vec<ir::Stmt> = coordinates
             .iter()
             .map(|&crd| store(crd, kept.clone(), self.load(crd, at.clone())))
             .collect();
         apart.push(store(values, kept.clone(), value));
-        apart.push(ir::Stmt::Assign {
-            var: kept_var,
-            op: None,
-            value: b::add(kept.clone(), b::int(1)),
-        });
-        let merge = ir::Stmt::If {
-            cond: same,
-            then: vec![store(values, last, b::cast(ty, combined))],
-            otherwise: apart,
-        };
-        out.push(ir::Stmt::Let {
-            var: kept_var,
-            init: b::min(met.clone(), b::int(1)),
-        });
+        apart.push(b::set(kept_var, b::add(kept.clone(), b::int(1))));
+        let merge = b::if_else(
+            same,
+            vec![store(values, last, b::cast(ty, combined))],
+            apart,
+        );
+        out.push(b::bind(kept_var, b::min(met.clone(), b::int(1))));
         let others = Bounds::of(b::int(1), met);
         out.push(others.each(p, ir::LoopTag::default(), vec![merge]));
         let width = self.names.elem(group.pos);
@@ -122,10 +106,7 @@ impl Lowerer<'_> {
             return Ok(Vec::new());
         };
         let count = b::var(row.count, ir::ScalarType::I64);
-        out.push(ir::Stmt::Let {
-            var: row.count,
-            init: b::int(0),
-        });
+        out.push(b::bind(row.count, b::int(0)));
         out.extend(self.cleared_table(row));
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
@@ -242,11 +223,10 @@ impl Lowerer<'_> {
         let coordinate = self.known(assign.lhs[0], scope)?;
         let mut out = Vec::new();
         let at = self.place_at(row, &coordinate, &mut out);
-        out.push(ir::Stmt::If {
-            cond: b::eq(self.load_index(row.places, at.clone()), b::int(0)),
-            then: self.met(row, (&coordinate, at), None),
-            otherwise: Vec::new(),
-        });
+        out.push(b::if_then(
+            b::eq(self.load_index(row.places, at.clone()), b::int(0)),
+            self.met(row, (&coordinate, at), None),
+        ));
         Ok(out)
     }
 
@@ -261,11 +241,7 @@ impl Lowerer<'_> {
         let mut out = vec![self.stored(row.coordinates, count.clone(), coordinate.clone())];
         let next = b::add(count.clone(), b::int(1));
         out.extend(value.map(|value| self.stored(row.values, count, value)));
-        out.push(ir::Stmt::Assign {
-            var: row.count,
-            op: None,
-            value: next.clone(),
-        });
+        out.push(b::set(row.count, next.clone()));
         let count = b::var(row.count, ir::ScalarType::I64);
         out.push(self.stored(row.places, at, count));
         out.extend(self.widened_table(row));
@@ -291,10 +267,7 @@ impl Lowerer<'_> {
         let coordinate = self.known(assign.lhs[0], scope)?;
         let at = self.place_at(row, &coordinate, &mut out);
         let (place, found) = self.fresh_index(&format!("p{name}"), false);
-        out.push(ir::Stmt::Let {
-            var: place,
-            init: self.load_index(row.places, at.clone()),
-        });
+        out.push(b::bind(place, self.load_index(row.places, at.clone())));
         let new = self.met(row, (&coordinate, at), Some(b::cast(ty, value.clone())));
         let known = ir::Stmt::Store {
             array: values,
@@ -303,23 +276,13 @@ impl Lowerer<'_> {
             value: b::cast(ty, value),
             atomic: false,
         };
-        out.push(ir::Stmt::If {
-            cond: b::eq(found, b::int(0)),
-            then: new,
-            otherwise: vec![known],
-        });
+        out.push(b::if_else(b::eq(found, b::int(0)), new, vec![known]));
         Ok(out)
     }
 
     pub(super) fn stored(&self, array: ArrayId, index: Expr, value: Expr) -> ir::Stmt {
         let elem = self.names.elem(array);
-        ir::Stmt::Store {
-            array,
-            index,
-            op: None,
-            value: b::cast(elem, value),
-            atomic: false,
-        }
+        b::store(array, index, b::cast(elem, value))
     }
 }
 

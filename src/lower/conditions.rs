@@ -6,7 +6,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::level::InKernel;
 use crate::loops::build as b;
 use crate::loops::interface::{Arg, Counts, Direction, TensorArg};
-use crate::loops::ir::{BinaryOp, Expr, Kernel, Literal, LoopTag, ScalarType, Stmt, Var, VarId};
+use crate::loops::ir::{BinaryOp, Expr, Kernel, Literal, LoopTag, ScalarType, Stmt};
 use crate::schedule::constants::Constants;
 use crate::syntax::ast::{self, ExprKind, Number, UnaryOp};
 use crate::target::Target;
@@ -186,26 +186,16 @@ impl Writer<'_> {
             return Err(refuse(e, why, "ask for mean_row, or store it by rows"));
         };
         let count = level(self.kernel, tensor, outer).size(b::int(1));
-        let var = |kernel: &mut Kernel, name: String, mutable: bool| {
-            kernel.vars.push(Var {
-                name,
-                ty: ScalarType::I64,
-                mutable,
-            });
-            VarId(u32::try_from(kernel.vars.len() - 1).unwrap_or(u32::MAX))
-        };
-        let longest = var(self.kernel, format!("longest_row_{}", tensor.name), true);
-        let row = var(self.kernel, "row".to_string(), false);
+        let longest = format!("longest_row_{}", tensor.name);
+        let longest = self.kernel.fresh_var(&longest, ScalarType::I64, true);
+        let row = self.kernel.fresh_var("row", ScalarType::I64, false);
         let at = b::var(row, ScalarType::I64);
         let mut own = at.clone()..b::add(at, b::int(1));
         for inner in &tensor.levels[1..] {
             own = level(self.kernel, tensor, inner).below(own);
         }
         let length = b::sub(own.end, own.start);
-        self.before.push(Stmt::Let {
-            var: longest,
-            init: b::int(0),
-        });
+        self.before.push(b::bind(longest, b::int(0)));
         self.before.push(Stmt::For {
             var: row,
             lo: b::int(0),
@@ -213,11 +203,7 @@ impl Writer<'_> {
             most: None,
             step: 1,
             tag: LoopTag::default(),
-            body: vec![Stmt::Assign {
-                var: longest,
-                op: Some(crate::operators::ReduceOp::Max),
-                value: length,
-            }],
+            body: vec![b::update(longest, crate::operators::ReduceOp::Max, length)],
         });
         Ok(b::var(longest, ScalarType::I64))
     }

@@ -29,7 +29,7 @@ impl Lowerer<'_> {
                 // The number of units of the loop's launch, for all that comes after.
                 let (var, units) = self.fresh_index(&format!("{name}_units"), false);
                 let init = b::threads();
-                self.memory.first(ir::Stmt::Let { var, init });
+                self.memory.first(b::bind(var, init));
                 units
             } else {
                 b::threads()
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
         let shared = turns::shared(ir::OmpSchedule::Static(None));
         let init = b::threads();
         vec![
-            ir::Stmt::Let { var: threads, init },
+            b::bind(threads, init),
             from_zero(b::ceil_div(count, ELEMENTS)).each(part, shared, vec![copies]),
         ]
     }
@@ -118,20 +118,8 @@ impl Lowerer<'_> {
         };
         let plain = |var, hi, tag, body| Bounds::of(b::int(0), hi).each(var, tag, body);
         let each = vec![
-            ir::Stmt::Let {
-                var: sum,
-                init: b::literal(op.neutral(ty), ty),
-            },
-            plain(
-                t,
-                units,
-                LoopTag::default(),
-                vec![ir::Stmt::Assign {
-                    var: sum,
-                    op: Some(op),
-                    value: own,
-                }],
-            ),
+            b::bind(sum, b::literal(op.neutral(ty), ty)),
+            plain(t, units, LoopTag::default(), vec![b::update(sum, op, own)]),
             ir::Stmt::Store {
                 array: values,
                 index: at,

@@ -22,11 +22,7 @@ pub(super) fn guarded(guards: Guards, body: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
         .rev()
         .fold(body, |inside, (cond, mut then)| {
             then.extend(inside);
-            vec![ir::Stmt::If {
-                cond,
-                then,
-                otherwise: Vec::new(),
-            }]
+            vec![b::if_then(cond, then)]
         })
 }
 

@@ -54,10 +54,7 @@ impl Lowerer<'_> {
                     let ty = tensor.ty.compute();
                     let var = self.fresh(&tensor.name, ty, true);
                     self.names.set_scalar(temp, var);
-                    let mut out = vec![ir::Stmt::Let {
-                        var,
-                        init: self.literal(init.neutral(ty), ty),
-                    }];
+                    let mut out = vec![b::bind(var, self.literal(init.neutral(ty), ty))];
                     out.extend(self.stmt(&workspace.producer, scope)?);
                     out.extend(self.stmt(&workspace.consumer, scope)?);
                     Ok(out)
@@ -262,16 +259,9 @@ impl Lowerer<'_> {
     ) -> Expr {
         let ty = self.names.elem(values).compute();
         let sum = self.fresh(&format!("{name}_val"), ty, true);
-        before.push(ir::Stmt::Let {
-            var: sum,
-            init: b::literal(ReduceOp::Add.neutral(ty), ty),
-        });
+        before.push(b::bind(sum, b::literal(ReduceOp::Add.neutral(ty), ty)));
         let (q, at) = self.fresh_index(&format!("q{name}"), false);
-        let add = ir::Stmt::Assign {
-            var: sum,
-            op: Some(ReduceOp::Add),
-            value: self.load(values, at),
-        };
+        let add = b::update(sum, ReduceOp::Add, self.load(values, at));
         before.push(Bounds::of(begin, end).each(q, ir::LoopTag::default(), vec![add]));
         b::var(sum, ty)
     }
@@ -279,11 +269,7 @@ impl Lowerer<'_> {
 
 /// `flag = true`
 fn touch(flag: ir::VarId) -> ir::Stmt {
-    ir::Stmt::Assign {
-        var: flag,
-        op: None,
-        value: b::boolean(true),
-    }
+    b::set(flag, b::boolean(true))
 }
 
 /// The constant that an operation on signed constants wraps to where it overflows: C leaves that

@@ -34,10 +34,7 @@ impl Lowerer<'_> {
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
         let (most, value) = self.fresh_index("most", true);
-        out.push(ir::Stmt::Let {
-            var: most,
-            init: b::int(0),
-        });
+        out.push(b::bind(most, b::int(0)));
         let tile = self.longest(exit.root, most, &exit.over, scope)?;
         out.extend(tile);
         let end = self.named_end(exit, value, out);
@@ -60,7 +57,7 @@ impl Lowerer<'_> {
         };
         let name = &self.graph.var(exit.root).name;
         let (var, value) = self.fresh_index(&format!("{name}_most"), false);
-        out.push(ir::Stmt::Let { var, init: end });
+        out.push(b::bind(var, end));
         value
     }
 
@@ -75,10 +72,7 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let var = live.by;
         let (most, value) = self.fresh_index("most", true);
-        let mut out = vec![ir::Stmt::Let {
-            var: most,
-            init: b::int(0),
-        }];
+        let mut out = vec![b::bind(most, b::int(0))];
         let list = self.list(live, exit.root, most, &mut out);
         let mut first = scope.clone();
         first.live.insert(live.of, list.clone());
@@ -162,10 +156,7 @@ impl Lowerer<'_> {
             count: live.most,
         });
         let (count, _) = self.fresh_index(&format!("{name}_count"), true);
-        out.push(ir::Stmt::Let {
-            var: count,
-            init: b::int(0),
-        });
+        out.push(b::bind(count, b::int(0)));
         List {
             live: live.clone(),
             root,
@@ -220,23 +211,13 @@ impl List {
         let name = lowerer.graph.var(self.live.of).name.clone();
         let (listed, end) = lowerer.fresh_index(&format!("{name}_listed"), false);
         let (at, index) = lowerer.fresh_index("at", false);
-        let own = ir::Stmt::Let {
-            var: v,
-            init: lowerer.load_index(self.array, index),
-        };
+        let own = b::bind(v, lowerer.load_index(self.array, index));
         body.insert(0, own);
         let most = i64::try_from(self.live.most).ok();
         let listed_ones = Bounds::of(b::int(0), end).at_most(most);
         vec![
-            ir::Stmt::Let {
-                var: listed,
-                init: b::var(self.count, ScalarType::I64),
-            },
-            ir::Stmt::Assign {
-                var: self.count,
-                op: None,
-                value: b::int(0),
-            },
+            b::bind(listed, b::var(self.count, ScalarType::I64)),
+            b::set(self.count, b::int(0)),
             listed_ones.each(at, LoopTag::default(), body),
         ]
     }
@@ -245,27 +226,13 @@ impl List {
     fn push(&self, at: Expr) -> Vec<ir::Stmt> {
         let count = b::var(self.count, ScalarType::I64);
         vec![
-            ir::Stmt::Store {
-                array: self.array,
-                index: count,
-                op: None,
-                value: b::cast(ScalarType::I32, at),
-                atomic: false,
-            },
-            ir::Stmt::Assign {
-                var: self.count,
-                op: Some(ReduceOp::Add),
-                value: b::int(1),
-            },
+            b::store(self.array, count, b::cast(ScalarType::I32, at)),
+            b::update(self.count, ReduceOp::Add, b::int(1)),
         ]
     }
 }
 
 /// `most = max(most, length)`
 fn larger(most: ir::VarId, length: Expr) -> ir::Stmt {
-    ir::Stmt::Assign {
-        var: most,
-        op: Some(ReduceOp::Max),
-        value: length,
-    }
+    b::update(most, ReduceOp::Max, length)
 }

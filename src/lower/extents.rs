@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         let mut guards = Vec::new();
         let stmts: Vec<usize> = self.tree.nests.iter().map(|nest| nest.stmt).collect();
         for at in 0..self.graph.vars.len() {
-            let var = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+            let var = VarId::at(at);
             let dynamic = stmts.contains(&self.graph.var(var).stmt)
                 && self.graph.provenance.producer(var).is_none()
                 && self.graph.static_range(var).is_none();

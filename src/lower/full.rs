@@ -43,10 +43,7 @@ impl Lowerer<'_> {
         let count = self.fresh(&format!("{name}_count"), ScalarType::I64, true);
         self.names
             .set_row(temp, Row::Full(FullRow { count, values }));
-        out.push(ir::Stmt::Let {
-            var: count,
-            init: b::int(0),
-        });
+        out.push(b::bind(count, b::int(0)));
         let apart = Scope {
             // A sparse result is appended to by the consumer alone.
             results: Vec::new(),
@@ -73,20 +70,15 @@ impl Lowerer<'_> {
             count: all.clone(),
             value: b::literal(tensor.fill, tensor.ty.compute()),
         };
-        let counted = ir::Stmt::Assign {
-            var: row.count,
-            op: None,
-            value: all,
-        };
+        let counted = b::set(row.count, all);
         let mut first = vec![filled, counted];
         if self.tree.phase == Phase::Counting {
             first.remove(0);
         }
-        vec![ir::Stmt::If {
-            cond: b::eq(b::var(row.count, ScalarType::I64), b::int(0)),
-            then: first,
-            otherwise: Vec::new(),
-        }]
+        vec![b::if_then(
+            b::eq(b::var(row.count, ScalarType::I64), b::int(0)),
+            first,
+        )]
     }
 
     /// `row(coordinate) op= value`
@@ -137,10 +129,7 @@ fn found_in_place(consumer: &mut [ir::Stmt], coordinates: ArrayId) {
             && *array == coordinates
         {
             let at = b::max(lo.clone(), b::min(key.clone(), hi.clone()));
-            *stmt = ir::Stmt::Let {
-                var: *var,
-                init: at,
-            };
+            *stmt = b::bind(*var, at);
         }
         for body in visit::bodies_mut(stmt) {
             found_in_place(body, coordinates);

@@ -63,10 +63,7 @@ impl Lowerer<'_> {
             return Vec::new();
         };
         vec![
-            ir::Stmt::Let {
-                var: slots,
-                init: b::int(FIRST_SLOTS),
-            },
+            b::bind(slots, b::int(FIRST_SLOTS)),
             cleared(row, b::int(FIRST_SLOTS)),
         ]
     }
@@ -104,19 +101,14 @@ impl Lowerer<'_> {
         let slot = self.place_at(row, &coordinate, &mut entered);
         entered.push(self.stored(row.places, slot, b::add(at, b::int(1))));
         let each = Bounds::of(b::int(0), count.clone());
-        Some(ir::Stmt::If {
-            cond: b::lt(all.clone(), b::mul(b::int(2), count)),
-            then: vec![
-                ir::Stmt::Assign {
-                    var: slots,
-                    op: None,
-                    value: b::mul(b::int(2), all.clone()),
-                },
+        Some(b::if_then(
+            b::lt(all.clone(), b::mul(b::int(2), count)),
+            vec![
+                b::set(slots, b::mul(b::int(2), all.clone())),
                 cleared(row, all),
                 each.each(p, ir::LoopTag::default(), entered),
             ],
-            otherwise: Vec::new(),
-        })
+        ))
     }
 }
 

@@ -164,7 +164,7 @@ impl Lowerer<'_> {
             } else {
                 let name = self.graph.var(root).name.clone();
                 let (r, of_root) = self.fresh_index(&name, false);
-                stmts.push(ir::Stmt::Let { var: r, init });
+                stmts.push(b::bind(r, init));
                 of_root
             };
             inner.coords.insert(root, of_root);
@@ -212,10 +212,7 @@ impl Lowerer<'_> {
         self.advance(&mut inner, id, pos.clone(), None);
         let (coordinate, value) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
         let load = self.load_index(crd, pos);
-        let mut body = vec![ir::Stmt::Let {
-            var: coordinate,
-            init: load.clone(),
-        }];
+        let mut body = vec![b::bind(coordinate, load.clone())];
         inner.loads.insert(root.var, load);
         inner.coords.insert(root.var, value);
         body.extend(self.inside(inside, inner, Some(root.var))?);

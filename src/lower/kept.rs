@@ -47,10 +47,7 @@ impl Lowerer<'_> {
                 value: b::literal(first, own.ty.compute()),
             }));
         }
-        out.push(ir::Stmt::Let {
-            var: changed,
-            init: b::boolean(false),
-        });
+        out.push(b::bind(changed, b::boolean(false)));
         out.append(&mut loops);
         out.push(ir::Stmt::FailIf {
             cond: flag(changed),
@@ -82,16 +79,7 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let (begin, end) = self.segment_of(group, cursor);
         let (counter, last) = self.own_counter(group, &mut loops);
-        let mut out = vec![
-            ir::Stmt::Let {
-                var: counter,
-                init: begin,
-            },
-            ir::Stmt::Let {
-                var: last,
-                init: end,
-            },
-        ];
+        let mut out = vec![b::bind(counter, begin), b::bind(last, end)];
         out.append(&mut loops);
         out.push(note(changed, b::ne(index(counter), index(last))));
         out
@@ -113,10 +101,7 @@ impl Lowerer<'_> {
         let name = self.names.var(counter).name;
         let (found, at) = self.fresh_index(&format!("{name}_begin"), false);
         let mut out = vec![
-            ir::Stmt::Let {
-                var: last,
-                init: end,
-            },
+            b::bind(last, end),
             ir::Stmt::Search {
                 var: found,
                 array,
@@ -125,10 +110,7 @@ impl Lowerer<'_> {
                 key: coordinate,
                 by: ir::Look::Bisect,
             },
-            ir::Stmt::Let {
-                var: counter,
-                init: at,
-            },
+            b::bind(counter, at),
         ];
         out.append(&mut inside);
         out
@@ -183,20 +165,16 @@ impl Lowerer<'_> {
         let name = self.level_of_group(assembly, group);
         let there = self.fresh(&format!("{name}_there"), ScalarType::Bool, false);
         let is_there = b::var(there, ScalarType::Bool);
-        let mut out = vec![ir::Stmt::Let {
-            var: there,
-            init: self.is_next(assembly, group, inside.pending),
-        }];
+        let mut out = vec![b::bind(
+            there,
+            self.is_next(assembly, group, inside.pending),
+        )];
         let own = self.assemblies.iter().zip(&mut scope.results);
         for (_, cursor) in own.filter(|(own, _)| own.tensor == assembly.tensor) {
             cursor.there = Some(is_there.clone());
         }
         out.extend(self.open_from(inside.others, inside.node, scope)?);
-        out.push(ir::Stmt::If {
-            cond: is_there,
-            then: vec![next(group)],
-            otherwise: Vec::new(),
-        });
+        out.push(b::if_then(is_there, vec![next(group)]));
         Ok(out)
     }
 
@@ -225,11 +203,11 @@ impl Lowerer<'_> {
         if !inside.vacuous {
             then.extend(self.open_from(inside.others, inside.node, scope)?);
             then.push(next(group));
-            return Ok(vec![ir::Stmt::If {
+            return Ok(vec![b::if_else(
                 cond,
                 then,
-                otherwise: vec![note(changed, b::boolean(true))],
-            }]);
+                vec![note(changed, b::boolean(true))],
+            )]);
         }
         let name = format!("any_{}", tensor.name);
         let any = self.fresh(&name, ScalarType::Bool, true);
@@ -248,15 +226,8 @@ impl Lowerer<'_> {
             otherwise.push(note(changed, flag(any)));
         }
         Ok(vec![
-            ir::Stmt::Let {
-                var: any,
-                init: b::boolean(false),
-            },
-            ir::Stmt::If {
-                cond,
-                then,
-                otherwise,
-            },
+            b::bind(any, b::boolean(false)),
+            b::if_else(cond, then, otherwise),
         ])
     }
 
@@ -302,9 +273,5 @@ pub(super) fn note(changed: ir::VarId, cond: Expr) -> ir::Stmt {
 
 /// The next element is at hand.
 fn next(group: &Group) -> ir::Stmt {
-    ir::Stmt::Assign {
-        var: group.counter,
-        op: None,
-        value: b::add(index(group.counter), b::int(1)),
-    }
+    b::set(group.counter, b::add(index(group.counter), b::int(1)))
 }

@@ -75,11 +75,7 @@ impl Lowerer<'_> {
             };
             if absent == Absent::Skip {
                 let then = self.found(&levels[at + 1..], inside, scope, root)?;
-                out.push(ir::Stmt::If {
-                    cond: found,
-                    then,
-                    otherwise: vec![],
-                });
+                out.push(b::if_then(found, then));
                 return Ok(out);
             }
             let found = self.named_flag(id, found, &mut out);
@@ -153,7 +149,7 @@ impl Lowerer<'_> {
         }
         let name = &self.tensor(self.tree.table.get(id).access.tensor).name;
         let var = self.fresh(&format!("has_{name}"), ScalarType::Bool, false);
-        out.push(ir::Stmt::Let { var, init: found });
+        out.push(b::bind(var, found));
         b::var(var, ScalarType::Bool)
     }
 
@@ -264,10 +260,7 @@ impl Lowerer<'_> {
         let table = self.level(tensor, level).array(ArrayRole::Table);
         let by = table.map_or(ir::Look::Bisect, ir::Look::Table);
         let (end_var, end) = self.fresh_index(&format!("{base}_end"), false);
-        out.push(ir::Stmt::Let {
-            var: end_var,
-            init: segment.end,
-        });
+        out.push(b::bind(end_var, segment.end));
         let (p, pos) = self.fresh_index(&base, false);
         out.push(ir::Stmt::Search {
             var: p,
@@ -279,16 +272,16 @@ impl Lowerer<'_> {
         });
         let found = self.fresh(&found_name, ScalarType::Bool, false);
         let inside = b::lt(pos.clone(), end.clone());
-        out.push(ir::Stmt::Let {
-            var: found,
-            init: match table {
+        out.push(b::bind(
+            found,
+            match table {
                 Some(_) => inside,
                 None => {
                     let same = b::eq(self.load_index(crd, pos.clone()), key.clone());
                     b::and(inside, same)
                 }
             },
-        });
+        ));
         let run_end = if unique {
             None
         } else {

@@ -306,7 +306,7 @@ impl<'g> Lowerer<'g> {
     /// Variables and arrays of all tensors.
     fn declare(&self) {
         for (at, tensor) in self.tensors.iter().enumerate() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TensorId::at(at);
             if self.graph.is_variable(id, tensor) {
                 let mutable = tensor.role == Role::Temporary;
                 let var = self.fresh(&tensor.name, tensor.ty.compute(), mutable);

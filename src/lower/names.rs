@@ -40,16 +40,16 @@ impl Names {
             ty,
             mutable,
         });
-        ir::VarId(u32::try_from(vars.len() - 1).unwrap_or(u32::MAX))
+        ir::VarId::at(vars.len() - 1)
     }
 
     pub fn var(&self, var: ir::VarId) -> Var {
-        self.vars.borrow()[var.0 as usize].clone()
+        self.vars.borrow()[var.index()].clone()
     }
 
     /// Calls a variable otherwise.
     pub fn rename(&self, var: ir::VarId, name: String) {
-        self.vars.borrow_mut()[var.0 as usize].name = name;
+        self.vars.borrow_mut()[var.index()].name = name;
     }
 
     /// An array of its own.
@@ -60,16 +60,16 @@ impl Names {
             elem,
             storage,
         });
-        ArrayId(u32::try_from(arrays.len() - 1).unwrap_or(u32::MAX))
+        ArrayId::at(arrays.len() - 1)
     }
 
     pub fn array_name(&self, array: ArrayId) -> String {
-        self.arrays.borrow()[array.0 as usize].name.clone()
+        self.arrays.borrow()[array.index()].name.clone()
     }
 
     /// The type of an array's elements.
     pub fn elem(&self, array: ArrayId) -> ScalarType {
-        self.arrays.borrow()[array.0 as usize].elem
+        self.arrays.borrow()[array.index()].elem
     }
 
     /// `array[index]`

@@ -144,19 +144,12 @@ impl Lowerer<'_> {
             next.first + 1
         );
         let (begin, begin_value) = self.fresh_index(&name, false);
-        out.push(ir::Stmt::Let {
-            var: begin,
-            init: index(next.counter),
-        });
+        out.push(b::bind(begin, index(next.counter)));
         out.extend(self.open_from(inside.others, inside.node, scope)?);
         let grown = assembly.grow(group.capacity, b::add(counter, b::int(1)));
         let mut then: Vec<ir::Stmt> = grown.into_iter().collect();
         then.extend(self.append(assembly, group, inside.pending));
-        out.push(ir::Stmt::If {
-            cond: b::lt(begin_value, index(next.counter)),
-            then,
-            otherwise: vec![],
-        });
+        out.push(b::if_then(b::lt(begin_value, index(next.counter)), then));
         Ok(group.unless_full(out))
     }
 
@@ -212,17 +205,10 @@ impl Lowerer<'_> {
         }
         let name = format!("any_{}", self.tensor(assembly.tensor).name);
         let flag = self.fresh(&name, ScalarType::Bool, true);
-        out.push(ir::Stmt::Let {
-            var: flag,
-            init: b::boolean(false),
-        });
+        out.push(b::bind(flag, b::boolean(false)));
         scope.touched = Some(flag);
         out.extend(self.open_from(inside.others, inside.node, scope)?);
-        out.push(ir::Stmt::If {
-            cond: b::var(flag, ScalarType::Bool),
-            then: append,
-            otherwise: vec![],
-        });
+        out.push(b::if_then(b::var(flag, ScalarType::Bool), append));
         Ok(group.unless_full(out))
     }
 }

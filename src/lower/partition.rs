@@ -78,24 +78,14 @@ impl Lowerer<'_> {
                 key: b::add(first, before),
                 by: ir::Look::Bisect,
             },
-            ir::Stmt::Store {
-                array: begins,
-                index: part,
-                op: None,
-                value: begin,
-                atomic: false,
-            },
+            b::store(begins, part, begin),
         ];
         let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
         then.push(all.each(t, LoopTag::default(), each));
         if inside {
             out.append(&mut then);
         } else {
-            out.push(ir::Stmt::If {
-                cond: b::lt(lo, hi),
-                then,
-                otherwise: Vec::new(),
-            });
+            out.push(b::if_then(b::lt(lo, hi), then));
         }
         scope.begins.insert(partition.part, begins);
         Ok(())
@@ -151,21 +141,14 @@ impl Lowerer<'_> {
             b::sub(below.clone(), found.clone()),
             b::int(2),
         );
-        let assign = |var, value| ir::Stmt::Assign {
-            var,
-            op: None,
-            value,
-        };
+        let assign = |var, value| b::set(var, value);
         let search = vec![
-            ir::Stmt::Let {
-                var: middle,
-                init: b::add(found.clone(), half),
-            },
-            ir::Stmt::If {
-                cond: b::lt(b::add(ended, passed(&mid)), at.clone()),
-                then: vec![assign(row, next)],
-                otherwise: vec![assign(end, mid)],
-            },
+            b::bind(middle, b::add(found.clone(), half)),
+            b::if_else(
+                b::lt(b::add(ended, passed(&mid)), at.clone()),
+                vec![assign(row, next)],
+                vec![assign(end, mid)],
+            ),
         ];
         let steps = b::binary(
             BinaryOp::FloorDiv,
@@ -173,29 +156,14 @@ impl Lowerer<'_> {
             parts.clone(),
         );
         let each = vec![
-            ir::Stmt::Let {
-                var: step,
-                init: steps,
-            },
-            ir::Stmt::Let {
-                var: row,
-                init: above.lo.clone(),
-            },
-            ir::Stmt::Let {
-                var: end,
-                init: above.hi.clone(),
-            },
+            b::bind(step, steps),
+            b::bind(row, above.lo.clone()),
+            b::bind(end, above.hi.clone()),
             ir::Stmt::While {
                 cond: b::lt(found.clone(), below),
                 body: search,
             },
-            ir::Stmt::Store {
-                array: begins,
-                index: part,
-                op: None,
-                value: b::sub(at, passed(&found)),
-                atomic: false,
-            },
+            b::store(begins, part, b::sub(at, passed(&found))),
         ];
         let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
         out.push(all.each(t, LoopTag::default(), each));

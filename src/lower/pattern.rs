@@ -117,13 +117,7 @@ impl Lowerer<'_> {
         let (k, at) = self.fresh_index("k", false);
         let value = self.load(from, at.clone());
         let elem = self.names.elem(to);
-        let store = ir::Stmt::Store {
-            array: to,
-            index: at,
-            op: None,
-            value: b::cast(elem, value),
-            atomic: false,
-        };
+        let store = b::store(to, at, b::cast(elem, value));
         let all = Bounds::of(b::int(0), count.clone());
         out.push(all.each(k, ir::LoopTag::default(), vec![store]));
     }

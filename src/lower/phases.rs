@@ -302,7 +302,7 @@ impl Lowerer<'_> {
                 let next = b::add(number.clone(), b::int(1));
                 for (var, at) in [(group.counter, number.clone()), (end, next)] {
                     let init = self.load_index(begins, at);
-                    ends.push(ir::Stmt::Let { var, init });
+                    ends.push(b::bind(var, init));
                 }
             }
         }
@@ -328,10 +328,7 @@ impl Lowerer<'_> {
 }
 
 fn zero(var: ir::VarId) -> ir::Stmt {
-    ir::Stmt::Let {
-        var,
-        init: b::int(0),
-    }
+    b::bind(var, b::int(0))
 }
 
 fn groups_mut(assemblies: &mut [Assembly]) -> impl Iterator<Item = &mut Group> {

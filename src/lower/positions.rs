@@ -82,7 +82,7 @@ impl Lowerer<'_> {
             return e;
         }
         let (var, value) = self.fresh_index(name, false);
-        out.push(ir::Stmt::Let { var, init: e });
+        out.push(b::bind(var, e));
         value
     }
 

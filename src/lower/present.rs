@@ -35,7 +35,7 @@ impl Lowerer<'_> {
     pub(super) fn clear_presence(&self) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
         for at in 0..self.graph.function.tensors.len() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TensorId::at(at);
             let tensor = self.tensor(id);
             if tensor.role != Role::Result || tensor.is_appended() {
                 continue;

@@ -58,13 +58,7 @@ impl Lowerer<'_> {
             let number = b::add(at.clone(), b::int(1));
             vec![
                 self.store_index(places, coordinate(at.clone()), number),
-                ir::Stmt::Store {
-                    array: values,
-                    index: at,
-                    op: None,
-                    value: first.clone(),
-                    atomic: false,
-                },
+                b::store(values, at, first.clone()),
             ]
         }));
         self.names.set_row(
@@ -96,22 +90,19 @@ impl Lowerer<'_> {
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
         let (place, found) = self.fresh_index(&format!("p{name}"), false);
-        out.push(ir::Stmt::Let {
-            var: place,
-            init: self.load_index(row.places, coordinate),
-        });
+        out.push(b::bind(place, self.load_index(row.places, coordinate)));
         let ty = self.names.elem(row.values);
-        out.push(ir::Stmt::If {
-            cond: b::eq(found.clone(), b::int(0)),
-            then: vec![note(row.changed, b::boolean(true))],
-            otherwise: vec![ir::Stmt::Store {
+        out.push(b::if_else(
+            b::eq(found.clone(), b::int(0)),
+            vec![note(row.changed, b::boolean(true))],
+            vec![ir::Stmt::Store {
                 array: row.values,
                 index: b::sub(found, b::int(1)),
                 op: assign.op,
                 value: b::cast(ty, value),
                 atomic: false,
             }],
-        });
+        ));
         Ok(out)
     }
 }

@@ -159,11 +159,7 @@ impl Lowerer<'_> {
             atomic: true,
         });
         Ok(match self.row_is_whole(vars, tensor, scope)? {
-            Some(whole) => vec![ir::Stmt::If {
-                cond: whole,
-                then: vec![plain],
-                otherwise: before,
-            }],
+            Some(whole) => vec![b::if_else(whole, vec![plain], before)],
             None => before,
         })
     }
@@ -184,7 +180,7 @@ impl Lowerer<'_> {
         }
         let var = self.fresh(name, e.ty, false);
         let named = b::var(var, e.ty);
-        out.push(ir::Stmt::Let { var, init: e });
+        out.push(b::bind(var, e));
         named
     }
 

@@ -138,10 +138,7 @@ impl Lowerer<'_> {
                     });
                     searched.push(found);
                     let (row, value) = self.fresh_index(&name, false);
-                    out.push(ir::Stmt::Let {
-                        var: row,
-                        init: b::sub(after, b::int(1)),
-                    });
+                    out.push(b::bind(row, b::sub(after, b::int(1))));
                     value
                 }
             };
@@ -151,10 +148,7 @@ impl Lowerer<'_> {
                 name = format!("{name}_{which}");
             }
             let (c, value) = self.fresh_index(&name, false);
-            out.push(ir::Stmt::Let {
-                var: c,
-                init: coordinate,
-            });
+            out.push(b::bind(c, coordinate));
             scope.coords.insert(root, value);
             let passed = &mut scope.cursors[counted.id.0].passed;
             passed.insert(level, position);

@@ -54,10 +54,7 @@ impl Lowerer<'_> {
             None => self.trips_of(workspace.temp, &producer, &mut out),
         };
         let twice = b::mul(b::int(2), met);
-        out.push(ir::Stmt::Let {
-            var: row.slots,
-            init: b::min(twice, all),
-        });
+        out.push(b::bind(row.slots, b::min(twice, all)));
         let slots = b::var(row.slots, ScalarType::I64);
         let mut set = |array, value| {
             out.push(ir::Stmt::Fill {
@@ -84,10 +81,7 @@ impl Lowerer<'_> {
             &format!("{}_count", self.tensor(workspace.temp).name),
             false,
         );
-        out.push(ir::Stmt::Let {
-            var,
-            init: self.load_index(row.count, b::int(0)),
-        });
+        out.push(b::bind(var, self.load_index(row.count, b::int(0))));
         let mut levels = self.tensor(workspace.temp).format.levels.iter();
         if !counting && levels.any(|level| level.ordered) {
             out.push(ir::Stmt::Sort {
@@ -199,10 +193,7 @@ impl Lowerer<'_> {
             return self.element_count(temp);
         };
         self.rename_declared(&mut counts);
-        out.push(ir::Stmt::Let {
-            var: trips,
-            init: b::int(0),
-        });
+        out.push(b::bind(trips, b::int(0)));
         out.extend(counts);
         b::var(trips, ScalarType::I64)
     }
@@ -303,11 +294,7 @@ fn trips_of(producer: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
 }
 
 fn trips_in(stmts: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
-    let more = |by: Expr| ir::Stmt::Assign {
-        var: trips,
-        op: Some(ReduceOp::Add),
-        value: by,
-    };
+    let more = |by: Expr| b::update(trips, ReduceOp::Add, by);
     let mut out = Vec::new();
     for stmt in stmts {
         match stmt {
@@ -351,11 +338,11 @@ fn trips_in(stmts: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
                 cond,
                 then,
                 otherwise,
-            } if claims(stmt) => out.push(ir::Stmt::If {
-                cond: cond.clone(),
-                then: trips_in(then, trips)?,
-                otherwise: trips_in(otherwise, trips)?,
-            }),
+            } if claims(stmt) => out.push(b::if_else(
+                cond.clone(),
+                trips_in(then, trips)?,
+                trips_in(otherwise, trips)?,
+            )),
             // What merges has cursors that move.
             ir::Stmt::Assign { .. } | ir::Stmt::While { .. } => return None,
             // What loops store, declare or promise is not asked.
@@ -407,11 +394,11 @@ fn numbered(consumer: &mut Vec<ir::Stmt>) {
                 replace_exprs(body, &mut |e| {
                     (e.kind == ExprKind::Var(counter)).then(|| here.clone())
                 });
-                behind.push(ir::Stmt::Assign {
-                    var: counter,
-                    op: Some(ReduceOp::Add),
-                    value: b::sub(hi.clone(), lo.clone()),
-                });
+                behind.push(b::update(
+                    counter,
+                    ReduceOp::Add,
+                    b::sub(hi.clone(), lo.clone()),
+                ));
             }
         }
         out.push(stmt);

@@ -131,10 +131,7 @@ impl Lowerer<'_> {
         for id in self.temporaries() {
             let tensor = self.tensor(id).clone();
             if let Some(var) = self.names.scalar(id) {
-                out.push(ir::Stmt::Let {
-                    var,
-                    init: b::literal(tensor.fill, tensor.ty.compute()),
-                });
+                out.push(b::bind(var, b::literal(tensor.fill, tensor.ty.compute())));
             } else if !tensor.is_appended() {
                 out.extend(self.allocate_presence(id));
                 out.push(ir::Stmt::Alloc {

@@ -194,10 +194,7 @@ impl Lowerer<'_> {
                 array: rows.array,
                 index: row.clone(),
             },
-            false => ir::Stmt::Let {
-                var: place,
-                init: self.load_index(rows.array, row.clone()),
-            },
+            false => b::bind(place, self.load_index(rows.array, row.clone())),
         }];
         // A compiler need not ask whether what is stored here is the number.
         let counted = self.store_index(rows.array, row, b::add(here.clone(), b::int(1)));
@@ -210,11 +207,11 @@ impl Lowerer<'_> {
                 let next = self.load_index(array, here.clone());
                 b::eq(next, coordinate.clone())
             });
-            out.push(ir::Stmt::If {
-                cond: b::all(std::iter::once(left).chain(same)),
-                then: inside,
-                otherwise: vec![super::kept::note(changed, b::boolean(true))],
-            });
+            out.push(b::if_else(
+                b::all(std::iter::once(left).chain(same)),
+                inside,
+                vec![super::kept::note(changed, b::boolean(true))],
+            ));
             return Ok(out);
         }
         out.append(&mut inside);

@@ -67,30 +67,20 @@ impl Lowerer<'_> {
                 b::eq(self.load_index(w.crd, w.pos.clone()), coordinate.clone()),
             );
             let flag = self.fresh(&format!("has_{}", w.name), ScalarType::Bool, false);
-            body.push(ir::Stmt::Let {
-                var: flag,
-                init: here,
-            });
+            body.push(b::bind(flag, here));
             flags.push(b::var(flag, ScalarType::Bool));
             if w.unique {
                 runs.push(None);
                 continue;
             }
             let (last, value) = self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
-            body.push(ir::Stmt::Let {
-                var: last,
-                init: w.pos.clone(),
-            });
+            body.push(b::bind(last, w.pos.clone()));
             body.push(ir::Stmt::While {
                 cond: b::and(
                     b::lt(value.clone(), w.end.clone()),
                     b::eq(self.load_index(w.crd, value.clone()), coordinate.clone()),
                 ),
-                body: vec![ir::Stmt::Assign {
-                    var: last,
-                    op: None,
-                    value: b::add(value.clone(), b::int(1)),
-                }],
+                body: vec![b::set(last, b::add(value.clone(), b::int(1)))],
             });
             runs.push(Some(value));
         }
@@ -109,11 +99,7 @@ impl Lowerer<'_> {
                 Some(end) => end.clone(),
                 None => b::add(w.pos.clone(), b::cast(ScalarType::I64, flags[k].clone())),
             };
-            body.push(ir::Stmt::Assign {
-                var: w.p,
-                op: None,
-                value,
-            });
+            body.push(b::set(w.p, value));
         }
     }
 
@@ -144,21 +130,13 @@ impl Lowerer<'_> {
             )
         };
         if !full {
-            body.push(ir::Stmt::Let {
-                var: v,
-                init: window.bounds.hi.clone(),
-            });
+            body.push(b::bind(v, window.bounds.hi.clone()));
             for w in &walkers {
                 let (_, crd_here) = (w.id, self.load_index(w.crd, w.pos.clone()));
-                body.push(ir::Stmt::If {
-                    cond: b::and(active(w), b::lt(crd_here.clone(), coordinate.clone())),
-                    then: vec![ir::Stmt::Assign {
-                        var: v,
-                        op: None,
-                        value: crd_here,
-                    }],
-                    otherwise: vec![],
-                });
+                body.push(b::if_then(
+                    b::and(active(w), b::lt(crd_here.clone(), coordinate.clone())),
+                    vec![b::set(v, crd_here)],
+                ));
             }
         }
         let (standing, flags, runs) = self.standing(&walkers, &coordinate);

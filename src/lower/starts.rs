@@ -65,13 +65,7 @@ impl Lowerer<'_> {
                     key: b::add(lo, b::int(1)),
                     by: ir::Look::Bisect,
                 };
-                let store = ir::Stmt::Store {
-                    array,
-                    index: tile,
-                    op: None,
-                    value,
-                    atomic: false,
-                };
+                let store = b::store(array, tile, value);
                 let tag = self.starts_tag(&|var| var == starts.tile);
                 let tiles = Bounds::of(b::int(0), count.clone());
                 out.push(tiles.each(t, tag, vec![search, store]));

@@ -45,7 +45,7 @@ impl Lowerer<'_> {
         };
         let count = b::max(b::min(b::threads(), few), b::int(1));
         let (var, parts) = self.fresh_index(&format!("{name}_parts"), false);
-        self.memory.first(ir::Stmt::Let { var, init: count });
+        self.memory.first(b::bind(var, count));
         let list = |name: String| self.array(&name, self.names.elem(pos), ir::Storage::Local);
         let all = list(format!("{name}_all_next"));
         let own = list(format!("{name}_next"));
@@ -209,18 +209,11 @@ impl Lowerer<'_> {
             let number = b::locate(last, parts.rows.clone(), row.clone());
             let sum = b::var(total, ir::ScalarType::I64);
             vec![
-                ir::Stmt::Assign {
-                    var: total,
-                    op: Some(ReduceOp::Add),
-                    value: self.load_index(parts.all, number),
-                },
+                b::update(total, ReduceOp::Add, self.load_index(parts.all, number)),
                 self.store_index(pos, b::add(row, b::int(1)), sum),
             ]
         });
-        let none = ir::Stmt::Let {
-            var: total,
-            init: b::int(0),
-        };
+        let none = b::bind(total, b::int(0));
         vec![up_to, none, sums]
     }
 
@@ -241,10 +234,7 @@ impl Lowerer<'_> {
                 vec![self.store_index(parts.all, row.clone(), self.load_index(pos, row))]
             });
             // The last one first: each needs what the one before it has.
-            let downwards = ir::Stmt::Let {
-                var: part,
-                init: b::sub(parts.count.clone(), at.clone()),
-            };
+            let downwards = b::bind(part, b::sub(parts.count.clone(), at.clone()));
             let later = Bounds::of(b::int(1), parts.count.clone());
             vec![
                 later.each(turn, LoopTag::default(), vec![downwards, moved]),
@@ -307,14 +297,8 @@ impl Lowerer<'_> {
         let (values, second) = part(values, format!("{}_row", self.tensor(assembly.tensor).name));
         let end = self.load_index(group.pos, b::add(row.clone(), b::int(1)));
         let mut body = vec![
-            ir::Stmt::Let {
-                var: begin,
-                init: self.load_index(group.pos, row),
-            },
-            ir::Stmt::Let {
-                var: count,
-                init: b::sub(end, from.clone()),
-            },
+            b::bind(begin, self.load_index(group.pos, row)),
+            b::bind(count, b::sub(end, from.clone())),
             first,
             second,
         ];
@@ -335,11 +319,11 @@ impl Lowerer<'_> {
                 let (e, at) = self.fresh_index("e", false);
                 let before = self.load_index(by, b::sub(at.clone(), b::int(1)));
                 let is_late = b::lt(self.load_index(by, at), before);
-                let note = ir::Stmt::Assign {
-                    var: late,
-                    op: Some(ReduceOp::Max),
-                    value: b::select(is_late, b::int(1), b::int(0)),
-                };
+                let note = b::update(
+                    late,
+                    ReduceOp::Max,
+                    b::select(is_late, b::int(1), b::int(0)),
+                );
                 let threads = GpuUnit {
                     level: GpuLevel::Thread,
                     axis: Axis::X,
@@ -350,16 +334,9 @@ impl Lowerer<'_> {
                     reductions.push((ReduceOp::Max, late));
                 }
                 body.extend([
-                    ir::Stmt::Let {
-                        var: late,
-                        init: b::int(0),
-                    },
+                    b::bind(late, b::int(0)),
                     Bounds::of(b::int(1), all).each(e, threads, vec![note]),
-                    ir::Stmt::If {
-                        cond: b::lt(b::int(0), found),
-                        then: vec![sort],
-                        otherwise: Vec::new(),
-                    },
+                    b::if_then(b::lt(b::int(0), found), vec![sort]),
                 ]);
                 LoopTag::over(unit)
             }

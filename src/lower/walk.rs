@@ -91,11 +91,7 @@ impl Lowerer<'_> {
                         let mut then = Vec::new();
                         self.enter((pos, var), skipped, Some(window), &mut scope, &mut then);
                         then.extend(self.stmt(body, &scope)?);
-                        out.push(ir::Stmt::If {
-                            cond: alive,
-                            then,
-                            otherwise: Vec::new(),
-                        });
+                        out.push(b::if_then(alive, then));
                         return Ok(());
                     }
                     self.enter((pos, var), skipped, Some(window), &mut scope, out);
@@ -187,10 +183,7 @@ impl Lowerer<'_> {
         let between = self.between(pos, level, all, scope, out);
         let (first, after) = self.fresh_index(&format!("{name}_first"), false);
         out.push(if self.is_whole_tile(pos, var, scope) {
-            ir::Stmt::Let {
-                var: first,
-                init: between.0.clone(),
-            }
+            b::bind(first, between.0.clone())
         } else {
             ir::Stmt::Search {
                 var: first,

@@ -112,14 +112,8 @@ impl Lowerer<'_> {
         };
         // One that the producer sets at its end begins with that value.
         match set {
-            Some(init) => out.push(ir::Stmt::Let { var, init }),
-            None => out.insert(
-                0,
-                ir::Stmt::Let {
-                    var,
-                    init: b::literal(fill, ty),
-                },
-            ),
+            Some(init) => out.push(b::bind(var, init)),
+            None => out.insert(0, b::bind(var, b::literal(fill, ty))),
         }
         out.extend(self.stmt(&workspace.consumer, scope)?);
         Ok(out)

@@ -203,14 +203,14 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn add_tensor(&mut self, tensor: DraftTensor) -> TensorId {
-        let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
+        let id = TensorId::at(self.tensors.len());
         self.names.entry(tensor.name.clone()).or_insert(1);
         self.tensors.push(tensor);
         id
     }
 
     pub(super) fn add_var(&mut self, name: &str, span: Span, stmt: usize) -> VarId {
-        let id = VarId(u32::try_from(self.vars.len()).unwrap_or(u32::MAX));
+        let id = VarId::at(self.vars.len());
         self.vars.push(DraftVar {
             name: name.to_owned(),
             span,
@@ -230,7 +230,7 @@ impl<'a> Draft<'a> {
             });
             self.sizes.len() - 1
         });
-        SizeId(u32::try_from(at).unwrap_or(u32::MAX))
+        SizeId::at(at)
     }
 
     /// Replaces sizes in all that names have been resolved to.

@@ -62,7 +62,7 @@ pub(super) fn finish(
     let mut typical = BTreeMap::new();
     let mut slots = BTreeMap::new();
     for (at, storage) in storage.iter().enumerate() {
-        let id = super::ir::TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = super::ir::TensorId::at(at);
         typical.extend(storage.typical.map(|said| (id, said)));
         if storage.format.slots().is_some() {
             slots.insert(id, slots_of(&mut draft, at, options));
@@ -284,7 +284,7 @@ fn variables(typer: &mut Typer, ranges: &Ranges) -> Vec<IndexVar> {
     let draft = typer.draft;
     let mut all = Vec::new();
     for (at, var) in draft.vars.iter().enumerate() {
-        let id = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = VarId::at(at);
         let clauses = draft.stmts.get(var.stmt).map_or(&[][..], |s| &s.clauses);
         let clause = clauses.iter().find(|clause| clause.var == id);
         let range = range(typer, id, clause, ranges);

@@ -17,7 +17,7 @@ pub(super) fn fix(function: &mut Function) {
         value.map_or(SizeExpr::Size(id), SizeExpr::Const)
     };
     for (at, tensor) in function.tensors.iter().enumerate() {
-        let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = TensorId::at(at);
         for (mode, dim) in tensor.dims.iter().enumerate() {
             if let SizeExpr::Size(size) = dim
                 && value(*size) != *dim

@@ -9,27 +9,13 @@
 use super::visit::walk;
 use crate::diagnostic::Span;
 use crate::format::TensorFormat;
+use crate::ids::id;
 pub use crate::operators::{Func, Own, ReduceOp};
 pub use crate::scalar::{Literal, ScalarType};
 use crate::syntax::ast::Typical;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            #[must_use]
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
 
 id!(
     /// A tensor or scalar of one [`Function`]: an index into `Function::tensors`.

@@ -39,7 +39,7 @@ impl fmt::Display for Function {
             writeln!(f, "  {}", own.text)?;
         }
         for (at, tensor) in self.tensors.iter().enumerate() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TensorId::at(at);
             let typical = self.typical.get(&id).copied();
             writeln!(f, "  {}", self.tensor_text(tensor, typical))?;
         }

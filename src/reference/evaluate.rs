@@ -88,7 +88,7 @@ impl<'f> Judge<'f> {
 
     pub(super) fn load(&mut self) -> Result<(), EvalError> {
         for (at, tensor) in self.function.tensors.iter().enumerate() {
-            let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TensorId::at(at);
             if !matches!(tensor.role, Role::Input | Role::InOut) {
                 continue;
             }

@@ -91,7 +91,7 @@ impl Cutter<'_> {
             } = stmt
             {
                 let total = total.map(|total| {
-                    self.kernel.vars[total.0 as usize].mutable = false;
+                    self.kernel.vars[total.index()].mutable = false;
                     totals.vars.push(total);
                     (totals.array, totals.vars.len() - 1)
                 });
@@ -183,13 +183,11 @@ impl Cutter<'_> {
                 .kernel
                 .fresh_var(&declared.name, ScalarType::I64, false);
             let at = i64::try_from(totals.vars.len()).unwrap_or(i64::MAX);
-            self.run.push(Stmt::Store {
-                array: totals.array,
-                index: b::int(at),
-                op: None,
-                value: b::cast(ScalarType::I64, b::var(*var, declared.ty)),
-                atomic: false,
-            });
+            self.run.push(b::store(
+                totals.array,
+                b::int(at),
+                b::cast(ScalarType::I64, b::var(*var, declared.ty)),
+            ));
             totals.vars.push(name);
             names.insert(*var, name);
         }

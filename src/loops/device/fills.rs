@@ -10,10 +10,7 @@ const THREADS: u32 = 256;
 /// The number of the thread in the whole launch, in 64 bits: CUDA's own are of 32.
 fn global_index(kernel: &mut Kernel) -> (Stmt, Expr) {
     let var = kernel.fresh_var("block", ScalarType::I64, false);
-    let declared = Stmt::Let {
-        var,
-        init: b::place(Place::BlockIndex(Axis::X)),
-    };
+    let declared = b::bind(var, b::place(Place::BlockIndex(Axis::X)));
     let index = b::add(
         b::mul(b::var(var, ScalarType::I64), b::int(i64::from(THREADS))),
         b::place(Place::ThreadIndex(Axis::X)),
@@ -36,15 +33,8 @@ pub(super) fn each(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
         block: [THREADS, 1, 1],
         body: vec![
             block,
-            Stmt::Let {
-                var,
-                init: b::add(lo, index),
-            },
-            Stmt::If {
-                cond: b::lt(b::var(var, ScalarType::I64), hi),
-                then: body,
-                otherwise: Vec::new(),
-            },
+            b::bind(var, b::add(lo, index)),
+            b::if_then(b::lt(b::var(var, ScalarType::I64), hi), body),
         ],
     }))
 }
@@ -82,21 +72,11 @@ pub(super) fn fill(kernel: &mut Kernel, stmt: Stmt) -> Option<Stmt> {
         block: [THREADS, 1, 1],
         body: vec![
             block,
-            Stmt::Let {
-                var: at,
-                init: index,
-            },
-            Stmt::If {
-                cond: b::lt(e.clone(), count),
-                then: vec![Stmt::Store {
-                    array,
-                    index: b::add(start, e),
-                    op: None,
-                    value,
-                    atomic: false,
-                }],
-                otherwise: Vec::new(),
-            },
+            b::bind(at, index),
+            b::if_then(
+                b::lt(e.clone(), count),
+                vec![b::store(array, b::add(start, e), value)],
+            ),
         ],
     }))
 }

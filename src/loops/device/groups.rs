@@ -37,22 +37,12 @@ impl Spmd<'_> {
         } else {
             self.inner(body, Some(var), &inside, pending)?
         };
-        let clamp = Stmt::Let {
-            var,
-            init: b::min(own, last),
-        };
+        let clamp = b::bind(var, b::min(own, last));
         if single {
-            all.push(Stmt::Let {
-                var: raw,
-                init: start,
-            });
+            all.push(b::bind(raw, start));
             all.push(clamp);
             all.append(&mut list);
-            out.push(Stmt::If {
-                cond: b::lt(lo, hi),
-                then: all,
-                otherwise: Vec::new(),
-            });
+            out.push(b::if_then(b::lt(lo, hi), all));
             return Ok(());
         }
         let tile = self
@@ -60,10 +50,7 @@ impl Spmd<'_> {
             .fresh_var(&format!("{name}_tile"), ScalarType::I64, false);
         let base = b::var(tile, ScalarType::I64);
         let index = crate::loops::linear::sub(&start, &lo);
-        all.push(Stmt::Let {
-            var: raw,
-            init: b::add(base, index),
-        });
+        all.push(b::bind(raw, b::add(base, index)));
         all.push(clamp);
         all.append(&mut list);
         let tiles = Bounds { lo, hi, most };

@@ -82,10 +82,7 @@ impl Growth {
             zeroed: false,
         }];
         for room in &self.rooms {
-            prelude.push(Stmt::Let {
-                var: room.capacity,
-                init: b::int(FIRST_ROOM),
-            });
+            prelude.push(b::bind(room.capacity, b::int(FIRST_ROOM)));
         }
         let mut body = self.body;
         crate::loops::scans::in_loops(kernel, &mut body);
@@ -105,13 +102,7 @@ impl Growth {
 }
 
 fn note(needs: ArrayId, at: i64, value: Expr) -> Stmt {
-    Stmt::Store {
-        array: needs,
-        index: b::int(at),
-        op: None,
-        value,
-        atomic: false,
-    }
+    b::store(needs, b::int(at), value)
 }
 
 /// Stores and loads stay inside what there is room for; needs are noted.
@@ -155,11 +146,7 @@ fn guard(body: &mut [Stmt], rooms: &[Room], needs: ArrayId) {
         {
             let cond = b::lt(index.clone(), room);
             let inner = std::mem::replace(stmt, Stmt::Comment(String::new()));
-            *stmt = Stmt::If {
-                cond,
-                then: vec![inner],
-                otherwise: Vec::new(),
-            };
+            *stmt = b::if_then(cond, vec![inner]);
         } else if let Stmt::Grow { capacity, needed } = stmt {
             let at = rooms
                 .iter()
@@ -183,11 +170,7 @@ fn failures(body: &mut [Stmt], needs: ArrayId, at: i64) {
             failures(inner, needs, at);
         }
         if let Stmt::FailIf { cond, code } = stmt {
-            *stmt = Stmt::If {
-                cond: cond.clone(),
-                then: vec![note(needs, at, b::int(code.number()))],
-                otherwise: Vec::new(),
-            };
+            *stmt = b::if_then(cond.clone(), vec![note(needs, at, b::int(code.number()))]);
         }
     }
 }

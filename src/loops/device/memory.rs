@@ -30,7 +30,7 @@ impl Spmd<'_> {
         let parts = u64::from(self.shape.total() / self.alike(place));
         self.shared += parts * count * elem.size() as u64;
         if parts == 1 {
-            self.kernel.arrays[array.0 as usize].storage = Storage::Shared;
+            self.kernel.arrays[array.index()].storage = Storage::Shared;
             out.push(Stmt::Declare { array, count });
             return Ok(());
         }

@@ -33,7 +33,7 @@ mod units;
 mod vectors;
 mod waits;
 
-use super::ir::{Array, ArrayId, Expr, Kernel, ScalarType, Stmt, Storage, Var, VarId};
+use super::ir::{Expr, Kernel, Stmt, VarId};
 use std::collections::BTreeMap;
 
 /// What cannot be placed on a GPU.
@@ -74,26 +74,6 @@ pub fn place(mut kernel: Kernel) -> Result<Kernel, Refusal> {
     rooms::size_rooms(&mut placed, &rooms)?;
     kernel.body = placed;
     Ok(kernel)
-}
-
-impl Kernel {
-    fn fresh_var(&mut self, name: &str, ty: ScalarType, mutable: bool) -> VarId {
-        self.vars.push(Var {
-            name: name.to_string(),
-            ty,
-            mutable,
-        });
-        VarId(u32::try_from(self.vars.len() - 1).unwrap_or(u32::MAX))
-    }
-
-    fn fresh_array(&mut self, name: &str, elem: ScalarType, storage: Storage) -> ArrayId {
-        self.arrays.push(Array {
-            name: name.to_string(),
-            elem,
-            storage,
-        });
-        ArrayId(u32::try_from(self.arrays.len() - 1).unwrap_or(u32::MAX))
-    }
 }
 
 /// The immutable variables that `body` declares, with what they are.

@@ -93,7 +93,7 @@ fn declare(
         let ty = kernel.var(var).ty;
         let neutral = || b::literal(ReduceOp::Add.neutral(ty), ty);
         let init = first.clone().unwrap_or_else(neutral);
-        body[at] = Stmt::Let { var, init };
+        body[at] = b::bind(var, init);
         if first.is_some() {
             body.remove(at + 1);
         }
@@ -105,13 +105,7 @@ fn declare(
     };
     if let Some(value) = first {
         let e = kernel.fresh_var("e", ScalarType::I64, false);
-        let store = Stmt::Store {
-            array,
-            index: b::var(e, ScalarType::I64),
-            op: None,
-            value,
-            atomic: false,
-        };
+        let store = b::store(array, b::var(e, ScalarType::I64), value);
         let tag = LoopTag::unrolled(u32::try_from(count).ok());
         body[at + 1] = Bounds::of(b::int(0), b::int(count)).each(e, tag, vec![store]);
     }
@@ -220,11 +214,7 @@ fn unroll_fully(body: &mut [Stmt], scan: &mut Scan, vars: &[(VarId, i64)]) {
         let whole = b::int(*extent);
         if *hi != whole {
             let cond = below(&b::var(*var, ScalarType::I64), hi, *extent);
-            *body = vec![Stmt::If {
-                cond,
-                then: std::mem::take(body),
-                otherwise: Vec::new(),
-            }];
+            *body = vec![b::if_then(cond, std::mem::take(body))];
             *hi = whole;
             *most = Some(*extent);
         }

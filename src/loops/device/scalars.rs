@@ -209,10 +209,7 @@ fn in_memory(
                     continue;
                 };
                 let ty = kernel.var(var).ty;
-                out.push(Stmt::Let {
-                    var,
-                    init: b::literal(op.neutral(ty), ty),
-                });
+                out.push(b::bind(var, b::literal(op.neutral(ty), ty)));
                 after.push(store(array, Some(op), b::var(var, ty), true));
             }
         }

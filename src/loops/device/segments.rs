@@ -362,9 +362,9 @@ pub(super) fn launch(
     rooms: &mut BTreeMap<ArrayId, Expr>,
 ) -> Result<Stmt, Refusal> {
     let vars = kernel.vars.clone();
-    let mut known = definitions(&body, &|v| vars[v.0 as usize].mutable);
+    let mut known = definitions(&body, &|v| vars[v.index()].mutable);
     // What the host knows is no parameter of the sizes of a grid.
-    let host = definitions(before, &|v| vars[v.0 as usize].mutable);
+    let host = definitions(before, &|v| vars[v.index()].mutable);
     known.extend(host.iter().map(|(v, e)| (*v, e.clone())));
     let mut shape = Shape::of(&body, &known);
     for e in &mut shape.grid {

@@ -186,11 +186,7 @@ impl Spmd<'_> {
                 (alone.warp, alone.partial) = (true, true);
                 alone.axes.extend(Axis::ALL);
                 let rest = std::iter::once(stmt).chain(body).collect();
-                out.push(Stmt::If {
-                    cond,
-                    then: self.list(rest, &alone, pending)?,
-                    otherwise: Vec::new(),
-                });
+                out.push(b::if_then(cond, self.list(rest, &alone, pending)?));
                 return Ok(out);
             }
             pending.declare(&stmt, &place.around);
@@ -228,11 +224,7 @@ impl Spmd<'_> {
             then.push(stmt);
             return;
         }
-        out.push(Stmt::If {
-            cond,
-            then: vec![stmt],
-            otherwise: Vec::new(),
-        });
+        out.push(b::if_then(cond, vec![stmt]));
     }
 
     pub(super) fn stmt(
@@ -301,11 +293,7 @@ impl Spmd<'_> {
                 let then = self.list(then, &site, pending)?;
                 let otherwise = self.list(otherwise, &site, &mut other)?;
                 pending.join(other);
-                out.push(Stmt::If {
-                    cond,
-                    then,
-                    otherwise,
-                });
+                out.push(b::if_else(cond, then, otherwise));
             }
             Stmt::Store { array, .. } if self.own.contains(&array) => out.push(stmt),
             Stmt::Store {

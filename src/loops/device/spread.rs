@@ -25,13 +25,7 @@ impl Spmd<'_> {
             {
                 let k = self.kernel.fresh_var("k", ScalarType::I64, false);
                 let index = b::add(start, b::var(k, ScalarType::I64));
-                let store = Stmt::Store {
-                    array,
-                    index,
-                    op: None,
-                    value,
-                    atomic: false,
-                };
+                let store = b::store(array, index, value);
                 stmt = Bounds::of(b::int(0), count).each(k, LoopTag::default(), vec![store]);
             }
             let mut inside = taken;

@@ -103,15 +103,11 @@ impl Spmd<'_> {
             )?;
         } else if single {
             let body = self.list(body, &inside, pending)?;
-            out.push(Stmt::Let { var, init: start });
+            out.push(b::bind(var, start));
             if exact {
                 out.extend(body);
             } else {
-                out.push(Stmt::If {
-                    cond: b::lt(value, hi),
-                    then: body,
-                    otherwise: Vec::new(),
-                });
+                out.push(b::if_then(b::lt(value, hi), body));
             }
         } else {
             let body = self.inner(body, Some(var), &inside, pending)?;
@@ -123,11 +119,7 @@ impl Spmd<'_> {
             self.reduce(unit, (op, scalar), place, out)?;
             if let Some(old) = old {
                 let ty = self.kernel.var(scalar).ty;
-                out.push(Stmt::Assign {
-                    var: scalar,
-                    op: Some(op),
-                    value: b::var(old, ty),
-                });
+                out.push(b::update(scalar, op, b::var(old, ty)));
             }
         }
         Ok(())
@@ -172,7 +164,7 @@ impl Spmd<'_> {
         match self.shape.turns[axis as usize] {
             None => {
                 let body = self.list(body, place, pending)?;
-                out.push(Stmt::Let { var, init: start });
+                out.push(b::bind(var, start));
                 out.extend(body);
             }
             Some(turns) => {
@@ -206,15 +198,8 @@ impl Spmd<'_> {
             }
             let name = format!("{}_before", self.kernel.var(var).name);
             let old = self.kernel.fresh_var(&name, ty, false);
-            out.push(Stmt::Let {
-                var: old,
-                init: b::var(var, ty),
-            });
-            out.push(Stmt::Assign {
-                var,
-                op: None,
-                value: b::literal(neutral, ty),
-            });
+            out.push(b::bind(old, b::var(var, ty)));
+            out.push(b::set(var, b::literal(neutral, ty)));
             saved.push((op, var, Some(old)));
         }
         saved

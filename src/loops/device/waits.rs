@@ -5,6 +5,7 @@ use super::barriers::Pending;
 use super::ir::{Device, Scope};
 use super::shape::LANES;
 use super::spmd::{Site, Spmd, inside};
+use crate::loops::build as b;
 use crate::loops::ir::{Axis, Expr, Stmt};
 use crate::loops::visit;
 use crate::units::GpuLevel;
@@ -16,11 +17,7 @@ impl Spmd<'_> {
             return;
         }
         for e in exprs {
-            let test = Stmt::If {
-                cond: (*e).clone(),
-                then: Vec::new(),
-                otherwise: Vec::new(),
-            };
+            let test = b::if_then((*e).clone(), Vec::new());
             let read = pending.accesses(self.launch(), &place.around, &test);
             pending.add(read);
         }
@@ -42,11 +39,7 @@ impl Spmd<'_> {
         // Where it begins and ends is read before anything inside waits.
         let mut bounds = false;
         visit::own_exprs(stmt, &mut |e| {
-            let test = Stmt::If {
-                cond: e.clone(),
-                then: Vec::new(),
-                otherwise: Vec::new(),
-            };
+            let test = b::if_then(e.clone(), Vec::new());
             bounds |= pending.conflicts(self.launch(), &place.around, &accesses(&test));
         });
         if bounds {

@@ -277,7 +277,7 @@ impl Reader {
         for name in names {
             let at = self.kernel.arrays.len();
             let preferred = self.preferred(&name, at)?;
-            let id = ArrayId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = ArrayId::at(at);
             if self.arrays.insert(name, id).is_some() {
                 return Err(self.wrong(format!("`{preferred}` is declared twice")));
             }
@@ -302,7 +302,7 @@ impl Reader {
     fn new_var(&mut self, name: String, ty: ScalarType, mutable: bool) -> Read<VarId> {
         let at = self.kernel.vars.len();
         let preferred = self.preferred(&name, at)?;
-        let id = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = VarId::at(at);
         if self.vars.insert(name, id).is_some() {
             return Err(self.wrong(format!("`{preferred}` is declared twice")));
         }

@@ -147,11 +147,11 @@ impl<'k> Writer<'k> {
     }
 
     fn var(&self, id: VarId) -> &str {
-        &self.vars[id.0 as usize]
+        &self.vars[id.index()]
     }
 
     fn array(&self, id: ArrayId) -> &str {
-        &self.arrays[id.0 as usize]
+        &self.arrays[id.index()]
     }
 
     fn array_list(&self, ids: &[ArrayId]) -> String {

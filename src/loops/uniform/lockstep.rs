@@ -102,13 +102,13 @@ impl<'a> Lockstep<'a> {
 
     /// Gives a variable of outside a value, each unit of these bits another one.
     pub fn set(&mut self, var: VarId, bits: usize) {
-        self.vars[var.0 as usize] = std::array::from_fn(|unit| number(unit, bits));
+        self.vars[var.index()] = std::array::from_fn(|unit| number(unit, bits));
         self.scope.push(var);
     }
 
     /// Gives each thread its own of an array.
     pub fn own(&mut self, array: ArrayId) {
-        self.homes[array.0 as usize] = COUNT - 1;
+        self.homes[array.index()] = COUNT - 1;
     }
 
     pub fn run(&mut self, active: &Active) {
@@ -135,7 +135,7 @@ impl<'a> Lockstep<'a> {
         for at in 0..self.scope.len() {
             let var = self.scope[at];
             let said = self.uniform.of_var(var, around.units);
-            let values = self.vars[var.0 as usize];
+            let values = self.vars[var.index()];
             self.compare(&values, said, active, || self.kernel.var(var).name.clone());
         }
     }
@@ -174,11 +174,11 @@ impl<'a> Lockstep<'a> {
         let units = || (0..COUNT).filter(|unit| active[*unit]);
         if let Stmt::Let { var, init } = stmt {
             let values = self.expr(init, active, around);
-            units().for_each(|unit| self.vars[var.0 as usize][unit] = values[unit]);
+            units().for_each(|unit| self.vars[var.index()][unit] = values[unit]);
         } else if let Stmt::Assign { var, op, value } = stmt {
             let values = self.expr(value, active, around);
             for unit in units() {
-                let old = &mut self.vars[var.0 as usize][unit];
+                let old = &mut self.vars[var.index()][unit];
                 *old = combine(*op, *old, values[unit]);
             }
         } else if let Stmt::Store {
@@ -192,8 +192,8 @@ impl<'a> Lockstep<'a> {
             let at = self.expr(index, active, around);
             let values = self.expr(value, active, around);
             for unit in units() {
-                let home = unit & self.homes[array.0 as usize];
-                let old = &mut self.arrays[array.0 as usize][element(at[unit])][home];
+                let home = unit & self.homes[array.index()];
+                let old = &mut self.arrays[array.index()][element(at[unit])][home];
                 *old = combine(*op, *old, values[unit]);
             }
         } else if let Stmt::Search {
@@ -212,7 +212,7 @@ impl<'a> Lockstep<'a> {
                     met == key[unit] || (met > key[unit] && !matches!(by, Look::Table(_)))
                 };
                 let found = (lo[unit]..hi[unit]).find(reaches);
-                self.vars[var.0 as usize][unit] = found.unwrap_or(hi[unit]);
+                self.vars[var.index()][unit] = found.unwrap_or(hi[unit]);
             }
         } else if let Stmt::If {
             cond,
@@ -236,7 +236,7 @@ impl<'a> Lockstep<'a> {
             }
         } else if let Stmt::Declare { array, .. } = stmt {
             // Those of a thread's own stay so.
-            self.homes[array.0 as usize] |= BLOCK | around.bits;
+            self.homes[array.index()] |= BLOCK | around.bits;
         } else {
             self.counted(stmt, active, around);
         }
@@ -273,7 +273,7 @@ impl<'a> Lockstep<'a> {
             .map(|(_, var)| {
                 (
                     *var,
-                    std::mem::replace(&mut self.vars[var.0 as usize], [0; COUNT]),
+                    std::mem::replace(&mut self.vars[var.index()], [0; COUNT]),
                 )
             })
             .collect();
@@ -281,14 +281,14 @@ impl<'a> Lockstep<'a> {
             let at = |unit: usize| lo[unit] + step * (number(unit, bits) + (turn << count));
             let active = of_those(active, |unit| at(unit) < hi[unit]);
             for unit in (0..COUNT).filter(|unit| active[*unit]) {
-                self.vars[var.0 as usize][unit] = at(unit);
+                self.vars[var.index()][unit] = at(unit);
             }
             self.scope.push(*var);
             self.list(body, &active, inside);
             self.scope.pop();
         }
         for (var, old) in saved {
-            let parts = self.vars[var.0 as usize];
+            let parts = self.vars[var.index()];
             let all = |unit: usize| {
                 let others = (0..COUNT).filter(|other| (other ^ unit) & !bits == 0);
                 others
@@ -296,7 +296,7 @@ impl<'a> Lockstep<'a> {
                     .map(|other| parts[other])
                     .sum::<i64>()
             };
-            self.vars[var.0 as usize] = std::array::from_fn(|unit| match active[unit] {
+            self.vars[var.index()] = std::array::from_fn(|unit| match active[unit] {
                 true => old[unit] + all(unit),
                 false => old[unit],
             });
@@ -304,7 +304,7 @@ impl<'a> Lockstep<'a> {
     }
 
     fn element(&self, array: ArrayId, at: i64, unit: usize) -> i64 {
-        let array = array.0 as usize;
+        let array = array.index();
         self.arrays[array][element(at)][unit & self.homes[array]]
     }
 
@@ -314,7 +314,7 @@ impl<'a> Lockstep<'a> {
             return self.element(*array, of(index), unit);
         }
         if let ExprKind::Var(v) = e.kind {
-            return self.vars[v.0 as usize][unit];
+            return self.vars[v.index()][unit];
         }
         if let ExprKind::Binary(op, x, y) = &e.kind {
             let (x, y) = (of(x), of(y));

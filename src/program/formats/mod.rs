@@ -32,7 +32,7 @@ pub(super) fn attach(draft: &mut Draft, index_bits: u8) -> Vec<Storage> {
     unknown_tensors(draft, library);
     let mut storages = Vec::new();
     for at in 0..draft.tensors.len() {
-        let id = TensorId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = TensorId::at(at);
         let order = draft.tensor(id).dims.len();
         let mut storage = Storage {
             format: TensorFormat {

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Requirement> {
     let mut all = All::default();
     for (id, var) in draft.vars.iter().enumerate() {
-        let id = VarId(u32::try_from(id).unwrap_or(u32::MAX));
+        let id = VarId::at(id);
         let found = ranges.of(id);
         for end in found.into_iter().flat_map(|f| [f.lo.known(), f.hi.known()]) {
             let what = format!("the range of `{}`", var.name);

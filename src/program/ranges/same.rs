@@ -58,7 +58,7 @@ impl Sizes {
         };
         let mut found = Vec::new();
         for (at, candidates) in candidates.iter().enumerate() {
-            let var = VarId(u32::try_from(at).unwrap_or(u32::MAX));
+            let var = VarId::at(at);
             if ranges.of(var).is_some_and(|found| !found.explicit)
                 && let Some((a, b)) = self.compare(draft, var, candidates, &mut merge)
             {
@@ -139,9 +139,7 @@ impl Sizes {
                 }
                 means.push(SizeExpr::Const(value));
             } else if root == at {
-                means.push(SizeExpr::Size(SizeId(
-                    u32::try_from(sizes.len()).unwrap_or(u32::MAX),
-                )));
+                means.push(SizeExpr::Size(SizeId::at(sizes.len())));
                 sizes.push(size.clone());
                 places.push(self.places[at]);
                 continue;
@@ -163,7 +161,7 @@ impl Sizes {
             }
             draft.synonyms.push(Synonym {
                 name: size.name.clone(),
-                means: SizeExpr::Size(SizeId(u32::try_from(at).unwrap_or(u32::MAX))),
+                means: SizeExpr::Size(SizeId::at(at)),
             });
         }
         draft.errors.extend(errors);
