@@ -90,10 +90,50 @@ impl Lowerer<'_> {
         self.remarks.say(remark);
     }
 
+    /// Says of a sum over `root` that it has terms where its operands store nothing.
+    fn note_absent(&self, root: VarId, merge: &Merge) {
+        let every = match &merge.walk {
+            Walk::Full { .. } => true,
+            Walk::Wide { full, .. } => *full,
+            Walk::Nothing | Walk::One(..) | Walk::Leap(_) | Walk::Cases(_) => false,
+        };
+        let mut summed = every;
+        for nest in &self.tree.nests {
+            nest.visit(&mut |part| summed &= !part.lhs.contains(&root));
+        }
+        if !summed {
+            return;
+        }
+        let operand = |id: AccessId| &self.tensor(self.tree.table.get(id).access.tensor).name;
+        let mut operands: Vec<String> = Vec::new();
+        for (id, _) in &merge.levels {
+            let name = format!("`{}`", operand(*id));
+            if !operands.contains(&name) {
+                operands.push(name);
+            }
+        }
+        let operands = operands.join(" and ");
+        let name = &self.graph.var(root).name;
+        let remark = Diagnostic::performance(
+            performance::EVERY,
+            self.span,
+            format!("the loop over `{name}` tries every coordinate there is"),
+            format!("where {operands} has no element, its fill counts, too"),
+        )
+        .with_help(
+            "if absent elements are to count for nothing, say a fill that changes nothing, as \
+             `fill inf` for `min`",
+        );
+        self.remarks.say(remark);
+    }
+
     /// A loop over what sparse levels store, together.
     fn merged(&self, l: &Loop, merge: &Merge, root: &Root, scope: &Scope) -> Lower<Vec<ir::Stmt>> {
         let (var, tag) = (l.var, &l.tag);
         self.report(root.var, &merge.walk);
+        if l.tried.is_none() {
+            self.note_absent(root.var, merge);
+        }
         let Some(window) = root.window.clone() else {
             return Err(self.unknown_tile(var));
         };

@@ -58,7 +58,15 @@ order either, so that it is searched at every coordinate of a dimension, stored 
     format f { A: csr, C: csr }
 
 That is hopeless where the dimension is large. Give the operand stored by the subscripts
-that the statement has, or store the result dense.";
+that the statement has, or store the result dense.
+
+Or an operation has something to combine where its operands have no element:
+
+    def f(double(M,N) A) -> (m) { m(i) max=! A(i,j) }
+    format f { A: csr }
+
+Each absent element is 0, which may be the largest. Where it is to count for nothing, say so by the
+fill: `format f { A: csr fill -inf }`.";
     STRIDE = "P0806", "a loop that steps from row to row",
 "In plain loops (`--no-schedule`), sums stand inside the loops of the result:
 
