@@ -197,6 +197,11 @@ impl Printer<'_> {
                 PRIMARY,
             )
         };
+        if let (BinaryOp::Min | BinaryOp::Max, Some(lanes)) = (op, self.wide_type(ty, &[a, b])) {
+            let name = if op == BinaryOp::Min { "min" } else { "max" };
+            let text = lanes_of(name, &lanes, [a, b].map(|e| self.wide(e, &lanes)));
+            return (text, PRIMARY);
+        }
         match op {
             BinaryOp::Add => self.brought_back(ty, infix("+", SUM)),
             BinaryOp::Sub if is_zero(a) => self.negated(ty, infix("-", SUM)),
@@ -323,7 +328,37 @@ impl Printer<'_> {
         }
     }
 
+    /// The vector type of a function of these operands, if iterations run several at a time and
+    /// each has its own.
+    fn wide_type(&self, ty: ScalarType, operands: &[&Expr]) -> Option<String> {
+        let lanes = self.lanes.as_ref().filter(|_| is_lane(ty))?;
+        let wide = operands.iter().any(|e| lanes.is_wide(e));
+        wide.then(|| lane_type(ty, lanes.count))
+    }
+
+    /// An operand as a vector.
+    fn wide(&self, e: &Expr, ty: &str) -> String {
+        match self.lanes.as_ref().is_some_and(|lanes| lanes.is_wide(e)) {
+            true => self.expr(e),
+            false => format!("{} - ({ty}){{0}}", self.at(e, SUM)),
+        }
+    }
+
+    /// A function of each element of a target and of a value, if several are computed together.
+    pub(super) fn combined_lanes(&self, name: &str, target: &str, value: &Expr) -> Option<String> {
+        let lanes = self.lanes.as_ref().filter(|_| is_lane(value.ty))?;
+        let ty = lane_type(value.ty, lanes.count);
+        let operands = [target.to_string(), self.wide(value, &ty)];
+        Some(lanes_of(name, &ty, operands))
+    }
+
     fn call(&self, func: Func, args: &[Expr], ty: ScalarType) -> (String, u8) {
+        if let (Func::Abs, [of]) = (func, args)
+            && let Some(lanes) = self.wide_type(ty, &[of])
+        {
+            let text = format!("SPARSEC_LANES_ABS({lanes}, {})", self.expr(of));
+            return (text, PRIMARY);
+        }
         let list: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         if let Func::Own(own) = func {
             let name = operators::function(own, ty);
@@ -371,6 +406,11 @@ impl Printer<'_> {
             PRIMARY,
         )
     }
+}
+
+/// A function of each element of two vectors.
+fn lanes_of(name: &str, ty: &str, [a, b]: [String; 2]) -> String {
+    format!("SPARSEC_LANES_{}({ty}, {a}, {b})", name.to_uppercase())
 }
 
 /// The name of a function of real numbers.

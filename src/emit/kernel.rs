@@ -34,6 +34,8 @@ pub(super) struct Printer<'k> {
     pub(super) made_once: BTreeSet<VarId>,
     /// Scalars that are numbers whatever comes (`loops::extremes`).
     pub(super) numbers: BTreeSet<VarId>,
+    /// Arrays whose elements are.
+    pub(super) number_arrays: BTreeSet<ArrayId>,
     /// The arrays whose elements count, from zero.
     pub(super) counting: BTreeSet<ArrayId>,
     /// Nothing but releases follows in the function.
@@ -82,6 +84,7 @@ impl<'k> Printer<'k> {
             rooms: Vec::new(),
             made_once: BTreeSet::new(),
             numbers: BTreeSet::new(),
+            number_arrays: BTreeSet::new(),
             counting: width::counting(kernel),
             ends: false,
             fallible: false,
@@ -138,6 +141,7 @@ impl<'k> Printer<'k> {
         self.fallible = false;
         self.part = part;
         self.numbers = extremes::numbers(self.kernel);
+        self.number_arrays = extremes::number_arrays(self.kernel);
         visit::stmts(body, &mut |s| {
             self.fallible |= matches!(
                 s,

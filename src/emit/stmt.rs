@@ -11,6 +11,13 @@ use crate::loops::ir::{
     ArrayId, BinaryOp, ErrorCode, Expr, ExprKind, Look, ReduceOp, ScalarType, Stmt, Storage, VarId,
 };
 
+/// What a statement updates.
+#[derive(Clone, Copy)]
+enum Updated {
+    Var(VarId),
+    Array(ArrayId),
+}
+
 impl Printer<'_> {
     pub(super) fn line(&mut self, text: &str) {
         let text = &*self.marked(text);
@@ -65,7 +72,7 @@ impl Printer<'_> {
             Stmt::Assign { var, op, value } => {
                 let target = self.watched_var(*var, false);
                 let ty = self.kernel.var(*var).ty;
-                let text = self.update(&target, ty, *op, value, Some(*var));
+                let text = self.update(&target, ty, *op, value, Updated::Var(*var));
                 self.line(&text);
             }
             Stmt::Store {
@@ -133,7 +140,9 @@ impl Printer<'_> {
                     | ScalarType::F32
                     | ScalarType::F64
                     | ScalarType::C64
-                    | ScalarType::C128 => self.update(&target, elem, *op, value, None),
+                    | ScalarType::C128 => {
+                        self.update(&target, elem, *op, value, Updated::Array(*array))
+                    }
                 };
                 self.line(&text);
             }
@@ -343,9 +352,13 @@ impl Printer<'_> {
         ty: ScalarType,
         op: Option<ReduceOp>,
         value: &Expr,
-        var: Option<VarId>,
+        into: Updated,
     ) -> String {
         let text = self.expr(value);
+        let var = match into {
+            Updated::Var(var) => Some(var),
+            Updated::Array(_) => None,
+        };
         let narrow = ty.is_integer() && ty.size() < 4;
         // Of an element of an array, what is skipped may be its store.
         let flag = |symbol: char| {
@@ -391,18 +404,26 @@ impl Printer<'_> {
             }
             Some(op @ (ReduceOp::Min | ReduceOp::Max)) => {
                 let min = op == ReduceOp::Min;
+                let is_number = match into {
+                    Updated::Var(var) => self.numbers.contains(&var),
+                    Updated::Array(array) => self.number_arrays.contains(&array),
+                };
+                let name = match (min, is_number) {
+                    (true, true) => "lowered",
+                    (false, true) => "raised",
+                    (true, false) => "min",
+                    (false, false) => "max",
+                };
+                if let (Updated::Array(_), Some(text)) =
+                    (into, self.combined_lanes(name, target, value))
+                {
+                    return format!("{target} = {text};");
+                }
                 let call = if ty == ScalarType::Bool {
                     let symbol = if min { '&' } else { '|' };
                     let skips = || format!("{target} = {target} {symbol}{symbol} ({text});");
                     return flag(symbol).unwrap_or_else(skips);
                 } else if ty.is_integer() || self.dialect == Dialect::C {
-                    let is_number = var.is_some_and(|var| self.numbers.contains(&var));
-                    let name = match (min, is_number) {
-                        (true, true) => "lowered",
-                        (false, true) => "raised",
-                        (true, false) => "min",
-                        (false, false) => "max",
-                    };
                     format!("sparsec_{name}_{}", ty.name())
                 } else {
                     let name = if min { "fmin" } else { "fmax" };

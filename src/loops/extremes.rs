@@ -1,7 +1,8 @@
-//! Scalars that are numbers whatever comes: they start as one, and take only minima and maxima, which
+//! Scalars and elements that are numbers whatever comes: they start as one, and take only minima and maxima, which
 //! leave out what is none.
 
-use super::ir::{Expr, ExprKind, Kernel, ReduceOp, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Stmt, VarId};
+use super::operands::Operand;
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -51,14 +52,59 @@ pub fn numbers(kernel: &Kernel) -> BTreeSet<VarId> {
         .collect()
 }
 
+/// The float arrays of constant size whose elements are never NaN by this.
+#[must_use]
+pub fn number_arrays(kernel: &Kernel) -> BTreeSet<ArrayId> {
+    let (mut declared, mut others) = (BTreeSet::new(), BTreeSet::new());
+    visit::stmts(&kernel.body, &mut |stmt| {
+        if let Stmt::Declare { array, .. } = stmt {
+            declared.insert(*array);
+            return;
+        }
+        let takes = matches!(
+            stmt,
+            Stmt::Store {
+                op: Some(ReduceOp::Min | ReduceOp::Max),
+                ..
+            }
+        );
+        let starts = matches!(stmt, Stmt::Store { op: None, value, .. } | Stmt::Fill { value, .. } if is_number(value));
+        // What else names an array may write to it.
+        stmt.operands(&mut |operand| {
+            if let (Operand::Array(array, _), false) = (operand, takes || starts) {
+                others.insert(*array);
+            }
+        });
+    });
+    let floats = declared.difference(&others).copied();
+    floats
+        .filter(|array| kernel.array(*array).elem.is_float())
+        .collect()
+}
+
 fn is_number(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Literal(value) if !value.as_f64().is_nan())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::numbers;
+    use super::{number_arrays, numbers};
     use crate::loops::text;
+
+    #[test]
+    fn what_else_an_element_takes_may_be_no_number() {
+        let kernel = text::read(
+            "kernel f\n  var i: int64\n  array most, sum, own: double local\n  array x: double input\n\
+             body\n  declare most[4]\n  declare sum[4]\n  for i in 0..4\n    most[i] = -inf\n    \
+             most[i] max= x[i]\n    sum[i] = 0.0\n    sum[i] += x[i]\n  own[0] = 0.0\n",
+        );
+        let kernel = kernel.expect("a kernel");
+        let names: Vec<&str> = number_arrays(&kernel)
+            .into_iter()
+            .map(|array| kernel.array(array).name.as_str())
+            .collect();
+        assert_eq!(names, ["most"]);
+    }
 
     #[test]
     fn what_else_a_scalar_takes_may_be_no_number() {

@@ -23,8 +23,8 @@ use super::build as b;
 use super::copy::{copied, end_of_full};
 use super::device::inlined;
 use super::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Literal, LoopTag, ReduceOp, Run, ScalarType, Stmt,
-    UnaryOp, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Func, Kernel, Literal, LoopTag, ReduceOp, Run, ScalarType,
+    Stmt, UnaryOp, VarId,
 };
 use super::lanes::Lanes;
 use super::trips::{Bounds, Trips};
@@ -218,7 +218,7 @@ fn lanes(
         } else if let Stmt::Store {
             array,
             index,
-            op: None | Some(ReduceOp::Add | ReduceOp::Mul),
+            op: None | Some(ReduceOp::Add | ReduceOp::Mul | ReduceOp::Min | ReduceOp::Max),
             value: e,
             atomic: false,
         } = stmt
@@ -284,7 +284,7 @@ fn told(plan: &Lanes, index: &Expr) -> bool {
     neighbours && !others
 }
 
-/// Sums and products of loads, and of what is the same in all lanes.
+/// Sums, products, minima, maxima and magnitudes of loads, and of what is the same in all lanes.
 fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -> Option<()> {
     same(ty, e.ty)?;
     if let ExprKind::Load { array, index } = &e.kind {
@@ -293,8 +293,8 @@ fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -
         return (matches!(stride, Some(0 | 1)) || stride.is_none() && told(plan, index))
             .then_some(());
     }
-    if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) =
-        &e.kind
+    if let ExprKind::Binary(op, x, y) = &e.kind
+        && has_lanes(*op)
     {
         value(kernel, plan, x, ty)?;
         return value(kernel, plan, y, ty);
@@ -302,10 +302,35 @@ fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -
     if let ExprKind::Unary(UnaryOp::Neg, x) = &e.kind {
         return value(kernel, plan, x, ty);
     }
+    if let (ExprKind::Call(Func::Abs, args), true) = (&e.kind, plan.is_wide(e)) {
+        return args.iter().try_for_each(|x| value(kernel, plan, x, ty));
+    }
     if let ExprKind::Var(v) = e.kind {
         // Declared here as a value, or outside: the same in all lanes.
         return (v != plan.var).then_some(());
     }
     // Of no lane in particular.
     (!plan.is_wide(e) && !plan.varies(e)).then_some(())
+}
+
+/// Whether an operator takes vectors.
+fn has_lanes(op: BinaryOp) -> bool {
+    match op {
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Min
+        | BinaryOp::Max => true,
+        BinaryOp::Rem
+        | BinaryOp::FloorDiv
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => false,
+    }
 }

@@ -86,8 +86,9 @@ typedef double _Complex sparsec_complex128;
 
 /* Elements that are computed together: vector types of gcc and clang, anywhere in an array. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
-#define SPARSEC_VECTOR(T, n) \
-    typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias))
+#define SPARSEC_VECTOR(T, n, bits) \
+    typedef T sparsec_##T##n __attribute__((vector_size(n * sizeof(T)), aligned(sizeof(T)), may_alias)); \
+    typedef bits sparsec_##T##n##_bits __attribute__((vector_size(n * sizeof(T))))
 /* Their sums: the upper half is added to the lower until two are left. By address, as vectors that
    a processor may not have are passed by value in several ways. */
 #define SPARSEC_VECTOR_SUM_2(T) \
@@ -98,13 +99,13 @@ typedef double _Complex sparsec_complex128;
         const sparsec_##T##half both = halves[0] + halves[1]; \
         return sparsec_sum_##T##half(&both); \
     }
-SPARSEC_VECTOR(float, 2);
-SPARSEC_VECTOR(float, 4);
-SPARSEC_VECTOR(float, 8);
-SPARSEC_VECTOR(float, 16);
-SPARSEC_VECTOR(double, 2);
-SPARSEC_VECTOR(double, 4);
-SPARSEC_VECTOR(double, 8);
+SPARSEC_VECTOR(float, 2, int32_t);
+SPARSEC_VECTOR(float, 4, int32_t);
+SPARSEC_VECTOR(float, 8, int32_t);
+SPARSEC_VECTOR(float, 16, int32_t);
+SPARSEC_VECTOR(double, 2, int64_t);
+SPARSEC_VECTOR(double, 4, int64_t);
+SPARSEC_VECTOR(double, 8, int64_t);
 SPARSEC_VECTOR_SUM_2(float)
 SPARSEC_VECTOR_SUM(float, 4, 2)
 SPARSEC_VECTOR_SUM(float, 8, 4)
@@ -115,6 +116,18 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 #undef SPARSEC_VECTOR_SUM_2
 #undef SPARSEC_VECTOR_SUM
 #undef SPARSEC_VECTOR
+/* fabs, sparsec_min, sparsec_max, sparsec_lowered and sparsec_raised of each element, bit by bit. */
+#define SPARSEC_LANES_ABS(V, a) \
+    ((V)((V##_bits)(a) & ~(~(V##_bits){0} << (8 * sizeof((V){0})[0] - 1))))
+#define SPARSEC_LANES_CHOSEN(V, a, b, test) __extension__({                     \
+    const V a_ = (a), b_ = (b);                                                 \
+    const V##_bits second_ = (test);                                            \
+    (V)(((V##_bits)b_ & second_) | ((V##_bits)a_ & ~second_));                  \
+})
+#define SPARSEC_LANES_MIN(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ <= b_) | (b_ != b_)))
+#define SPARSEC_LANES_MAX(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, ~((a_ >= b_) | (b_ != b_)))
+#define SPARSEC_LANES_LOWERED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ < a_)
+#define SPARSEC_LANES_RAISED(V, a, b) SPARSEC_LANES_CHOSEN(V, a, b, b_ > a_)
 #endif
 
 /* What a schedule promises of its input, what a broken promise says, and the number found instead.
