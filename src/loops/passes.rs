@@ -25,6 +25,11 @@ const CLEARED: Pass = Pass {
     name: "cleared",
     run: |kernel| Ok(super::set_first(kernel)),
 };
+/// Before loops are taken apart, which gives workspaces several rows.
+const RESTORED: Pass = Pass {
+    name: "restored",
+    run: |kernel| Ok(super::restore_rows(kernel)),
+};
 /// Before all that look for the innermost loop.
 const CONSECUTIVE: Pass = Pass {
     name: "consecutive",
@@ -73,10 +78,11 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 13] = [
+pub const ALL: [Pass; 14] = [
     SIMPLIFY,
     SCANS,
     CLEARED,
+    RESTORED,
     CONSECUTIVE,
     BEGINS,
     AHEAD,
@@ -98,6 +104,7 @@ pub fn of(target: Target) -> &'static [Pass] {
         &[
             SCANS,
             CLEARED,
+            RESTORED,
             CONSECUTIVE,
             BEGINS,
             AHEAD,
