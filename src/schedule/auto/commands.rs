@@ -6,7 +6,7 @@ use super::shapes;
 use super::{Statistics, Writer, in_vectors};
 use crate::graph::Graph;
 use crate::graph::print::expr_text;
-use crate::program::ir::{Expr, ExprKind};
+use crate::program::ir::{BinaryOp, Expr, ExprKind};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ impl Product {
             let names: Vec<String> = order.iter().map(|&at| named(at)).collect();
             commands.push(format!("reorder({})", names.join(", ")));
         }
-        let mut texts = Texts::of(graph, &self.exprs);
+        let mut texts = Texts::of(graph, self);
         let (mut before, mut vectors, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
         for (n, split) in plan.splits.iter().enumerate() {
             let name = writer.fresh(&format!("w{n}"));
@@ -158,7 +158,7 @@ impl Product {
         );
         let (lane, partial) = (fresh("lane"), fresh("partial"));
         let own: Vec<Of> = (0..self.factors.len())
-            .filter(|&n| self.factors[n].vars >> at & 1 == 1)
+            .filter(|&n| !self.in_parts || self.factors[n].vars >> at & 1 == 1)
             .map(Of::Given)
             .collect();
         let order = [around, &[inner.clone(), outer.clone()]].concat();
@@ -193,21 +193,30 @@ impl Product {
 
 /// Factors as commands name them: those of a product, and workspaces made of them.
 pub(super) struct Texts {
+    join: &'static str,
     given: Vec<String>,
     made: Vec<String>,
 }
 
 impl Texts {
-    pub(super) fn of(graph: &Graph, exprs: &[Expr]) -> Self {
+    pub(super) fn of(graph: &Graph, product: &Product) -> Self {
+        let given = match product.exprs.as_slice() {
+            [only] => vec![expr_text(graph, only)],
+            several => several.iter().map(|e| factor_text(graph, e)).collect(),
+        };
         Texts {
-            given: exprs.iter().map(|e| factor_text(graph, e)).collect(),
+            join: match product.join == BinaryOp::Add {
+                true => " + ",
+                false => " * ",
+            },
+            given,
             made: Vec::new(),
         }
     }
 
     /// The whole product.
     pub(super) fn product(&self) -> String {
-        self.given.join(" * ")
+        self.given.join(self.join)
     }
 
     pub(super) fn product_of(&self, factors: &[Of]) -> String {
@@ -215,7 +224,7 @@ impl Texts {
             Of::Given(n) => self.given[n].as_str(),
             Of::Made(n) => self.made[n].as_str(),
         };
-        factors.iter().map(text).collect::<Vec<_>>().join(" * ")
+        factors.iter().map(text).collect::<Vec<_>>().join(self.join)
     }
 
     /// A workspace, as it is read.

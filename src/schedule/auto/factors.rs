@@ -2,10 +2,11 @@
 
 use super::Statistics;
 use super::estimate::{Factor, Loops, extents, levels};
+use crate::graph::fold::{as_literal, fold};
 use crate::graph::order::{range_vars, sparse_accesses, vars_in};
 use crate::graph::terms::{reduces, root_reduction};
-use crate::graph::{Graph, Nest};
-use crate::program::ir::{BinaryOp, Expr, ExprKind, ReduceOp, VarId};
+use crate::graph::{Graph, Nest, equal, visit};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use crate::scalar::ScalarType;
 use crate::schedule::matching::operands;
 
@@ -13,12 +14,21 @@ const MOST_LOOPS: usize = 8;
 const MOST_FACTORS: usize = 6;
 const MOST_ORDERS: usize = 1_000;
 
-/// The product of a nest's only sum. Its loops are numbered in the nest's order.
+/// What a nest's only reduction reduces: a product, the terms of a sum, or one value. Its loops are
+/// numbered in the nest's order.
 pub(super) struct Product {
     pub(super) vars: Vec<VarId>,
     pub(super) extents: Vec<f64>,
+    /// What joins the factors, as written.
+    pub(super) join: BinaryOp,
+    /// The reduction distributes over what joins them: sums of products may be taken in steps.
+    pub(super) in_parts: bool,
+    /// Lanes may have parts of the reduction: it does not end early.
+    pub(super) in_lanes: bool,
     pub(super) exprs: Vec<Expr>,
     pub(super) factors: Vec<Factor>,
+    /// The loops of all that is read.
+    pub(super) reads: Vec<Loops>,
     pub(super) result: Factor,
     /// The sum is all that is stored.
     pub(super) is_whole: bool,
@@ -27,8 +37,8 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// `None` if the nest is something else than loops over static ranges around one sum of
-    /// products, or its loops search a sparse operand.
+    /// `None` if the nest is something else than loops over static ranges around one reduction, or
+    /// its loops search a sparse operand.
     pub(super) fn of(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Option<Self> {
         let sums = reduces(&nest.rhs);
         let [sum] = sums.as_slice() else { return None };
@@ -41,40 +51,26 @@ impl Product {
             return None;
         };
         let vars = nest.loop_vars();
-        let exprs: Vec<Expr> = operands(body, BinaryOp::Mul).into_iter().cloned().collect();
-        // The sums of what is converted as a whole would not be sums of the product.
-        let is_apart = |e: &Expr| match &e.kind {
-            ExprKind::Cast(inner) => !matches!(inner.kind, ExprKind::Binary(..)),
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Index(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Reduce { .. } => true,
-        };
-        let fits = exprs.iter().all(is_apart)
-            && *op == ReduceOp::Add
-            && body.ty != ScalarType::Bool
+        let join = join(*op, body)?;
+        let exprs: Vec<Expr> = operands(body, join).into_iter().cloned().collect();
+        let in_parts = *op == ReduceOp::Add && exprs.len() > 1;
+        let fits = (exprs.len() == 1 || exprs.iter().all(is_apart))
             && body.ty == body.ty.compute()
             && vars.len() <= MOST_LOOPS
-            && (2..=MOST_FACTORS).contains(&exprs.len())
+            && (1..=MOST_FACTORS).contains(&exprs.len())
             && vars.iter().all(|&v| range_vars(graph, v).is_empty())
             && nest.producers.is_empty()
-            && !graph.is_added(nest.tensor);
+            && !graph.is_added(nest.tensor)
+            && (in_parts || is_walked(graph, *op, body));
         if !fits {
             return None;
         }
         let set = |of: &[VarId]| Some(loops(&places(&vars, of)?));
         let sparse = sparse_accesses(graph, &nest.rhs);
         let levels_of = |e: &Expr| {
-            if let ExprKind::Access(access) = &e.kind {
-                levels(graph, access, &vars, statistics)
-            } else {
-                Some(Vec::new())
-            }
+            let all = sparse_accesses(graph, e).into_iter();
+            let all = all.map(|access| levels(graph, &access, &vars, statistics));
+            Some(all.collect::<Option<Vec<_>>>()?.concat())
         };
         let mut factors = Vec::new();
         for e in &exprs {
@@ -84,6 +80,7 @@ impl Product {
                 levels: levels_of(e)?,
             });
         }
+        let read: Option<Vec<Loops>> = accesses(body).iter().map(|e| set(&vars_in(e))).collect();
         let mut outside = vec![0; vars.len()];
         let mut in_order = |order: &[usize]| {
             for (n, &at) in order.iter().enumerate() {
@@ -119,8 +116,12 @@ impl Product {
         Some(Product {
             vars,
             extents,
+            join,
+            in_parts,
+            in_lanes: !matches!(op, ReduceOp::And | ReduceOp::Or),
             exprs,
             factors,
+            reads: read?,
             result,
             is_whole,
             outside,
@@ -158,23 +159,85 @@ impl Product {
     }
 }
 
-/// The variables along which what a factor reads stands side by side.
-fn along(graph: &Graph, e: &Expr) -> Vec<VarId> {
+/// What joins the factors of what is reduced; none where a reduction is not cut.
+fn join(op: ReduceOp, body: &Expr) -> Option<BinaryOp> {
+    let is_truth = body.ty == ScalarType::Bool;
+    match op {
+        ReduceOp::Add | ReduceOp::Mul => (!is_truth).then_some(BinaryOp::Mul),
+        ReduceOp::Min | ReduceOp::Max => (!is_truth).then_some(BinaryOp::Add),
+        ReduceOp::And | ReduceOp::Or => is_truth.then_some(BinaryOp::Mul),
+        ReduceOp::Own(_) => None,
+    }
+}
+
+/// Whether the reduction has nothing to do where an element that is not stored is read.
+fn is_walked(graph: &Graph, op: ReduceOp, body: &Expr) -> bool {
+    let is_neutral = |sparse: &Access| {
+        let fill = graph.tensor(sparse.tensor).fill;
+        let absent = |access: &Access| equal::same_access(access, sparse).then_some(fill);
+        let left = fold(body, &absent, &|access| graph.exact(access));
+        as_literal(&left).is_some_and(|left| left.same_value(op.neutral(body.ty)))
+    };
+    reduces(body).is_empty() && sparse_accesses(graph, body).iter().all(is_neutral)
+}
+
+/// Whether an operand may be taken out of a product. The sums of what is converted as a whole would
+/// not be sums of the product.
+fn is_apart(e: &Expr) -> bool {
     match &e.kind {
-        ExprKind::Access(access) => {
-            let last = graph.tensor(access.tensor).format.modes.last();
-            last.map_or(Vec::new(), |&mode| vars_in(&access.subscripts[mode]))
-        }
+        ExprKind::Cast(inner) => !matches!(inner.kind, ExprKind::Binary(..)),
         ExprKind::Literal(_)
+        | ExprKind::Access(_)
         | ExprKind::Index(_)
         | ExprKind::Size(_)
         | ExprKind::Unary(..)
         | ExprKind::Binary(..)
         | ExprKind::Select(..)
         | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => vars_in(e),
+        | ExprKind::Reduce { .. } => true,
     }
+}
+
+/// All that an expression reads.
+fn accesses(e: &Expr) -> Vec<Expr> {
+    let mut found = Vec::new();
+    visit(e, &mut |node| {
+        if matches!(node.kind, ExprKind::Access(_)) {
+            found.push(node.clone());
+        }
+    });
+    found
+}
+
+/// The variables along which all that a factor reads stands side by side, or stays the same.
+fn along(graph: &Graph, e: &Expr) -> Vec<VarId> {
+    let mut found = vars_in(e);
+    visit(e, &mut |node| {
+        if let ExprKind::Access(access) = &node.kind {
+            let apart = apart(graph, access);
+            found.retain(|var| !apart.contains(var));
+        }
+    });
+    found
+}
+
+/// The variables along which an access' elements stand apart: those of all modes but the last, and
+/// those that its subscript takes more than one of a step.
+fn apart(graph: &Graph, access: &Access) -> Vec<VarId> {
+    let modes = &graph.tensor(access.tensor).format.modes;
+    let Some((last, outer)) = modes.split_last() else {
+        return Vec::new();
+    };
+    let outer = outer.iter().filter_map(|&mode| access.subscripts.get(mode));
+    let mut found: Vec<VarId> = outer.flat_map(vars_in).collect();
+    if let Some(last) = access.subscripts.get(*last) {
+        visit(last, &mut |node| {
+            if let ExprKind::Binary(BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem, ..) = node.kind {
+                found.extend(vars_in(node));
+            }
+        });
+    }
+    found
 }
 
 fn places(vars: &[VarId], of: &[VarId]) -> Option<Vec<usize>> {

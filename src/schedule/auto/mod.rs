@@ -81,7 +81,8 @@ impl Range {
     pub fn examples(self) -> (i64, i64) {
         match self {
             Range::From(least) => (least, least / 2),
-            Range::Multiple(of, _) => (of, of / 2 - 1),
+            // No multiple of more: of as many as that there are lanes.
+            Range::Multiple(of, _) => (3 * of, of / 2 - 1),
         }
     }
 }

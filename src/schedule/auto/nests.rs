@@ -30,6 +30,7 @@ pub(super) fn best(writer: &Writer, statistics: &Statistics) -> Option<Best> {
         profile: &writer.profile.estimate,
         extents: &product.extents,
         left: product.result.vars,
+        in_parts: product.in_parts,
         factors: product.factors.clone(),
         known: BTreeMap::new(),
     };
@@ -74,7 +75,8 @@ pub(super) fn asks(graph: &Graph, nest: &Nest) -> bool {
         own.fold(0, |set, (_, factor)| set | factor.vars)
     };
     let mut parts = 1..(1_usize << product.factors.len()) - 1;
-    parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
+    product.in_parts
+        && parts.any(|part| of(part, true) & !of(part, false) & !product.result.vars != 0)
 }
 
 struct Search<'p> {
@@ -82,6 +84,8 @@ struct Search<'p> {
     extents: &'p [f64],
     /// The loops of the left side.
     left: Loops,
+    /// Some factors may be summed before others are met.
+    in_parts: bool,
     /// Those of the program, and workspaces: each once.
     factors: Vec<Factor>,
     known: BTreeMap<Task, Known>,
@@ -182,7 +186,11 @@ impl Search<'_> {
         }
         let mut best = Plan::of_one_nest(self.one_nest(goal, order, open));
         let count = factors.len();
-        for chosen in 1..(1_usize << count) - 1 {
+        let parts = match self.in_parts {
+            true => (1_usize << count) - 1,
+            false => 0,
+        };
+        for chosen in 1..parts {
             let (own, rest): (Vec<usize>, Vec<usize>) =
                 (0..count).partition(|n| chosen >> n & 1 == 1);
             let numbers = |of: &[usize]| of.iter().map(|&n| factors[n]).collect::<Vec<_>>();

@@ -46,13 +46,7 @@ pub(super) fn asked(writer: &Writer, best: &Best, statistics: &Statistics) -> Op
         ),
         // Short sums of vectors cost little in any way.
         Shape::Lanes(_) if best.product.vars.len() == 1 => return None,
-        Shape::Lanes(at) => (
-            at,
-            vec![Range::Multiple(
-                lanes_of(writer),
-                writer.profile.cpu.long_sum,
-            )],
-        ),
+        Shape::Lanes(at) => (at, sums(writer)),
         Shape::Stored(at) => return tiles.asked_of_rows(at),
         Shape::Block(_, at) => {
             let columns = elements(writer, writer.profile.cpu.block_bytes);
@@ -184,7 +178,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
     fn lanes_along(&self, sums: Loops) -> Option<usize> {
         self.among(sums).into_iter().rev().find(|&at| {
             let others = self.among(self.all() & !(1 << at));
-            self.best.product.is_along(at) && self.is_order(&[&others[..], &[at]].concat())
+            self.best.product.in_lanes
+                && self.best.product.is_along(at)
+                && self.is_order(&[&others[..], &[at]].concat())
         })
     }
 
@@ -239,10 +235,8 @@ impl<'b, 'g> Tiles<'b, 'g> {
     fn merges(&self, sums: Loops) -> bool {
         let drives = |at: usize| {
             let factors = self.best.product.factors.iter();
-            let driving = factors.filter(|factor| {
-                let mut levels = factor.levels.iter();
-                levels.any(|level| level.at == at && level.children.is_some())
-            });
+            let levels = factors.flat_map(|factor| &factor.levels);
+            let driving = levels.filter(|level| level.at == at && level.children.is_some());
             driving.count() > 1
         };
         self.among(sums).into_iter().any(drives)
@@ -255,11 +249,10 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let format = &self.writer.graph.tensor(self.writer.nest.tensor).format;
         let dense = factors.iter().all(|f| f.levels.is_empty())
             && format.levels.iter().all(|level| level.is_full());
-        let read: Vec<_> = (factors.iter())
-            .filter(|factor| factor.vars >> column & 1 == 1)
-            .collect();
+        let read = self.best.product.reads.iter();
+        let read: Vec<Loops> = read.copied().filter(|of| of >> column & 1 == 1).collect();
         let mut rows = self.among(self.result() & !(1 << column)).into_iter().rev();
-        let reused = |row: &usize| read.iter().all(|factor| factor.vars >> row & 1 == 0);
+        let reused = |row: &usize| read.iter().all(|of| of >> row & 1 == 0);
         let long = |at: usize| {
             self.extent(at)
                 .is_none_or(|extent| extent >= self.cpu().least_tile)
@@ -355,6 +348,15 @@ impl<'b, 'g> Tiles<'b, 'g> {
     }
 }
 
+/// How long the sums are that are told apart: those that lanes leave nothing of, or little.
+fn sums(writer: &Writer) -> Vec<Range> {
+    let (most, long) = (lanes_of(writer), writer.profile.cpu.long_sum);
+    match fewer_lanes(writer) {
+        Some(few) => vec![Range::Multiple(most, 2 * long), Range::Multiple(few, long)],
+        None => vec![Range::Multiple(most, long)],
+    }
+}
+
 /// How many lanes a sum of so many products has: as many as leave nothing over, which would have
 /// to pass through memory, or the most where that is little; none if that costs more than it
 /// gains.
@@ -367,7 +369,20 @@ pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
     let mut halves = halves.take_while(|&lanes| lanes >= writer.profile.cpu.least_tile);
     // Adding up the lanes costs as much as a few products.
     let whole = halves.find(|&n| extent % n == 0 && (n == most || extent >= 2 * n));
-    whole.or_else(|| (extent >= writer.profile.cpu.long_sum).then_some(most))
+    let long = writer.profile.cpu.long_sum;
+    let rest = match fewer_lanes(writer) {
+        Some(few) if extent < 2 * long => few,
+        Some(_) | None => most,
+    };
+    whole.or_else(|| (extent >= long).then_some(rest))
+}
+
+/// How many lanes a sum has that is no multiple of the most: those of one narrow vector. Compilers
+/// give lanes to whole numbers by themselves.
+fn fewer_lanes(writer: &Writer) -> Option<i64> {
+    let few = lanes_of(writer) / 4;
+    let ty = writer.graph.tensor(writer.nest.tensor).ty.compute();
+    (ty.is_float() && few >= writer.profile.cpu.least_tile).then_some(few)
 }
 
 /// How many lanes a sum has, at most.

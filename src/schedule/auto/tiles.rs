@@ -58,7 +58,7 @@ impl Tiles<'_, '_> {
     }
 
     fn texts(&self) -> Texts {
-        Texts::of(self.writer.graph, &self.best.product.exprs)
+        Texts::of(self.writer.graph, &self.best.product)
     }
 
     fn row(&self, at: usize) -> Option<Tiled> {
