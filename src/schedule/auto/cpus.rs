@@ -3,7 +3,9 @@
 
 use super::nests;
 use super::plan::Best;
-use super::{Script, Scripts, Statistics, Writer, in_threads, in_vectors, shapes, threads, tiles};
+use super::{
+    Script, Scripts, Statistics, Writer, in_threads, in_vectors, rows, shapes, threads, tiles,
+};
 use crate::graph::print::expr_text;
 use crate::graph::terms::root_reduction;
 use crate::graph::tree::groups;
@@ -20,6 +22,7 @@ const DIAGONALS: &str = "threads share rows, over which the diagonals pass";
 const SLOT_LANES: &str = "lanes take rows side by side, slot by slot";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
+const ROW: &str = "a row that others are merged with again and again stands in a workspace";
 const KEPT: &str =
     "a result that stores what an operand stores keeps its coordinates from call to call";
 
@@ -113,6 +116,9 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         let shared = blocks.iter().chain([&threads]).cloned().collect();
         own.push(script(BLOCKS, shared));
     }
+    let row = best.as_ref().and_then(|best| rows::kept_row(writer, best));
+    own.extend((row.iter()).map(|row| script(ROW, vec![row.clone(), threads.clone()])));
+    own.extend(row.iter().map(|row| script(ROW, vec![row.clone()])));
     own.push(script(THREADS, vec![threads]));
     match serial {
         // Few machines have as many threads.

@@ -12,6 +12,7 @@ mod nests;
 mod plan;
 mod product;
 mod profile;
+mod rows;
 mod shapes;
 mod statistics;
 mod tiles;
