@@ -14,7 +14,7 @@ use crate::syntax::{self, ast};
 const MOST: usize = 3;
 
 /// The ranges of what decides that are told apart, each as a condition and what it says of the
-/// data; one without a condition if nothing decides, or several things do.
+/// data; one without a condition if nothing decides.
 pub(super) fn assumed(
     graph: &Graph,
     (target, statistics): (Target, &Statistics),
@@ -25,11 +25,13 @@ pub(super) fn assumed(
         asked.extend(nests.filter_map(|nest| auto::for_cpus(graph, nest, statistics).asked));
         asked.retain(|asked| can_be_asked(&graph.function, asked.question));
     }
-    let question = asked.first().map(|asked| asked.question);
-    let question = question.filter(|one| asked.iter().all(|asked| asked.question == *one));
-    let Some(question) = question else {
+    // Of several things how long rows are matters most.
+    let of_rows = |asked: &&Asked| matches!(asked.question, Question::MeanRow(_));
+    let most = asked.iter().find(of_rows).or(asked.first());
+    let Some(question) = most.map(|asked| asked.question) else {
         return vec![(None, statistics.clone())];
     };
+    asked.retain(|asked| asked.question == question);
     let words = words(&graph.function, question);
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
     // Multiples matter less than how long rows are.
