@@ -45,7 +45,8 @@ fn connective(op: BinaryOp, ty: ScalarType) -> Option<char> {
 }
 
 /// Whether an expression can be evaluated whatever its parts are, where what is in `read` is, and is no more than
-/// arithmetic of what arrays have one after another: it divides by nothing, calls nothing, and the second operand of
+/// arithmetic of what arrays have one after another: it divides by nothing, calls nothing, makes nothing of 64 bits that
+/// may not fit, and the second operand of
 /// `&&` and `||` reads only what has been read.
 fn is_eager(e: &Expr, read: &[Expr]) -> bool {
     if let ExprKind::Binary(op, a, b) = &e.kind
@@ -56,20 +57,17 @@ fn is_eager(e: &Expr, read: &[Expr]) -> bool {
         return all && is_eager(a, read) && is_eager(b, &known);
     }
     let plain = match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Unary(..) | ExprKind::Locate(..) => {
-            true
-        }
+        ExprKind::Unary(_, a) => !is_wide(a),
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Locate(..) => true,
         ExprKind::Load { index, .. } => !index.any(is_load),
         ExprKind::Cast(a) => a.ty.is_integer() && e.ty.is_integer(),
-        ExprKind::Binary(op, ..) => match op {
+        ExprKind::Binary(op, a, b) => match op {
             BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv => false,
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => !is_wide(a) && !is_wide(b),
             BinaryOp::And
             | BinaryOp::Or
             | BinaryOp::Min
             | BinaryOp::Max
-            | BinaryOp::Add
-            | BinaryOp::Sub
-            | BinaryOp::Mul
             | BinaryOp::Eq
             | BinaryOp::Ne
             | BinaryOp::Lt
@@ -82,6 +80,11 @@ fn is_eager(e: &Expr, read: &[Expr]) -> bool {
     let mut all = plain;
     e.parts(&mut |part| all = all && is_eager(part, read));
     all
+}
+
+/// Whether it is data of 64 bits: what is made of them may not fit, which only what stands before says.
+fn is_wide(e: &Expr) -> bool {
+    is_load(e) && e.ty == ScalarType::I64
 }
 
 fn is_load(e: &Expr) -> bool {
@@ -125,5 +128,7 @@ mod tests {
         assert!(!eager("(p[i] < N && q[i] < 0) || q[i] > N"));
         assert!(!eager("q[p[i]] < 0"));
         assert!(!eager("i / N < 0"));
+        assert!(!eager("p[i] > 7 || p[i] * 4 < 0"));
+        assert!(!eager("-p[i] < 0"));
     }
 }

@@ -6,7 +6,7 @@
 //! holds. Checks of inputs go to the checked entry point, those of computed tensors into the body.
 
 use super::implied::{Requirement, Window, is_implied};
-use super::{Lower, Lowerer, spans};
+use super::{Lower, Lowerer, overflow, spans};
 use crate::diagnostic::codes::format::NOT_SUPPORTED;
 use crate::format::TensorFormat;
 use crate::graph::access::is_checked;
@@ -251,10 +251,13 @@ impl Lowerer<'_> {
                 window = range.filter(|_| guards.is_empty());
                 bad
             }
-            _ => either(
-                self.below_zero(subscript),
-                (!spans::stays_below(self.graph, subscript, &extent, 1))
-                    .then(|| at_least(subscript.clone(), extent)),
+            _ => self.after_overflows(
+                &[subscript],
+                either(
+                    self.below_zero(subscript),
+                    (!spans::stays_below(self.graph, subscript, &extent, 1))
+                        .then(|| at_least(subscript.clone(), extent)),
+                ),
             ),
         };
         let bad = divisors(subscript).into_iter().fold(bad, |bad, by| {
@@ -296,13 +299,26 @@ impl Lowerer<'_> {
         {
             let past = (!spans::stays_below(self.graph, &lo, &extent, 1))
                 .then(|| at_least(lo.clone(), extent));
-            return (either(self.below_zero(&lo), past), None);
+            let outside = either(self.below_zero(&lo), past);
+            return (self.after_overflows(&[&lo], outside), None);
         }
         let past = (!spans::stays_below(self.graph, &hi, &extent, 0))
             .then(|| less(extent.clone(), hi.clone()));
         let outside = either(self.below_zero(&lo), past);
         let bad = outside.map(|outside| and(less(lo.clone(), hi.clone()), outside));
+        let bad = self.after_overflows(&[&lo, &hi], bad);
         (bad, Some(Window { lo, hi, extent }))
+    }
+
+    /// Refuses numbers that leave 64 bits before they are compared.
+    fn after_overflows(&self, numbers: &[&Expr], bad: Option<Expr>) -> Option<Expr> {
+        let mut all: Vec<Expr> = Vec::new();
+        for number in numbers {
+            let own = overflow::overflows(self.graph, number).into_iter();
+            let new = own.filter(|bad| !all.iter().any(|known| equal::same(known, bad)));
+            all.extend(new.collect::<Vec<_>>());
+        }
+        all.into_iter().chain(bad).reduce(or)
     }
 
     /// `e < 0`, unless it never is: C compilers warn of such a test.
@@ -412,7 +428,7 @@ fn compare(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     )
 }
 
-fn less(a: Expr, b: Expr) -> Expr {
+pub(super) fn less(a: Expr, b: Expr) -> Expr {
     compare(BinaryOp::Lt, a, b)
 }
 
@@ -427,7 +443,7 @@ fn with(guards: &[Expr], guard: Expr) -> Vec<Expr> {
     guards.iter().cloned().chain(new).collect()
 }
 
-fn not(e: &Expr) -> Expr {
+pub(super) fn not(e: &Expr) -> Expr {
     let kind = ExprKind::Unary(UnaryOp::Not, Shared::new(e.clone()));
     node(kind, ScalarType::Bool, e)
 }
@@ -456,6 +472,6 @@ fn either(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-fn and(a: Expr, b: Expr) -> Expr {
+pub(super) fn and(a: Expr, b: Expr) -> Expr {
     compare(BinaryOp::And, a, b)
 }

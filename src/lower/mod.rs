@@ -29,6 +29,7 @@ mod memory;
 mod names;
 mod nest;
 mod open;
+mod overflow;
 mod partition;
 pub mod pattern;
 mod phases;
