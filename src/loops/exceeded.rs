@@ -2,7 +2,8 @@
 //! natural t the second one is left. And which numbers are natural, as far as a kernel tells.
 
 use super::build as b;
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
+use super::interface::Arg;
+use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, ScalarType, Stmt, VarId};
 use super::linear::{self, Linear};
 use super::visit;
 use std::collections::BTreeSet;
@@ -11,10 +12,77 @@ use std::collections::BTreeSet;
 #[must_use]
 pub fn drop_exceeded(mut kernel: Kernel) -> Kernel {
     let naturals = Naturals::of(&kernel);
+    let values = Values::of(&kernel);
     for body in [&mut kernel.checks, &mut kernel.body] {
-        visit::replace_exprs(body, &mut |e| naturals.needed(e));
+        visit::replace_exprs(body, &mut |e| naturals.needed(e, &values));
     }
     kernel
+}
+
+/// What programs compute with: its sums may wrap, which those of indices do not.
+struct Values {
+    arrays: BTreeSet<ArrayId>,
+    vars: BTreeSet<VarId>,
+}
+
+impl Values {
+    fn of(kernel: &Kernel) -> Values {
+        let args = &kernel.interface.args;
+        let mut indices = BTreeSet::new();
+        let mut vars = BTreeSet::new();
+        for arg in args {
+            match arg {
+                Arg::Tensor(tensor) => {
+                    let arrays = tensor.levels.iter().flat_map(|level| &level.arrays);
+                    indices.extend(arrays.map(|(_, array)| *array));
+                }
+                Arg::Scalar { var, ty, .. } if may_wrap(*ty) => {
+                    vars.insert(*var);
+                }
+                Arg::Scalar { .. } => {}
+            }
+        }
+        let ids = (0..kernel.arrays.len()).map(ArrayId::at);
+        let arrays = ids.filter(|id| may_wrap(kernel.array(*id).elem) && !indices.contains(id));
+        let arrays = arrays.collect();
+        let mut values = Values { arrays, vars };
+        // What is assigned in a loop may be read above.
+        let mut before = None;
+        while before != Some(values.vars.len()) {
+            before = Some(values.vars.len());
+            for body in [&kernel.checks, &kernel.body] {
+                visit::stmts(body, &mut |stmt| {
+                    if let Stmt::Let { var, init: value } | Stmt::Assign { var, value, .. } = stmt
+                        && values.has(value)
+                    {
+                        values.vars.insert(*var);
+                    }
+                });
+            }
+        }
+        values
+    }
+
+    /// Whether something of an expression is a value.
+    fn has(&self, e: &Expr) -> bool {
+        e.any(|part| match &part.kind {
+            ExprKind::Load { array, .. } => self.arrays.contains(array),
+            ExprKind::Var(var) => self.vars.contains(var),
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Call(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..)
+            | ExprKind::Locate(..)
+            | ExprKind::Place(_) => false,
+        })
+    }
+}
+
+/// Whether numbers of 64 bits come of it: narrower whole numbers do not reach their ends.
+fn may_wrap(ty: ScalarType) -> bool {
+    ty.ends().is_none() || ty.size() == 8
 }
 
 /// The variables that are never below zero: sizes, loops from such numbers on, and what is made of these.
@@ -98,7 +166,7 @@ impl Naturals {
     }
 
     /// A minimum or maximum without operands that do not matter, if it has any.
-    fn needed(&self, e: &Expr) -> Option<Expr> {
+    fn needed(&self, e: &Expr, values: &Values) -> Option<Expr> {
         let ExprKind::Binary(op @ (BinaryOp::Min | BinaryOp::Max), ..) = &e.kind else {
             return None;
         };
@@ -110,7 +178,9 @@ impl Naturals {
         let mut kept: Vec<Expr> = Vec::new();
         for operand in &operands {
             let beats = |one: &Expr, other: &Expr| {
-                if *op == BinaryOp::Min {
+                if values.has(one) || values.has(other) {
+                    one == other
+                } else if *op == BinaryOp::Min {
                     self.reaches(other, one)
                 } else {
                     self.reaches(one, other)
@@ -126,7 +196,7 @@ impl Naturals {
             return None;
         }
         for operand in &mut kept {
-            visit::replace_expr(operand, &mut |part| self.needed(part));
+            visit::replace_expr(operand, &mut |part| self.needed(part, values));
         }
         kept.into_iter().reduce(|x, y| b::binary(*op, x, y))
     }
