@@ -133,6 +133,12 @@ fn made_of_roots(graph: &Graph, var: VarId) -> bool {
         return true;
     };
     if let Some((outer, inner)) = relation.fuses() {
+        // What is fused as it was split is the whole.
+        let split = provenance.producer(outer).and_then(Relation::tiles);
+        let same = split.filter(|tiles| (tiles.outer, tiles.inner) == (outer, inner));
+        if let Some(tiles) = same {
+            return made_of_roots(graph, tiles.whole);
+        }
         return made_of_roots(graph, outer) && made_of_roots(graph, inner);
     }
     let same = relation.is_renaming(provenance);
