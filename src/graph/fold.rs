@@ -40,7 +40,13 @@ pub fn fold(
             None => e.clone(),
         },
         ExprKind::Unary(op, a) => unary(e, *op, recur(a)),
-        ExprKind::Binary(op, a, b) => binary(e, *op, recur(a), recur(b), reads),
+        ExprKind::Binary(op, a, b) => {
+            let (left, right) = (recur(a), recur(b));
+            match keeps_zero(*op, (a, &left), (b, &right), reads) {
+                true => kept(e, *op, left, right),
+                false => binary(e, *op, left, right, reads),
+            }
+        }
         ExprKind::Select(c, a, b) => {
             let c = recur(c);
             match as_literal(&c) {
@@ -71,6 +77,45 @@ pub fn fold(
             vars: vars.clone(),
             body: Shared::new(recur(body)),
         }),
+    }
+}
+
+/// Whether a zero that the program adds, or subtracts from, tells signed zeros apart: `0 + x` is 0 where x is -0. That an
+/// absent operand is zero says nothing of its sign.
+fn keeps_zero(
+    op: BinaryOp,
+    (a, left): (&Expr, &Expr),
+    (b, right): (&Expr, &Expr),
+    reads: &dyn Fn(&Access) -> Exact,
+) -> bool {
+    let constant = |e: &Expr, folded: &Expr| {
+        is(as_literal(folded), 0) && as_literal(&fold(e, &|_| None, reads)).is_some()
+    };
+    let signed = !a.ty.is_integer() && a.ty != ScalarType::Bool;
+    let one = as_literal(left).is_none() || as_literal(right).is_none();
+    match op {
+        BinaryOp::Add => signed && one && (constant(a, left) || constant(b, right)),
+        BinaryOp::Sub => signed && one && constant(a, left),
+        BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => false,
+    }
+}
+
+/// The operation as it is.
+fn kept(e: &Expr, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
+        ty: e.ty,
+        span: e.span,
     }
 }
 
@@ -185,11 +230,7 @@ fn binary(e: &Expr, op: BinaryOp, a: Expr, b: Expr, reads: &dyn Fn(&Access) -> E
         | BinaryOp::Gt
         | BinaryOp::Ge
         | BinaryOp::And
-        | BinaryOp::Or => Expr {
-            kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
-            ty: e.ty,
-            span: e.span,
-        },
+        | BinaryOp::Or => kept(e, op, a, b),
     }
 }
 
