@@ -48,12 +48,17 @@ fn place(line: &str, room: usize) -> Option<usize> {
             ' ' if at > room && best.is_some() => break,
             ' ' => {
                 let rest = line[at + 1..].trim_start();
-                if let Some(binds) = binding(&line[..at])
+                // What stands below a condition is a statement.
+                let is_head = depth == 0 && line.starts_with("if (") && line[..at].ends_with(')');
+                if let Some(binds) = is_head.then_some(0).or_else(|| binding(&line[..at]))
                     && !rest.is_empty()
                     && rest != "{"
                 {
                     // Lines of next to nothing are a last resort, as those that are too long.
-                    let poor = at > room || at < room / 4 || rest.len() < 12;
+                    let poor = at > room
+                        || at < room / 4
+                        || rest.len() < 12
+                        || (binds == COMPARISON && is_short(rest));
                     let place = (poor, depth, binds, at + 1);
                     let key =
                         |(poor, depth, binds, _): (bool, usize, u8, usize)| (poor, depth, binds);
@@ -66,6 +71,16 @@ fn place(line: &str, room: usize) -> Option<usize> {
         }
     }
     best.map(|(_, _, _, at)| at)
+}
+
+/// How tightly comparisons bind.
+const COMPARISON: u8 = 7;
+
+/// Whether what a comparison goes on with is no more than a number or a name of a letter or two.
+fn is_short(rest: &str) -> bool {
+    let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    rest.find(ends)
+        .is_none_or(|end| (1..4).contains(&end) && !rest[end..].starts_with('['))
 }
 
 /// How tightly what a text ends with binds, if a line may end with it.
@@ -81,12 +96,12 @@ fn binding(text: &str) -> Option<u8> {
         ("&=", 2),
         (" |", 6),
         (" &", 6),
-        ("==", 7),
-        ("!=", 7),
-        ("<=", 7),
-        (">=", 7),
-        (" <", 7),
-        (" >", 7),
+        ("==", COMPARISON),
+        ("!=", COMPARISON),
+        ("<=", COMPARISON),
+        (">=", COMPARISON),
+        (" <", COMPARISON),
+        (" >", COMPARISON),
         ("+=", 2),
         ("-=", 2),
         ("*=", 2),
@@ -154,6 +169,17 @@ mod tests {
             sum(2)
         );
         assert_eq!(wrapped(&head, 0), broken);
+    }
+
+    #[test]
+    fn a_comparison_stays_whole_where_it_can() {
+        let call = format!("sparsec_min_int64(M, {})", ["first_vals[i]"; 3].join(" + "));
+        let fail = "return SPARSEC_FAIL(SPARSEC_INDEX_OUT_OF_RANGE, i);";
+        let broken = format!("if ({call} < 0)\n    {fail}");
+        assert_eq!(wrapped(&format!("if ({call} < 0) {fail}"), 0), broken);
+        let long = |name: &str| [name; 5].join(" + ");
+        let head = format!("if (f(M, {}) < 0) return;", long("first_vals[i] * 2"));
+        assert!(!wrapped(&head, 0).contains("<\n"));
     }
 
     #[test]

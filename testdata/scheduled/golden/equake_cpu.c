@@ -244,10 +244,10 @@ int equake(const sparsec_tensor *first, const sparsec_tensor *col, const sparsec
     if (error) return error;
     error = sparsec_same_size("of dimension 1", "next", next->dims[1], "the program", 3);
     if (error) return error;
-    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
-        "dimension 0 of `next` is accessed past its end");
-    if (N - R + 1 < 0 && 0 < R - 1) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
-        "dimension 0 of `now` is accessed past its end");
+    if (N - R + 1 < 0 && 0 < R - 1)
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `next` is accessed past its end");
+    if (N - R + 1 < 0 && 0 < R - 1)
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "dimension 0 of `now` is accessed past its end");
     const sparsec_tensor *const tensors[] =
         {first, col, K, now, before, M, C, M23, C23, V23, phi, next, velocity};
     error = sparsec_apart(next, "next", tensors, 13);
