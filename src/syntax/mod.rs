@@ -5,6 +5,7 @@ pub mod build;
 pub mod expr;
 pub mod format;
 mod formats;
+mod habits;
 mod operator;
 pub mod parse;
 pub mod taco;

@@ -6,6 +6,7 @@
 
 use super::ast::{Command, File};
 use super::build::Builder;
+use super::habits;
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnosed, Diagnostic, FileId, Span};
 use pest::Parser;
@@ -114,7 +115,7 @@ pub(super) fn too_long(span: Span, most: usize) -> Diagnostic {
 }
 
 /// Characters outside comments, with their byte positions.
-fn code_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
+pub(super) fn code_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut comment = false;
     text.char_indices().filter(move |&(_, c)| {
         if c == '#' {
@@ -228,7 +229,8 @@ fn syntax_error(
             "a range is that of a variable; a subscript on the left that reads `{name}` is the variable `at_{name}`: `where at_{name} in 0:N`"
         ));
     }
-    match of_header.or_else(|| hint(text, at)) {
+    let habit = || habits::Place::new(text, at, &missing)?.help();
+    match of_header.or_else(habit).or_else(|| hint(text, at)) {
         Some(hint) => diagnostic.with_help(hint),
         None => diagnostic.with_help("`sparsec explain E0101` describes the grammar's errors"),
     }
@@ -246,15 +248,31 @@ fn hint(text: &str, at: usize) -> Option<&'static str> {
         }
     }
     let rest = text[at..].trim_start();
-    if round > 0 {
+    if round > 0 && !is_closed(rest, round) {
         Some("a parenthesis is still open here")
     } else if rest.is_empty() && curly > 0 {
         Some("a brace is still open at the end of the text")
-    } else if round < 0 || curly < 0 || rest.starts_with(')') {
+    } else if round < 0 || curly < 0 || (round == 0 && rest.starts_with(')')) {
         Some("this closes nothing")
     } else {
         None
     }
+}
+
+/// Whether a text closes so many parentheses before a brace.
+fn is_closed(rest: &str, mut open: i64) -> bool {
+    for (_, c) in code_chars(rest) {
+        match c {
+            '(' => open += 1,
+            ')' => open -= 1,
+            '{' | '}' => return false,
+            _ => {}
+        }
+        if open == 0 {
+            return true;
+        }
+    }
+    false
 }
 
 /// What the grammar would have accepted, in a reader's words.
