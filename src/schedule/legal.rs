@@ -450,12 +450,17 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
             others.push(other);
         }
     }
-    let others = others.join(" and ");
+    let names = others.join(" and ");
     let label = if reads {
-        format!("it depends on data at {others}, which would not come outside")
+        format!("it depends on data at {names}, which would not come outside")
     } else {
-        format!("it depends on {others}, which would not come outside")
+        format!("it depends on {names}, which would not come outside")
     };
+    // What is skewed along its own range goes nowhere else.
+    if others.as_slice() == [format!("`{name}`")] {
+        let help = format!("leave the command out: what `{name}` runs over would depend on itself");
+        return not_known(graph, var, &label, arguments).with_help(help);
+    }
     let mut upper = "u".to_string();
     while super::inspect::is_taken(graph, &upper) {
         upper.push('u');
@@ -467,7 +472,7 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
     };
     let inspected = format!("inspect({}, {upper})", var_text(graph, root));
     not_known(graph, var, &label, arguments).with_help(format!(
-        "keep `{name}` inside {others}, or give it a static upper bound by `{inspected}`{when}"
+        "keep `{name}` inside {names}, or give it a static upper bound by `{inspected}`{when}"
     ))
 }
 
