@@ -114,8 +114,8 @@ pub(super) fn unsupported(span: Span, what: &str) -> Diagnostic {
         "cannot be stored yet",
     )
     .with_help(
-        "levels are dense, compressed, singleton, hashed or bitmap, and store a dimension `i`, its blocks `i/4` \
-         and, further in, the places in these, `i%4`, or `slot`",
+        "levels are dense, compressed, singleton, hashed, bitmap or range, and store a dimension `i`, its blocks `i/4` \
+         and, further in, the places in these, `i%4`, `slot`, or the diagonals `j-i`",
     )
 }
 
