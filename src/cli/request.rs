@@ -5,7 +5,7 @@ use super::device;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::driver::bind::{self, Bound};
-use crate::driver::compile::functions;
+use crate::driver::compile::unscheduled;
 use crate::driver::{Compiled, Failure, Request, ScheduleChoice, Source, argument, auto, binding};
 use crate::loops::ir::Kernel;
 use crate::program::ir::Function;
@@ -115,17 +115,16 @@ pub(super) fn statistics(
     known: &mut Option<Bound>,
     sources: &mut Sources,
 ) -> Result<Statistics, Failure> {
-    let functions = functions(request, sources);
     let asking = |function: &Function| auto::asks(function, request.target);
-    let function = match functions.as_deref() {
-        Ok([function]) if asking(function) => function,
+    let function = match unscheduled(request, sources) {
+        Ok(Some(function)) if asking(&function) => function,
         Ok(_) | Err(_) => return Ok(request.statistics.clone()),
     };
     let bound = match known.take() {
         Some(bound) => bound,
-        None => bind::bind(function, bindings, sources)?,
+        None => bind::bind(&function, bindings, sources)?,
     };
-    let statistics = auto::statistics(function, &bound, &request.statistics.profile);
+    let statistics = auto::statistics(&function, &bound, &request.statistics.profile);
     *known = Some(bound);
     Ok(statistics)
 }

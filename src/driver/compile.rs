@@ -238,13 +238,17 @@ pub fn compile(request: &Request, sources: &mut Sources) -> Result<Compiled, Fai
     })
 }
 
-/// The functions of a request, whatever their schedules.
+/// The only function of a request that names no schedule, if the program has none for it either.
 ///
 /// # Errors
 /// The diagnostics of the first stage that refuses.
-pub fn functions(request: &Request, sources: &mut Sources) -> Result<Vec<Function>, Failure> {
+pub fn unscheduled(request: &Request, sources: &mut Sources) -> Result<Option<Function>, Failure> {
     let (files, options) = program_of(request, sources, &mut Vec::new())?;
-    Ok(program::resolve(&files, &options)?.program.functions)
+    let program = program::resolve(&files, &options)?.program;
+    let own = Schedules::defaults(&files, request.target);
+    let mut functions = program.functions.into_iter();
+    let first = functions.next().filter(|f| own.commands(f).is_none());
+    Ok(first.filter(|_| functions.next().is_none()))
 }
 
 fn program_of(

@@ -41,12 +41,7 @@ impl Schedules {
                 Ok(Schedules::File(syntax::parse_schedule(file, text)?))
             }
             ScheduleChoice::None => Ok(Schedules::Plain),
-            ScheduleChoice::Default => Ok(Schedules::OfProgram(
-                all.into_iter()
-                    .filter(|s| s.name.is_none() && fits(s))
-                    .cloned()
-                    .collect(),
-            )),
+            ScheduleChoice::Default => Ok(Self::defaults(files, request.target)),
             ScheduleChoice::Named(name) => {
                 let named: Vec<ast::Schedule> = all
                     .iter()
@@ -73,6 +68,16 @@ impl Schedules {
                 Ok(Schedules::File(syntax::parse_schedule(file, &text)?))
             }
         }
+    }
+
+    /// The program's own without a name.
+    pub(super) fn defaults(files: &[ast::File], target: Target) -> Self {
+        let word = target.properties().word;
+        let fits = |s: &&ast::Schedule| {
+            s.name.is_none() && s.target.as_ref().is_none_or(|t| t.name == word)
+        };
+        let all = of_files(files).into_iter();
+        Schedules::OfProgram(all.filter(fits).cloned().collect())
     }
 
     /// Says in errors of a built-in schedule for which program it is written.
