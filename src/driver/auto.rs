@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::graph::{Graph, Nest};
 use crate::program::ir::{Function, SizeId, TensorId};
 use crate::schedule::auto::{self, Profile, Statistics};
-use crate::schedule::{self, Settings, Target};
+use crate::schedule::{self, Settings, Target, builtin};
 use crate::syntax::{self, ast};
 use crate::units::Unit;
 use search::Search;
@@ -197,7 +197,7 @@ fn one(
         } else if let Some(why) = search.refused(at) {
             let counts = why.code == lower_codes::PARALLEL_APPEND
                 && auto::threads(graph, nest).is_some_and(|text| takes(graph, &text, target));
-            remarks.push(in_one_thread(graph, nest, why, counts));
+            remarks.push(in_one_thread(graph, nest, why, (counts, target)));
         }
     }
     Found {
@@ -265,7 +265,12 @@ fn takes(graph: &Graph, text: &str, target: Target) -> bool {
 }
 
 /// `counts`: its threads could count first what they append.
-fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic, counts: bool) -> Diagnostic {
+fn in_one_thread(
+    graph: &Graph,
+    nest: &Nest,
+    why: &Diagnostic,
+    (counts, target): (bool, Target),
+) -> Diagnostic {
     let result = &graph.tensor(nest.tensor).name;
     let note = Diagnostic::performance(
         codes::SERIAL,
@@ -274,38 +279,101 @@ fn in_one_thread(graph: &Graph, nest: &Nest, why: &Diagnostic, counts: bool) -> 
         "cannot be shared out as they are",
     )
     .with_note(why.message.clone());
-    let outermost = nest.loops.first().map_or("", |l| &graph.var(l.var).name);
-    let label = &graph.statement(nest).label;
-    let outermost = if graph.nests.len() > 1 {
-        format!("{label}.{outermost}")
-    } else {
-        outermost.to_owned()
+    let Some(ways) = ways(graph, nest) else {
+        return note;
     };
     if counts {
         return note.with_help(format!(
-            "`parallelize({outermost}, CPUThread, NoRaces)` shares them out, and counts what is appended first"
+            "`{}` shares them out, and counts what is appended first",
+            ways.whole("NoRaces")
         ));
     }
-    if why.code == schedule_codes::PARALLEL_REDUCTION {
-        return note.with_help(format!(
-            "`parallelize({outermost}, CPUThread, Temporary)` shares them out; the order of \
-             sums then depends on the number of threads"
-        ));
+    let reduces = why.code == schedule_codes::PARALLEL_REDUCTION;
+    let strategies: &[&str] = match reduces {
+        true => &["Temporary"],
+        false => &["NoRaces", "Temporary"],
+    };
+    for strategy in strategies {
+        let own = [ways.whole(strategy), ways.pieces(strategy)];
+        let Some(taken) = own.iter().find(|text| takes(graph, text, target)) else {
+            continue;
+        };
+        return note.with_help(match *strategy {
+            "NoRaces" => format!("`{taken}` shares them out"),
+            _ => format!(
+                "`{taken}` shares them out; the order of sums then depends on the number of threads"
+            ),
+        });
     }
     note
 }
 
+/// How the outermost loop of a nest can be shared out.
+struct Ways {
+    /// As commands name it.
+    outermost: String,
+    /// Names for its pieces and for what counts in one.
+    parts: (String, String),
+}
+
+impl Ways {
+    fn whole(&self, strategy: &str) -> String {
+        format!("parallelize({}, CPUThread, {strategy})", self.outermost)
+    }
+
+    /// What is walked together, or one coordinate several times, can be shared out in pieces.
+    fn pieces(&self, strategy: &str) -> String {
+        let (outermost, (piece, within)) = (&self.outermost, &self.parts);
+        format!(
+            "split({outermost}, {piece}, {within}, 32) parallelize({piece}, CPUThread, {strategy})"
+        )
+    }
+}
+
+fn ways(graph: &Graph, nest: &Nest) -> Option<Ways> {
+    let name = &graph.var(nest.loops.first()?.var).name;
+    let outermost = match graph.nests.len() {
+        1 => name.clone(),
+        _ => format!("{}.{name}", graph.statement(nest).label),
+    };
+    let is_taken = |name: &String| graph.vars.iter().any(|var| var.name == *name);
+    let mut free = (0..).map(|n| format!("{name}{n}"));
+    let mut next = || free.find(|name| !is_taken(name));
+    let parts = (next()?, next()?);
+    Some(Ways { outermost, parts })
+}
+
 fn in_one_thread_of_the_gpu(graph: &Graph, nest: &Nest) -> Diagnostic {
     let result = &graph.tensor(nest.tensor).name;
-    Diagnostic::performance(
+    let note = Diagnostic::performance(
         codes::SERIAL,
         nest.span,
         format!("the loops of `{result}` run in one thread of the GPU"),
         "cannot be shared out as they are",
-    )
-    .with_help(format!(
-        "store `{result}` dense, or write a schedule for it"
-    ))
+    );
+    note.with_help(match carried(graph) {
+        Some(name) => format!(
+            "`--schedule {}{name}` shares them out, or store `{result}` dense",
+            builtin::PREFIX
+        ),
+        None => format!("store `{result}` dense, or write a schedule for it"),
+    })
+}
+
+/// A built-in schedule that a GPU runs the program by.
+fn carried(graph: &Graph) -> Option<&'static str> {
+    let target = Target::Cuda;
+    let all = builtin::all().map(|(_, one)| one);
+    let mut own = all.filter(|one| one.target == target && graph.nests.len() == 1);
+    let fits = |one: &&builtin::Builtin| {
+        let file = Sources::default().add(one.name, one.text);
+        let settings = settings(target);
+        syntax::parse_schedule(file, one.text).is_ok_and(|commands| {
+            let built = lowered(&graph.function, &commands, &settings);
+            built.is_ok_and(|built| placed(&graph.function, built.kernel, target).is_ok())
+        })
+    };
+    own.find(fits).map(|one| one.name)
 }
 
 #[cfg(test)]
