@@ -228,7 +228,7 @@ fn read(path: &Path) -> Result<(std::path::PathBuf, Report), Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| DataError::new(data_codes::UNREADABLE, error.to_string()).in_file(path))?;
     let report = compare::read(&text).map_err(|(line, reason)| {
-        let mut error = DataError::new(data_codes::MALFORMED, reason).in_file(path);
+        let mut error = DataError::new(data_codes::OF_SOMETHING_ELSE, reason).in_file(path);
         error.line = Some(line);
         error
     })?;
