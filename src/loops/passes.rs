@@ -21,6 +21,10 @@ const SCANS: Pass = Pass {
     name: "scans",
     run: |kernel| Ok(super::scan_in_loops(kernel)),
 };
+const REPEATED: Pass = Pass {
+    name: "repeated",
+    run: |kernel| Ok(super::once(kernel)),
+};
 const CLEARED: Pass = Pass {
     name: "cleared",
     run: |kernel| Ok(super::set_first(kernel)),
@@ -78,9 +82,10 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 14] = [
+pub const ALL: [Pass; 15] = [
     SIMPLIFY,
     SCANS,
+    REPEATED,
     CLEARED,
     RESTORED,
     CONSECUTIVE,
@@ -99,10 +104,11 @@ pub const ALL: [Pass; 14] = [
 #[must_use]
 pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
-        &[TILES, DEVICE, EXCEEDED, DIVIDE]
+        &[REPEATED, TILES, DEVICE, EXCEEDED, DIVIDE]
     } else {
         &[
             SCANS,
+            REPEATED,
             CLEARED,
             RESTORED,
             CONSECUTIVE,
