@@ -43,6 +43,7 @@ fn defaults_are_shared_out() {
         "A(i,r)=B(i,j,k)*C(j,r)*D(k,r) -f B:sss",
         "A(i,j)=B(i,j,k)*c(k) -f B:sss",
         "A(i,j,r)=B(i,j,k)*C(k,r) -f B:sss",
+        "C(i,k)=A(i,j)*B(j,k) -f A:ds -f C:ds",
         "C(i,j)=A(i,k)*B(k,j)",
         "C(i,j)=A(i,j)+B(i,j)",
         "C(i,j)=A(i,j)+B(i,j) -f A:ds -f B:ds -f C:ds",

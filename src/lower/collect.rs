@@ -7,7 +7,7 @@
 //! where threads of a block collect a row together ([`super::shared`]).
 
 use super::assemble::Assembly;
-use super::full::FullRow;
+use super::full::{FullRow, SharedFullRow};
 use super::put::KeptRow;
 use super::shared::SharedRow;
 use super::workspace::Room;
@@ -27,6 +27,8 @@ pub(crate) enum Row {
     Listed(ListedRow),
     /// All of its elements come, or none.
     Full(FullRow),
+    /// The same by threads of a block.
+    SharedFull(SharedFullRow),
     /// Its elements are put where the result has them.
     Kept(KeptRow),
     /// Threads of a block collect it.
@@ -218,7 +220,7 @@ impl Lowerer<'_> {
             Row::Listed(row) => row,
             Row::Shared(row) => return self.claim(row, assign, scope),
             // What is counted is listed.
-            Row::Kept(_) | Row::Full(_) => return Ok(Vec::new()),
+            Row::Kept(_) | Row::Full(_) | Row::SharedFull(_) => return Ok(Vec::new()),
         };
         let coordinate = self.known(assign.lhs[0], scope)?;
         let mut out = Vec::new();
@@ -257,7 +259,12 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let row = match row {
             Row::Listed(row) => row,
-            Row::Full(row) => return self.add_into(row, (assign, value, out), scope),
+            Row::Full(row) => {
+                return self.add_into((row.values, false), (assign, value, out), scope);
+            }
+            Row::SharedFull(row) => {
+                return self.add_into((row.values, row.atomic), (assign, value, out), scope);
+            }
             Row::Kept(row) => return self.put_into(row, (assign, value, out), scope),
             Row::Shared(row) => return self.claim_into(row, (assign, value, out), scope),
         };

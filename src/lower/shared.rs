@@ -174,7 +174,7 @@ impl Lowerer<'_> {
     }
 
     /// How many elements were counted, where the row is an iteration that counted its own.
-    fn left(&self, workspace: &Workspace) -> Option<Expr> {
+    pub(super) fn left(&self, workspace: &Workspace) -> Option<Expr> {
         let result = assignments(&workspace.consumer).first()?.tensor;
         let assembly = self.assemblies.iter().find(|own| own.tensor == result)?;
         let group = assembly.groups.last()?;
@@ -372,7 +372,7 @@ fn trips_in(stmts: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
 }
 
 /// Lets each iteration of a loop that units share store where it stands: one after another is counted no more.
-fn numbered(consumer: &mut Vec<ir::Stmt>) {
+pub(super) fn numbered(consumer: &mut Vec<ir::Stmt>) {
     let mut out = Vec::new();
     for mut stmt in std::mem::take(consumer) {
         let mut behind = Vec::new();

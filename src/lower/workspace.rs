@@ -41,6 +41,7 @@ impl Lowerer<'_> {
         match workspace.keeps {
             Keeps::Row | Keeps::Hashed => return self.row(workspace, scope),
             Keeps::Whole => return self.full_row(workspace, scope),
+            Keeps::SharedWhole => return self.shared_full_row(workspace, scope),
             Keeps::Shared => return self.shared_row(workspace, scope),
             Keeps::Put(result) => return self.kept_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),

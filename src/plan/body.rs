@@ -115,6 +115,8 @@ pub enum Keeps {
     /// As [`Keeps::Row`] by threads of a block together, through a table in which each element is found. Its consumer
     /// does no more than store it.
     Shared,
+    /// As [`Keeps::Whole`] by threads of a block together; its consumer stores it as well.
+    SharedWhole,
     /// It is the row of this result, whose coordinates are there: values are put where it has them.
     Put(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.
@@ -126,7 +128,7 @@ impl Keeps {
     #[must_use]
     pub fn is_row(self) -> bool {
         match self {
-            Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared => true,
+            Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared | Keeps::SharedWhole => true,
             Keeps::All | Keeps::Fill | Keeps::Put(_) | Keeps::Noted => false,
         }
     }

@@ -244,7 +244,12 @@ fn is_small(l: &graph::Loop) -> bool {
 fn collects(body: &Inside) -> bool {
     let found = body.visit(&mut |node, _| match node {
         Node::Workspace(workspace) => match workspace.keeps {
-            Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared | Keeps::Put(_) => Err(()),
+            Keeps::Row
+            | Keeps::Whole
+            | Keeps::Hashed
+            | Keeps::Shared
+            | Keeps::SharedWhole
+            | Keeps::Put(_) => Err(()),
             Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
         },
         Node::Loop(_)
@@ -261,7 +266,7 @@ fn collected_together(body: &Inside) -> Vec<TensorId> {
     let mut rows = Vec::new();
     body.each(&mut |node| {
         if let Node::Workspace(workspace) = node
-            && workspace.keeps == Keeps::Shared
+            && matches!(workspace.keeps, Keeps::Shared | Keeps::SharedWhole)
         {
             rows.push(workspace.temp);
         }

@@ -303,6 +303,9 @@ impl Teller<'_> {
             (Some(op), _) => format!("a scalar for {}", op.sign()),
             (None, false) => "an array".to_string(),
             (None, true) if workspace.keeps == Keeps::Shared => "a table of each block".to_string(),
+            (None, true) if workspace.keeps == Keeps::SharedWhole => {
+                "an array of each block".to_string()
+            }
             (None, true) => "an array of each thread".to_string(),
         };
         let format = &self.plan.tensors[workspace.temp.index()].format;
@@ -313,6 +316,9 @@ impl Teller<'_> {
         let filled = match workspace.keeps {
             Keeps::Row => format!(", collected in any order{sorted}"),
             Keeps::Whole => ", of which all elements come or none".to_string(),
+            Keeps::SharedWhole => {
+                ", of which all elements come or none, by threads of a block together".to_string()
+            }
             Keeps::Shared => {
                 let most = self.most(workspace.temp);
                 format!(", collected in any order by threads of a block together{sorted}{most}")

@@ -273,20 +273,23 @@ impl<'w> Walker<'w> {
                     self.refusal
                         .unless_copied(self.operands, *temp, (copied, result))?;
                 }
-                let keeps = if shared {
-                    Keeps::Shared
-                } else if self.graph().hashed.contains(temp) {
-                    Keeps::Hashed
+                let keeps = if self.graph().hashed.contains(temp) {
+                    if shared { Keeps::Shared } else { Keeps::Hashed }
                 } else if self.graph().collected.contains(temp) {
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);
                     let completed =
                         full::completed((self.operands, self.results), *temp, &producer);
-                    match (result, completed) {
+                    match (result.filter(|_| !shared), completed) {
                         (Some(result), _) => Keeps::Put(result),
                         (None, Some(completed)) => {
                             producer = completed;
-                            Keeps::Whole
+                            if shared {
+                                Keeps::SharedWhole
+                            } else {
+                                Keeps::Whole
+                            }
                         }
+                        (None, None) if shared => Keeps::Shared,
                         (None, None) => Keeps::Row,
                     }
                 } else if notes {

@@ -7,7 +7,7 @@
 //! sum that the threads reduce. What an H100 said of them stands in `BENCHMARKS.md`.
 
 use super::{Script, Statistics, Writer};
-use crate::graph::order::sparse_accesses;
+use crate::graph::order::{is_sparse_driven, sparse_accesses};
 use crate::graph::print::access_text;
 use crate::graph::{Graph, Nest, pattern, visit};
 use crate::program::ir::{Access, ExprKind, Role, VarId};
@@ -428,13 +428,24 @@ impl Writer<'_> {
         let Some(row) = producers.find(|own| self.graph.collected.contains(&own.tensor)) else {
             return;
         };
-        let mut rows = Vec::new();
-        self.rows_for_blocks(statistics, &mut rows);
         let mut inner = row.loop_vars().into_iter().rev();
         let Some(last) = inner.next() else {
             return;
         };
         let threads = self.name(last);
+        if row.lhs == [last] && !is_sparse_driven(self.graph, &row.rhs, last) {
+            // A row that is full is no longer than those of the dense operands that fill it.
+            let blocks = self.vars().first().map(|&first| self.name(first));
+            all.extend(blocks.map(|blocks| {
+                self.units(&[
+                    (&blocks, "GPUBlock", "NoRaces"),
+                    (&threads, "GPUThread", "NoRaces"),
+                ])
+            }));
+            return;
+        }
+        let mut rows = Vec::new();
+        self.rows_for_blocks(statistics, &mut rows);
         let warps = inner.next().map(|var| self.name(var));
         let warps = warps.as_deref().map(|var| (var, "GPUWarp", "Atomics"));
         let units: Vec<_> = warps
