@@ -4,35 +4,36 @@
 
 /* conv2d
  *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
- *   split(w, tile, thread, 64)
- *   reorder(b, tile, thread, op, h, ip, kh, kw)
- *   parallelize(b, GPUBlock, NoRaces)
- *   parallelize(tile, GPUBlockY, NoRaces)
+ *   fuse(b, op, f1)
+ *   fuse(f1, h, f2)
+ *   fuse(f2, w, f3)
+ *   split(f3, block, thread, 256)
+ *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
-static __global__ void __launch_bounds__(64, 16) conv2d_kernel(int64_t IP, int64_t H, int64_t W,
-    int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
+static __global__ void __launch_bounds__(256, 4) conv2d_kernel(int64_t B, int64_t IP, int64_t H,
+    int64_t W, int64_t OP, int64_t KH, int64_t KW, const float *SPARSEC_RESTRICT in_vals,
     const float *SPARSEC_RESTRICT weight_vals, float *out_vals) {
-    int64_t b = blockIdx.x;
-    for (int64_t tile = blockIdx.y; tile < sparsec_floordiv(W - KW + 64, 64); tile += 65535) {
-        int64_t thread = threadIdx.x;
-        if (thread < sparsec_min_int64(64, W - KW + 1 - tile * 64)) {
-            int64_t w = tile * 64 + thread;
-            for (int64_t op = 0; op < OP; op++) {
-                for (int64_t h = 0; h < H - KH + 1; h++) {
-                    float sum = 0.0f;
-                    for (int64_t ip = 0; ip < IP; ip++) {
-                        for (int64_t kh = 0; kh < KH; kh++) {
-                            for (int64_t kw = 0; kw < KW; kw++) {
-                                sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
-                                    weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
-                            }
-                        }
-                    }
-                    out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = sum;
+    int64_t block = blockIdx.x;
+    int64_t thread = threadIdx.x;
+    if (thread < sparsec_min_int64(256, B * OP * (H - KH + 1) * (W - KW + 1) - block * 256)) {
+        int64_t f3 = block * 256 + thread;
+        int64_t f2 = sparsec_floordiv(f3, sparsec_max_int64(W - KW + 1, 1));
+        int64_t f1 = sparsec_floordiv(f2, sparsec_max_int64(H - KH + 1, 1));
+        int64_t b = sparsec_floordiv(f1, sparsec_max_int64(OP, 1));
+        int64_t op = f1 - b * OP;
+        int64_t h = f2 - f1 * (H - KH + 1);
+        int64_t w = f3 - f2 * (W - KW + 1);
+        float sum = 0.0f;
+        for (int64_t ip = 0; ip < IP; ip++) {
+            for (int64_t kh = 0; kh < KH; kh++) {
+                for (int64_t kw = 0; kw < KW; kw++) {
+                    sum += in_vals[((b * IP + ip) * H + (h + kh)) * W + (w + kw)] *
+                        weight_vals[((op * IP + ip) * KH + kh) * KW + kw];
                 }
             }
         }
+        out_vals[((b * OP + op) * (H - KH + 1) + h) * (W - KW + 1) + w] = sum;
     }
 }
 
@@ -46,9 +47,9 @@ int conv2d_device(int64_t B, int64_t IP, int64_t H, int64_t W, int64_t OP, int64
     const float *in_vals, const float *weight_vals, float *out_vals, void *workspace,
     cudaStream_t stream) {
     (void)workspace;
-    SPARSEC_TRY(sparsec_launch(conv2d_kernel, B,
-        sparsec_min_int64(sparsec_floordiv(W - KW + 64, 64), 65535), 1, dim3(64, 1, 1), stream, IP, H,
-        W, OP, KH, KW, in_vals, weight_vals, out_vals));
+    SPARSEC_TRY(sparsec_launch(conv2d_kernel,
+        sparsec_floordiv(B * OP * (H - KH + 1) * (W - KW + 1) + 255, 256), 1, 1, dim3(256, 1, 1),
+        stream, B, IP, H, W, OP, KH, KW, in_vals, weight_vals, out_vals));
     return SPARSEC_OK;
 }
 

@@ -5,8 +5,8 @@
 /* sliced_spmv
  *   y(i) +=! A(i, j) * x(j)
  *   A: (i,j) -> (i/8: dense, slot: compressed, i%8: dense, j: singleton)
- *   fuse(i_o, i_i, f0)
- *   split(f0, block, thread, 256)
+ *   fuse(i_o, i_i, f1)
+ *   split(f1, block, thread, 256)
  *   parallelize(block, GPUBlock, NoRaces)
  *   parallelize(thread, GPUThread, NoRaces)
  */
@@ -16,17 +16,17 @@ static __global__ void __launch_bounds__(256, 4) sliced_spmv_kernel(int64_t M,
     int64_t block = blockIdx.x;
     int64_t thread = threadIdx.x;
     if (thread < sparsec_min_int64(256, sparsec_floordiv(M + 7, 8) * 8 - block * 256)) {
-        int64_t f0 = block * 256 + thread;
-        int64_t i_o = sparsec_floordiv(f0, 8);
-        int64_t i_i = f0 - i_o * 8;
-        if (f0 < M) {
+        int64_t f1 = block * 256 + thread;
+        int64_t i_o = sparsec_floordiv(f1, 8);
+        int64_t i_i = f1 - i_o * 8;
+        if (f1 < M) {
             double sum = 0.0;
             for (int64_t pA2 = A2_pos[i_o]; pA2 < A2_pos[i_o + 1]; pA2++) {
                 int64_t pA4 = pA2 * 8 + i_i;
                 int64_t j = A4_crd[pA4];
                 sum += A_vals[pA4] * x_vals[j];
             }
-            y_vals[f0] = sum;
+            y_vals[f1] = sum;
         }
     }
 }

@@ -81,6 +81,11 @@ pub struct Gpu {
     pub block_iterations: i64,
     /// Columns of a result that the threads of a block take side by side.
     pub columns: i64,
+    /// Threads of a warp, and rows of dense operands up to which each is a block's.
+    pub lanes: i64,
+    pub few_rows: i64,
+    /// Columns below which the threads of a warp do not take them side by side.
+    pub least_columns: i64,
     /// Threads that reduce the sum of one stored element.
     pub group: i64,
     /// Of a dense product: threads of a block along each dimension, which is how many products of a
@@ -115,6 +120,9 @@ impl Default for Gpu {
             block_threads: 256,
             block_iterations: 4096,
             columns: 64,
+            lanes: 32,
+            few_rows: 256,
+            least_columns: 8,
             group: 8,
             product_threads: 16,
             product_rows: 4,

@@ -8,6 +8,7 @@
 
 mod appended;
 mod dense;
+mod scattered;
 mod stored;
 
 use super::{Script, Statistics, Writer};
@@ -85,6 +86,18 @@ pub fn for_gpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Vec<Scri
         &|all| {
             writer.product(all);
         },
+    );
+    by(
+        "threads take neighbouring elements of the rows of dense operands",
+        &|all| writer.long_rows(statistics, all),
+    );
+    by(
+        "threads take what a row stores, each block a row of the result",
+        &|all| writer.rows_of_sums(all),
+    );
+    by(
+        "threads take columns side by side of the rows that a warp comes to",
+        &|all| writer.scattered_columns(all),
     );
     by("threads take columns of the result side by side", &|all| {
         writer.columns(all)

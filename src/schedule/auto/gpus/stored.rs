@@ -51,7 +51,10 @@ impl Writer<'_> {
             let group = self.profile.gpu.group;
             let groups = (threads / group).max(1);
             script.push(format!("split({p}, {block}, {own}, {groups})"));
-            script.push(format!("starts({block}, before)"));
+            let rows = self.graph.tensor(access.tensor).format.levels.first();
+            if rows.is_some_and(|level| level.unique) {
+                script.push(format!("starts({block}, before)"));
+            }
             script.push(format!("split({}, {k0}, {k1}, {group})", self.name(k)));
             script.push(format!("reorder({block}, {own}, {k1}, {k0})"));
             let group = format!("GPUGroup({group})");
@@ -82,7 +85,10 @@ impl Writer<'_> {
         };
         // What ignores that rows meet is above sums, each of which is added atomically.
         let adds = !roots.iter().all(|&root| self.is_left(root));
-        let is_skewed = statistics.is_skewed(self.graph, access.tensor);
+        // What has no array of rows cannot be walked by these: each coordinate may come again and again.
+        let format = &self.graph.tensor(access.tensor).format;
+        let repeats = format.levels.first().is_some_and(|level| !level.unique);
+        let is_skewed = repeats || statistics.is_skewed(self.graph, access.tensor);
         if !adds || !self.is_left(roots[0]) || !is_skewed {
             return;
         }
@@ -91,10 +97,9 @@ impl Writer<'_> {
         let (block, own) = (self.fresh("block"), self.fresh("own"));
         let rest = &self.vars()[roots.len()..];
         let cut = |tile: i64| {
-            [
-                format!("split({p}, {block}, {own}, {tile})"),
-                format!("starts({block}, before)"),
-            ]
+            let starts = format!("starts({block}, before)");
+            let split = format!("split({p}, {block}, {own}, {tile})");
+            [split].into_iter().chain((!repeats).then_some(starts))
         };
         let segment = format!("GPUGroup({})", gpu.segment);
         match rest {
