@@ -11,7 +11,8 @@ use super::Stmt;
 use super::access::AccessId;
 use super::equal::same_stmt;
 use super::simplify::Operands;
-use crate::program::ir::VarId;
+use crate::graph::order::vars_in;
+use crate::program::ir::{ReduceOp, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Above this many points a lattice is walked by one loop over the smallest
@@ -231,6 +232,26 @@ impl Operands<'_> {
             return None;
         };
         self.is_unique(id, resolved).then_some(id)
+    }
+
+    /// The one level that says where a loop over all coordinates does something else than once is enough for: what it
+    /// does elsewhere combines one value with one element, so that repeating it changes nothing.
+    #[must_use]
+    pub fn rest_once(&self, shape: &Shape, root: VarId, resolved: Resolved) -> Option<AccessId> {
+        let Shape::Full {
+            points,
+            rest: Stmt::Assign(rest),
+        } = shape
+        else {
+            return None;
+        };
+        let repeats = match rest.op {
+            Some(ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or) => false,
+            Some(ReduceOp::Add | ReduceOp::Mul | ReduceOp::Own(_)) | None => true,
+        };
+        let moves = rest.lhs.contains(&root) || vars_in(&rest.rhs).contains(&root);
+        let single = self.single_walk(points, resolved);
+        single.filter(|_| !repeats && !moves)
     }
 
     /// Whether the loop may leap: it is an intersection of levels without repeated coordinates.

@@ -9,6 +9,7 @@ use crate::graph::Tag;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, ArrayId, Expr};
+use crate::loops::linear;
 use crate::loops::trips::{self, Bounds};
 use crate::plan::{Inside, Loop, Merge, Over, Phase, Walk};
 use crate::program::ir::{Bound, SizeExpr, VarId};
@@ -95,7 +96,11 @@ impl Lowerer<'_> {
         let every = match &merge.walk {
             Walk::Full { .. } => true,
             Walk::Wide { full, .. } => *full,
-            Walk::Nothing | Walk::One(..) | Walk::Leap(_) | Walk::Cases(_) => false,
+            Walk::Nothing
+            | Walk::One(..)
+            | Walk::OneAndRest { .. }
+            | Walk::Leap(_)
+            | Walk::Cases(_) => false,
         };
         let mut summed = every;
         for nest in &self.tree.nests {
@@ -138,7 +143,7 @@ impl Lowerer<'_> {
             return Err(self.unknown_tile(var));
         };
         match &merge.walk {
-            Walk::Nothing | Walk::One(..) => {}
+            Walk::Nothing | Walk::One(..) | Walk::OneAndRest { .. } => {}
             Walk::Leap(_) | Walk::Cases(_) | Walk::Full { .. } | Walk::Wide { .. } => {
                 self.note_unroll(var, tag, "it merges several sparse operands");
             }
@@ -148,6 +153,15 @@ impl Lowerer<'_> {
             Walk::One(id, body) => {
                 let name = format!("p{}", self.level_name(*id, scope));
                 self.position_loop((*id, &name), body, root, &window, tag, scope)?
+            }
+            Walk::OneAndRest { id, body, rest } => {
+                let name = format!("p{}", self.level_name(*id, scope));
+                let (mut out, stored) =
+                    self.walked_positions((*id, &name), body, root, &window, tag, scope)?;
+                let Bounds { lo, hi, .. } = window.bounds.clone();
+                let rest = self.inside(rest, scope.clone(), Some(root.var))?;
+                out.push(b::if_then(b::lt(stored, linear::sub(&hi, &lo)), rest));
+                out
             }
             Walk::Leap(case) => self.gallop(case, root, &window, scope)?,
             Walk::Cases(cases) => self.coiterate(cases, root, &window, scope)?,
@@ -238,15 +252,30 @@ impl Lowerer<'_> {
     /// `for (p = pos[..]; p < pos[.. + 1]; p++)`
     pub(super) fn position_loop(
         &self,
-        (id, name): (AccessId, &str),
+        level: (AccessId, &str),
         inside: &Inside,
         root: &Root,
         window: &Window,
         tag: &Tag,
         scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
+        let (out, _) = self.walked_positions(level, inside, root, window, tag, scope)?;
+        Ok(out)
+    }
+
+    /// The same, and how many positions there are.
+    fn walked_positions(
+        &self,
+        (id, name): (AccessId, &str),
+        inside: &Inside,
+        root: &Root,
+        window: &Window,
+        tag: &Tag,
+        scope: &Scope,
+    ) -> Lower<(Vec<ir::Stmt>, Expr)> {
         let mut out = Vec::new();
         let (segment, crd) = self.windowed(id, root, window, scope, &mut out)?;
+        let stored = b::sub(segment.end.clone(), segment.begin.clone());
         let (p, pos) = self.fresh_index(name, false);
         let mut inner = scope.clone();
         self.advance(&mut inner, id, pos.clone(), None);
@@ -258,7 +287,7 @@ impl Lowerer<'_> {
         body.extend(self.inside(inside, inner, Some(root.var))?);
         let tag = self.loop_tag(tag, scope);
         out.push(segment.bounds().each(p, tag, body));
-        Ok(out)
+        Ok((out, stored))
     }
 
     /// The positions of a level within the window: searched, not scanned.

@@ -43,6 +43,16 @@ impl Lowerer<'_> {
         let (shape, points) = match walk {
             Walk::Nothing => ("nothing is ever done", Vec::new()),
             Walk::One(id, body) => (some, vec![point(&BTreeSet::from([*id]), &body.left)]),
+            Walk::OneAndRest { id, body, rest } => {
+                let points = vec![
+                    point(&BTreeSet::from([*id]), &body.left),
+                    point(&BTreeSet::new(), &rest.left),
+                ];
+                (
+                    "only where some point holds, and once where none does",
+                    points,
+                )
+            }
             Walk::Leap(case) => (some, all(std::slice::from_ref(case))),
             Walk::Cases(cases) => (some, all(cases)),
             Walk::Full { cases, rest } => {

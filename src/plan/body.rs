@@ -247,6 +247,7 @@ impl Walk {
         match self {
             Walk::Nothing => Vec::new(),
             Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
+            Walk::OneAndRest { body, rest, .. } => vec![body, rest],
             Walk::Leap(case) => vec![&case.inside],
             Walk::Cases(cases) => cases.iter().map(|case| &case.inside).collect(),
             Walk::Full { cases, rest } => {
@@ -261,6 +262,7 @@ impl Walk {
         match self {
             Walk::Nothing => Vec::new(),
             Walk::One(_, body) | Walk::Wide { body, .. } => vec![body],
+            Walk::OneAndRest { body, rest, .. } => vec![body, rest],
             Walk::Leap(case) => vec![&mut case.inside],
             Walk::Cases(cases) => cases.iter_mut().map(|case| &mut case.inside).collect(),
             Walk::Full { cases, rest } => {
@@ -340,6 +342,13 @@ pub enum Walk {
     Nothing,
     /// One level, in which coordinates do not repeat.
     One(AccessId, Inside),
+    /// One level in which coordinates do not repeat; `rest` once where it does not store all, since
+    /// doing it again would change nothing.
+    OneAndRest {
+        id: AccessId,
+        body: Inside,
+        rest: Box<Inside>,
+    },
     /// An intersection in which each operand leaps to the largest coordinate at hand.
     Leap(Case),
     /// Where some case holds, larger ones first: one loop a case, with the smaller ones as tests.

@@ -149,6 +149,10 @@ impl<'a> Covers<'a> {
         match walk {
             Walk::Nothing => (None, Coverage::Part),
             Walk::One(id, body) => (self.inside(body), Coverage::Stored(*id)),
+            Walk::OneAndRest { body, rest, .. } => {
+                let own = [self.inside(body), self.inside(rest)];
+                (any(own), Coverage::Part)
+            }
             Walk::Leap(case) => (self.inside(&case.inside), Coverage::Part),
             Walk::Cases(cases) => match cases.as_slice() {
                 [case] if case.present.len() == 1 => {

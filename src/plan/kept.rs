@@ -46,6 +46,7 @@ fn copied(consumer: &Node) -> Option<(&Assign, usize)> {
             Walk::Nothing
             | Walk::Leap(_)
             | Walk::Cases(_)
+            | Walk::OneAndRest { .. }
             | Walk::Full { .. }
             | Walk::Wide { .. } => return None,
         },

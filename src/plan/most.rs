@@ -191,6 +191,10 @@ impl Search<'_> {
         match &merge.walk {
             Walk::Nothing => {}
             Walk::One(id, body) => self.inside(body, &with(&BTreeSet::from([*id]))),
+            Walk::OneAndRest { id, body, rest } => {
+                self.inside(body, &with(&BTreeSet::from([*id])));
+                self.inside(rest, path);
+            }
             Walk::Leap(case) => self.inside(&case.inside, &with(&case.present)),
             Walk::Cases(cases) => {
                 for case in cases {

@@ -72,6 +72,7 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
                 Over::Merge(merge) => match merge.walk {
                     Walk::Nothing => Vec::new(),
                     Walk::One(..)
+                    | Walk::OneAndRest { .. }
                     | Walk::Leap(_)
                     | Walk::Cases(_)
                     | Walk::Full { .. }

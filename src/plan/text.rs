@@ -457,6 +457,13 @@ impl Teller<'_> {
         match &merge.walk {
             Walk::Nothing => ("nothing is done".to_string(), Vec::new()),
             Walk::One(_, body) => (format!("walks {levels}"), self.inside(body)),
+            Walk::OneAndRest { body, rest, .. } => {
+                let mut lines = self.inside(body);
+                let mut line = self.point("once, where others are left", rest);
+                line.below = self.inside(rest);
+                lines.push(line);
+                (format!("walks {levels}"), lines)
+            }
             Walk::Leap(case) => (
                 format!("leaps to where {levels} meet"),
                 self.inside(&case.inside),

@@ -447,7 +447,9 @@ impl<'w> Walker<'w> {
         }
         iterators.sort_unstable();
         let lattice = self.operands.lattice(body, iterators, &resolved);
+        let once = self.operands.rest_once(&lattice.shape, root, &resolved);
         let tried = match &lattice.shape {
+            Shape::Full { .. } if once.is_some() => None,
             Shape::Full { rest, .. } => self.every(rest, root, around),
             Shape::Nothing | Shape::Sparse(_) | Shape::Wide { .. } => None,
         };
@@ -493,6 +495,7 @@ impl<'w> Walker<'w> {
         let of = (self.operands, self.results);
         let whole = var == root && !around.parts.contains(&root);
         unordered::unless_merged(of, self.refusal, (root, whole), (&lattice, &resolved))?;
+        let once = self.operands.rest_once(&lattice.shape, root, &resolved);
         let ids = lattice.iterators;
         let levels = ids.iter().map(|&id| (id, resolved(id))).collect();
         if !matches!(
@@ -519,9 +522,16 @@ impl<'w> Walker<'w> {
                     .collect();
                 let missing = |t: TensorId| made.iter().any(|made| !made.contains(&t));
                 self.results.skip_rows(root, &missing, &mut self.gaps);
-                let cases = self.cases(points, inner, root)?;
+                let mut cases = self.cases(points, inner, root)?;
                 let rest = self.inside(rest, inner.clone(), Some(root))?;
-                Walk::Full { cases, rest }
+                match once {
+                    Some(id) if cases.len() == 1 => Walk::OneAndRest {
+                        id,
+                        body: cases.remove(0).inside,
+                        rest: Box::new(rest),
+                    },
+                    Some(_) | None => Walk::Full { cases, rest },
+                }
             }
             Shape::Wide {
                 stmt,

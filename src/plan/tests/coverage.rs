@@ -190,6 +190,11 @@ impl Runner<'_> {
                     self.inside(body, values);
                 }
             }
+            // Elsewhere, once is as often as each time.
+            Walk::OneAndRest { id, body, rest } => match here.contains(id) {
+                true => self.inside(body, values),
+                false => self.inside(rest, values),
+            },
             Walk::Leap(case) => {
                 if case.present.is_subset(here) {
                     self.inside(&case.inside, values);
