@@ -356,8 +356,8 @@ impl Printer<'_> {
         if let (Func::Abs, [of]) = (func, args)
             && let Some(lanes) = self.wide_type(ty, &[of])
         {
-            let text = format!("SPARSEC_LANES_ABS({lanes}, {})", self.expr(of));
-            return (text, PRIMARY);
+            let of = argument(self.expr(of));
+            return (format!("SPARSEC_LANES_ABS({lanes}, {of})"), PRIMARY);
         }
         let list: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         if let Func::Own(own) = func {
@@ -410,7 +410,17 @@ impl Printer<'_> {
 
 /// A function of each element of two vectors.
 fn lanes_of(name: &str, ty: &str, [a, b]: [String; 2]) -> String {
+    let (a, b) = (argument(a), argument(b));
     format!("SPARSEC_LANES_{}({ty}, {a}, {b})", name.to_uppercase())
+}
+
+/// A macro's argument: commas in braces would end it.
+fn argument(text: String) -> String {
+    if text.contains('{') {
+        format!("({text})")
+    } else {
+        text
+    }
 }
 
 /// The name of a function of real numbers.
