@@ -70,6 +70,21 @@ fn defaults_are_shared_out() {
     }
 }
 
+/// A race that the emulator finds is a check that fails, as one on CPUs is: nothing is missing here.
+#[test]
+fn races_on_the_emulator_are_findings() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sparsec"))
+        .env("SPARSEC_EMULATOR", "1")
+        .args(["run", "-e", "y(j)=A(i,j)*x(i)", "--target", "cuda"])
+        .args(["-s", "reorder(i,j),parallelize(i,GPUBlock,IgnoreRaces)"])
+        .args(["-d", "i:8", "-d", "j:6", "A=ones", "x=ones", "--verify"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("E0710"), "{said}");
+}
+
 /// `testdata/defaults` holds what sparsec schedules by itself, as it was looked at;
 /// `scripts/golden` rewrites it.
 #[test]

@@ -351,12 +351,17 @@ fn in_one_thread_of_the_gpu(graph: &Graph, nest: &Nest) -> Diagnostic {
         format!("the loops of `{result}` run in one thread of the GPU"),
         "cannot be shared out as they are",
     );
+    let levels = &graph.tensor(nest.tensor).format.levels;
+    let dense = match levels.iter().all(|level| level.is_full()) {
+        true => String::new(),
+        false => format!("store `{result}` dense, or "),
+    };
     note.with_help(match carried(graph) {
         Some(name) => format!(
-            "`--schedule {}{name}` shares them out, or store `{result}` dense",
+            "{dense}write `--schedule {}{name}`, which shares them out",
             builtin::PREFIX
         ),
-        None => format!("store `{result}` dense, or write a schedule for it"),
+        None => format!("{dense}write a schedule for it"),
     })
 }
 

@@ -269,8 +269,25 @@ const DEVICE_FAILED: i32 = 5;
 /// `SPARSEC_PROMISE_BROKEN` of the runtime header.
 const PROMISE_BROKEN: i32 = 6;
 
+/// The emulator's words for a race (`emulator/shadow.h`).
+const RACING: &str = "a race between ";
+
 /// What a kernel's status means.
 fn refused(function: &Function, status: i32, reason: String) -> Failure {
+    if status == DEVICE_FAILED && reason.contains(RACING) {
+        return Failure::Check(
+            Diagnostic::error(
+                environment::RACE,
+                function.span,
+                reason,
+                "while this function ran on the emulator",
+            )
+            .with_help(
+                "the schedule says IgnoreRaces where they matter, or the data break a promise (`bound`); else it is \
+                 sparsec's fault: please report it",
+            ),
+        );
+    }
     if status == DEVICE_FAILED {
         return Failure::Environment(
             Diagnostic::error(
