@@ -38,7 +38,17 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
     arguments.expect_open(&graph, parent)?;
     let here = arguments.expr(0)?.span;
     let var = graph.var(parent).clone();
-    if graph.provenance.producer(parent).is_some() || graph.static_range(parent).is_some() {
+    let producer = graph.provenance.producer(parent);
+    if matches!(producer, Some(Relation::Inspect(_))) {
+        return Err(Diagnostic::error(
+            codes::BAD_BOUND,
+            here,
+            format!("`{}` has a bound already", var.name),
+            "by an `inspect` before",
+        )
+        .with_help("leave this `inspect` out"));
+    }
+    if producer.is_some() || graph.static_range(parent).is_some() {
         return Err(Diagnostic::error(
             codes::BAD_BOUND,
             here,
