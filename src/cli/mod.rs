@@ -26,7 +26,7 @@ use request::no_command;
 pub use request::request;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command line of this process and returns its exit code.
 #[must_use]
@@ -160,14 +160,23 @@ impl Reporter {
                     let _ = writeln!(std::io::stderr(), "error[{}]: {error}", error.code.id);
                 }
                 MessageFormat::Json => {
+                    // As other spans have them; columns of data are not known.
+                    let span = |file: &PathBuf| {
+                        serde_json::json!({
+                            "file": file.display().to_string(),
+                            "line": error.line,
+                            "column": null,
+                            "end_line": error.line,
+                            "end_column": null,
+                            "label": "here",
+                            "primary": true,
+                        })
+                    };
                     let object = serde_json::json!({
                         "code": error.code.id,
                         "severity": "error",
                         "message": error.reason,
-                        "spans": [{
-                            "file": error.file.as_ref().map(|f| f.display().to_string()),
-                            "line": error.line,
-                        }],
+                        "spans": error.file.iter().map(span).collect::<Vec<_>>(),
                         "notes": [],
                         "help": format!("sparsec explain {}", error.code.id),
                     });
