@@ -5,7 +5,7 @@ use super::operators;
 use super::types::lane_type;
 use crate::loops::build as b;
 use crate::loops::ir::{
-    Expr, ExprKind, Jam, LoopTag, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, is_atomic,
+    Expr, ExprKind, Jam, LoopTag, OmpSchedule, ReduceOp, Run, ScalarType, Stmt, UnaryOp, is_atomic,
 };
 use crate::loops::lanes::Lanes;
 use std::fmt::Write as _;
@@ -69,6 +69,9 @@ impl Printer<'_> {
                 self.line(&shares.declared);
                 (lo, hi) = (shares.begin.clone(), shares.end.clone());
             }
+            if let Some(ended) = self.ended(tag, body) {
+                hi = format!("{hi} && {ended}");
+            }
             let next = if step == 1 {
                 format!("{name}++")
             } else {
@@ -97,6 +100,28 @@ impl Printer<'_> {
             self.line("}");
         }
         self.close_sums(tag, sums);
+    }
+
+    /// While what a loop goes on: where it does no more than ask elements that data choose whether one is true,
+    /// none of them was. Others stand side by side, and are asked in vectors.
+    fn ended(&mut self, tag: &LoopTag, body: &[Stmt]) -> Option<String> {
+        let (
+            Stmt::Assign {
+                var,
+                op: Some(ReduceOp::Or),
+                value,
+            },
+            before,
+        ) = body.split_last()?
+        else {
+            return None;
+        };
+        let is_bound = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. });
+        let loads = |stmt: &Stmt| matches!(stmt, Stmt::Let { init, .. } if init.loads());
+        let chosen = before.iter().any(loads)
+            || value.any(|e| matches!(&e.kind, ExprKind::Load { index, .. } if index.loads()));
+        let fits = tag.is_serial() && tag.unroll.is_none() && before.iter().all(is_bound);
+        (fits && chosen).then(|| self.expr(&b::unary(UnaryOp::Not, b::var(*var, ScalarType::Bool))))
     }
 
     /// A loop that copies the beginning of an array, as a call.

@@ -113,6 +113,15 @@ impl Printer<'_> {
                 if let Some(text) = self.tested(value) {
                     return self.line(&format!("{target} += {text};"));
                 }
+                // An element that data choose is not read for what it becomes anyway.
+                if *op == Some(ReduceOp::Or)
+                    && elem == ScalarType::Bool
+                    && !*atomic
+                    && index.loads()
+                {
+                    let text = self.expr(value);
+                    return self.line(&format!("if ({text}) {target} = true;"));
+                }
                 // A half-width element is read, combined in float and rounded.
                 let combined = || match op {
                     Some(op) => {

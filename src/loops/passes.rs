@@ -21,6 +21,10 @@ const SCANS: Pass = Pass {
     name: "scans",
     run: |kernel| Ok(super::scan_in_loops(kernel)),
 };
+const INVARIANT: Pass = Pass {
+    name: "invariant",
+    run: |kernel| Ok(super::ask_before(kernel)),
+};
 const REPEATED: Pass = Pass {
     name: "repeated",
     run: |kernel| Ok(super::once(kernel)),
@@ -82,9 +86,10 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 15] = [
+pub const ALL: [Pass; 16] = [
     SIMPLIFY,
     SCANS,
+    INVARIANT,
     REPEATED,
     CLEARED,
     RESTORED,
@@ -104,10 +109,11 @@ pub const ALL: [Pass; 15] = [
 #[must_use]
 pub fn of(target: Target) -> &'static [Pass] {
     if target.properties().has_blocks {
-        &[REPEATED, TILES, DEVICE, EXCEEDED, DIVIDE]
+        &[INVARIANT, REPEATED, TILES, DEVICE, EXCEEDED, DIVIDE]
     } else {
         &[
             SCANS,
+            INVARIANT,
             REPEATED,
             CLEARED,
             RESTORED,
