@@ -6,9 +6,8 @@
 //! A step of a breadth-first search so walks the rows of the vertices that it has reached, and no others.
 
 use super::build as b;
-use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ReduceOp, Run, ScalarType, Stmt, VarId};
+use super::ir::{BinaryOp, Expr, ExprKind, Kernel, ReduceOp, ScalarType, Stmt, VarId};
 use super::visit;
-use crate::units::GpuLevel;
 
 /// Takes the conditions of a disjunction that stay the same out of its loop.
 #[must_use]
@@ -25,21 +24,12 @@ fn within(body: &mut [Stmt]) {
         let Stmt::For { var, tag, body, .. } = stmt else {
             continue;
         };
-        if is_small(&tag.run)
+        if tag.is_inside_block()
             && let Some(cond) = taken(body, *var)
         {
             let own = std::mem::replace(stmt, Stmt::Comment(String::new()));
             *stmt = b::if_then(cond, vec![own]);
         }
-    }
-}
-
-/// Whether no kernel is made of the loop, and nobody combines anything behind it.
-fn is_small(run: &Run) -> bool {
-    match run {
-        Run::Serial => true,
-        Run::Unit { unit, reductions } => unit.level != GpuLevel::Block && reductions.is_empty(),
-        Run::Threads { .. } | Run::Lanes { .. } => false,
     }
 }
 

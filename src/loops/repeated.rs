@@ -6,9 +6,8 @@
 //! A row of which all elements come or none is counted so.
 
 use super::build as b;
-use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Run, Stmt, VarId};
+use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Stmt, VarId};
 use super::visit;
-use crate::units::GpuLevel;
 
 /// Tests whether loops come to anything that would do the same in each iteration.
 #[must_use]
@@ -31,20 +30,11 @@ fn within(body: &mut [Stmt]) {
             body,
             ..
         } = stmt
-            && is_small(&tag.run)
+            && tag.is_inside_block()
             && is_same(body, *var)
         {
             *stmt = b::if_then(b::lt(lo.clone(), hi.clone()), std::mem::take(body));
         }
-    }
-}
-
-/// Whether nobody combines anything behind the loop, and no kernel is made of it.
-fn is_small(run: &Run) -> bool {
-    match run {
-        Run::Serial => true,
-        Run::Unit { unit, reductions } => unit.level != GpuLevel::Block && reductions.is_empty(),
-        Run::Threads { .. } | Run::Lanes { .. } => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ir::{ArrayId, VarId};
 use crate::operators::ReduceOp;
-use crate::units::{GpuUnit, OmpSchedule};
+use crate::units::{GpuLevel, GpuUnit, OmpSchedule};
 
 /// Whether a compiler may run several iterations of a loop at once and their inner loops as one;
 /// see [`super::jammed`].
@@ -103,6 +103,19 @@ impl LoopTag {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         matches!(self.run, Run::Threads { .. } | Run::Unit { .. })
+    }
+
+    /// Whether one thread runs it, or units inside of a block that combine nothing behind it: no kernel is
+    /// made of it.
+    #[must_use]
+    pub fn is_inside_block(&self) -> bool {
+        match &self.run {
+            Run::Serial => true,
+            Run::Unit { unit, reductions } => {
+                unit.level != GpuLevel::Block && reductions.is_empty()
+            }
+            Run::Threads { .. } | Run::Lanes { .. } => false,
+        }
     }
 
     /// How many iterations run at a time, as values of a vector type.
