@@ -613,7 +613,7 @@ fn findings_are_json_where_messages_are() {
     command.args(["-s", schedule, "--target", "cuda"]);
     command.args(["--message-format", "json"]);
     let output = command.env("SPARSEC_EMULATOR", "1").output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
     let lines: Vec<serde_json::Value> = text
         .lines()
