@@ -9,7 +9,6 @@
 
 use super::bind::Bound;
 use crate::data::Packed;
-use crate::graph::visit;
 use crate::program::ir::{
     Access, BinaryOp, Bound as RangeBound, Expr, ExprKind, Function, Statement, TensorId, VarId,
 };
@@ -95,7 +94,7 @@ fn walked(
     stmt: &Statement,
 ) -> f64 {
     let mut largest: Option<(usize, &Access)> = None;
-    visit(&stmt.rhs, &mut |e| {
+    stmt.rhs.walk(&mut |e| {
         if let ExprKind::Access(access) = &e.kind
             && function.tensor(access.tensor).is_sparse()
         {

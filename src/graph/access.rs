@@ -2,10 +2,10 @@
 
 use super::equal::same_access;
 use super::relation::Pos;
-use super::{Graph, Guard, Stmt, visit};
+use super::{Graph, Guard, Stmt};
 use crate::level::ArrayRole;
 use crate::program::affine;
-use crate::program::ir::{self, Access, BinaryOp, ExprKind, Role, Tensor, TensorId, VarId};
+use crate::program::ir::{self, Access, ExprKind, Role, Tensor, TensorId, VarId};
 
 /// Whether an operand of the caller's has a row for each value of `row`: its positions are known to rise from
 /// row to row.
@@ -23,7 +23,7 @@ pub fn has_rows(tensor: &Tensor, access: &Access, row: VarId) -> bool {
 #[must_use]
 pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bool {
     let mut checked = false;
-    visit(subscript, &mut |node| {
+    subscript.walk(&mut |node| {
         if let ExprKind::Access(access) = &node.kind {
             checked |= !tensors[access.tensor.index()].dims.is_empty();
         }
@@ -114,50 +114,16 @@ impl Table {
     }
 
     fn add_expr(&mut self, tensors: &[Tensor], e: &ir::Expr, place: Place) {
-        match &e.kind {
-            ExprKind::Access(access) => {
-                if !tensors[access.tensor.index()].dims.is_empty() {
-                    self.add(access, place);
-                }
-                let inside = Place {
-                    nested: true,
-                    ..place
-                };
-                for subscript in &access.subscripts {
-                    self.add_expr(tensors, subscript, inside);
-                }
+        let mut place = place;
+        if let ExprKind::Access(access) = &e.kind {
+            if !tensors[access.tensor.index()].dims.is_empty() {
+                self.add(access, place);
             }
-            ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.add_expr(tensors, a, place),
-            ExprKind::Binary(op, a, b) => {
-                self.add_expr(tensors, a, place);
-                let second = match op {
-                    BinaryOp::And | BinaryOp::Or => place.guarded(),
-                    BinaryOp::Add
-                    | BinaryOp::Sub
-                    | BinaryOp::Mul
-                    | BinaryOp::Div
-                    | BinaryOp::Rem
-                    | BinaryOp::Eq
-                    | BinaryOp::Ne
-                    | BinaryOp::Lt
-                    | BinaryOp::Le
-                    | BinaryOp::Gt
-                    | BinaryOp::Ge => place,
-                };
-                self.add_expr(tensors, b, second);
-            }
-            ExprKind::Select(c, a, b) => {
-                self.add_expr(tensors, c, place);
-                self.add_expr(tensors, a, place.guarded());
-                self.add_expr(tensors, b, place.guarded());
-            }
-            ExprKind::Call(_, args) => {
-                for arg in args {
-                    self.add_expr(tensors, arg, place);
-                }
-            }
-            ExprKind::Reduce { body, .. } => self.add_expr(tensors, body, place),
+            place.nested = true;
+        }
+        for (part, condition) in e.parts_under() {
+            let place = condition.map_or(place, |_| place.guarded());
+            self.add_expr(tensors, part, place);
         }
     }
 
@@ -204,7 +170,7 @@ impl Table {
             }
         };
         if nested {
-            visit(e, &mut |node| {
+            e.walk(&mut |node| {
                 if let ExprKind::Access(access) = &node.kind {
                     note(access);
                 }
@@ -281,20 +247,10 @@ impl Table {
 
 /// Calls `f` on accesses outside subscripts.
 fn value_accesses(e: &ir::Expr, f: &mut impl FnMut(&Access)) {
-    match &e.kind {
-        ExprKind::Access(access) => f(access),
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => value_accesses(a, f),
-        ExprKind::Binary(_, a, b) => {
-            value_accesses(a, f);
-            value_accesses(b, f);
-        }
-        ExprKind::Select(c, a, b) => {
-            value_accesses(c, f);
-            value_accesses(a, f);
-            value_accesses(b, f);
-        }
-        ExprKind::Call(_, args) => args.iter().for_each(|a| value_accesses(a, f)),
-        ExprKind::Reduce { body, .. } => value_accesses(body, f),
+    if let ExprKind::Access(access) = &e.kind {
+        f(access);
+    }
+    for operand in e.operands() {
+        value_accesses(operand, f);
     }
 }

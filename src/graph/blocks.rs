@@ -18,7 +18,6 @@ use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Literal, Range, Shared, SizeExpr,
     Tensor, TensorId, VarId,
 };
-use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 use std::rc::Rc;
 
@@ -55,7 +54,7 @@ pub(super) fn as_stored(function: &Rc<Function>) -> Option<(Rc<Function>, Rearra
 
 /// Reads elements of blocks where the function's expressions read elements of operands that are stored so.
 pub fn read_blocks(function: &Function, e: &mut Expr) {
-    walk_mut(e, &mut |node| {
+    e.walk_mut(&mut |node| {
         let ExprKind::Access(access) = &mut node.kind else {
             return;
         };
@@ -207,7 +206,7 @@ impl Graph {
         if splits.is_empty() {
             return;
         }
-        walk_mut(&mut nest.rhs, &mut |node| {
+        nest.rhs.walk_mut(&mut |node| {
             let ExprKind::Access(access) = &mut node.kind else {
                 return;
             };

@@ -10,7 +10,7 @@ use super::order::{self, choose, is_concordant, sparse_accesses};
 use super::rearranged::Rearranged;
 use super::terms::{binary, flatten, push_factors, reads, reduces, root_reduction};
 use super::versions::Versions;
-use super::{Graph, Loop, Nest, visit};
+use super::{Graph, Loop, Nest};
 use crate::diagnostic::codes::{lower as codes, performance};
 use crate::diagnostic::{Diagnosed, Diagnostic};
 use crate::program::ir::{
@@ -277,7 +277,7 @@ impl Piece {
 
     pub(super) fn vars(&self, graph: &Graph, stmt: &Statement) -> Vec<VarId> {
         let mut needed = self.lhs.clone();
-        visit(&self.rhs, &mut |node| match &node.kind {
+        self.rhs.walk(&mut |node| match &node.kind {
             ExprKind::Index(v) => needed.push(*v),
             ExprKind::Reduce { vars, .. } => needed.extend(vars),
             ExprKind::Literal(_)

@@ -18,13 +18,12 @@ use crate::program::ir::{
     VarId,
 };
 use crate::program::ranges::size;
-use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 
 /// Reads elements of diagonals where the function's expressions read elements of operands that are stored so,
 /// and not in slots, too.
 pub fn read_diagonals(function: &Function, e: &mut Expr) {
-    walk_mut(e, &mut |node| {
+    e.walk_mut(&mut |node| {
         if let ExprKind::Access(access) = &mut node.kind
             && let Some(tensor) = function.tensors.get(access.tensor.index())
             && tensor.format.has_diagonals()
@@ -114,7 +113,7 @@ impl Graph {
             return;
         }
         let skew = self.skew_of(outer, inner);
-        walk_mut(&mut nest.rhs, &mut |node| {
+        nest.rhs.walk_mut(&mut |node| {
             let ExprKind::Access(access) = &mut node.kind else {
                 return;
             };

@@ -363,27 +363,6 @@ impl Graph {
     }
 }
 
-/// Calls `f` on `e` and everything below it, outer nodes first.
-pub fn visit<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Expr)) {
-    f(e);
-    match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(access) => access.subscripts.iter().for_each(|s| visit(s, f)),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => visit(a, f),
-        ExprKind::Binary(_, a, b) => {
-            visit(a, f);
-            visit(b, f);
-        }
-        ExprKind::Select(c, a, b) => {
-            visit(c, f);
-            visit(a, f);
-            visit(b, f);
-        }
-        ExprKind::Call(_, args) => args.iter().for_each(|a| visit(a, f)),
-        ExprKind::Reduce { body, .. } => visit(body, f),
-    }
-}
-
 impl Graph {
     /// Adds a relation, and the command that makes it to the script.
     pub fn relate(&mut self, relation: Relation) {

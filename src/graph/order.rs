@@ -10,7 +10,7 @@
 //! with sparse A runs i, k, j and walks rows of B and C. Where data decide what is written, so do
 //! variables that do not tell where: `C(to(i),k) += A(i,k)` runs over the rows of A once.
 
-use super::{Graph, visit};
+use super::Graph;
 use crate::format::TensorFormat;
 use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
 use std::collections::BTreeSet;
@@ -125,7 +125,7 @@ pub fn appended_vars(format: &TensorFormat, lhs: &[VarId]) -> Vec<VarId> {
 #[must_use]
 pub fn sparse_accesses(graph: &Graph, e: &Expr) -> Vec<Access> {
     let mut found: Vec<Access> = Vec::new();
-    visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Access(access) = &node.kind
             && graph.tensor(access.tensor).is_sparse()
             && !found.iter().any(|a| super::equal::same_access(a, access))
@@ -205,7 +205,7 @@ fn add_chain(edges: &mut BTreeSet<Edge>, chain: &[VarId]) {
 #[must_use]
 pub fn vars_in(e: &Expr) -> Vec<VarId> {
     let mut found = Vec::new();
-    visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Index(var) = node.kind
             && !found.contains(&var)
         {

@@ -21,7 +21,6 @@ use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, Function, IndexVar, Literal, Range, ReduceOp, Role,
     Shared, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
-use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 
 /// The results of a function that are stored in blocks or by diagonals.
@@ -393,7 +392,7 @@ fn name_of(graph: &Graph, e: &Expr) -> String {
 
 /// Puts an expression in the place of another, in subscripts too.
 fn replace_in(e: &mut Expr, from: &Expr, to: &Expr) {
-    walk_mut(e, &mut |node| {
+    e.walk_mut(&mut |node| {
         if same(node, from) {
             *node = to.clone();
         }

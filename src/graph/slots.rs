@@ -9,7 +9,6 @@ use super::blocks::subscripts_as_stored;
 use super::build::Piece;
 use super::order::{sparse_accesses, vars_in};
 use super::terms::{index, reduces};
-use super::visit;
 use super::{Graph, Nest};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{format as codes, performance};
@@ -18,7 +17,6 @@ use crate::program::ir::{
     Access, BinaryOp, Bound, Expr, ExprKind, IndexVar, Range, ReduceOp, Role, Shared, SizeExpr,
     Statement, Tensor, TensorId, UnaryOp, VarId,
 };
-use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 use std::rc::Rc;
 
@@ -51,7 +49,7 @@ impl Slots {
             stmt.vars.extend(made);
         }
         let mut left: Vec<TensorId> = Vec::new();
-        visit(&piece.rhs, &mut |node| {
+        piece.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind
                 && graph.is_in_slots(access)
                 && !left.contains(&access.tensor)
@@ -68,7 +66,7 @@ impl Slots {
             if known.is_none() {
                 self.0.push((tensor, copy));
             }
-            walk_mut(&mut piece.rhs, &mut |node| {
+            piece.rhs.walk_mut(&mut |node| {
                 if let ExprKind::Access(access) = &mut node.kind
                     && access.tensor == tensor
                     && graph.is_in_slots(access)
@@ -108,7 +106,7 @@ impl Graph {
         let is_apart = |access: &Access| self.is_in_slots(access) || self.is_on_diagonals(access);
         let mut nested = None;
         let mut look = |e: &Expr| {
-            visit(e, &mut |node| {
+            e.walk(&mut |node| {
                 if let ExprKind::Access(access) = &node.kind
                     && is_apart(access)
                 {
@@ -116,7 +114,7 @@ impl Graph {
                 }
             });
         };
-        visit(rhs, &mut |node| {
+        rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 access.subscripts.iter().for_each(&mut look);
             }
@@ -235,7 +233,7 @@ impl Graph {
                 }
             };
             let mut storing = 0;
-            visit(&piece.rhs, &mut |node| {
+            piece.rhs.walk(&mut |node| {
                 if let ExprKind::Access(other) = &node.kind {
                     storing += usize::from(stores(other));
                 }

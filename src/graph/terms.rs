@@ -1,10 +1,8 @@
 //! Right sides taken apart: their sums, their terms, and what they read.
 
-use super::visit;
 use crate::program::ir::{
-    Access, BinaryOp, Expr, ExprKind, Func, ReduceOp, Shared, TensorId, UnaryOp, VarId,
+    BinaryOp, Expr, ExprKind, Func, ReduceOp, Shared, TensorId, UnaryOp, VarId,
 };
-use crate::program::visit::walk_mut;
 use crate::scalar::ScalarType;
 
 /// The operator, variables and body, if the right side is one reduction whose
@@ -50,56 +48,34 @@ pub fn converted_sum(e: &Expr) -> Option<&Expr> {
 /// The outermost reductions of an expression, in order.
 #[must_use]
 pub fn reduces(e: &Expr) -> Vec<Expr> {
-    match &e.kind {
-        ExprKind::Reduce { .. } => vec![e.clone()],
-        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {
-            Vec::new()
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => reduces(a),
-        ExprKind::Binary(_, a, b) => [reduces(a), reduces(b)].concat(),
-        ExprKind::Select(c, a, b) => [reduces(c), reduces(a), reduces(b)].concat(),
-        ExprKind::Call(_, args) => args.iter().flat_map(reduces).collect(),
+    if let ExprKind::Reduce { .. } = e.kind {
+        return vec![e.clone()];
     }
+    e.operands().into_iter().flat_map(reduces).collect()
 }
 
 /// Whether `e` reads `tensor`.
 #[must_use]
 pub fn reads(e: &Expr, tensor: TensorId) -> bool {
-    let mut found = false;
-    visit(e, &mut |node| {
-        if let ExprKind::Access(access) = &node.kind {
-            found |= access.tensor == tensor;
-        }
-    });
-    found
+    e.any(&|node| matches!(&node.kind, ExprKind::Access(access) if access.tensor == tensor))
 }
 
-/// Replaces each occurrence of `from` that is structurally the same by `to`.
+/// Replaces each occurrence of `from` that is structurally the same by `to`; those in subscripts stay.
 pub fn replace(e: &mut Expr, from: &Expr, to: &Expr) {
     if super::equal::same(e, from) {
         *e = to.clone();
         return;
     }
-    match &mut e.kind {
-        ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => replace(a, from, to),
-        ExprKind::Binary(_, a, b) => {
-            replace(a, from, to);
-            replace(b, from, to);
+    if !matches!(e.kind, ExprKind::Access(_)) {
+        for part in e.parts_mut() {
+            replace(part, from, to);
         }
-        ExprKind::Select(c, a, b) => {
-            replace(c, from, to);
-            replace(a, from, to);
-            replace(b, from, to);
-        }
-        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| replace(a, from, to)),
-        ExprKind::Reduce { body, .. } => replace(body, from, to),
     }
 }
 
 /// Reads another tensor in place of one, in subscripts too.
 pub(super) fn renew(e: &mut Expr, from: TensorId, to: TensorId) {
-    walk_mut(e, &mut |node| {
+    e.walk_mut(&mut |node| {
         if let ExprKind::Access(access) = &mut node.kind
             && access.tensor == from
         {
@@ -110,30 +86,16 @@ pub(super) fn renew(e: &mut Expr, from: TensorId, to: TensorId) {
 
 /// Gives the expression other variables, in subscripts too.
 pub fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
-    match &mut e.kind {
-        ExprKind::Index(var) => *var = to(*var),
-        ExprKind::Literal(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(Access { subscripts, .. }) => {
-            subscripts.iter_mut().for_each(|s| rename_expr(s, to));
+    e.walk_mut(&mut |node| {
+        if let ExprKind::Index(var) = &mut node.kind {
+            *var = to(*var);
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => rename_expr(a, to),
-        ExprKind::Binary(_, a, b) => {
-            rename_expr(a, to);
-            rename_expr(b, to);
-        }
-        ExprKind::Select(c, a, b) => {
-            rename_expr(c, to);
-            rename_expr(a, to);
-            rename_expr(b, to);
-        }
-        ExprKind::Call(_, args) => args.iter_mut().for_each(|a| rename_expr(a, to)),
-        ExprKind::Reduce { vars, body, .. } => {
-            for v in vars {
-                *v = to(*v);
+        if let ExprKind::Reduce { vars, .. } = &mut node.kind {
+            for var in vars {
+                *var = to(*var);
             }
-            rename_expr(body, to);
         }
-    }
+    });
 }
 
 /// The terms of `+`, `-` and unary minus at the top, signs pushed in.

@@ -11,7 +11,6 @@ use super::equal::same_access;
 use super::fold::as_literal;
 use super::order::{appended_vars, choose, is_concordant, sparse_accesses, vars_in};
 use super::terms::{reads, reduces, replace, root_reduction};
-use super::visit;
 use crate::diagnostic::Diagnostic;
 use crate::format::Level;
 use crate::program::ir::{Access, Expr, ExprKind, ReduceOp, Statement, VarId};
@@ -140,7 +139,7 @@ impl Graph {
     /// Whether nothing is done at values of `var` at which the operands are absent.
     fn is_nothing_without(&self, absent: &[Access], piece: &Piece, var: VarId) -> bool {
         let mut sums = Vec::new();
-        visit(&piece.rhs, &mut |node| {
+        piece.rhs.walk(&mut |node| {
             if let ExprKind::Reduce { op, vars, body } = &node.kind {
                 sums.push((*op, vars.contains(&var), (**body).clone()));
             }

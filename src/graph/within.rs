@@ -92,21 +92,12 @@ fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
                     && graph.provenance.position_of(v).is_none()
             });
         needed |= !part.producers.is_empty();
-        super::visit(&part.rhs, &mut |node| match &node.kind {
-            ExprKind::Access(access) => {
-                if !super::equal::same_access(access, walked) {
-                    needed |= access.subscripts.iter().any(|s| vars_in(s).contains(&root));
-                }
+        part.rhs.walk(&mut |node| {
+            if let ExprKind::Access(access) = &node.kind
+                && !super::equal::same_access(access, walked)
+            {
+                needed |= access.subscripts.iter().any(|s| vars_in(s).contains(&root));
             }
-            ExprKind::Index(_)
-            | ExprKind::Literal(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Reduce { .. } => {}
         });
         for var in vars_in(&part.rhs) {
             needed |= range_vars(graph, var).contains(&root);
@@ -118,15 +109,7 @@ fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
 /// Whether `root` stands in the right side outside of subscripts.
 fn stands_bare(nest: &Nest, root: VarId) -> bool {
     fn bare(e: &crate::program::ir::Expr, root: VarId) -> bool {
-        match &e.kind {
-            ExprKind::Index(var) => *var == root,
-            ExprKind::Literal(_) | ExprKind::Access(_) | ExprKind::Size(_) => false,
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => bare(a, root),
-            ExprKind::Binary(_, a, b) => bare(a, root) || bare(b, root),
-            ExprKind::Select(c, a, b) => bare(c, root) || bare(a, root) || bare(b, root),
-            ExprKind::Call(_, args) => args.iter().any(|a| bare(a, root)),
-            ExprKind::Reduce { body, .. } => bare(body, root),
-        }
+        e.as_var() == Some(root) || e.operands().into_iter().any(|a| bare(a, root))
     }
     bare(&nest.rhs, root)
 }

@@ -109,7 +109,7 @@ impl Lowerer<'_> {
     /// expression of the program reads.
     fn reads_slots(&self, e: &Expr) -> Option<String> {
         let mut found = None;
-        crate::graph::visit(e, &mut |node| {
+        e.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind
                 && let Some(tensor) = self.graph.function.tensors.get(access.tensor.index())
                 && (tensor.format.slots().is_some()
@@ -187,42 +187,20 @@ impl Lowerer<'_> {
 
     /// Collects what the accesses of `e` require where all of `guards` hold, innermost subscripts first.
     fn require(&self, e: &Expr, guards: &[Expr], found: &mut Found) {
-        match &e.kind {
-            ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-            ExprKind::Access(access) => {
-                for (mode, subscript) in access.subscripts.iter().enumerate() {
-                    self.require(subscript, guards, found);
-                    self.require_subscript((access, mode), subscript, guards, found);
-                }
+        if let ExprKind::Access(access) = &e.kind {
+            for (mode, subscript) in access.subscripts.iter().enumerate() {
+                self.require(subscript, guards, found);
+                self.require_subscript((access, mode), subscript, guards, found);
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.require(a, guards, found),
-            ExprKind::Binary(op, a, b) => {
-                self.require(a, guards, found);
-                let guards = match op {
-                    BinaryOp::And => &with(guards, Expr::clone(a)),
-                    BinaryOp::Or => &with(guards, not(a)),
-                    BinaryOp::Add
-                    | BinaryOp::Sub
-                    | BinaryOp::Mul
-                    | BinaryOp::Div
-                    | BinaryOp::Rem
-                    | BinaryOp::Eq
-                    | BinaryOp::Ne
-                    | BinaryOp::Lt
-                    | BinaryOp::Le
-                    | BinaryOp::Gt
-                    | BinaryOp::Ge => guards,
-                };
-                self.require(b, guards, found);
-            }
-            ExprKind::Select(c, a, b) => {
-                self.require(c, guards, found);
-                self.require(a, &with(guards, Expr::clone(c)), found);
-                self.require(b, &with(guards, not(c)), found);
-            }
-            ExprKind::Call(_, args) => args.iter().for_each(|a| self.require(a, guards, found)),
-            // A sum is there before the condition that it stands under is asked.
-            ExprKind::Reduce { body, .. } => self.require(body, &[], found),
+            return;
+        }
+        // A sum is there before the condition that it stands under is asked.
+        let is_sum = matches!(e.kind, ExprKind::Reduce { .. });
+        let guards = if is_sum { &[] } else { guards };
+        for (part, condition) in e.parts_under() {
+            let own =
+                condition.map(|(c, holds)| with(guards, if holds { c.clone() } else { not(c) }));
+            self.require(part, own.as_deref().unwrap_or(guards), found);
         }
     }
 
@@ -331,7 +309,7 @@ impl Lowerer<'_> {
     fn reads_inputs_only(&self, e: &Expr) -> bool {
         let mut only = true;
         let mut inputs = |e: &Expr| {
-            crate::graph::visit(e, &mut |node| {
+            e.walk(&mut |node| {
                 if let ExprKind::Access(access) = &node.kind {
                     only &= self.tensor(access.tensor).role == Role::Input;
                 }
@@ -451,7 +429,7 @@ pub(super) fn not(e: &Expr) -> Expr {
 /// What a subscript divides by, where the program does not say the number.
 fn divisors(e: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
-    crate::graph::visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, by) = &node.kind
             && !matches!(by.kind, ExprKind::Literal(Literal::Int(n)) if n != 0)
         {

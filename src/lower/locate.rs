@@ -191,7 +191,7 @@ impl Lowerer<'_> {
     pub(super) fn is_known(&self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
         let mut known = true;
         let mut vars = Vec::new();
-        crate::graph::visit(e, &mut |node| match &node.kind {
+        e.walk(&mut |node| match &node.kind {
             ExprKind::Index(var) => vars.push(*var),
             ExprKind::Access(access) => {
                 if let Some(id) = self.tree.table.find(access) {

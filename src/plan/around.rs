@@ -85,7 +85,7 @@ impl Around {
     /// Whether the variables in a subscript are known, and the elements that it reads are found.
     fn is_known(&self, operands: Operands, e: &Expr) -> bool {
         let mut found = true;
-        crate::graph::visit(e, &mut |node| {
+        e.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind
                 && let Some(id) = operands.table.find(access)
             {

@@ -8,7 +8,6 @@ use super::ir::{
     Expr, ExprKind, Literal, ReduceOp, ScalarType, Size, SizeExpr, SizeId, Synonym, TensorId, VarId,
 };
 use super::library::Library;
-use super::visit::walk_mut;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::ast;
 
@@ -246,7 +245,7 @@ impl<'a> Draft<'a> {
             let bounds = stmt.clauses.iter_mut();
             let bounds = bounds.flat_map(|clause| [&mut clause.lo, &mut clause.hi]);
             for expr in bounds.chain([&mut stmt.rhs]) {
-                walk_mut(expr, &mut |e| {
+                expr.walk_mut(&mut |e| {
                     if let ExprKind::Size(extent) = &mut e.kind {
                         replace(extent);
                     }

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::draft::{DraftStmt, UNTYPED, Write};
 use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, Shared, UnaryOp, VarId};
 use super::nested::{bound_twice, free, in_another, lifted, whole};
-use super::visit::{walk, walk_mut};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 
@@ -58,7 +57,7 @@ pub(super) fn place_sums(
         Write::Neutral(_) => Ok(rhs),
         Write::Accumulate(op) | Write::Initialise(op) => {
             let mut bound = Product::new();
-            walk(&rhs, &mut |e| {
+            rhs.walk(&mut |e| {
                 if let ExprKind::Reduce { vars, .. } = &e.kind {
                     bound.extend(vars);
                 }
@@ -165,7 +164,7 @@ impl Sums<'_> {
     /// Makes one of sums in sums; where one stands that cannot be.
     fn merge(&self, expr: &mut Expr) -> Option<Span> {
         let mut nested = None;
-        walk_mut(expr, &mut |e| {
+        expr.walk_mut(&mut |e| {
             if let ExprKind::Reduce { vars, body, .. } = &mut e.kind {
                 match lifted(body, vars) {
                     Ok(flat) => **body = flat,

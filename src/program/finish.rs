@@ -273,7 +273,7 @@ fn statement(
 }
 
 fn expand_sizes(draft: &Draft, expr: &mut Expr) {
-    super::visit::walk_mut(expr, &mut |e| {
+    expr.walk_mut(&mut |e| {
         if let ExprKind::Size(extent) = &mut e.kind {
             *extent = known(draft, extent);
         }

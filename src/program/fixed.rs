@@ -4,7 +4,6 @@
 
 use super::ir::{Bound, Expr, ExprKind, Function, SizeExpr, SizeId, TensorId};
 use super::ranges::size;
-use super::visit::walk_mut;
 
 /// Puts the values of the function's sizes in their places.
 pub(super) fn fix(function: &mut Function) {
@@ -28,7 +27,7 @@ pub(super) fn fix(function: &mut Function) {
     }
     let fix = |e: &mut SizeExpr| *e = size::simplify(&e.with_sizes(&value));
     let inside = |e: &mut Expr| {
-        walk_mut(e, &mut |e| {
+        e.walk_mut(&mut |e| {
             if let ExprKind::Size(extent) = &mut e.kind {
                 fix(extent);
             }

@@ -4,7 +4,6 @@
 use super::draft::{Draft, DraftStmt, Write};
 use super::ir::{Access, Expr, ExprKind, Role, SizeExpr, TensorId};
 use super::ranges::{End, Ranges};
-use super::visit::walk;
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 
@@ -17,7 +16,7 @@ pub(super) fn roles(draft: &mut Draft, ranges: &Ranges) -> Vec<Role> {
     for stmt in &draft.stmts {
         let mut reads = Vec::new();
         for expr in expressions(stmt) {
-            walk(expr, &mut |e| {
+            expr.walk(&mut |e| {
                 if let ExprKind::Access(access) = &e.kind {
                     reads.push((access, e.span));
                 }

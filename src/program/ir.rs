@@ -6,7 +6,6 @@
 //! `absent * e`, `absent / e` and `absent % e` are absent with fill 0 whatever
 //! `e` is, also where `e` is infinite or not a number.
 
-use super::visit::walk;
 use crate::diagnostic::Span;
 use crate::format::TensorFormat;
 use crate::ids::id;
@@ -120,7 +119,7 @@ impl Function {
         };
         for stmt in &self.stmts {
             stmt.op.into_iter().for_each(&mut reduces);
-            walk(&stmt.rhs, &mut |e| {
+            stmt.rhs.walk(&mut |e| {
                 if let ExprKind::Reduce { op, .. } = &e.kind {
                     reduces(*op);
                 }

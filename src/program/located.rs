@@ -4,9 +4,7 @@
 //! `i > 0 ? A(max(min(i-1, M-1), 0),j) : 0`, which is the same wherever the condition holds. Dense tensors are read
 //! under the condition.
 
-use super::ir::{
-    Access, BinaryOp, Expr, ExprKind, Func, Function, Requirement, Shared, SizeExpr, TensorId,
-};
+use super::ir::{Access, Expr, ExprKind, Func, Function, Requirement, Shared, SizeExpr, TensorId};
 use super::ranges::size;
 use crate::scalar::{Literal, ScalarType};
 use std::collections::BTreeSet;
@@ -73,39 +71,28 @@ pub(super) fn clamp(function: &mut Function, dims: &BTreeSet<(TensorId, usize, b
 
 /// Keeps subscripts in bounds in an expression that stands under a condition, or inside a subscript of a sparse tensor.
 fn located(e: &mut Expr, (conditional, inside): (bool, bool), sparse: &[bool], own: &[Dim]) {
-    let here = (conditional, inside);
-    match &mut e.kind {
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(Access { tensor, subscripts }) => {
-            let is_sparse = sparse.get(tensor.index()).copied().unwrap_or(false);
-            for (dim, subscript) in subscripts.iter_mut().enumerate() {
-                located(subscript, (conditional, inside || is_sparse), sparse, own);
-                let known = own.iter().find(|d| d.tensor == *tensor && d.dim == dim);
-                let known =
-                    known.filter(|d| (d.sparse || inside) && (d.bare || !is_bare(subscript)));
-                if let (true, Some(known)) = (conditional, known) {
-                    *subscript = nearest(subscript, &known.extent);
-                }
+    if let ExprKind::Access(Access { tensor, subscripts }) = &mut e.kind {
+        let is_sparse = sparse.get(tensor.index()).copied().unwrap_or(false);
+        for (dim, subscript) in subscripts.iter_mut().enumerate() {
+            located(subscript, (conditional, inside || is_sparse), sparse, own);
+            let known = own.iter().find(|d| d.tensor == *tensor && d.dim == dim);
+            let known = known.filter(|d| (d.sparse || inside) && (d.bare || !is_bare(subscript)));
+            if let (true, Some(known)) = (conditional, known) {
+                *subscript = nearest(subscript, &known.extent);
             }
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => located(a, here, sparse, own),
-        // A sum is there before the condition that it stands under is asked.
-        ExprKind::Reduce { body, .. } => located(body, (false, inside), sparse, own),
-        ExprKind::Binary(op, a, b) => {
-            located(a, here, sparse, own);
-            let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
-            located(b, (conditional || lazy, inside), sparse, own);
-        }
-        ExprKind::Select(c, a, b) => {
-            located(c, here, sparse, own);
-            located(a, (true, inside), sparse, own);
-            located(b, (true, inside), sparse, own);
-        }
-        ExprKind::Call(_, args) => {
-            for arg in args {
-                located(arg, here, sparse, own);
-            }
-        }
+        return;
+    }
+    // A sum is there before the condition that it stands under is asked.
+    let conditional = conditional && !matches!(e.kind, ExprKind::Reduce { .. });
+    let is_lazy = e.is_lazy();
+    for (n, part) in e.parts_mut().into_iter().enumerate() {
+        located(
+            part,
+            (conditional || (is_lazy && n > 0), inside),
+            sparse,
+            own,
+        );
     }
 }
 

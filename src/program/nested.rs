@@ -2,7 +2,6 @@
 
 use super::einsum::{Shape, binary, negation, shape};
 use super::ir::{BinaryOp, Expr, ExprKind, ReduceOp, VarId};
-use super::visit::{children, walk};
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// with dynamic bounds those that its bounds read.
 pub(super) fn free(expr: &Expr, uses: &BTreeMap<VarId, BTreeSet<VarId>>) -> BTreeSet<VarId> {
     let mut found: BTreeSet<VarId> = expr.as_var().into_iter().collect();
-    for child in children(expr) {
+    for child in expr.parts() {
         found.extend(free(child, uses));
     }
     if let ExprKind::Reduce { vars, .. } = &expr.kind {
@@ -29,7 +28,7 @@ pub(super) fn bound_twice(expr: &Expr, around: &BTreeSet<VarId>) -> Option<Span>
     {
         return Some(expr.span);
     }
-    let mut parts = children(expr).into_iter();
+    let mut parts = expr.parts().into_iter();
     parts.find_map(|part| bound_twice(part, &inside))
 }
 
@@ -67,7 +66,7 @@ pub(super) fn lifted(expr: &Expr, vars: &mut Vec<VarId>) -> Result<Expr, Span> {
 /// The expression, if no sum stands in it.
 pub(super) fn whole(expr: &Expr) -> Result<Expr, Span> {
     let mut at = None;
-    walk(expr, &mut |e| {
+    expr.walk(&mut |e| {
         if let ExprKind::Reduce { .. } = e.kind {
             at = at.or(Some(e.span));
         }

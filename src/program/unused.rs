@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::ir::{Bound, ExprKind, Function, Role, SizeExpr, SizeId, TensorId};
-use super::visit::walk;
 use crate::diagnostic::codes::program as codes;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -19,7 +18,7 @@ pub(super) fn unused(function: &Function) -> Vec<Diagnostic> {
         }
         let dynamic = bounds.iter().filter_map(|bound| bound.read());
         for expr in dynamic.chain([&stmt.rhs]) {
-            walk(expr, &mut |e| match &e.kind {
+            expr.walk(&mut |e| match &e.kind {
                 ExprKind::Access(access) => {
                     read.insert(access.tensor);
                 }

@@ -9,7 +9,6 @@ use super::load::Operand;
 use super::node::{Kind, Node, walk};
 use super::{EvalError, Inputs};
 use crate::program::ir::{BinaryOp, Bound, ExprKind, Function, Statement, TensorId, VarId};
-use crate::program::visit;
 
 /// What a kernel that checks its data finds in them, if there is something.
 #[must_use]
@@ -27,7 +26,7 @@ impl Judge<'_> {
             }
             let mut subscripted: Vec<(TensorId, usize)> = Vec::new();
             let mut told = vec![var];
-            visit::walk(&stmt.rhs, &mut |e| {
+            stmt.rhs.walk(&mut |e| {
                 if let ExprKind::Access(access) = &e.kind {
                     for (mode, subscript) in access.subscripts.iter().enumerate() {
                         if subscript.as_var() == Some(var) {

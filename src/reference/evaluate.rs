@@ -224,26 +224,10 @@ pub(super) fn variables(e: &Expr, function: &Function) -> BTreeSet<VarId> {
 }
 
 fn collect(e: &Expr, found: &mut BTreeSet<VarId>) {
-    match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Size(_) => {}
-        ExprKind::Index(var) => {
-            found.insert(*var);
-        }
-        ExprKind::Access(access) => access.subscripts.iter().for_each(|s| collect(s, found)),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => collect(a, found),
-        ExprKind::Binary(_, a, b) => {
-            collect(a, found);
-            collect(b, found);
-        }
-        ExprKind::Select(c, a, b) => {
-            collect(c, found);
-            collect(a, found);
-            collect(b, found);
-        }
-        ExprKind::Call(_, args) => args.iter().for_each(|a| collect(a, found)),
-        ExprKind::Reduce { vars, body, .. } => {
+    e.walk(&mut |node| {
+        found.extend(node.as_var());
+        if let ExprKind::Reduce { vars, .. } = &node.kind {
             found.extend(vars);
-            collect(body, found);
         }
-    }
+    });
 }

@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::vars_in;
 use crate::graph::relation::{Coord, Pos};
-use crate::graph::{Graph, Relation, visit};
+use crate::graph::{Graph, Relation};
 use crate::program::ir::{ExprKind, TensorId, VarId};
 
 /// Applies the command.
@@ -75,7 +75,7 @@ fn at_positions(graph: &Graph, parent: VarId) -> Option<TensorId> {
         {
             found = Some(nest.tensor);
         }
-        visit(&nest.rhs, &mut |e| {
+        nest.rhs.walk(&mut |e| {
             if let ExprKind::Access(access) = &e.kind
                 && graph.workspaces.contains(&access.tensor)
                 && (access.subscripts.iter().flat_map(vars_in)).any(|v| positions.contains(&v))

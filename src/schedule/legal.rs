@@ -12,7 +12,7 @@ use crate::graph::pattern;
 use crate::graph::print::var_text;
 use crate::graph::producers::around;
 use crate::graph::relation::{Relation, Values};
-use crate::graph::{Graph, Nest, Stmt, visit};
+use crate::graph::{Graph, Nest, Stmt};
 use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
 
 /// What must hold of every nest after a command, whatever it was before.
@@ -119,7 +119,7 @@ fn unknown_read(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(T
 
 fn unknown_in(graph: &Graph, e: &Expr, loops: &[VarId]) -> Option<(TensorId, VarId)> {
     let mut found = None;
-    visit(e, &mut |e| {
+    e.walk(&mut |e| {
         if let ExprKind::Access(access) = &e.kind
             && graph.workspaces.contains(&access.tensor)
         {
@@ -146,7 +146,7 @@ fn untold(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(TensorI
             let written = assign.lhs.iter().filter(|_| is_dense(assign.tensor));
             let untold = written.copied().find(|&var| !known.tells(var));
             let mut found = untold.map(|var| (assign.tensor, var));
-            visit(&assign.rhs, &mut |e| {
+            assign.rhs.walk(&mut |e| {
                 if let ExprKind::Access(access) = &e.kind
                     && is_dense(access.tensor)
                 {
@@ -436,13 +436,8 @@ pub(super) fn unknown_range(graph: &Graph, var: VarId, arguments: &Arguments) ->
         .find(|&root| !range_vars(graph, root).is_empty())
         .unwrap_or(var);
     let range = &graph.var(root).range;
-    let mut reads = false;
-    for e in range.reads() {
-        visit(
-            e,
-            &mut |e| reads |= matches!(&e.kind, ExprKind::Access(a) if !a.subscripts.is_empty()),
-        );
-    }
+    let is_read = |e: &Expr| matches!(&e.kind, ExprKind::Access(a) if !a.subscripts.is_empty());
+    let reads = range.reads().any(|e| e.any(&is_read));
     let mut others: Vec<String> = Vec::new();
     for v in range_vars(graph, root) {
         let other = format!("`{}`", graph.var(v).name);

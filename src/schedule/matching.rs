@@ -6,7 +6,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::blocks::as_declared;
-use crate::graph::{Graph, Nest, visit};
+use crate::graph::{Graph, Nest};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::scalar::Literal;
 use crate::syntax::ast;
@@ -49,7 +49,7 @@ pub fn find_access(
         }
     };
     for part in parts {
-        visit(&part.rhs, &mut look);
+        part.rhs.walk(&mut look);
     }
     if found.len() == 1
         && let Some(access) = found.pop()

@@ -428,7 +428,7 @@ fn check_shared(
 
 fn reads_access(e: &Expr, access: &Access) -> bool {
     let mut found = false;
-    crate::graph::visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Access(other) = &node.kind {
             found |= equal::same_access(other, access);
         }

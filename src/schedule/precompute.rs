@@ -172,7 +172,7 @@ fn check_conditions(graph: &Graph, nest: &Nest, e: &Expr, span: Span) -> Result<
         return Ok(());
     }
     let mut found = None;
-    crate::graph::visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Access(access) = &node.kind
             && graph.function.conditional.contains(&access.tensor)
         {
@@ -338,7 +338,7 @@ fn check_inside(
     let mut around = nest.lhs.clone();
     for sum in reduces(&nest.rhs) {
         let mut holds = false;
-        crate::graph::visit(&sum, &mut |node| holds |= equal::same(node, &found.whole));
+        sum.walk(&mut |node| holds |= equal::same(node, &found.whole));
         if let (ExprKind::Reduce { vars, .. }, true) = (&sum.kind, holds) {
             around.extend(vars);
         }

@@ -14,7 +14,7 @@ use super::arguments::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::print::var_text;
-use crate::graph::{Fetch, Graph, Nest, visit};
+use crate::graph::{Fetch, Graph, Nest};
 use crate::program::ir::{ExprKind, Role, TensorId, VarId};
 
 const USAGE: &str = "prefetch(A, i, 512)";
@@ -77,7 +77,7 @@ fn reads(nest: &Nest, tensor: TensorId, var: VarId) -> bool {
     let (mut inside, mut read) = (false, false);
     nest.visit(&mut |part| {
         inside |= part.loops.iter().any(|l| l.var == var);
-        visit(&part.rhs, &mut |node| {
+        part.rhs.walk(&mut |node| {
             read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
         });
     });

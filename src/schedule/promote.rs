@@ -26,7 +26,7 @@ use crate::format::TensorFormat;
 use crate::graph::order::vars_in;
 use crate::graph::print::var_text;
 use crate::graph::producers::around;
-use crate::graph::{Graph, Loop, Nest, Space, visit};
+use crate::graph::{Graph, Loop, Nest, Space};
 use crate::program::ir::{Access, Bound, Expr, ExprKind, Role, SizeExpr, Tensor, TensorId, VarId};
 use crate::scalar::Literal;
 use crate::syntax::ast::Ident;
@@ -287,7 +287,7 @@ fn reads_below(
     }
     let mut tensor = None;
     let mut accesses: Vec<Expr> = Vec::new();
-    visit(&nest.rhs, &mut |e| {
+    nest.rhs.walk(&mut |e| {
         if let ExprKind::Access(access) = &e.kind
             && graph.tensor(access.tensor).name == name
             && !accesses.iter().any(|a| crate::graph::equal::same(a, e))

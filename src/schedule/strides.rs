@@ -6,7 +6,7 @@
 //! access steps further than to the next element.
 
 use crate::graph::order::{is_sparse_driven, vars_in};
-use crate::graph::{Graph, Nest, visit};
+use crate::graph::{Graph, Nest};
 use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
 
 /// Loops and rows of so few elements are no matter: they fit into a cache line or two.
@@ -45,7 +45,7 @@ pub fn strided(graph: &Graph, nest: &Nest) -> Option<Strided> {
         return None;
     }
     let mut accesses: Vec<&Access> = Vec::new();
-    visit(&nest.rhs, &mut |node| {
+    nest.rhs.walk(&mut |node| {
         if let ExprKind::Access(access) = &node.kind {
             accesses.push(access);
         }

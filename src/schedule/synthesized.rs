@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::graph::order::range_vars;
 use crate::graph::relation::Bound;
-use crate::graph::{BoundKind, Graph, Relation, visit};
+use crate::graph::{BoundKind, Graph, Relation};
 use crate::program::ir::{self, ExprKind, SizeExpr, VarId};
 use crate::syntax::ast::Ident;
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ fn dimension(graph: &Graph, var: VarId) -> Option<SizeExpr> {
     }
     let mut found = None;
     graph.visit_nests(&mut |nest| {
-        visit(&nest.rhs, &mut |e| {
+        nest.rhs.walk(&mut |e| {
             if let ExprKind::Access(access) = &e.kind
                 && let Some(mode) = access
                     .subscripts

@@ -4,15 +4,14 @@ use super::{Piece, read, read_at, sorted_by};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat};
+use crate::graph::Graph;
 use crate::graph::build::search_remark;
 use crate::graph::equal::{same, same_access};
 use crate::graph::order::{is_concordant, sparse_accesses, vars_in};
 use crate::graph::terms::index;
-use crate::graph::{Graph, visit};
 use crate::program::ir::{
     Access, Expr, ExprKind, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
 };
-use crate::program::visit::walk_mut;
 
 /// An operand that can be brought into another order, as a tensor of `dims`.
 pub(super) struct Sortable {
@@ -204,7 +203,7 @@ impl Graph {
             };
             let own = read_at(access.clone(), near.ty, &near);
             // In subscripts, too.
-            walk_mut(&mut left.rhs, &mut |node| {
+            left.rhs.walk_mut(&mut |node| {
                 if same(node, &near) {
                     *node = own.clone();
                 }
@@ -270,7 +269,7 @@ impl Graph {
 /// The access as it stands in the expression.
 pub(super) fn occurrence(e: &Expr, access: &Access) -> Option<Expr> {
     let mut found = None;
-    visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Access(own) = &node.kind
             && found.is_none()
             && same_access(own, access)

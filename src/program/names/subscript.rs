@@ -34,13 +34,9 @@ impl Resolver<'_, '_> {
 /// The place of the first part that no subscript can have. What is not affine is checked when the function
 /// is called, as elements of integer tensors are.
 fn unfit(expr: &Expr) -> Option<Span> {
-    match &expr.kind {
-        // Type checking speaks of a number that is not whole.
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) | ExprKind::Access(_) => None,
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => unfit(operand),
-        ExprKind::Binary(_, a, b) => unfit(a).or_else(|| unfit(b)),
-        ExprKind::Select(c, a, b) => unfit(c).or_else(|| unfit(a)).or_else(|| unfit(b)),
-        ExprKind::Call(_, args) => args.iter().find_map(unfit),
-        ExprKind::Reduce { .. } => Some(expr.span),
+    // Type checking speaks of a number that is not whole.
+    if let ExprKind::Reduce { .. } = expr.kind {
+        return Some(expr.span);
     }
+    expr.operands().into_iter().find_map(unfit)
 }

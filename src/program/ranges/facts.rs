@@ -29,45 +29,15 @@ pub(super) fn each_access<'e>(
         learn(condition, holds, param, &mut all);
         all
     };
-    match &e.kind {
-        ExprKind::Literal(_) | ExprKind::Index(_) | ExprKind::Size(_) => {}
-        ExprKind::Access(access) => {
-            f(e, facts);
-            for subscript in &access.subscripts {
-                each_access(subscript, facts, param, f);
-            }
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => each_access(a, facts, param, f),
-        // A sum is there before the condition that it stands under is asked.
-        ExprKind::Reduce { body, .. } => each_access(body, None, param, f),
-        ExprKind::Binary(op, a, b) => {
-            each_access(a, facts, param, f);
-            match op {
-                BinaryOp::And => each_access(b, Some(&under(a, true)), param, f),
-                BinaryOp::Or => each_access(b, Some(&under(a, false)), param, f),
-                BinaryOp::Add
-                | BinaryOp::Sub
-                | BinaryOp::Mul
-                | BinaryOp::Div
-                | BinaryOp::Rem
-                | BinaryOp::Eq
-                | BinaryOp::Ne
-                | BinaryOp::Lt
-                | BinaryOp::Le
-                | BinaryOp::Gt
-                | BinaryOp::Ge => each_access(b, facts, param, f),
-            }
-        }
-        ExprKind::Select(c, a, b) => {
-            each_access(c, facts, param, f);
-            each_access(a, Some(&under(c, true)), param, f);
-            each_access(b, Some(&under(c, false)), param, f);
-        }
-        ExprKind::Call(_, args) => {
-            for arg in args {
-                each_access(arg, facts, param, f);
-            }
-        }
+    if let ExprKind::Access(_) = e.kind {
+        f(e, facts);
+    }
+    // A sum is there before the condition that it stands under is asked.
+    let is_sum = matches!(e.kind, ExprKind::Reduce { .. });
+    for (part, condition) in e.parts_under() {
+        let own = condition.map(|(condition, holds)| under(condition, holds));
+        let facts = own.as_deref().or(facts.filter(|_| !is_sum));
+        each_access(part, facts, param, f);
     }
 }
 

@@ -22,7 +22,6 @@ use self::affine::{Affine, affine, constant};
 use self::facts::{Fact, each_access};
 use super::draft::{Draft, DraftStmt};
 use super::ir::{Access, Expr, ExprKind, SizeExpr, TensorId, VarId};
-use super::visit::walk;
 use crate::diagnostic::Span;
 
 pub(super) use order::statement_order;
@@ -226,7 +225,7 @@ impl<'d, 'a> Solver<'d, 'a> {
             let mut uses = BTreeSet::new();
             for (bound, end) in [(&clause.lo, &lo), (&clause.hi, &hi)] {
                 if *end == End::Dynamic {
-                    walk(bound, &mut |e| uses.extend(e.as_var()));
+                    bound.walk(&mut |e| uses.extend(e.as_var()));
                 }
             }
             if lo == End::Dynamic || hi == End::Dynamic {
@@ -404,7 +403,7 @@ fn subscripts_of(draft: &Draft, stmt: &DraftStmt) -> Vec<Subscript> {
     };
     // What bounds read is located ahead of conditions in them.
     for bound in stmt.clauses.iter().flat_map(|c| [&c.lo, &c.hi]) {
-        walk(bound, &mut |e| add(e, None));
+        bound.walk(&mut |e| add(e, None));
     }
     each_access(&stmt.rhs, None, &signed, &mut add);
     for (dim, var) in stmt.lhs.iter().enumerate() {

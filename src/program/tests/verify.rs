@@ -7,7 +7,6 @@ use crate::program::ir::{
     BinaryOp, Bound, Expr, ExprKind, Func, Function, Literal, ReduceOp, ScalarType, SizeExpr,
     UnaryOp, VarId,
 };
-use crate::program::visit::walk;
 
 /// The first promise that does not hold.
 pub(super) fn verify(function: &Function) -> Result<(), String> {
@@ -37,7 +36,7 @@ pub(super) fn verify(function: &Function) -> Result<(), String> {
                         check(value.ty == ScalarType::I64, "bounds are I64")?;
                         expr(function, value)?;
                         let mut used = BTreeSet::new();
-                        walk(value, &mut |e| used.extend(e.as_var()));
+                        value.walk(&mut |e| used.extend(e.as_var()));
                         check(used.is_subset(&known), "bounds use earlier variables")?;
                     }
                 }
@@ -45,7 +44,7 @@ pub(super) fn verify(function: &Function) -> Result<(), String> {
             known.insert(*var);
         }
         let mut used = BTreeSet::new();
-        walk(&stmt.rhs, &mut |e| used.extend(e.as_var()));
+        stmt.rhs.walk(&mut |e| used.extend(e.as_var()));
         check(used.is_subset(&known), "every variable is listed")?;
         expr(function, &stmt.rhs)?;
         summed(&stmt.rhs, &distinct)?;
@@ -79,7 +78,7 @@ fn summed(e: &Expr, bound: &BTreeSet<VarId>) -> Result<(), String> {
         check(!vars.is_empty(), "a reduction has variables")?;
         return summed(body, &inside);
     }
-    for child in crate::program::visit::children(e) {
+    for child in e.parts() {
         summed(child, bound)?;
     }
     Ok(())
@@ -196,7 +195,7 @@ fn expr(function: &Function, e: &Expr) -> Result<(), String> {
             }
         }
     }
-    for child in crate::program::visit::children(e) {
+    for child in e.parts() {
         expr(function, child)?;
     }
     Ok(())

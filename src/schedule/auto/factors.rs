@@ -5,7 +5,7 @@ use super::estimate::{Factor, Loops, extents, levels};
 use crate::graph::fold::{as_literal, fold};
 use crate::graph::order::{range_vars, sparse_accesses, vars_in};
 use crate::graph::terms::{reduces, root_reduction};
-use crate::graph::{Graph, Nest, equal, visit};
+use crate::graph::{Graph, Nest, equal};
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, ReduceOp, VarId};
 use crate::scalar::ScalarType;
 use crate::schedule::matching::operands;
@@ -201,7 +201,7 @@ fn is_apart(e: &Expr) -> bool {
 /// All that an expression reads.
 fn accesses(e: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
-    visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if matches!(node.kind, ExprKind::Access(_)) {
             found.push(node.clone());
         }
@@ -212,7 +212,7 @@ fn accesses(e: &Expr) -> Vec<Expr> {
 /// The variables along which all that a factor reads stands side by side, or stays the same.
 fn along(graph: &Graph, e: &Expr) -> Vec<VarId> {
     let mut found = vars_in(e);
-    visit(e, &mut |node| {
+    e.walk(&mut |node| {
         if let ExprKind::Access(access) = &node.kind {
             let apart = apart(graph, access);
             found.retain(|var| !apart.contains(var));
@@ -231,7 +231,7 @@ fn apart(graph: &Graph, access: &Access) -> Vec<VarId> {
     let outer = outer.iter().filter_map(|&mode| access.subscripts.get(mode));
     let mut found: Vec<VarId> = outer.flat_map(vars_in).collect();
     if let Some(last) = access.subscripts.get(*last) {
-        visit(last, &mut |node| {
+        last.walk(&mut |node| {
             if let ExprKind::Binary(BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem, ..) = node.kind {
                 found.extend(vars_in(node));
             }

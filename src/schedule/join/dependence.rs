@@ -11,7 +11,7 @@
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::{Graph, Nest, visit};
+use crate::graph::{Graph, Nest};
 use crate::program::ir::{Access, Expr, ExprKind, VarId};
 use crate::program::ranges::affine::{Affine, affine};
 use crate::program::ranges::size;
@@ -109,14 +109,14 @@ pub fn reads(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
 pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
     let named = |e: &Expr| {
         let mut found = false;
-        visit(e, &mut |node| {
+        e.walk(&mut |node| {
             found |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == writer.tensor);
         });
         found
     };
     let mut decides = false;
     reader.visit(&mut |part| {
-        visit(&part.rhs, &mut |node| {
+        part.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 decides |= access.subscripts.iter().any(named);
             }
@@ -136,7 +136,7 @@ pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
 fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
     let mut found = Vec::new();
     let mut note = |e: &Expr| {
-        visit(e, &mut |node| {
+        e.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind
                 && access.tensor == writer.tensor
             {

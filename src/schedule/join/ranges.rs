@@ -5,7 +5,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::equal::same_bound;
 use crate::graph::order::{range_vars, vars_in};
-use crate::graph::{Graph, Guard, Nest, visit};
+use crate::graph::{Graph, Guard, Nest};
 use crate::operators::Func;
 use crate::program::ir::{Bound, Expr, ExprKind, Range, SizeExpr, VarId};
 use crate::scalar::ScalarType;
@@ -41,7 +41,7 @@ pub(super) fn unite(
         let written: Vec<_> = written.collect();
         for e in [&whole.lo, &whole.hi].into_iter().filter_map(dynamic) {
             let mut known = vars_in(e).iter().all(|var| outer.contains(var));
-            visit(e, &mut |node| {
+            e.walk(&mut |node| {
                 known &=
                     !matches!(&node.kind, ExprKind::Access(of) if written.contains(&of.tensor));
             });

@@ -135,21 +135,8 @@ fn search(
             sum,
         });
     }
-    match &e.kind {
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Reduce { .. } => None,
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => search(graph, a, wanted, None),
-        ExprKind::Binary(_, a, b) => {
-            search(graph, a, wanted, None).or_else(|| search(graph, b, wanted, None))
-        }
-        ExprKind::Select(c, a, b) => [c, a, b]
-            .into_iter()
-            .find_map(|e| search(graph, e, wanted, None)),
-        ExprKind::Call(_, args) => args.iter().find_map(|e| search(graph, e, wanted, None)),
-    }
+    let mut operands = e.operands().into_iter();
+    operands.find_map(|e| search(graph, e, wanted, None))
 }
 
 /// `a op b op c`

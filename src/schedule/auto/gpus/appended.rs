@@ -2,7 +2,7 @@
 
 use super::super::{Statistics, Writer};
 use crate::graph::order::is_sparse_driven;
-use crate::graph::{pattern, visit};
+use crate::graph::pattern;
 use crate::program::ir::{ExprKind, Role, VarId};
 
 impl Writer<'_> {
@@ -66,7 +66,7 @@ impl Writer<'_> {
             levels.any(|(level, &mode)| level.is_full() && at(mode))
         };
         let mut found = of(nest.tensor, &|mode| nest.lhs.get(mode) == Some(&var));
-        visit(&nest.rhs, &mut |node| {
+        nest.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 let at = |mode: usize| access.subscripts[mode].as_var() == Some(var);
                 found |= of(access.tensor, &at);
@@ -79,7 +79,7 @@ impl Writer<'_> {
     pub(super) fn is_on_the_way(&self) -> bool {
         let made = |tensor| self.graph.tensor(tensor).role == Role::Temporary;
         let mut found = made(self.nest.tensor);
-        visit(&self.nest.rhs, &mut |node| {
+        self.nest.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 found |= made(access.tensor);
             }

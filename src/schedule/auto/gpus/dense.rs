@@ -2,7 +2,6 @@
 
 use super::super::{Statistics, Writer};
 use crate::graph::order::{sparse_accesses, vars_in};
-use crate::graph::visit;
 use crate::program::ir::{Access, Expr, ExprKind, VarId};
 
 impl Writer<'_> {
@@ -14,7 +13,7 @@ impl Writer<'_> {
         // Elements of one operand side by side, sparse ones first: neighbouring threads
         // then load neighbouring elements, and rows are shared out evenly.
         let mut operands = sparse_accesses(self.graph, &self.nest.rhs);
-        visit(&self.nest.rhs, &mut |node| {
+        self.nest.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 operands.push(access.clone());
             }
@@ -255,7 +254,7 @@ impl Writer<'_> {
     }
 
     fn each_access(&self, f: &mut dyn FnMut(&Access)) {
-        visit(&self.nest.rhs, &mut |node| {
+        self.nest.rhs.walk(&mut |node| {
             if let ExprKind::Access(access) = &node.kind {
                 f(access);
             }
