@@ -94,16 +94,13 @@ fn walked(
     stmt: &Statement,
 ) -> f64 {
     let mut largest: Option<(usize, &Access)> = None;
-    stmt.rhs.walk(&mut |e| {
-        if let ExprKind::Access(access) = &e.kind
-            && function.tensor(access.tensor).is_sparse()
-        {
-            let count = stored.get(&access.tensor).copied().unwrap_or(0);
-            if largest.is_none_or(|(n, _)| n < count) {
-                largest = Some((count, access));
-            }
+    let read = stmt.rhs.accesses().into_iter();
+    for access in read.filter(|access| function.tensor(access.tensor).is_sparse()) {
+        let count = stored.get(&access.tensor).copied().unwrap_or(0);
+        if largest.is_none_or(|(n, _)| n < count) {
+            largest = Some((count, access));
         }
-    });
+    }
     let walked: Vec<VarId> = largest.map_or(Vec::new(), |(_, access)| {
         access.subscripts.iter().filter_map(Expr::as_var).collect()
     });

@@ -22,13 +22,10 @@ pub fn has_rows(tensor: &Tensor, access: &Access, row: VarId) -> bool {
 /// Whether data or a condition decide that a subscript stays inside its tensor, so that it is checked.
 #[must_use]
 pub fn is_checked(graph: &Graph, tensors: &[Tensor], subscript: &ir::Expr) -> bool {
-    let mut checked = false;
-    subscript.walk(&mut |node| {
-        if let ExprKind::Access(access) = &node.kind {
-            checked |= !tensors[access.tensor.index()].dims.is_empty();
-        }
-        checked |= matches!(node.kind, ExprKind::Index(var) if graph.static_range(var).is_none());
-    });
+    let reads = |access: &Access| !tensors[access.tensor.index()].dims.is_empty();
+    let ranges = |var: ir::VarId| graph.static_range(var).is_none();
+    let checked = subscript.accesses().into_iter().any(reads)
+        || super::order::vars_in(subscript).into_iter().any(ranges);
     let param = |id: TensorId| {
         let tensor = &tensors[id.index()];
         (tensor.role == Role::Input && tensor.ty.is_integer()).then_some(tensor.ty)
@@ -170,11 +167,7 @@ impl Table {
             }
         };
         if nested {
-            e.walk(&mut |node| {
-                if let ExprKind::Access(access) = &node.kind {
-                    note(access);
-                }
-            });
+            e.accesses().into_iter().for_each(note);
         } else {
             value_accesses(e, &mut note);
         }

@@ -277,17 +277,11 @@ impl Piece {
 
     pub(super) fn vars(&self, graph: &Graph, stmt: &Statement) -> Vec<VarId> {
         let mut needed = self.lhs.clone();
-        self.rhs.walk(&mut |node| match &node.kind {
-            ExprKind::Index(v) => needed.push(*v),
-            ExprKind::Reduce { vars, .. } => needed.extend(vars),
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_) => {}
+        self.rhs.walk(&mut |node| {
+            needed.extend(node.as_var());
+            if let ExprKind::Reduce { vars, .. } = &node.kind {
+                needed.extend(vars);
+            }
         });
         let mut outer: Vec<VarId> = needed
             .iter()

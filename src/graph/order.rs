@@ -125,14 +125,13 @@ pub fn appended_vars(format: &TensorFormat, lhs: &[VarId]) -> Vec<VarId> {
 #[must_use]
 pub fn sparse_accesses(graph: &Graph, e: &Expr) -> Vec<Access> {
     let mut found: Vec<Access> = Vec::new();
-    e.walk(&mut |node| {
-        if let ExprKind::Access(access) = &node.kind
-            && graph.tensor(access.tensor).is_sparse()
+    for access in e.accesses() {
+        if graph.tensor(access.tensor).is_sparse()
             && !found.iter().any(|a| super::equal::same_access(a, access))
         {
             found.push(access.clone());
         }
-    });
+    }
     found
 }
 

@@ -49,14 +49,11 @@ impl Slots {
             stmt.vars.extend(made);
         }
         let mut left: Vec<TensorId> = Vec::new();
-        piece.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind
-                && graph.is_in_slots(access)
-                && !left.contains(&access.tensor)
-            {
+        for access in piece.rhs.accesses() {
+            if graph.is_in_slots(access) && !left.contains(&access.tensor) {
                 left.push(access.tensor);
             }
-        });
+        }
         for tensor in left {
             let known = self.0.iter().find(|(of, _)| *of == tensor);
             let copy = match known {
@@ -114,11 +111,9 @@ impl Graph {
                 }
             });
         };
-        rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                access.subscripts.iter().for_each(&mut look);
-            }
-        });
+        for access in rhs.accesses() {
+            access.subscripts.iter().for_each(&mut look);
+        }
         for &var in &stmt.vars {
             for e in self.var(var).range.reads() {
                 look(e);
@@ -232,12 +227,8 @@ impl Graph {
                     }
                 }
             };
-            let mut storing = 0;
-            piece.rhs.walk(&mut |node| {
-                if let ExprKind::Access(other) = &node.kind {
-                    storing += usize::from(stores(other));
-                }
-            });
+            let read = piece.rhs.accesses().into_iter();
+            let storing = read.filter(|other| stores(other)).count();
             storing == 1 && access.subscripts.iter().filter(|s| has(s)).count() == 1
         })
     }

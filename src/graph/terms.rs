@@ -57,7 +57,8 @@ pub fn reduces(e: &Expr) -> Vec<Expr> {
 /// Whether `e` reads `tensor`.
 #[must_use]
 pub fn reads(e: &Expr, tensor: TensorId) -> bool {
-    e.any(&|node| matches!(&node.kind, ExprKind::Access(access) if access.tensor == tensor))
+    let mut read = e.accesses().into_iter();
+    read.any(|access| access.tensor == tensor)
 }
 
 /// Replaces each occurrence of `from` that is structurally the same by `to`; those in subscripts stay.

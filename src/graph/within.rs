@@ -10,7 +10,7 @@ use super::order::{range_vars, vars_in};
 use super::pattern;
 use super::relation::Pos;
 use super::{Graph, Nest, Unit};
-use crate::program::ir::{Access, ExprKind, VarId};
+use crate::program::ir::{Access, VarId};
 
 /// The variables whose loops replace the nest's loop number `at`, outermost first, and
 /// how many of the first ones nothing needs; `None` if the loop must stay: it does not
@@ -92,13 +92,11 @@ fn is_needed(graph: &Graph, nest: &Nest, walked: &Access, root: VarId) -> bool {
                     && graph.provenance.position_of(v).is_none()
             });
         needed |= !part.producers.is_empty();
-        part.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind
-                && !super::equal::same_access(access, walked)
-            {
+        for access in part.rhs.accesses() {
+            if !super::equal::same_access(access, walked) {
                 needed |= access.subscripts.iter().any(|s| vars_in(s).contains(&root));
             }
-        });
+        }
         for var in vars_in(&part.rhs) {
             needed |= range_vars(graph, var).contains(&root);
         }

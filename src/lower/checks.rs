@@ -108,17 +108,14 @@ impl Lowerer<'_> {
     /// The name of a tensor in slots, or of a result that is put into blocks behind all statements, that an
     /// expression of the program reads.
     fn reads_slots(&self, e: &Expr) -> Option<String> {
-        let mut found = None;
-        e.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind
-                && let Some(tensor) = self.graph.function.tensors.get(access.tensor.index())
-                && (tensor.format.slots().is_some()
-                    || (tensor.role == Role::Result && tensor.format.is_rearranged()))
-            {
-                found = Some(tensor.name.clone());
-            }
+        let tensors = &self.graph.function.tensors;
+        let read = e.accesses().into_iter().rev();
+        let mut read = read.filter_map(|access| tensors.get(access.tensor.index()));
+        let found = read.find(|tensor| {
+            tensor.format.slots().is_some()
+                || (tensor.role == Role::Result && tensor.format.is_rearranged())
         });
-        found
+        found.map(|tensor| tensor.name.clone())
     }
 
     /// Fails where the condition holds anywhere. The flag is false until it does, so that one can be set by several
@@ -309,11 +306,8 @@ impl Lowerer<'_> {
     fn reads_inputs_only(&self, e: &Expr) -> bool {
         let mut only = true;
         let mut inputs = |e: &Expr| {
-            e.walk(&mut |node| {
-                if let ExprKind::Access(access) = &node.kind {
-                    only &= self.tensor(access.tensor).role == Role::Input;
-                }
-            });
+            let is_input = |access: &Access| self.tensor(access.tensor).role == Role::Input;
+            only &= e.accesses().into_iter().all(is_input);
         };
         inputs(e);
         let mut vars = vars_in(e);

@@ -4,12 +4,13 @@
 use super::access::AccessId;
 use super::{Lower, Lowerer, Scope};
 use crate::graph::access::is_checked;
+use crate::graph::order::vars_in;
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
 use crate::plan::{Absent, By, Found, Inside, Then};
-use crate::program::ir::{ExprKind, VarId};
+use crate::program::ir::{Access, VarId};
 
 /// The positions of one level below a parent position.
 #[derive(Clone, Debug)]
@@ -189,26 +190,14 @@ impl Lowerer<'_> {
 
     /// Whether every variable and access of a subscript is resolved.
     pub(super) fn is_known(&self, e: &crate::program::ir::Expr, scope: &Scope) -> bool {
-        let mut known = true;
-        let mut vars = Vec::new();
-        e.walk(&mut |node| match &node.kind {
-            ExprKind::Index(var) => vars.push(*var),
-            ExprKind::Access(access) => {
-                if let Some(id) = self.tree.table.find(access) {
-                    let order = self.tensor(access.tensor).format.order();
-                    known &= self.cursor(scope, id).level == order;
-                }
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Reduce { .. } => {}
-        });
-        known && vars.iter().all(|&v| self.coordinate(v, scope).is_some())
+        let is_found = |access: &Access| {
+            let order = self.tensor(access.tensor).format.order();
+            let id = self.tree.table.find(access);
+            id.is_none_or(|id| self.cursor(scope, id).level == order)
+        };
+        let mut vars = vars_in(e).into_iter();
+        e.accesses().into_iter().all(is_found)
+            && vars.all(|var| self.coordinate(var, scope).is_some())
     }
 
     /// The positions below the cursor's position at its next, sparse level.

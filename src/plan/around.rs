@@ -4,7 +4,7 @@ use crate::graph::access::AccessId;
 use crate::graph::known::Known;
 use crate::graph::relation::{self, Quantity, Values};
 use crate::graph::simplify::Operands;
-use crate::program::ir::{Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Expr, TensorId, VarId};
 use crate::units::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,13 +84,9 @@ impl Around {
 
     /// Whether the variables in a subscript are known, and the elements that it reads are found.
     fn is_known(&self, operands: Operands, e: &Expr) -> bool {
-        let mut found = true;
-        e.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind
-                && let Some(id) = operands.table.find(access)
-            {
-                found &= self.level(id) == operands.tensor(access.tensor).format.order();
-            }
+        let found = e.accesses().into_iter().all(|access| {
+            let whole = operands.tensor(access.tensor).format.order();
+            (operands.table.find(access)).is_none_or(|id| self.level(id) == whole)
         });
         found && Known::after(operands.graph, &self.loops).has_value(e)
     }

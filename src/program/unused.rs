@@ -18,19 +18,11 @@ pub(super) fn unused(function: &Function) -> Vec<Diagnostic> {
         }
         let dynamic = bounds.iter().filter_map(|bound| bound.read());
         for expr in dynamic.chain([&stmt.rhs]) {
-            expr.walk(&mut |e| match &e.kind {
-                ExprKind::Access(access) => {
-                    read.insert(access.tensor);
+            read.extend(expr.accesses().into_iter().map(|access| access.tensor));
+            expr.walk(&mut |e| {
+                if let ExprKind::Size(size) = &e.kind {
+                    params(size, &mut read);
                 }
-                ExprKind::Size(size) => params(size, &mut read),
-                ExprKind::Literal(_)
-                | ExprKind::Index(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Select(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Reduce { .. } => {}
             });
         }
         for bound in bounds {

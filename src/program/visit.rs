@@ -1,6 +1,6 @@
 //! Walks over resolved expressions.
 
-use super::ir::{BinaryOp, Expr, ExprKind};
+use super::ir::{Access, BinaryOp, Expr, ExprKind};
 
 impl Expr {
     /// What the expression is made of, in the order in which it is written.
@@ -74,6 +74,18 @@ impl Expr {
         for part in self.parts_mut() {
             part.walk_mut(visit);
         }
+    }
+
+    /// All that the expression reads, in subscripts too.
+    #[must_use]
+    pub fn accesses(&self) -> Vec<&Access> {
+        let mut found = Vec::new();
+        self.walk(&mut |e| {
+            if let ExprKind::Access(access) = &e.kind {
+                found.push(access);
+            }
+        });
+        found
     }
 
     /// Whether the test holds for the expression or for something in it.

@@ -14,7 +14,7 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::graph::order::vars_in;
 use crate::graph::relation::{Coord, Pos};
 use crate::graph::{Graph, Relation};
-use crate::program::ir::{ExprKind, TensorId, VarId};
+use crate::program::ir::{TensorId, VarId};
 
 /// Applies the command.
 ///
@@ -75,14 +75,13 @@ fn at_positions(graph: &Graph, parent: VarId) -> Option<TensorId> {
         {
             found = Some(nest.tensor);
         }
-        nest.rhs.walk(&mut |e| {
-            if let ExprKind::Access(access) = &e.kind
-                && graph.workspaces.contains(&access.tensor)
+        for access in nest.rhs.accesses() {
+            if graph.workspaces.contains(&access.tensor)
                 && (access.subscripts.iter().flat_map(vars_in)).any(|v| positions.contains(&v))
             {
                 found = Some(access.tensor);
             }
-        });
+        }
     });
     found
 }

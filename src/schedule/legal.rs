@@ -118,17 +118,13 @@ fn unknown_read(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(T
 }
 
 fn unknown_in(graph: &Graph, e: &Expr, loops: &[VarId]) -> Option<(TensorId, VarId)> {
-    let mut found = None;
-    e.walk(&mut |e| {
-        if let ExprKind::Access(access) = &e.kind
-            && graph.workspaces.contains(&access.tensor)
-        {
-            let mut vars = access.subscripts.iter().flat_map(vars_in);
-            let unknown = vars.find(|&v| Known::after(graph, loops).offset(v).is_none());
-            found = found.or(unknown.map(|var| (access.tensor, var)));
-        }
-    });
-    found
+    let read = e.accesses().into_iter();
+    let mut kept = read.filter(|access| graph.workspaces.contains(&access.tensor));
+    kept.find_map(|access| {
+        let mut vars = access.subscripts.iter().flat_map(vars_in);
+        let unknown = vars.find(|&v| Known::after(graph, loops).offset(v).is_none());
+        unknown.map(|var| (access.tensor, var))
+    })
 }
 
 /// A dense tensor that is read or written where the loops around do not tell a variable in its subscripts: which one
@@ -145,17 +141,16 @@ fn untold(graph: &Graph, stmt: &Stmt, loops: &mut Vec<VarId>) -> Option<(TensorI
             };
             let written = assign.lhs.iter().filter(|_| is_dense(assign.tensor));
             let untold = written.copied().find(|&var| !known.tells(var));
-            let mut found = untold.map(|var| (assign.tensor, var));
-            assign.rhs.walk(&mut |e| {
-                if let ExprKind::Access(access) = &e.kind
-                    && is_dense(access.tensor)
-                {
-                    let mut vars = access.subscripts.iter().flat_map(vars_in);
-                    let unknown = vars.find(|&var| !known.tells(var));
-                    found = found.or(unknown.map(|var| (access.tensor, var)));
-                }
+            if let Some(var) = untold {
+                return Some((assign.tensor, var));
+            }
+            let read = assign.rhs.accesses().into_iter();
+            let mut read = read.filter(|access| is_dense(access.tensor));
+            return read.find_map(|access| {
+                let mut vars = access.subscripts.iter().flat_map(vars_in);
+                let unknown = vars.find(|&var| !known.tells(var));
+                unknown.map(|var| (access.tensor, var))
             });
-            return found;
         }
         Stmt::Within { .. } | Stmt::Guarded { .. } | Stmt::Where { .. } | Stmt::Sequence(_) => None,
     };

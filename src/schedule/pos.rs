@@ -427,11 +427,6 @@ fn check_shared(
 }
 
 fn reads_access(e: &Expr, access: &Access) -> bool {
-    let mut found = false;
-    e.walk(&mut |node| {
-        if let ExprKind::Access(other) = &node.kind {
-            found |= equal::same_access(other, access);
-        }
-    });
-    found
+    let mut read = e.accesses().into_iter();
+    read.any(|other| equal::same_access(other, access))
 }

@@ -171,15 +171,8 @@ fn check_conditions(graph: &Graph, nest: &Nest, e: &Expr, span: Span) -> Result<
     if equal::same(e, &nest.rhs) {
         return Ok(());
     }
-    let mut found = None;
-    e.walk(&mut |node| {
-        if let ExprKind::Access(access) = &node.kind
-            && graph.function.conditional.contains(&access.tensor)
-        {
-            found = found.or(Some(access.tensor));
-        }
-    });
-    match found {
+    let mut read = e.accesses().into_iter().map(|access| access.tensor);
+    match read.find(|tensor| graph.function.conditional.contains(tensor)) {
         Some(tensor) => {
             Err(would_lose_its_condition(graph, tensor, span).with_help("leave the command out"))
         }
@@ -337,9 +330,9 @@ fn check_inside(
 ) -> Result<(), Diagnostic> {
     let mut around = nest.lhs.clone();
     for sum in reduces(&nest.rhs) {
-        let mut holds = false;
-        sum.walk(&mut |node| holds |= equal::same(node, &found.whole));
-        if let (ExprKind::Reduce { vars, .. }, true) = (&sum.kind, holds) {
+        if let ExprKind::Reduce { vars, .. } = &sum.kind
+            && sum.any(&|node| equal::same(node, &found.whole))
+        {
             around.extend(vars);
         }
     }

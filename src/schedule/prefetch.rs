@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::print::var_text;
 use crate::graph::{Fetch, Graph, Nest};
-use crate::program::ir::{ExprKind, Role, TensorId, VarId};
+use crate::program::ir::{Role, TensorId, VarId};
 
 const USAGE: &str = "prefetch(A, i, 512)";
 
@@ -74,12 +74,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 
 /// Whether the nest has a loop over the variable and reads the tensor.
 fn reads(nest: &Nest, tensor: TensorId, var: VarId) -> bool {
-    let (mut inside, mut read) = (false, false);
-    nest.visit(&mut |part| {
-        inside |= part.loops.iter().any(|l| l.var == var);
-        part.rhs.walk(&mut |node| {
-            read |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == tensor);
-        });
-    });
-    inside && read
+    let mut inside = false;
+    nest.visit(&mut |part| inside |= part.loops.iter().any(|l| l.var == var));
+    inside && nest.reads(tensor)
 }

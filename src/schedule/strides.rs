@@ -7,7 +7,7 @@
 
 use crate::graph::order::{is_sparse_driven, vars_in};
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{Access, Expr, ExprKind, TensorId, VarId};
+use crate::program::ir::{Access, Expr, TensorId, VarId};
 
 /// Loops and rows of so few elements are no matter: they fit into a cache line or two.
 const FEW: i64 = 16;
@@ -44,12 +44,7 @@ pub fn strided(graph: &Graph, nest: &Nest) -> Option<Strided> {
     if !nest.producers.is_empty() || nest.joined > 0 || !is_plain(inner) {
         return None;
     }
-    let mut accesses: Vec<&Access> = Vec::new();
-    nest.rhs.walk(&mut |node| {
-        if let ExprKind::Access(access) = &node.kind {
-            accesses.push(access);
-        }
-    });
+    let accesses = nest.rhs.accesses();
     let operand = accesses
         .iter()
         .find(|access| step(graph, access, inner) == Step::Far)?

@@ -11,7 +11,7 @@ use crate::diagnostic::codes::performance;
 use crate::graph::order::range_vars;
 use crate::graph::relation::Bound;
 use crate::graph::{BoundKind, Graph, Relation};
-use crate::program::ir::{self, ExprKind, SizeExpr, VarId};
+use crate::program::ir::{self, SizeExpr, VarId};
 use crate::syntax::ast::Ident;
 use std::collections::BTreeSet;
 
@@ -89,17 +89,13 @@ fn dimension(graph: &Graph, var: VarId) -> Option<SizeExpr> {
     }
     let mut found = None;
     graph.visit_nests(&mut |nest| {
-        nest.rhs.walk(&mut |e| {
-            if let ExprKind::Access(access) = &e.kind
-                && let Some(mode) = access
-                    .subscripts
-                    .iter()
-                    .position(|s| s.as_var() == Some(var))
-            {
+        for access in nest.rhs.accesses() {
+            let mut subscripts = access.subscripts.iter();
+            if let Some(mode) = subscripts.position(|s| s.as_var() == Some(var)) {
                 let dims = &graph.tensor(access.tensor).dims;
                 found = found.take().or_else(|| dims.get(mode).cloned());
             }
-        });
+        }
     });
     found
 }

@@ -212,12 +212,10 @@ fn accesses(e: &Expr) -> Vec<Expr> {
 /// The variables along which all that a factor reads stands side by side, or stays the same.
 fn along(graph: &Graph, e: &Expr) -> Vec<VarId> {
     let mut found = vars_in(e);
-    e.walk(&mut |node| {
-        if let ExprKind::Access(access) = &node.kind {
-            let apart = apart(graph, access);
-            found.retain(|var| !apart.contains(var));
-        }
-    });
+    for access in e.accesses() {
+        let apart = apart(graph, access);
+        found.retain(|var| !apart.contains(var));
+    }
     found
 }
 

@@ -11,8 +11,8 @@
 
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::{Graph, Nest};
-use crate::program::ir::{Access, Expr, ExprKind, VarId};
+use crate::graph::{Graph, Nest, terms};
+use crate::program::ir::{Access, Expr, VarId};
 use crate::program::ranges::affine::{Affine, affine};
 use crate::program::ranges::size;
 use crate::sums::Range;
@@ -107,20 +107,12 @@ pub fn reads(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
 /// Whether what `writer` writes stands in subscripts or ranges of `reader`.
 #[must_use]
 pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
-    let named = |e: &Expr| {
-        let mut found = false;
-        e.walk(&mut |node| {
-            found |= matches!(&node.kind, ExprKind::Access(a) if a.tensor == writer.tensor);
-        });
-        found
-    };
+    let named = |e: &Expr| terms::reads(e, writer.tensor);
     let mut decides = false;
     reader.visit(&mut |part| {
-        part.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                decides |= access.subscripts.iter().any(named);
-            }
-        });
+        for access in part.rhs.accesses() {
+            decides |= access.subscripts.iter().any(named);
+        }
         let roots = part
             .loops
             .iter()
@@ -136,13 +128,9 @@ pub fn decides(graph: &Graph, reader: &Nest, writer: &Nest) -> bool {
 fn reads_of(graph: &Graph, reader: &Nest, writer: &Nest) -> Vec<Access> {
     let mut found = Vec::new();
     let mut note = |e: &Expr| {
-        e.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind
-                && access.tensor == writer.tensor
-            {
-                found.push(access.clone());
-            }
-        });
+        let read = e.accesses().into_iter();
+        let read = read.filter(|access| access.tensor == writer.tensor);
+        found.extend(read.cloned());
     };
     reader.visit(&mut |part| {
         note(&part.rhs);

@@ -40,12 +40,9 @@ pub(super) fn unite(
         let written = graph.nests[start..end].iter().map(|nest| nest.tensor);
         let written: Vec<_> = written.collect();
         for e in [&whole.lo, &whole.hi].into_iter().filter_map(dynamic) {
-            let mut known = vars_in(e).iter().all(|var| outer.contains(var));
-            e.walk(&mut |node| {
-                known &=
-                    !matches!(&node.kind, ExprKind::Access(of) if written.contains(&of.tensor));
-            });
-            if !known {
+            let mut read = e.accesses().into_iter();
+            let known = vars_in(e).iter().all(|var| outer.contains(var));
+            if !known || read.any(|of| written.contains(&of.tensor)) {
                 let why = "a range depends on what is not known where both begin";
                 return Err(different(graph, a, why, span));
             }

@@ -3,7 +3,7 @@
 use super::super::{Statistics, Writer};
 use crate::graph::order::is_sparse_driven;
 use crate::graph::pattern;
-use crate::program::ir::{ExprKind, Role, VarId};
+use crate::program::ir::{Access, Role, VarId};
 
 impl Writer<'_> {
     /// The same, whose threads collect the row together: side by side what the innermost loop comes to, warps what the
@@ -65,26 +65,19 @@ impl Writer<'_> {
             let mut levels = format.levels.iter().zip(&format.modes);
             levels.any(|(level, &mode)| level.is_full() && at(mode))
         };
-        let mut found = of(nest.tensor, &|mode| nest.lhs.get(mode) == Some(&var));
-        nest.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                let at = |mode: usize| access.subscripts[mode].as_var() == Some(var);
-                found |= of(access.tensor, &at);
-            }
-        });
-        found
+        let is_read = |access: &Access| {
+            let at = |mode: usize| access.subscripts[mode].as_var() == Some(var);
+            of(access.tensor, &at)
+        };
+        of(nest.tensor, &|mode| nest.lhs.get(mode) == Some(&var))
+            || nest.rhs.accesses().into_iter().any(is_read)
     }
 
     /// Whether the nest makes or reads what is made on the way.
     pub(super) fn is_on_the_way(&self) -> bool {
         let made = |tensor| self.graph.tensor(tensor).role == Role::Temporary;
-        let mut found = made(self.nest.tensor);
-        self.nest.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                found |= made(access.tensor);
-            }
-        });
-        found
+        let mut read = self.nest.rhs.accesses().into_iter();
+        made(self.nest.tensor) || read.any(|access| made(access.tensor))
     }
 
     /// The outermost loop, whatever it is; in what needs copies of operands, none over parts of what may be of any

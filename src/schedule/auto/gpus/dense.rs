@@ -2,7 +2,7 @@
 
 use super::super::{Statistics, Writer};
 use crate::graph::order::{sparse_accesses, vars_in};
-use crate::program::ir::{Access, Expr, ExprKind, VarId};
+use crate::program::ir::{Access, Expr, VarId};
 
 impl Writer<'_> {
     /// A sum of everything: each thread adds up a part, blocks add theirs together.
@@ -13,11 +13,7 @@ impl Writer<'_> {
         // Elements of one operand side by side, sparse ones first: neighbouring threads
         // then load neighbouring elements, and rows are shared out evenly.
         let mut operands = sparse_accesses(self.graph, &self.nest.rhs);
-        self.nest.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                operands.push(access.clone());
-            }
-        });
+        operands.extend(self.nest.rhs.accesses().into_iter().cloned());
         let whole = operands.into_iter().find_map(|access| {
             let roots = self.outer_vars(&access)?;
             (roots.len() == self.vars().len()).then_some((access, roots))
@@ -254,11 +250,7 @@ impl Writer<'_> {
     }
 
     fn each_access(&self, f: &mut dyn FnMut(&Access)) {
-        self.nest.rhs.walk(&mut |node| {
-            if let ExprKind::Access(access) = &node.kind {
-                f(access);
-            }
-        });
+        self.nest.rhs.accesses().into_iter().for_each(f);
     }
 
     /// The subscripts of an access, of outer levels first.
