@@ -187,6 +187,37 @@ pub enum ExprKind {
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
+impl Expr {
+    /// What the expression is made of, in the order in which it is written.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Number(_)
+            | ExprKind::Name(_)
+            | ExprKind::Extent { .. }
+            | ExprKind::Member { .. } => Vec::new(),
+            ExprKind::Apply { args, .. } => args.iter().collect(),
+            ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Select(c, a, b) => vec![c, a, b],
+        }
+    }
+
+    /// As [`Expr::parts`], to change them.
+    pub fn parts_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            ExprKind::Number(_)
+            | ExprKind::Name(_)
+            | ExprKind::Extent { .. }
+            | ExprKind::Member { .. } => Vec::new(),
+            ExprKind::Apply { args, .. } => args.iter_mut().collect(),
+            ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Select(c, a, b) => vec![c, a, b],
+        }
+    }
+}
+
 /// A number as written: a whole number has no point, exponent or suffix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {

@@ -334,14 +334,8 @@ impl Translator<'_> {
 
 fn mentions(stmt: &Assign, var: &str) -> bool {
     fn inside(e: &Expr, var: &str) -> bool {
-        match &e.kind {
-            ExprKind::Name(name) => name == var,
-            ExprKind::Number(_) | ExprKind::Extent { .. } | ExprKind::Member { .. } => false,
-            ExprKind::Apply { args, .. } => args.iter().any(|a| inside(a, var)),
-            ExprKind::Unary(_, a) => inside(a, var),
-            ExprKind::Binary(_, a, b) => inside(a, var) || inside(b, var),
-            ExprKind::Select(c, a, b) => inside(c, var) || inside(a, var) || inside(b, var),
-        }
+        let named = matches!(&e.kind, ExprKind::Name(name) if name == var);
+        named || e.parts().into_iter().any(|part| inside(part, var))
     }
     stmt.subscripts.iter().any(|s| inside(s, var)) || inside(&stmt.rhs, var)
 }
@@ -364,19 +358,11 @@ fn with_tensors(mut commands: Vec<Command>, stmts: &[Assign]) -> Vec<Command> {
 }
 
 fn find_access(e: &Expr, tensor: &str) -> Option<Expr> {
-    match &e.kind {
-        ExprKind::Apply { callee, .. } if callee.name == tensor => Some(e.clone()),
-        ExprKind::Apply { args, .. } => args.iter().find_map(|a| find_access(a, tensor)),
-        ExprKind::Unary(_, a) => find_access(a, tensor),
-        ExprKind::Binary(_, a, b) => find_access(a, tensor).or_else(|| find_access(b, tensor)),
-        ExprKind::Select(c, a, b) => find_access(c, tensor)
-            .or_else(|| find_access(a, tensor))
-            .or_else(|| find_access(b, tensor)),
-        ExprKind::Number(_)
-        | ExprKind::Name(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. } => None,
+    if matches!(&e.kind, ExprKind::Apply { callee, .. } if callee.name == tensor) {
+        return Some(e.clone());
     }
+    let mut parts = e.parts().into_iter();
+    parts.find_map(|part| find_access(part, tensor))
 }
 
 fn assemble(

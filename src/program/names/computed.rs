@@ -184,16 +184,7 @@ impl Resolver<'_, '_> {
             {
                 return Some(extent_text(self.draft, &extent));
             }
-            match &e.kind {
-                ExprKind::Apply { args, .. } => rest.extend(args),
-                ExprKind::Unary(_, a) => rest.push(a),
-                ExprKind::Binary(_, a, b) => rest.extend([&**a, &**b]),
-                ExprKind::Select(c, a, b) => rest.extend([&**c, &**a, &**b]),
-                ExprKind::Number(_)
-                | ExprKind::Name(_)
-                | ExprKind::Extent { .. }
-                | ExprKind::Member { .. } => {}
-            }
+            rest.extend(e.parts());
         }
         None
     }
@@ -276,29 +267,12 @@ fn rename(e: &mut ast::Expr, name: &str, by: &str) {
         e.kind = ExprKind::Name(format!("({by})"));
         return;
     }
-    match &mut e.kind {
-        ExprKind::Apply { args, .. } => {
-            for arg in args {
-                if is_name(arg, name) {
-                    arg.kind = ExprKind::Name(by.to_string());
-                } else {
-                    rename(arg, name, by);
-                }
-            }
+    let separate = matches!(e.kind, ExprKind::Apply { .. });
+    for part in e.parts_mut() {
+        if separate && is_name(part, name) {
+            part.kind = ExprKind::Name(by.to_string());
+        } else {
+            rename(part, name, by);
         }
-        ExprKind::Unary(_, a) => rename(a, name, by),
-        ExprKind::Binary(_, a, b) => {
-            rename(a, name, by);
-            rename(b, name, by);
-        }
-        ExprKind::Select(c, a, b) => {
-            rename(c, name, by);
-            rename(a, name, by);
-            rename(b, name, by);
-        }
-        ExprKind::Number(_)
-        | ExprKind::Name(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. } => {}
     }
 }

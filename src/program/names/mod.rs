@@ -100,18 +100,19 @@ pub(super) fn names_of(expr: &ast::Expr) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = vec![expr];
     while let Some(expr) = rest.pop() {
-        match &expr.kind {
-            ast::ExprKind::Number(_) | ast::ExprKind::Member { .. } => {}
-            ast::ExprKind::Name(name) => names.push(name.as_str()),
-            ast::ExprKind::Apply { callee, args } => {
-                names.push(&callee.name);
-                rest.extend(args);
-            }
-            ast::ExprKind::Extent { tensor, .. } => names.push(&tensor.name),
-            ast::ExprKind::Unary(_, operand) => rest.push(operand),
-            ast::ExprKind::Binary(_, a, b) => rest.extend([&**a, &**b]),
-            ast::ExprKind::Select(c, a, b) => rest.extend([&**c, &**a, &**b]),
+        if let ast::ExprKind::Name(name)
+        | ast::ExprKind::Apply {
+            callee: ast::Ident { name, .. },
+            ..
         }
+        | ast::ExprKind::Extent {
+            tensor: ast::Ident { name, .. },
+            ..
+        } = &expr.kind
+        {
+            names.push(name.as_str());
+        }
+        rest.extend(expr.parts());
     }
     names
 }
@@ -279,25 +280,16 @@ impl<'d, 'a> Resolver<'d, 'a> {
     fn collect(&mut self, expr: &ast::Expr, in_subscript: bool) {
         let mut rest = vec![(expr, in_subscript)];
         while let Some((expr, inside)) = rest.pop() {
-            match &expr.kind {
-                ast::ExprKind::Name(name) => {
-                    if inside && !self.means_something(name) {
-                        self.indices.insert(name.clone());
-                    }
-                }
-                ast::ExprKind::Apply { callee, args } => {
-                    let subscripts = self.binding(&callee.name).is_some();
-                    rest.extend(args.iter().map(|arg| (arg, inside || subscripts)));
-                }
-                ast::ExprKind::Unary(_, operand) => rest.push((operand, inside)),
-                ast::ExprKind::Binary(_, a, b) => rest.extend([(&**a, inside), (&**b, inside)]),
-                ast::ExprKind::Select(c, a, b) => {
-                    rest.extend([(&**c, inside), (&**a, inside), (&**b, inside)]);
-                }
-                ast::ExprKind::Number(_)
-                | ast::ExprKind::Extent { .. }
-                | ast::ExprKind::Member { .. } => {}
+            if let ast::ExprKind::Name(name) = &expr.kind
+                && inside
+                && !self.means_something(name)
+            {
+                self.indices.insert(name.clone());
             }
+            let subscripts = matches!(&expr.kind, ast::ExprKind::Apply { callee, .. }
+                if self.binding(&callee.name).is_some());
+            let parts = expr.parts().into_iter();
+            rest.extend(parts.map(|part| (part, inside || subscripts)));
         }
     }
 

@@ -148,21 +148,12 @@ impl Resolver<'_, '_> {
     pub(super) fn reads(&self, subscript: &ast::Expr) -> bool {
         let mut rest = vec![subscript];
         while let Some(expr) = rest.pop() {
-            match &expr.kind {
-                ast::ExprKind::Apply { callee, args } => {
-                    if self.tensor(&callee.name).is_some() {
-                        return true;
-                    }
-                    rest.extend(args);
-                }
-                ast::ExprKind::Unary(_, a) => rest.push(a),
-                ast::ExprKind::Binary(_, a, b) => rest.extend([&**a, &**b]),
-                ast::ExprKind::Select(c, a, b) => rest.extend([&**c, &**a, &**b]),
-                ast::ExprKind::Number(_)
-                | ast::ExprKind::Name(_)
-                | ast::ExprKind::Extent { .. }
-                | ast::ExprKind::Member { .. } => {}
+            if let ast::ExprKind::Apply { callee, .. } = &expr.kind
+                && self.tensor(&callee.name).is_some()
+            {
+                return true;
             }
+            rest.extend(expr.parts());
         }
         false
     }
@@ -181,16 +172,10 @@ impl Resolver<'_, '_> {
 }
 
 fn base_name(subscript: &ast::Expr) -> String {
-    match &subscript.kind {
-        ast::ExprKind::Apply { callee, .. } => format!("at_{}", callee.name),
-        ast::ExprKind::Number(_)
-        | ast::ExprKind::Name(_)
-        | ast::ExprKind::Extent { .. }
-        | ast::ExprKind::Member { .. }
-        | ast::ExprKind::Unary(..)
-        | ast::ExprKind::Binary(..)
-        | ast::ExprKind::Select(..) => "at".to_string(),
+    if let ast::ExprKind::Apply { callee, .. } = &subscript.kind {
+        return format!("at_{}", callee.name);
     }
+    "at".to_string()
 }
 
 /// Every name that stands in the assignment, but for those that ranges are given for.

@@ -89,27 +89,13 @@ impl Same {
     }
 
     fn expr(&mut self, e: &Expr, of_variable: &mut BTreeMap<String, usize>) {
-        match &e.kind {
-            ExprKind::Number(_)
-            | ExprKind::Name(_)
-            | ExprKind::Extent { .. }
-            | ExprKind::Member { .. } => {}
-            ExprKind::Apply { callee, args } => {
-                if !is_function(&callee.name) {
-                    self.access(&callee.name, args, of_variable);
-                }
-                args.iter().for_each(|arg| self.expr(arg, of_variable));
-            }
-            ExprKind::Unary(_, a) => self.expr(a, of_variable),
-            ExprKind::Binary(_, a, b) => {
-                self.expr(a, of_variable);
-                self.expr(b, of_variable);
-            }
-            ExprKind::Select(c, a, b) => {
-                self.expr(c, of_variable);
-                self.expr(a, of_variable);
-                self.expr(b, of_variable);
-            }
+        if let ExprKind::Apply { callee, args } = &e.kind
+            && !is_function(&callee.name)
+        {
+            self.access(&callee.name, args, of_variable);
+        }
+        for part in e.parts() {
+            self.expr(part, of_variable);
         }
     }
 

@@ -72,35 +72,20 @@ impl Tensors {
                     }
                 }
             }
-            ExprKind::Unary(_, a) => self.read(a),
-            ExprKind::Binary(_, a, b) => {
-                self.read(a);
-                self.read(b);
-            }
-            ExprKind::Select(c, a, b) => {
-                self.read(c);
-                self.read(a);
-                self.read(b);
+            ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Select(..) => {
+                e.parts().into_iter().for_each(|part| self.read(part));
             }
         }
     }
 
     fn read_subscript(&mut self, e: &Expr) {
-        match &e.kind {
-            ExprKind::Apply { callee, args } => {
-                self.mention(callee, args, false);
-                args.iter().for_each(|a| self.read_subscript(a));
+        if let ExprKind::Apply { callee, args } = &e.kind {
+            self.mention(callee, args, false);
+        }
+        if !matches!(e.kind, ExprKind::Select(..)) {
+            for part in e.parts() {
+                self.read_subscript(part);
             }
-            ExprKind::Unary(_, a) => self.read_subscript(a),
-            ExprKind::Binary(_, a, b) => {
-                self.read_subscript(a);
-                self.read_subscript(b);
-            }
-            ExprKind::Number(_)
-            | ExprKind::Name(_)
-            | ExprKind::Extent { .. }
-            | ExprKind::Member { .. }
-            | ExprKind::Select(..) => {}
         }
     }
 }
