@@ -3,7 +3,7 @@
 use super::kernel::{Dialect, Printer, used_names};
 use super::memory::Sorts;
 use super::operators;
-use super::types::c_type;
+use super::types::{c_type, half};
 use super::wrap::wrap_call;
 use crate::loops::device::ir::{ReduceScope, Scope};
 use crate::loops::ir::{ArrayId, Device, Expr, Kernel, ReduceOp, ScalarType, Stmt, VarId};
@@ -126,7 +126,7 @@ impl Printer<'_> {
             None => format!("{target} = {};", self.expr(value)),
             Some(op) => format!(
                 "sparsec_atomic{}(&{target}, {}, {});",
-                half(elem),
+                suffix(elem),
                 self.expr(value),
                 operator(op, elem)
             ),
@@ -172,7 +172,7 @@ impl Printer<'_> {
                 let elem = self.kernel.array(*array).elem;
                 let text = format!(
                     "sparsec_segment{}<{lanes}>({}, {}, {}, {});",
-                    half(elem),
+                    suffix(elem),
                     self.array(*array),
                     self.expr(index),
                     self.expr(value),
@@ -208,23 +208,7 @@ impl Printer<'_> {
     }
 }
 
-/// Half-width elements are stored as their bits.
-fn half(elem: ScalarType) -> &'static str {
-    match elem {
-        ScalarType::F16 => "_half",
-        ScalarType::BF16 => "_bfloat16",
-        ScalarType::Bool
-        | ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::F32
-        | ScalarType::F64
-        | ScalarType::C64
-        | ScalarType::C128 => "",
-    }
+/// What the names of functions end in that work on elements of half width.
+fn suffix(elem: ScalarType) -> String {
+    half(elem).map_or(String::new(), |half| format!("_{half}"))
 }

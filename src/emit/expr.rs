@@ -1,7 +1,7 @@
 //! Expressions in C, with as few parentheses as its precedences need.
 
 use super::kernel::{Dialect, Printer};
-use super::types::{c_type, helper_suffix, is_lane, lane_type};
+use super::types::{c_type, half, helper_suffix, is_lane, lane_type};
 use super::width::Meeting;
 use super::{literal, operators};
 use crate::loops::build::as_int;
@@ -56,22 +56,9 @@ impl Printer<'_> {
             ExprKind::Place(place) => (place_text(*place), PRIMARY),
             ExprKind::Load { array, index } => {
                 let element = self.element(*array, index, true);
-                let text = match self.kernel.array(*array).elem {
-                    ScalarType::F16 => format!("sparsec_half_to_float({element})"),
-                    ScalarType::BF16 => format!("sparsec_bfloat16_to_float({element})"),
-                    ScalarType::Bool
-                    | ScalarType::I8
-                    | ScalarType::I16
-                    | ScalarType::I32
-                    | ScalarType::I64
-                    | ScalarType::U8
-                    | ScalarType::U16
-                    | ScalarType::U32
-                    | ScalarType::U64
-                    | ScalarType::F32
-                    | ScalarType::F64
-                    | ScalarType::C64
-                    | ScalarType::C128 => element,
+                let text = match half(self.kernel.array(*array).elem) {
+                    Some(half) => format!("sparsec_{half}_to_float({element})"),
+                    None => element,
                 };
                 let level = if text.starts_with('*') {
                     PREFIX
@@ -286,21 +273,10 @@ impl Printer<'_> {
                 "int64"
             };
             let wide = format!("sparsec_to_{by}({})", real.unwrap_or_else(|| self.expr(a)));
-            return match ty {
-                ScalarType::I64 | ScalarType::U64 => (wide, PRIMARY),
-                ScalarType::I8
-                | ScalarType::I16
-                | ScalarType::I32
-                | ScalarType::U8
-                | ScalarType::U16
-                | ScalarType::U32
-                | ScalarType::Bool
-                | ScalarType::F16
-                | ScalarType::BF16
-                | ScalarType::F32
-                | ScalarType::F64
-                | ScalarType::C64
-                | ScalarType::C128 => (format!("({}){wide}", c_type(ty)), PREFIX),
+            return if let ScalarType::I64 | ScalarType::U64 = ty {
+                (wide, PRIMARY)
+            } else {
+                (format!("({}){wide}", c_type(ty)), PREFIX)
             };
         }
         let text = real.unwrap_or_else(|| self.at(a, PREFIX));

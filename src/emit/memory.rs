@@ -1,10 +1,10 @@
 //! The text of what makes room in arrays and fills them.
 
 use super::kernel::{Dialect, Part, Printer};
-use super::types::c_type;
+use super::types::{c_type, half};
 use crate::loops::build as b;
 use crate::loops::ir::{
-    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, Run, ScalarType, Stmt, Storage, VarId,
+    ArrayId, BinaryOp, Expr, ExprKind, Kernel, Room, Run, Stmt, Storage, VarId,
 };
 use crate::loops::visit;
 use std::collections::BTreeSet;
@@ -277,22 +277,10 @@ impl Printer<'_> {
         self.scopes.open();
         let k = self.scopes.fresh("k");
         let (start_text, count_text) = (self.compared(start), self.compared(count));
-        let stored = match self.kernel.array(array).elem {
-            ScalarType::F16 => format!("sparsec_float_to_half({})", self.expr(value)),
-            ScalarType::BF16 => format!("sparsec_float_to_bfloat16({})", self.expr(value)),
-            ScalarType::Bool
-            | ScalarType::I8
-            | ScalarType::I16
-            | ScalarType::I32
-            | ScalarType::I64
-            | ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::F32
-            | ScalarType::F64
-            | ScalarType::C64
-            | ScalarType::C128 => self.expr(value),
+        let value = self.expr(value);
+        let stored = match half(self.kernel.array(array).elem) {
+            Some(half) => format!("sparsec_float_to_{half}({value})"),
+            None => value,
         };
         let at = if zero(start) {
             k.clone()

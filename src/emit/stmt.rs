@@ -4,7 +4,7 @@ use super::kernel::{Dialect, Part, Printer};
 use super::loops::atomic_pragma;
 use super::memory::Sorts;
 use super::operators;
-use super::types::{c_type, is_lane, lane_type};
+use super::types::{c_type, half, is_lane, lane_type};
 use super::wrap::wrapped;
 use crate::loops::build as b;
 use crate::loops::ir::{
@@ -130,28 +130,9 @@ impl Printer<'_> {
                     }
                     None => self.expr(value),
                 };
-                let text = match elem {
-                    ScalarType::F16 => {
-                        format!("{target} = sparsec_float_to_half({});", combined())
-                    }
-                    ScalarType::BF16 => {
-                        format!("{target} = sparsec_float_to_bfloat16({});", combined())
-                    }
-                    ScalarType::Bool
-                    | ScalarType::I8
-                    | ScalarType::I16
-                    | ScalarType::I32
-                    | ScalarType::I64
-                    | ScalarType::U8
-                    | ScalarType::U16
-                    | ScalarType::U32
-                    | ScalarType::U64
-                    | ScalarType::F32
-                    | ScalarType::F64
-                    | ScalarType::C64
-                    | ScalarType::C128 => {
-                        self.update(&target, elem, *op, value, Updated::Array(*array))
-                    }
+                let text = match half(elem) {
+                    Some(half) => format!("{target} = sparsec_float_to_{half}({});", combined()),
+                    None => self.update(&target, elem, *op, value, Updated::Array(*array)),
                 };
                 self.line(&text);
             }

@@ -67,3 +67,12 @@ pub fn is_lane(ty: ScalarType) -> bool {
 pub fn lane_type(ty: ScalarType, count: u32) -> String {
     format!("sparsec_{}{count}", c_type(ty))
 }
+
+/// The name of a type of half width, whose elements are stored as their bits.
+#[must_use]
+pub fn half(ty: ScalarType) -> Option<&'static str> {
+    if ty == ScalarType::BF16 {
+        return Some("bfloat16");
+    }
+    (ty == ScalarType::F16).then_some("half")
+}
