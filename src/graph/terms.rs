@@ -101,30 +101,15 @@ pub fn rename_expr(e: &mut Expr, to: &impl Fn(VarId) -> VarId) {
 
 /// The terms of `+`, `-` and unary minus at the top, signs pushed in.
 pub(super) fn flatten(e: &Expr, negative: bool, terms: &mut Vec<Expr>) {
-    match &e.kind {
-        ExprKind::Binary(BinaryOp::Add, a, b) => {
-            flatten(a, negative, terms);
-            flatten(b, negative, terms);
-        }
-        ExprKind::Binary(BinaryOp::Sub, a, b) => {
-            flatten(a, negative, terms);
-            flatten(b, !negative, terms);
-        }
-        ExprKind::Unary(UnaryOp::Neg, a) => flatten(a, !negative, terms),
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => terms.push(if negative {
-            negate(e.clone())
-        } else {
-            e.clone()
-        }),
+    if let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) = &e.kind {
+        flatten(a, negative, terms);
+        flatten(b, negative != (*op == BinaryOp::Sub), terms);
+    } else if let ExprKind::Unary(UnaryOp::Neg, a) = &e.kind {
+        flatten(a, !negative, terms);
+    } else if negative {
+        terms.push(negate(e.clone()));
+    } else {
+        terms.push(e.clone());
     }
 }
 

@@ -65,17 +65,9 @@ impl Values {
 
     /// Whether something of an expression is a value.
     fn has(&self, e: &Expr) -> bool {
-        e.any(|part| match &part.kind {
-            ExprKind::Load { array, .. } => self.arrays.contains(array),
-            ExprKind::Var(var) => self.vars.contains(var),
-            ExprKind::Literal(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Select(..)
-            | ExprKind::Locate(..)
-            | ExprKind::Place(_) => false,
+        e.any(|part| {
+            matches!(&part.kind, ExprKind::Load { array, .. } if self.arrays.contains(array))
+                || matches!(&part.kind, ExprKind::Var(var) if self.vars.contains(var))
         })
     }
 }
@@ -204,20 +196,12 @@ impl Naturals {
 
 /// The operands of nested minima, or maxima.
 fn collect<'e>(op: BinaryOp, e: &'e Expr, found: &mut Vec<&'e Expr>) {
-    match &e.kind {
-        ExprKind::Binary(own, x, y) if *own == op => {
-            collect(op, x, found);
-            collect(op, y, found);
-        }
-        ExprKind::Binary(..)
-        | ExprKind::Literal(_)
-        | ExprKind::Var(_)
-        | ExprKind::Load { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Select(..)
-        | ExprKind::Locate(..)
-        | ExprKind::Place(_) => found.push(e),
+    if let ExprKind::Binary(own, x, y) = &e.kind
+        && *own == op
+    {
+        collect(op, x, found);
+        collect(op, y, found);
+    } else {
+        found.push(e);
     }
 }

@@ -315,22 +315,13 @@ fn value(kernel: &Kernel, plan: &Lanes, e: &Expr, ty: &mut Option<ScalarType>) -
 
 /// Whether an operator takes vectors.
 fn has_lanes(op: BinaryOp) -> bool {
-    match op {
+    matches!(
+        op,
         BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Min
-        | BinaryOp::Max => true,
-        BinaryOp::Rem
-        | BinaryOp::FloorDiv
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => false,
-    }
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::Min
+            | BinaryOp::Max
+    )
 }

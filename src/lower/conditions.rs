@@ -85,22 +85,10 @@ impl Writer<'_> {
             }
             ExprKind::Binary(op, x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
-                let why = match op {
-                    ast::BinaryOp::Rem => {
-                        "`%` takes whole numbers, and a positive constant behind it"
-                    }
-                    ast::BinaryOp::Add
-                    | ast::BinaryOp::Sub
-                    | ast::BinaryOp::Mul
-                    | ast::BinaryOp::Div
-                    | ast::BinaryOp::Eq
-                    | ast::BinaryOp::Ne
-                    | ast::BinaryOp::Lt
-                    | ast::BinaryOp::Le
-                    | ast::BinaryOp::Gt
-                    | ast::BinaryOp::Ge
-                    | ast::BinaryOp::And
-                    | ast::BinaryOp::Or => "this mixes numbers and truth",
+                let why = if *op == ast::BinaryOp::Rem {
+                    "`%` takes whole numbers, and a positive constant behind it"
+                } else {
+                    "this mixes numbers and truth"
                 };
                 binary(*op, x, y).ok_or_else(|| refuse(e, why, QUESTIONS))
             }

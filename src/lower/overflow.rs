@@ -40,23 +40,15 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
                 own.extend(outside(a, ALL, (1 - ALL.1, ALL.1)));
             }
         }
-        ExprKind::Binary(op, a, b) => match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => {
+        ExprKind::Binary(op, a, b) => {
+            if let BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul = op {
                 note(graph, a, found);
                 note(graph, b, found);
                 own.extend(leaves(graph, *op, a, b));
+            } else if *op == BinaryOp::Div {
+                note(graph, a, found);
             }
-            BinaryOp::Div => note(graph, a, found),
-            BinaryOp::Rem
-            | BinaryOp::Eq
-            | BinaryOp::Ne
-            | BinaryOp::Lt
-            | BinaryOp::Le
-            | BinaryOp::Gt
-            | BinaryOp::Ge
-            | BinaryOp::And
-            | BinaryOp::Or => {}
-        },
+        }
         ExprKind::Select(c, a, b) => {
             for (chosen, e) in [(Expr::clone(c), a), (super::checks::not(c), b)] {
                 let branch = overflows(graph, e).into_iter();
@@ -157,19 +149,10 @@ fn outside(e: &Expr, own: Span, allowed: Span) -> Vec<Expr> {
 }
 
 fn number(e: &Expr) -> Option<i128> {
-    match e.kind {
-        ExprKind::Literal(Literal::Int(value)) => Some(i128::from(value)),
-        ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Access(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => None,
-    }
+    let ExprKind::Literal(Literal::Int(value)) = e.kind else {
+        return None;
+    };
+    Some(i128::from(value))
 }
 
 /// Between which values a whole number is, if none of what it is made of leaves 64 bits.

@@ -62,25 +62,13 @@ fn ends(graph: &Graph, e: &Expr) -> Option<(SizeExpr, SizeExpr)> {
 
 /// The values that an element read from data can have, where its type is narrow enough to tell.
 fn values(e: &Expr) -> Option<(i64, i64)> {
-    match &e.kind {
-        // A conversion keeps what its type has.
-        ExprKind::Cast(inner) => {
-            let (own, all) = (inner.ty.ends()?, e.ty.ends()?);
-            let kept = all.0 <= own.0 && own.1 <= all.1;
-            kept.then(|| values(inner)).flatten()
-        }
-        ExprKind::Access(_) if e.ty.size() < 8 => {
-            let (least, most) = e.ty.ends()?;
-            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => None,
+    let (least, most) = e.ty.ends()?;
+    // A conversion keeps what its type has.
+    if let ExprKind::Cast(inner) = &e.kind {
+        let own = inner.ty.ends()?;
+        let kept = least <= own.0 && own.1 <= most;
+        return kept.then(|| values(inner)).flatten();
     }
+    let narrow = matches!(e.kind, ExprKind::Access(_)) && e.ty.size() < 8;
+    narrow.then_some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
 }

@@ -40,21 +40,11 @@ pub(super) fn row_of(
 /// level of the result that it opens.
 fn copied(consumer: &Node) -> Option<(&Assign, usize)> {
     let Node::Loop(l) = consumer else { return None };
-    let inside = match &l.over {
-        Over::Merge(merge) => match &merge.walk {
-            Walk::One(_, inside) => inside,
-            Walk::Nothing
-            | Walk::Leap(_)
-            | Walk::Cases(_)
-            | Walk::OneAndRest { .. }
-            | Walk::Full { .. }
-            | Walk::Wide { .. } => return None,
-        },
-        Over::Constant(..)
-        | Over::Every { .. }
-        | Over::Positions { .. }
-        | Over::Fused(_)
-        | Over::Stored { .. } => return None,
+    let Over::Merge(merge) = &l.over else {
+        return None;
+    };
+    let Walk::One(_, inside) = &merge.walk else {
+        return None;
     };
     let Inside {
         opened,

@@ -42,14 +42,12 @@ fn shares(of: Operands, l: &Loop) -> Option<(AccessId, usize)> {
     if unit != Some(Unit::CpuThread(OmpSchedule::Static(None))) || reduced {
         return None;
     }
-    match &l.over {
-        Over::Every { root, body } if *root == Some(l.var) => walked(of, body, l.var),
-        Over::Constant(..)
-        | Over::Every { .. }
-        | Over::Positions { .. }
-        | Over::Fused(_)
-        | Over::Stored { .. }
-        | Over::Merge(_) => None,
+    if let Over::Every { root, body } = &l.over
+        && *root == Some(l.var)
+    {
+        walked(of, body, l.var)
+    } else {
+        None
     }
 }
 
@@ -69,16 +67,10 @@ fn walked_in(of: Operands, node: &Node, row: VarId) -> Option<(AccessId, usize)>
         Node::Loop(l) => {
             let levels = match &l.over {
                 Over::Stored { access, level, .. } => vec![(*access, *level)],
-                Over::Merge(merge) => match merge.walk {
-                    Walk::Nothing => Vec::new(),
-                    Walk::One(..)
-                    | Walk::OneAndRest { .. }
-                    | Walk::Leap(_)
-                    | Walk::Cases(_)
-                    | Walk::Full { .. }
-                    | Walk::Wide { .. } => merge.levels.clone(),
-                },
-                Over::Constant(..) | Over::Every { .. } | Over::Fused(_) => Vec::new(),
+                Over::Merge(merge) if !matches!(merge.walk, Walk::Nothing) => merge.levels.clone(),
+                Over::Merge(_) | Over::Constant(..) | Over::Every { .. } | Over::Fused(_) => {
+                    Vec::new()
+                }
                 // Its coordinates are searched, whatever row they are of.
                 Over::Positions { .. } => return None,
             };

@@ -391,17 +391,8 @@ impl<'a> Inliner<'_, 'a> {
         param: &ast::Param,
         callee: &ast::Def,
     ) -> Option<TensorId> {
-        let name = match &arg.kind {
-            ast::ExprKind::Name(name) => Some(name.as_str()),
-            ast::ExprKind::Number(_)
-            | ast::ExprKind::Apply { .. }
-            | ast::ExprKind::Extent { .. }
-            | ast::ExprKind::Member { .. }
-            | ast::ExprKind::Unary(..)
-            | ast::ExprKind::Binary(..)
-            | ast::ExprKind::Select(..) => None,
-        };
-        let bound = name.and_then(|name| self.draft.scopes[scope].tensors.get(name).copied());
+        let bound = arg.as_name();
+        let bound = bound.and_then(|name| self.draft.scopes[scope].tensors.get(name).copied());
         let Some(Binding::Tensor(id)) = bound else {
             self.draft.errors.push(
                 Diagnostic::error(

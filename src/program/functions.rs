@@ -138,14 +138,10 @@ impl Func {
         if let Some((_, func)) = ROUNDING.iter().find(|(known, _)| *known == name) {
             return Some(*func);
         }
-        match builtin(name)? {
-            Builtin::Func(func, _) => Some(func),
-            Builtin::Power(_)
-            | Builtin::Compare(_)
-            | Builtin::Not
-            | Builtin::Logic(_)
-            | Builtin::Sum => None,
-        }
+        let Builtin::Func(func, _) = builtin(name)? else {
+            return None;
+        };
+        Some(func)
     }
 }
 

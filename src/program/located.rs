@@ -97,18 +97,10 @@ fn located(e: &mut Expr, (conditional, inside): (bool, bool), sparse: &[bool], o
 }
 
 fn is_bare(subscript: &Expr) -> bool {
-    match &subscript.kind {
-        ExprKind::Index(_) => true,
-        ExprKind::Cast(inner) => is_bare(inner),
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => false,
+    if let ExprKind::Cast(inner) = &subscript.kind {
+        return is_bare(inner);
     }
+    subscript.as_var().is_some()
 }
 
 /// The coordinate that there is which is nearest to a subscript.

@@ -160,44 +160,37 @@ impl Arguments<'_> {
         if let Ok(constant) = self.constants.eval(e) {
             return Some(SizeExpr::Const(constant));
         }
-        match &e.kind {
-            ExprKind::Name(name) => {
-                let mut synonyms = graph.function.synonyms.iter();
-                if let Some(synonym) = synonyms.find(|s| s.name == *name) {
-                    return Some(synonym.means.clone());
-                }
-                let mut sizes = graph.function.sizes.iter();
-                let at = sizes.position(|size| size.name == *name)?;
-                let id = SizeId(u32::try_from(at).ok()?);
-                let value = graph.function.size(id).value;
-                let value = value.and_then(|v| i64::try_from(v).ok());
-                Some(value.map_or(SizeExpr::Size(id), SizeExpr::Const))
+        if let ExprKind::Name(name) = &e.kind {
+            let mut synonyms = graph.function.synonyms.iter();
+            if let Some(synonym) = synonyms.find(|s| s.name == *name) {
+                return Some(synonym.means.clone());
             }
-            ExprKind::Binary(op, a, b) => {
-                let (a, b) = (self.size_of(graph, a)?, self.size_of(graph, b)?);
-                match op {
-                    BinaryOp::Add => Some(a.add(b)),
-                    BinaryOp::Sub => Some(a.sub(b)),
-                    BinaryOp::Mul => Some(a.mul(b)),
-                    BinaryOp::Div if b.as_int().is_some_and(|n| n > 0) => Some(a.floor_div(b)),
-                    BinaryOp::Div
-                    | BinaryOp::Rem
-                    | BinaryOp::Eq
-                    | BinaryOp::Ne
-                    | BinaryOp::Lt
-                    | BinaryOp::Le
-                    | BinaryOp::Gt
-                    | BinaryOp::Ge
-                    | BinaryOp::And
-                    | BinaryOp::Or => None,
-                }
+            let mut sizes = graph.function.sizes.iter();
+            let at = sizes.position(|size| size.name == *name)?;
+            let id = SizeId(u32::try_from(at).ok()?);
+            let value = graph.function.size(id).value;
+            let value = value.and_then(|v| i64::try_from(v).ok());
+            Some(value.map_or(SizeExpr::Size(id), SizeExpr::Const))
+        } else if let ExprKind::Binary(op, a, b) = &e.kind {
+            let (a, b) = (self.size_of(graph, a)?, self.size_of(graph, b)?);
+            match op {
+                BinaryOp::Add => Some(a.add(b)),
+                BinaryOp::Sub => Some(a.sub(b)),
+                BinaryOp::Mul => Some(a.mul(b)),
+                BinaryOp::Div if b.as_int().is_some_and(|n| n > 0) => Some(a.floor_div(b)),
+                BinaryOp::Div
+                | BinaryOp::Rem
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge
+                | BinaryOp::And
+                | BinaryOp::Or => None,
             }
-            ExprKind::Number(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Apply { .. }
-            | ExprKind::Extent { .. }
-            | ExprKind::Member { .. }
-            | ExprKind::Select(..) => None,
+        } else {
+            None
         }
     }
 
@@ -263,23 +256,18 @@ impl Arguments<'_> {
 /// # Errors
 /// No such loop, or several.
 pub fn loop_var(graph: &Graph, e: &Expr) -> Result<VarId, Diagnostic> {
-    let (label, name) = match &e.kind {
-        ExprKind::Name(name) => (None, name.as_str()),
-        ExprKind::Member { base, member } => (Some(base.name.as_str()), member.name.as_str()),
-        ExprKind::Number(_)
-        | ExprKind::Apply { .. }
-        | ExprKind::Extent { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..) => {
-            return Err(Diagnostic::error(
-                codes::WRONG_ARGUMENTS,
-                e.span,
-                "expected an index variable",
-                "here",
-            )
-            .with_help("name a loop's variable, as `i` or `S1.i`"));
-        }
+    let (label, name) = if let ExprKind::Name(name) = &e.kind {
+        (None, name.as_str())
+    } else if let ExprKind::Member { base, member } = &e.kind {
+        (Some(base.name.as_str()), member.name.as_str())
+    } else {
+        return Err(Diagnostic::error(
+            codes::WRONG_ARGUMENTS,
+            e.span,
+            "expected an index variable",
+            "here",
+        )
+        .with_help("name a loop's variable, as `i` or `S1.i`"));
     };
     let mut found: Vec<VarId> = Vec::new();
     let mut labels: Vec<String> = Vec::new();

@@ -80,20 +80,18 @@ fn check(
     kind: BoundKind,
     arguments: &Arguments,
 ) -> Result<(), Diagnostic> {
-    let constant = |e: &SizeExpr| match e {
-        SizeExpr::Const(c) => Some(*c),
-        SizeExpr::Size(s) => graph
-            .function
-            .size(*s)
-            .value
-            .and_then(|v| i64::try_from(v).ok()),
-        SizeExpr::Param(_)
-        | SizeExpr::Add(..)
-        | SizeExpr::Sub(..)
-        | SizeExpr::Mul(..)
-        | SizeExpr::FloorDiv(..)
-        | SizeExpr::Min(..)
-        | SizeExpr::Max(..) => None,
+    let constant = |e: &SizeExpr| {
+        if let SizeExpr::Const(c) = e {
+            Some(*c)
+        } else if let SizeExpr::Size(s) = e {
+            graph
+                .function
+                .size(*s)
+                .value
+                .and_then(|v| i64::try_from(v).ok())
+        } else {
+            None
+        }
     };
     let bounds = Sizes(graph).bounds(parent);
     let (lo, hi) = bounds.map_or((None, None), |(lo, hi)| (constant(&lo), constant(&hi)));

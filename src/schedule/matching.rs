@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::blocks::as_declared;
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind};
 use crate::scalar::Literal;
 use crate::syntax::ast;
 
@@ -28,17 +28,12 @@ pub fn find_access(
         let ExprKind::Access(access) = &node.kind else {
             return;
         };
-        let named = match &e.kind {
-            ast::ExprKind::Name(name) => {
-                !access.subscripts.is_empty() && graph.is_called(access.tensor, name)
-            }
-            ast::ExprKind::Apply { .. } => matches(graph, node, e),
-            ast::ExprKind::Number(_)
-            | ast::ExprKind::Extent { .. }
-            | ast::ExprKind::Member { .. }
-            | ast::ExprKind::Unary(..)
-            | ast::ExprKind::Binary(..)
-            | ast::ExprKind::Select(..) => false,
+        let named = if let ast::ExprKind::Name(name) = &e.kind {
+            !access.subscripts.is_empty() && graph.is_called(access.tensor, name)
+        } else if let ast::ExprKind::Apply { .. } = &e.kind {
+            matches(graph, node, e)
+        } else {
+            false
         };
         if named
             && !found
@@ -131,25 +126,15 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
     if direct {
         return true;
     }
-    match &ir.kind {
-        ExprKind::Cast(inner) => {
-            let cast = if let ast::ExprKind::Apply { args, .. } = &e.kind {
-                matches!(args.as_slice(), [only] if matches(graph, inner, only))
-            } else {
-                false
-            };
-            cast || matches(graph, inner, e)
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => false,
-    }
+    let ExprKind::Cast(inner) = &ir.kind else {
+        return false;
+    };
+    let cast = if let ast::ExprKind::Apply { args, .. } = &e.kind {
+        matches!(args.as_slice(), [only] if matches(graph, inner, only))
+    } else {
+        false
+    };
+    cast || matches(graph, inner, e)
 }
 
 fn number(e: &ast::Expr) -> Option<Literal> {
@@ -165,36 +150,24 @@ fn number(e: &ast::Expr) -> Option<Literal> {
 /// The operands of a chain of `op` (subtraction is no part of it).
 #[must_use]
 pub fn operands(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
-    match &e.kind {
-        ExprKind::Binary(own, a, b) if *own == op => [operands(a, op), operands(b, op)].concat(),
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(UnaryOp::Neg | UnaryOp::Not, _)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => vec![e],
+    if let ExprKind::Binary(own, a, b) = &e.kind
+        && *own == op
+    {
+        [operands(a, op), operands(b, op)].concat()
+    } else {
+        vec![e]
     }
 }
 
 /// As [`operands`], of what a command says.
 #[must_use]
 pub fn ast_operands(e: &ast::Expr, op: BinaryOp) -> Vec<&ast::Expr> {
-    match &e.kind {
-        ast::ExprKind::Binary(own, a, b) if *own == op => {
-            [ast_operands(a, op), ast_operands(b, op)].concat()
-        }
-        ast::ExprKind::Number(_)
-        | ast::ExprKind::Name(_)
-        | ast::ExprKind::Apply { .. }
-        | ast::ExprKind::Extent { .. }
-        | ast::ExprKind::Member { .. }
-        | ast::ExprKind::Unary(..)
-        | ast::ExprKind::Binary(..)
-        | ast::ExprKind::Select(..) => vec![e],
+    if let ast::ExprKind::Binary(own, a, b) = &e.kind
+        && *own == op
+    {
+        [ast_operands(a, op), ast_operands(b, op)].concat()
+    } else {
+        vec![e]
     }
 }
 

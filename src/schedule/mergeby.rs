@@ -14,7 +14,6 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::graph::Graph;
 use crate::graph::order::sparse_accesses;
 use crate::program::ir::{Expr, VarId};
-use crate::syntax::ast::ExprKind;
 
 const USAGE: &str = "mergeby(i, gallop)";
 
@@ -27,19 +26,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let var = arguments.loop_var(&graph, 0)?;
     arguments.expect_open(&graph, var)?;
     let how = arguments.expr(1)?;
-    let gallop = match &how.kind {
-        ExprKind::Name(name) => match name.to_ascii_lowercase().as_str() {
-            "gallop" => Some(true),
-            "two_finger" | "twofinger" => Some(false),
-            _ => None,
-        },
-        ExprKind::Number(_)
-        | ExprKind::Apply { .. }
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..) => None,
+    let gallop = match how.as_name().unwrap_or("").to_ascii_lowercase().as_str() {
+        "gallop" => Some(true),
+        "two_finger" | "twofinger" => Some(false),
+        _ => None,
     };
     let Some(gallop) = gallop else {
         return Err(arguments.wrong(how.span, "expected two_finger or gallop".to_string(), USAGE));

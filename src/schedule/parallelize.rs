@@ -46,13 +46,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let race = match group {
         Some(group) => {
             let race = group_race(arguments.expr(2)?)?;
-            let strategy = match race {
-                Race::ParallelReduction => Strategy::Parallel,
-                Race::NoRaces
-                | Race::IgnoreRaces
-                | Race::Atomics
-                | Race::Temporary
-                | Race::Group => Strategy::Segment,
+            let strategy = if race == Race::ParallelReduction {
+                Strategy::Parallel
+            } else {
+                Strategy::Segment
             };
             unit = Unit::Gpu(GpuUnit {
                 level: GpuLevel::Thread,

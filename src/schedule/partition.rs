@@ -66,15 +66,12 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
     let (part, inner) = (arguments.name(1)?, arguments.name(2)?);
     let parts = arguments.positive(3)?;
     let by = arguments.expr(4)?;
-    let word = match &by.kind {
-        ExprKind::Name(name) => name.as_str(),
-        ExprKind::Apply { callee, .. } => callee.name.as_str(),
-        ExprKind::Number(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..) => "",
+    let word = if let ExprKind::Name(name) = &by.kind {
+        name.as_str()
+    } else if let ExprKind::Apply { callee, .. } = &by.kind {
+        callee.name.as_str()
+    } else {
+        ""
     };
     let by = match word.to_ascii_lowercase().as_str() {
         "rows" => None,
@@ -118,15 +115,10 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
 
 /// The numbers of elements that rows of all bins but the last have at most.
 fn lengths(by: &Expr, parts: i64, arguments: &Arguments) -> Result<Rc<[i64]>, Diagnostic> {
-    let given: &[Expr] = match &by.kind {
-        ExprKind::Apply { args, .. } => args,
-        ExprKind::Name(_)
-        | ExprKind::Number(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..) => &[],
+    let given: &[Expr] = if let ExprKind::Apply { args, .. } = &by.kind {
+        args
+    } else {
+        &[]
     };
     let usage = "partition(i, b, ib, 3, bins(4, 32))";
     let mut most: Vec<i64> = Vec::new();

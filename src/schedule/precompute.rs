@@ -422,19 +422,13 @@ fn dims(graph: &Graph, vars: &[VarId], span: Span) -> Result<Vec<SizeExpr>, Diag
 
 fn begins_below(graph: &Graph, var: VarId, lo: &SizeExpr, span: Span) -> Diagnostic {
     let name = &graph.var(var).name;
-    let help = match lo {
-        SizeExpr::Const(lo) => format!(
+    let help = if let SizeExpr::Const(lo) = lo {
+        format!(
             "count from zero: `shift({name}, {})` before",
             lo.saturating_neg()
-        ),
-        SizeExpr::Size(_)
-        | SizeExpr::Param(_)
-        | SizeExpr::Add(..)
-        | SizeExpr::Sub(..)
-        | SizeExpr::Mul(..)
-        | SizeExpr::FloorDiv(..)
-        | SizeExpr::Min(..)
-        | SizeExpr::Max(..) => format!("`split` `{name}` and use the inner part"),
+        )
+    } else {
+        format!("`split` `{name}` and use the inner part")
     };
     Diagnostic::error(
         codes::NO_SIZE,
@@ -447,14 +441,12 @@ fn begins_below(graph: &Graph, var: VarId, lo: &SizeExpr, span: Span) -> Diagnos
 
 /// An empty range may count below zero; a workspace has no fewer than no elements.
 fn natural(extent: SizeExpr) -> SizeExpr {
-    match extent {
-        SizeExpr::Const(c) => SizeExpr::Const(c.max(0)),
-        SizeExpr::Size(_) | SizeExpr::Param(_) | SizeExpr::Max(..) => extent,
-        SizeExpr::Add(..)
-        | SizeExpr::Sub(..)
-        | SizeExpr::Mul(..)
-        | SizeExpr::FloorDiv(..)
-        | SizeExpr::Min(..) => SizeExpr::Max(Box::new(SizeExpr::Const(0)), Box::new(extent)),
+    if let SizeExpr::Const(c) = extent {
+        SizeExpr::Const(c.max(0))
+    } else if let SizeExpr::Size(_) | SizeExpr::Param(_) | SizeExpr::Max(..) = extent {
+        extent
+    } else {
+        SizeExpr::Max(Box::new(SizeExpr::Const(0)), Box::new(extent))
     }
 }
 

@@ -10,15 +10,12 @@ use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy, race_t
 const USAGE: &str = "parallelize(i, CPUThread, NoRaces)";
 
 pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> {
-    let (name, args): (&str, &[Expr]) = match &e.kind {
-        ExprKind::Name(name) => (name, &[]),
-        ExprKind::Apply { callee, args } => (&callee.name, args),
-        ExprKind::Number(_)
-        | ExprKind::Extent { .. }
-        | ExprKind::Member { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..) => return Err(refuse(e.span, "expected a unit".to_string())),
+    let (name, args): (&str, &[Expr]) = if let ExprKind::Name(name) = &e.kind {
+        (name, &[])
+    } else if let ExprKind::Apply { callee, args } = &e.kind {
+        (&callee.name, args)
+    } else {
+        return Err(refuse(e.span, "expected a unit".to_string()));
     };
     let lower = name.to_ascii_lowercase();
     if let Some(gpu) = lower.strip_prefix("gpu") {

@@ -203,6 +203,15 @@ impl Expr {
         }
     }
 
+    /// The name, if the expression is one.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        let ExprKind::Name(name) = &self.kind else {
+            return None;
+        };
+        Some(name)
+    }
+
     /// As [`Expr::parts`], to change them.
     pub fn parts_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.kind {

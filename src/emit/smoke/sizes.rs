@@ -61,22 +61,18 @@ fn product(factors: impl Iterator<Item = i64>) -> i64 {
 /// What an extent is where every size that is not fixed is `n`, and every scalar parameter 1.
 fn value(kernel: &Kernel, e: &Expr, n: i64) -> i64 {
     let mut e = e.clone();
-    replace_expr(&mut e, &mut |part| match &part.kind {
-        ExprKind::Var(v) => {
+    replace_expr(&mut e, &mut |part| {
+        if let ExprKind::Var(v) = &part.kind {
             let size = kernel.interface.sizes.iter().find(|size| size.var == *v);
             let fixed = size.and_then(|size| size.fixed);
             Some(b::int(
                 fixed.map_or(n, |own| i64::try_from(own).unwrap_or(n)),
             ))
+        } else if let ExprKind::Cast(_) | ExprKind::Load { .. } = &part.kind {
+            Some(b::int(1))
+        } else {
+            None
         }
-        ExprKind::Cast(_) | ExprKind::Load { .. } => Some(b::int(1)),
-        ExprKind::Literal(_)
-        | ExprKind::Binary(..)
-        | ExprKind::Unary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Place(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..) => None,
     });
     b::fold(&mut e);
     b::as_int(&e).unwrap_or(1)

@@ -129,16 +129,10 @@ impl<'a> Loop<'a> {
         let Inside {
             own_vars, assigned, ..
         } = self.inside;
-        !e.any(|node| match node.kind {
-            ExprKind::Var(v) => v == self.var || own_vars.contains(&v) || assigned.contains(&v),
-            ExprKind::Load { .. } | ExprKind::Place(_) => true,
-            ExprKind::Literal(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Select(..)
-            | ExprKind::Locate(..) => false,
+        let moves = |v| v == self.var || own_vars.contains(&v) || assigned.contains(&v);
+        !e.any(|node| {
+            matches!(node.kind, ExprKind::Load { .. } | ExprKind::Place(_))
+                || matches!(node.kind, ExprKind::Var(v) if moves(v))
         })
     }
 }

@@ -126,14 +126,10 @@ pub(super) fn assigning(op: ReduceOp) -> &'static str {
 
 /// How an operator that reduces is written.
 pub(super) fn sign(op: ReduceOp) -> String {
-    match op {
-        ReduceOp::Own(own) => own_word(own),
-        ReduceOp::Add
-        | ReduceOp::Mul
-        | ReduceOp::Min
-        | ReduceOp::Max
-        | ReduceOp::And
-        | ReduceOp::Or => op.sign().to_string(),
+    if let ReduceOp::Own(own) = op {
+        own_word(own)
+    } else {
+        op.sign().to_string()
     }
 }
 

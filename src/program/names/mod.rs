@@ -305,19 +305,12 @@ impl<'d, 'a> Resolver<'d, 'a> {
     fn left_side(&mut self, assign: &ast::Assign) -> Vec<VarId> {
         let mut lhs = Vec::new();
         for subscript in &assign.subscripts {
-            let name = match &subscript.kind {
-                ast::ExprKind::Name(name) if self.indices.contains(name) => name,
-                ast::ExprKind::Name(_)
-                | ast::ExprKind::Number(_)
-                | ast::ExprKind::Apply { .. }
-                | ast::ExprKind::Extent { .. }
-                | ast::ExprKind::Member { .. }
-                | ast::ExprKind::Unary(..)
-                | ast::ExprKind::Binary(..)
-                | ast::ExprKind::Select(..) => {
-                    self.left_not_variable(subscript, assign);
-                    continue;
-                }
+            let variable = subscript
+                .as_name()
+                .filter(|&name| self.indices.contains(name));
+            let Some(name) = variable else {
+                self.left_not_variable(subscript, assign);
+                continue;
             };
             let var = self.var(name, subscript.span);
             if lhs.contains(&var) {

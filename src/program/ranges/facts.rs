@@ -48,32 +48,22 @@ fn learn(
     param: &impl Fn(TensorId) -> Option<ScalarType>,
     facts: &mut Vec<Fact>,
 ) {
-    match &condition.kind {
-        ExprKind::Unary(UnaryOp::Not, a) => learn(a, !holds, param, facts),
-        ExprKind::Binary(op, a, b) => {
-            // Of both, or of neither.
-            if (*op == BinaryOp::And && holds) || (*op == BinaryOp::Or && !holds) {
-                learn(a, holds, param, facts);
-                learn(b, holds, param, facts);
-                return;
-            }
-            if !is_exact(a, param) || !is_exact(b, param) {
-                return;
-            }
-            let (Some(a), Some(b)) = (affine(a, param), affine(b, param)) else {
-                return;
-            };
-            facts.extend(compared(*op, holds, &a, &b));
+    if let ExprKind::Unary(UnaryOp::Not, a) = &condition.kind {
+        learn(a, !holds, param, facts);
+    } else if let ExprKind::Binary(op, a, b) = &condition.kind {
+        // Of both, or of neither.
+        if (*op == BinaryOp::And && holds) || (*op == BinaryOp::Or && !holds) {
+            learn(a, holds, param, facts);
+            learn(b, holds, param, facts);
+            return;
         }
-        ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Access(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => {}
+        if !is_exact(a, param) || !is_exact(b, param) {
+            return;
+        }
+        let (Some(a), Some(b)) = (affine(a, param), affine(b, param)) else {
+            return;
+        };
+        facts.extend(compared(*op, holds, &a, &b));
     }
 }
 

@@ -256,19 +256,10 @@ impl Poly {
     /// Replaces minima, maxima and divisions by what they are bounded by, `fuel` deep:
     /// `-min(a, b)` is at least `-a`, and `-d * (a / d)` is at least `-a`.
     fn never_negative_within(&self, fuel: u32) -> bool {
-        let sized = |atom: &SizeExpr| match atom {
-            SizeExpr::Size(_) => true,
-            SizeExpr::FloorDiv(a, _) if fuel > 0 => {
-                Self::of(a).is_some_and(|a| a.never_negative_within(fuel - 1))
-            }
-            SizeExpr::Const(_)
-            | SizeExpr::Param(_)
-            | SizeExpr::Add(..)
-            | SizeExpr::Sub(..)
-            | SizeExpr::Mul(..)
-            | SizeExpr::FloorDiv(..)
-            | SizeExpr::Min(..)
-            | SizeExpr::Max(..) => false,
+        let natural = |e: &SizeExpr| Self::of(e).is_some_and(|e| e.never_negative_within(fuel - 1));
+        let sized = |atom: &SizeExpr| {
+            matches!(atom, SizeExpr::Size(_))
+                || matches!(atom, SizeExpr::FloorDiv(a, _) if fuel > 0 && natural(a))
         };
         if self
             .0

@@ -11,7 +11,7 @@ mod literal;
 mod tensors;
 mod typer;
 
-use super::ir::{BinaryOp, Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, TensorId, UnaryOp};
+use super::ir::{Expr, ExprKind, Func, Literal, ReduceOp, ScalarType, TensorId, UnaryOp};
 
 pub(super) use literal::{convert_literal, fits};
 pub(super) use tensors::infer_tensors;
@@ -118,19 +118,8 @@ pub(super) fn infer(expr: &Expr, tensors: &impl Fn(TensorId) -> Option<ScalarTyp
         ExprKind::Index(_) | ExprKind::Size(_) => Ty::Strong(ScalarType::I64),
         ExprKind::Unary(UnaryOp::Neg, operand) => of(operand).arithmetic(),
         ExprKind::Unary(UnaryOp::Not, _) => Ty::Strong(ScalarType::Bool),
-        ExprKind::Binary(op, a, b) => match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
-                join(of(a), of(b)).arithmetic()
-            }
-            BinaryOp::Eq
-            | BinaryOp::Ne
-            | BinaryOp::Lt
-            | BinaryOp::Le
-            | BinaryOp::Gt
-            | BinaryOp::Ge
-            | BinaryOp::And
-            | BinaryOp::Or => Ty::Strong(ScalarType::Bool),
-        },
+        ExprKind::Binary(op, ..) if op.is_truth() => Ty::Strong(ScalarType::Bool),
+        ExprKind::Binary(_, a, b) => join(of(a), of(b)).arithmetic(),
         ExprKind::Select(_, a, b) => join(of(a), of(b)),
         ExprKind::Call(function, args) => {
             let args = args.iter().map(of).fold(Ty::Unknown, join);

@@ -251,15 +251,11 @@ fn factor_text(graph: &Graph, e: &Expr) -> String {
         return factor_text(graph, inner);
     }
     let text = expr_text(graph, e);
-    match &e.kind {
-        ExprKind::Access(_) | ExprKind::Call(..) | ExprKind::Literal(_) | ExprKind::Index(_) => {
-            text
-        }
-        ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => format!("({text})"),
+    if let ExprKind::Access(_) | ExprKind::Call(..) | ExprKind::Literal(_) | ExprKind::Index(_) =
+        &e.kind
+    {
+        text
+    } else {
+        format!("({text})")
     }
 }

@@ -184,18 +184,7 @@ fn is_walked(graph: &Graph, op: ReduceOp, body: &Expr) -> bool {
 /// Whether an operand may be taken out of a product. The sums of what is converted as a whole would
 /// not be sums of the product.
 fn is_apart(e: &Expr) -> bool {
-    match &e.kind {
-        ExprKind::Cast(inner) => !matches!(inner.kind, ExprKind::Binary(..)),
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Reduce { .. } => true,
-    }
+    !matches!(&e.kind, ExprKind::Cast(inner) if matches!(inner.kind, ExprKind::Binary(..)))
 }
 
 /// All that an expression reads.

@@ -8,7 +8,7 @@ use super::factors::loops;
 use super::plan::{Best, Split};
 use super::profile::Cpu;
 use super::{Asked, Question, Range, Statistics, Writer};
-use crate::program::ir::{ExprKind, SizeExpr};
+use crate::program::ir::{Expr, ExprKind, SizeExpr};
 
 /// Loops by their places in the nest.
 #[derive(Clone, Copy)]
@@ -326,18 +326,9 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let mut read =
             (0..product.factors.len()).filter(|&n| product.factors[n].vars >> column & 1 == 1);
         let (only, more) = (read.next()?, read.next());
-        let plain = match &product.exprs[only].kind {
-            ExprKind::Access(access) => access.subscripts.iter().all(|e| e.as_var().is_some()),
-            ExprKind::Literal(_)
-            | ExprKind::Index(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Reduce { .. } => false,
-        };
+        let is_var = |e: &Expr| e.as_var().is_some();
+        let plain = matches!(&product.exprs[only].kind, ExprKind::Access(access)
+            if access.subscripts.iter().all(is_var));
         let (vars, own) = (product.factors[only].vars, 1 << column);
         let sums = self.among(vars & !own).into_iter();
         let rows: Option<i64> = sums.map(|at| self.extent(at)).product();

@@ -21,18 +21,13 @@ impl Wanted<'_> {
             Wanted::Written(wanted) => {
                 matches(graph, e, wanted) || matches(graph, copied(graph, e), wanted)
             }
-            Wanted::Access(wanted) => match &e.kind {
-                ExprKind::Cast(inner) => self.is(graph, inner),
-                ExprKind::Literal(_)
-                | ExprKind::Access(_)
-                | ExprKind::Index(_)
-                | ExprKind::Size(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Select(..)
-                | ExprKind::Call(..)
-                | ExprKind::Reduce { .. } => equal::same(e, wanted),
-            },
+            Wanted::Access(wanted) => {
+                if let ExprKind::Cast(inner) = &e.kind {
+                    self.is(graph, inner)
+                } else {
+                    equal::same(e, wanted)
+                }
+            }
         }
     }
 
