@@ -225,19 +225,24 @@ pub enum SizeExpr {
 }
 
 impl SizeExpr {
-    /// Whether it depends on a number that a scalar holds.
+    /// The operands, if it has any.
     #[must_use]
-    pub fn has_param(&self) -> bool {
+    pub fn parts(&self) -> Vec<&SizeExpr> {
         match self {
-            Self::Const(_) | Self::Size(_) => false,
-            Self::Param(_) => true,
+            Self::Const(_) | Self::Size(_) | Self::Param(_) => Vec::new(),
             Self::Add(a, b)
             | Self::Sub(a, b)
             | Self::Mul(a, b)
             | Self::FloorDiv(a, b)
             | Self::Min(a, b)
-            | Self::Max(a, b) => a.has_param() || b.has_param(),
+            | Self::Max(a, b) => vec![a, b],
         }
+    }
+
+    /// Whether it depends on a number that a scalar holds.
+    #[must_use]
+    pub fn has_param(&self) -> bool {
+        matches!(self, Self::Param(_)) || self.parts().into_iter().any(Self::has_param)
     }
 
     /// The value, where every size and parameter is known to `size` and `param`.

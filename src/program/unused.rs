@@ -80,20 +80,11 @@ fn size_of(dim: &SizeExpr) -> Option<SizeId> {
 
 /// The parameters that stand in an extent.
 fn params(size: &SizeExpr, read: &mut BTreeSet<TensorId>) {
-    match size {
-        SizeExpr::Const(_) | SizeExpr::Size(_) => {}
-        SizeExpr::Param(id) => {
-            read.insert(*id);
-        }
-        SizeExpr::Add(a, b)
-        | SizeExpr::Sub(a, b)
-        | SizeExpr::Mul(a, b)
-        | SizeExpr::FloorDiv(a, b)
-        | SizeExpr::Min(a, b)
-        | SizeExpr::Max(a, b) => {
-            params(a, read);
-            params(b, read);
-        }
+    if let SizeExpr::Param(id) = size {
+        read.insert(*id);
+    }
+    for part in size.parts() {
+        params(part, read);
     }
 }
 

@@ -124,25 +124,13 @@ impl All {
 
     /// Divisors must be positive.
     fn divisors(&mut self, extent: Option<&SizeExpr>, span: Span, what: &str) {
-        match extent {
-            None | Some(SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_)) => {}
-            Some(SizeExpr::FloorDiv(a, b)) => {
-                let least = size::sub((**b).clone(), SizeExpr::Const(1));
-                let text = format!("a divisor in {what} is not positive");
-                self.require(least, Vec::new(), text, span);
-                self.divisors(Some(a), span, what);
-                self.divisors(Some(b), span, what);
-            }
-            Some(
-                SizeExpr::Add(a, b)
-                | SizeExpr::Sub(a, b)
-                | SizeExpr::Mul(a, b)
-                | SizeExpr::Min(a, b)
-                | SizeExpr::Max(a, b),
-            ) => {
-                self.divisors(Some(a), span, what);
-                self.divisors(Some(b), span, what);
-            }
+        if let Some(SizeExpr::FloorDiv(_, b)) = extent {
+            let least = size::sub((**b).clone(), SizeExpr::Const(1));
+            let text = format!("a divisor in {what} is not positive");
+            self.require(least, Vec::new(), text, span);
+        }
+        for part in extent.map_or(Vec::new(), SizeExpr::parts) {
+            self.divisors(Some(part), span, what);
         }
     }
 
@@ -188,13 +176,10 @@ impl All {
 
 /// What is divided in an extent.
 fn dividends(extent: &SizeExpr) -> Vec<&SizeExpr> {
-    match extent {
-        SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_) => Vec::new(),
-        SizeExpr::FloorDiv(a, b) => [vec![&**a], dividends(a), dividends(b)].concat(),
-        SizeExpr::Add(a, b)
-        | SizeExpr::Sub(a, b)
-        | SizeExpr::Mul(a, b)
-        | SizeExpr::Min(a, b)
-        | SizeExpr::Max(a, b) => [dividends(a), dividends(b)].concat(),
+    let mut found = Vec::new();
+    if let SizeExpr::FloorDiv(a, _) = extent {
+        found.push(&**a);
     }
+    found.extend(extent.parts().into_iter().flat_map(dividends));
+    found
 }

@@ -444,17 +444,12 @@ mod tests {
 
     /// Divisors are positive where `never_negative` is asked.
     fn positive(expr: &SizeExpr, value: &impl Fn(&SizeExpr) -> Option<i64>) -> bool {
-        match expr {
-            SizeExpr::Const(_) | SizeExpr::Size(_) | SizeExpr::Param(_) => true,
-            SizeExpr::FloorDiv(a, b) => {
-                value(b).is_some_and(|b| b > 0) && positive(a, value) && positive(b, value)
-            }
-            SizeExpr::Add(a, b)
-            | SizeExpr::Sub(a, b)
-            | SizeExpr::Mul(a, b)
-            | SizeExpr::Min(a, b)
-            | SizeExpr::Max(a, b) => positive(a, value) && positive(b, value),
+        if let SizeExpr::FloorDiv(_, b) = expr
+            && value(b).is_none_or(|b| b <= 0)
+        {
+            return false;
         }
+        expr.parts().into_iter().all(|part| positive(part, value))
     }
 
     proptest! {
