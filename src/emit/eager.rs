@@ -82,9 +82,10 @@ fn is_eager(e: &Expr, read: &[Expr]) -> bool {
     all
 }
 
-/// Whether it is data of 64 bits: what is made of them may not fit, which only what stands before says.
+/// Whether what is made of it may not fit, which only what stands before says: data of 64 bits, and what is computed
+/// in 32.
 fn is_wide(e: &Expr) -> bool {
-    is_load(e) && e.ty == ScalarType::I64
+    e.ty == ScalarType::I32 || is_load(e) && e.ty == ScalarType::I64
 }
 
 fn is_load(e: &Expr) -> bool {
@@ -109,8 +110,7 @@ mod tests {
 
     /// Whether this value of a flag is evaluated as a whole.
     fn eager(value: &str) -> bool {
-        let header =
-            "kernel k\n  var N, i: int64\n  var flag: bool mut\n  array p, q: int64 input\n";
+        let header = "kernel k\n  var N, i: int64\n  var flag: bool mut\n  array p, q: int64 input\n  array r: int32 input\n";
         let body = format!("  for i in 0..N\n    flag ||= {value}\n");
         let kernel = text::read(&format!("{header}body\n  let flag = false\n{body}")).unwrap();
         let Some(Stmt::For { body, .. }) = kernel.body.last() else {
@@ -130,5 +130,7 @@ mod tests {
         assert!(!eager("i / N < 0"));
         assert!(!eager("p[i] > 7 || p[i] * 4 < 0"));
         assert!(!eager("-p[i] < 0"));
+        assert!(eager("int64(r[i]) * 4 < 0"));
+        assert!(!eager("r[i] * r[i] < r[i]"));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the arithmetic of a subscript may leave 64 bits. C leaves open what a sum, difference or product is then, and
+//! Where the arithmetic of a subscript may leave its type. C leaves open what a sum, difference or product is then, and
 //! compilers make something else of it where it is compared than where it is an address: a check of the value alone
 //! would pass what is read out of bounds. So the operands are asked before. Of data whose type is
 //! narrow enough there is nothing to ask; sizes and coordinates are taken for narrow, too.
@@ -20,8 +20,9 @@ const COUNTS: Span = (-(1 << 31), 1 << 31);
 /// is less than what is left.
 const FAR: f64 = 4_611_686_018_427_387_904.0;
 
-/// When a sum, difference or product of `e` leaves 64 bits: inner ones first, each of which is asked of what
-/// those before have passed. What is only the operand of a function or of a remainder is not asked.
+/// When a sum, difference or product in `e` leaves its type: inner ones first, each of which is asked of what
+/// those before have passed. Operands of functions and of comparisons are asked, too: who clamps what has
+/// overflowed has a number that compilers take for none.
 pub(super) fn overflows(graph: &Graph, e: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
     note(graph, e, &mut found);
@@ -29,39 +30,44 @@ pub(super) fn overflows(graph: &Graph, e: &Expr) -> Vec<Expr> {
 }
 
 fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
-    if e.ty != ScalarType::I64 {
-        return;
-    }
     let mut own = Vec::new();
     match &e.kind {
         ExprKind::Unary(UnaryOp::Neg, a) => {
             note(graph, a, found);
-            if span(graph, a).0 == ALL.0 {
-                own.extend(outside(a, ALL, (1 - ALL.1, ALL.1)));
+            if let Some(all) = left_open(e.ty)
+                && span(graph, a).0 <= all.0
+            {
+                own.extend(outside(a, all, (1 - all.1, all.1)));
             }
         }
         ExprKind::Binary(op, a, b) => {
-            if let BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul = op {
-                note(graph, a, found);
+            note(graph, a, found);
+            if *op == BinaryOp::And {
+                own.extend(where_chosen(graph, Expr::clone(a), b));
+            } else if *op == BinaryOp::Or {
+                own.extend(where_chosen(graph, super::checks::not(a), b));
+            } else {
                 note(graph, b, found);
+            }
+            if let BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul = op {
                 own.extend(leaves(graph, *op, a, b));
-            } else if *op == BinaryOp::Div {
-                note(graph, a, found);
             }
         }
         ExprKind::Select(c, a, b) => {
-            for (chosen, e) in [(Expr::clone(c), a), (super::checks::not(c), b)] {
-                let branch = overflows(graph, e).into_iter();
-                own.extend(branch.map(|bad| super::checks::and(chosen.clone(), bad)));
+            note(graph, c, found);
+            own.extend(where_chosen(graph, Expr::clone(c), a));
+            own.extend(where_chosen(graph, super::checks::not(c), b));
+        }
+        ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Cast(a) => note(graph, a, found),
+        ExprKind::Call(_, args) => {
+            for arg in args.iter() {
+                note(graph, arg, found);
             }
         }
         ExprKind::Literal(_)
         | ExprKind::Index(_)
         | ExprKind::Size(_)
         | ExprKind::Access(_)
-        | ExprKind::Unary(UnaryOp::Not, _)
-        | ExprKind::Cast(_)
-        | ExprKind::Call(..)
         | ExprKind::Reduce { .. } => {}
     }
     for bad in own {
@@ -71,28 +77,59 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
     }
 }
 
+/// The values of a type whose overflow C leaves open. Narrower ones are computed in 32 bits.
+fn left_open(ty: ScalarType) -> Option<Span> {
+    let is_open = matches!(ty, ScalarType::I64 | ScalarType::I32);
+    is_open.then(|| ty.ends()).flatten()
+}
+
+/// When `e` overflows, of what is computed where a condition holds.
+fn where_chosen(graph: &Graph, chosen: Expr, e: &Expr) -> Vec<Expr> {
+    let found = overflows(graph, e).into_iter();
+    found
+        .map(|bad| super::checks::and(chosen.clone(), bad))
+        .collect()
+}
+
+fn cast(e: &Expr, ty: ScalarType) -> Expr {
+    Expr {
+        kind: ExprKind::Cast(Shared::new(e.clone())),
+        ty,
+        span: e.span,
+    }
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let (ty, span) = (a.ty, a.span);
+    Expr {
+        kind: ExprKind::Binary(op, Shared::new(a), Shared::new(b)),
+        ty,
+        span,
+    }
+}
+
 /// When `a op b` does not fit.
 fn leaves(graph: &Graph, op: BinaryOp, a: &Expr, b: &Expr) -> Vec<Expr> {
+    let Some(all) = left_open(a.ty) else {
+        return Vec::new();
+    };
     let (own, other) = (span(graph, a), span(graph, b));
     let made = combined(op, own, other);
-    if ALL.0 <= made.0 && made.1 <= ALL.1 {
+    if all.0 <= made.0 && made.1 <= all.1 {
         return Vec::new();
+    }
+    if a.ty != ScalarType::I64 {
+        // 64 bits have room for it.
+        let wide = |e| cast(e, ScalarType::I64);
+        return outside(&binary(op, wide(a), wide(b)), made, all);
     }
     match (number(a), number(b)) {
         (_, Some(by)) => outside(a, own, allowed(op, by)),
         (Some(by), None) if op == BinaryOp::Sub => outside(b, other, (by - ALL.1, by - ALL.0)),
         (Some(by), None) => outside(b, other, allowed(op, by)),
         (None, None) => {
-            let float = |e: &Expr| Expr {
-                kind: ExprKind::Cast(Shared::new(e.clone())),
-                ty: ScalarType::F64,
-                span: e.span,
-            };
-            let rounded = Expr {
-                kind: ExprKind::Binary(op, Shared::new(float(a)), Shared::new(float(b))),
-                ty: ScalarType::F64,
-                span: a.span,
-            };
+            let float = |e| cast(e, ScalarType::F64);
+            let rounded = binary(op, float(a), float(b));
             let end = |far: f64| Expr {
                 kind: ExprKind::Literal(Literal::Float(far)),
                 ty: ScalarType::F64,
@@ -133,6 +170,11 @@ fn allowed(op: BinaryOp, by: i128) -> Span {
 
 /// When a number of a span is none of these.
 fn outside(e: &Expr, own: Span, allowed: Span) -> Vec<Expr> {
+    let e = &if e.ty == ScalarType::I64 {
+        e.clone()
+    } else {
+        cast(e, ScalarType::I64)
+    };
     let end = |value: i128| {
         let value = i64::try_from(value).ok()?;
         Some(Expr {
@@ -161,7 +203,7 @@ fn span(graph: &Graph, e: &Expr) -> Span {
         ExprKind::Literal(Literal::Int(value)) => (i128::from(*value), i128::from(*value)),
         ExprKind::Size(_) => COUNTS,
         ExprKind::Index(var) => of_variable(graph, *var),
-        ExprKind::Cast(a) if a.ty == ScalarType::I64 => span(graph, a),
+        ExprKind::Cast(a) if a.ty.is_integer() => span(graph, a),
         ExprKind::Cast(a) => a.ty.ends().unwrap_or(ALL),
         ExprKind::Unary(UnaryOp::Neg, a) => {
             let (least, most) = span(graph, a);
@@ -184,7 +226,11 @@ fn span(graph: &Graph, e: &Expr) -> Span {
         | ExprKind::Call(..)
         | ExprKind::Reduce { .. } => e.ty.ends().unwrap_or(ALL),
     };
-    (made.0.max(ALL.0), made.1.min(ALL.1))
+    let (least, most) = e.ty.ends().unwrap_or(ALL);
+    // What was asked fits; narrow numbers wrap.
+    let fits = left_open(e.ty).is_some() || least <= made.0 && made.1 <= most;
+    let (first, last) = if fits { made } else { (least, most) };
+    (first.max(least).max(ALL.0), last.min(most).min(ALL.1))
 }
 
 fn of_variable(graph: &Graph, var: VarId) -> Span {
