@@ -6,6 +6,7 @@
 
 use super::affine::Affine;
 use super::facts::least;
+use super::report;
 use super::{Ranges, Subscript, room, size, span_of, subscripts_of};
 use crate::diagnostic::Span;
 use crate::program::draft::Draft;
@@ -23,9 +24,10 @@ pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Re
             let what = format!("the range of `{}`", var.name);
             match (end, found.is_some_and(|f| f.explicit)) {
                 (Some(end), true) => {
-                    all.quotients(&Affine::of(end.clone()), &[], var.span, &what);
+                    all.quotients(draft, &Affine::of(end.clone()), &[], var.span, &what);
                 }
-                (_, _) => all.divisors(end, var.span, &what),
+                // What divides there is the factor of a variable, or stands in an extent.
+                (_, _) => all.divisors(draft, end, var.span, ("stride or divisor", &what)),
             }
         }
     }
@@ -112,9 +114,9 @@ impl All {
 
     /// Divisors must be positive; dividends that programs write must not be negative, since C rounds the
     /// quotient towards zero.
-    fn quotients(&mut self, form: &Affine, vars: &[VarId], span: Span, what: &str) {
+    fn quotients(&mut self, draft: &Draft, form: &Affine, vars: &[VarId], span: Span, what: &str) {
         for part in form.terms.values().chain([&form.rest]) {
-            self.divisors(Some(part), span, what);
+            self.divisors(draft, Some(part), span, ("divisor", what));
             for dividend in dividends(part) {
                 let text = format!("a dividend in {what} is negative");
                 self.require(dividend.clone(), vars.to_vec(), text, span);
@@ -123,14 +125,23 @@ impl All {
     }
 
     /// Divisors must be positive.
-    fn divisors(&mut self, extent: Option<&SizeExpr>, span: Span, what: &str) {
+    fn divisors(
+        &mut self,
+        draft: &Draft,
+        extent: Option<&SizeExpr>,
+        span: Span,
+        (role, what): (&str, &str),
+    ) {
         if let Some(SizeExpr::FloorDiv(_, b)) = extent {
             let least = size::sub((**b).clone(), SizeExpr::Const(1));
-            let text = format!("a divisor in {what} is not positive");
+            let text = format!(
+                "the {role} `{}` in {what} is not positive",
+                report::text(draft, b)
+            );
             self.require(least, Vec::new(), text, span);
         }
         for part in extent.map_or(Vec::new(), SizeExpr::parts) {
-            self.divisors(Some(part), span, what);
+            self.divisors(draft, Some(part), span, (role, what));
         }
     }
 
@@ -152,7 +163,7 @@ impl All {
         let name = &draft.tensor(subscript.tensor).name;
         let dim = subscript.dim;
         let what = format!("a subscript of `{name}`");
-        self.quotients(&form, &vars, subscript.span, &what);
+        self.quotients(draft, &form, &vars, subscript.span, &what);
         for (var, coefficient) in &form.terms {
             // Which end of its range a subscript is largest at follows from it.
             let is_less = size::sign(coefficient) == Some(Ordering::Less);
