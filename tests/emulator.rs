@@ -99,7 +99,7 @@ fn holes() -> &'static Path {
             "-s",
             "EMU=1",
             "CXXFLAGS=-O1 -g -w",
-            "NAME=holes",
+            "NAMES=holes",
             "holes_test",
         ]));
         folder

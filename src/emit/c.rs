@@ -26,7 +26,7 @@ pub fn emit(unit: &Unit) -> Vec<File> {
         kernel_text(unit),
         header(unit),
         RUNTIME_HEADER.to_string(),
-        makefile::text(&unit.name),
+        makefile::C.to_string(),
     ];
     file_names(&unit.name)
         .into_iter()

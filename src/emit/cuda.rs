@@ -54,7 +54,7 @@ pub fn emit(unit: &Unit) -> Vec<File> {
         kernel_text(unit),
         header(unit),
         runtime_header(),
-        makefile::cuda_text(&unit.name),
+        makefile::CUDA.to_string(),
     ];
     let emulator = EMULATOR.iter().map(|(_, text)| (*text).to_string());
     file_names(&unit.name)

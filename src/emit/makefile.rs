@@ -1,24 +1,10 @@
 //! The makefile that stands beside the kernels.
+//!
+//! It names none of them: it makes all programs that sparsec wrote into its folder, so that it is the same for each,
+//! and writing one more takes nothing from those that are there.
 
-/// Its text for files named `stem`.
-#[must_use]
-pub fn text(stem: &str) -> String {
-    const TEMPLATE: &str = include_str!("runtime/Makefile.template");
-    filled(TEMPLATE, stem)
-}
+/// Its text for C.
+pub const C: &str = include_str!("runtime/Makefile.template");
 
-/// The makefile of files for CUDA.
-#[must_use]
-pub fn cuda_text(stem: &str) -> String {
-    const TEMPLATE: &str = include_str!("runtime/Makefile.cuda");
-    filled(TEMPLATE, stem)
-}
-
-fn filled(template: &str, stem: &str) -> String {
-    let mut text = template.replace("@NAME@", stem);
-    if stem == "Makefile" {
-        text.push_str("\n# make would link itself a makefile from the program of this name.\n");
-        text.push_str("Makefile: ;\n");
-    }
-    text
-}
+/// Its text for CUDA.
+pub const CUDA: &str = include_str!("runtime/Makefile.cuda");
