@@ -104,6 +104,55 @@ def total(double(N) A) -> (s) { s +=! A(i) }
     call(out.path(), program, &format!("{COMMON}{DENSE}"));
 }
 
+/// Two threads call at once, one of them with what breaks a promise.
+const AT_ONCE: &str = r#"
+#include <pthread.h>
+#define ROUNDS 3000
+struct given { int32_t len[3]; int status, wrong; };
+static void *calls(void *at) {
+    struct given *given = (struct given *)at;
+    int64_t three = 3, four = 4;
+    double x[] = {1, 2, 3, 4}, z[3];
+    sparsec_tensor X = vector(&four, x), Z = vector(&three, z), L = {.type = SPARSEC_INT32, .order = 1,
+        .index_bits = 32, .dims = &three, .levels = dense1, .vals = given->len, .vals_len = 3};
+    for (int k = 0; k < ROUNDS; k++) {
+        const int status = f(&X, &L, &Z);
+        given->wrong += status != given->status;
+        if (status) given->wrong += !strstr(sparsec_error(), "but j has this many values: 3");
+    }
+    return NULL;
+}
+int main(void) {
+    struct given kept = {{2, 2, 2}, SPARSEC_OK, 0}, broken = {{2, 2, 3}, SPARSEC_PROMISE_BROKEN, 0};
+    pthread_t other;
+    CHECK(!pthread_create(&other, NULL, calls, &broken));
+    calls(&kept);
+    CHECK(!pthread_join(other, NULL));
+    if (kept.wrong || broken.wrong) fprintf(stderr, "%d and %d of %d\n", kept.wrong, broken.wrong, ROUNDS);
+    return kept.wrong || broken.wrong;
+}
+"#;
+
+#[test]
+fn callers_at_once_have_reports_of_their_own() {
+    let program =
+        "def f(double(N) x, int(M) len) -> (z) { z(k) = x(j) where k in 0:M, j in 0:len(k) }
+schedule f { bound(j, jb, 2, MaxConstraint) }
+";
+    let threads =
+        "def f(double(N) x, int(M) len) -> (z) { z(k) = x(j) where k in 0:M, j in 0:len(k) }
+schedule f { bound(j, jb, 2, MaxConstraint) parallelize(k, CPUThread, NoRaces) }
+";
+    let caller = format!("{COMMON}{AT_ONCE}");
+    for (program, flags) in [
+        (program, &["-DSPARSEC_DEBUG", "-pthread"][..]),
+        (threads, &["-DSPARSEC_DEBUG", "-pthread", "-fopenmp"][..]),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        call_with(out.path(), program, &caller, flags);
+    }
+}
+
 /// Results of more and more elements, in memory that grows.
 const GROWING: &str = r#"
 int main(void) {

@@ -138,6 +138,9 @@ impl<'k> Printer<'k> {
         if !unused.is_empty() {
             self.line(&unused.join(" "));
         }
+        if promises(body) {
+            self.line("SPARSEC_PROMISES;");
+        }
         self.fallible = false;
         self.part = part;
         self.numbers = extremes::numbers(self.kernel);

@@ -126,6 +126,9 @@ impl Entry<'_> {
                 && visit::read_vars(std::slice::from_ref(stmt)).is_subset(&given)
             {
                 let (cond, found) = (self.dim_text(cond), self.dim_text(found));
+                if !some {
+                    self.line("SPARSEC_PROMISES;");
+                }
                 self.line(&format!("SPARSEC_ASSUME({cond}, \"{text}\", {found});"));
                 some = true;
             }

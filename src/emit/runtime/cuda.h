@@ -1,15 +1,16 @@
 /* ---- CUDA ------------------------------------------------------------------ */
 
 #ifdef SPARSEC_CUDA
+extern "C++" { /* Templates, where the header is included within extern "C", too. */
 
 #ifdef SPARSEC_DEBUG
-/* The first promise that was found broken: by the host, by a thread of the device. */
+/* The first promise that was found broken: by the host's thread that calls, by a thread of the device. */
 struct sparsec_broken_promise {
     int broken;
     long long found;
     char text[200];
 };
-static sparsec_broken_promise sparsec_broken;
+static thread_local sparsec_broken_promise sparsec_broken;
 #ifdef SPARSEC_EMULATED
 /* The emulator does not watch it: it is the host's memory. */
 __attribute__((no_sanitize("thread")))

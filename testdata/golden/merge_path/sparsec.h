@@ -131,13 +131,22 @@ SPARSEC_VECTOR_SUM(double, 8, 4)
 #endif
 
 /* What a schedule promises of its input, what a broken promise says, and the number found instead.
- * A debug build notes the first one that is broken; SPARSEC_KEPT turns it into a status. */
-#ifdef SPARSEC_DEBUG
+ * A debug build notes the first one that is broken; SPARSEC_KEPT turns it into a status. The note stands in
+ * the frame that SPARSEC_PROMISES begins, which the threads of a loop share and other callers do not; with
+ * CUDA it is the calling thread's, and one of the device. */
+#ifndef SPARSEC_DEBUG
+#define SPARSEC_PROMISES ((void)0)
+#define SPARSEC_ASSUME(cond, text, found) ((void)sizeof(cond))
+#define SPARSEC_KEPT(status) (status)
+#elif defined(SPARSEC_CUDA)
+#define SPARSEC_PROMISES ((void)0)
 #define SPARSEC_ASSUME(cond, text, found) ((cond) ? (void)0 : sparsec_note_broken(text, (int64_t)(found)))
 #define SPARSEC_KEPT(status) sparsec_kept(status)
 #else
-#define SPARSEC_ASSUME(cond, text, found) ((void)sizeof(cond))
-#define SPARSEC_KEPT(status) (status)
+#define SPARSEC_PROMISES sparsec_broken_promise sparsec_broken = {NULL, 0}
+#define SPARSEC_ASSUME(cond, text, found) \
+    ((cond) ? (void)0 : sparsec_note_broken(&sparsec_broken, text, (int64_t)(found)))
+#define SPARSEC_KEPT(status) sparsec_kept(&sparsec_broken, status)
 #endif
 
 /* Says that an element is read soon. It may lie outside of the array. */
@@ -338,24 +347,25 @@ static inline int sparsec_fail_code(int status) {
 
 #if defined(SPARSEC_DEBUG) && defined(SPARSEC_IMPLEMENTATION) && !defined(SPARSEC_CUDA)
 /* The first promise that was found broken, by any thread of the call. */
-static struct { const char *text; int64_t found; } sparsec_broken;
+typedef struct sparsec_broken_promise {
+    const char *text;
+    int64_t found;
+} sparsec_broken_promise;
 
-static inline void sparsec_note_broken(const char *text, int64_t found) {
+static inline void sparsec_note_broken(sparsec_broken_promise *note, const char *text, int64_t found) {
 #ifdef _OPENMP
 #pragma omp critical(sparsec_promises)
 #endif
-    if (!sparsec_broken.text) {
-        sparsec_broken.text = text;
-        sparsec_broken.found = found;
+    if (!note->text) {
+        note->text = text;
+        note->found = found;
     }
 }
 
 /* The status of a call, or that it broke a promise. */
-static inline int sparsec_kept(int status) {
-    const char *text = sparsec_broken.text;
-    sparsec_broken.text = NULL;
-    if (!text) return status;
-    return SPARSEC_FAIL(SPARSEC_PROMISE_BROKEN, "%s %lld", text, (long long)sparsec_broken.found);
+static inline int sparsec_kept(const sparsec_broken_promise *note, int status) {
+    if (!note->text) return status;
+    return SPARSEC_FAIL(SPARSEC_PROMISE_BROKEN, "%s %lld", note->text, (long long)note->found);
 }
 #endif
 
