@@ -42,9 +42,7 @@ fn golden_kernels_compile_without_warnings_and_run() {
         for openmp in [true, false] {
             let program = out.path().join("test");
             let mut cc = Command::new("cc");
-            // Not all of `WARNINGS`: gcc warns of conversions that only its sanitizers write.
-            cc.args(["-std=c11", "-O1", "-Werror"]);
-            cc.args(["-Wall", "-Wextra", "-pedantic"]);
+            cc.args(["-std=c11", "-O1", "-Werror"]).args(WARNINGS);
             cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
             if openmp {
                 cc.arg("-fopenmp");

@@ -502,13 +502,14 @@ SPARSEC_EXTREMES(double, double)
 #define SPARSEC_SIGNED(T, S)                                                  \
     SPARSEC_COMPARED(T, S)                                                    \
     SPARSEC_FN T sparsec_div_##S(T a, T b) {                                  \
-        return b == -1 ? (T)(0 - (uint64_t)a) : b ? (T)(a / b) : (T)0;        \
+        if (b == -1) return (T)(0 - (uint64_t)a);                             \
+        return (T)(b ? a / b : 0);                                            \
     }                                                                         \
-    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b && b != -1 ? (T)(a % b) : (T)0; }
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return (T)(b && b != -1 ? a % b : 0); }
 #define SPARSEC_UNSIGNED(T, S)                                                \
     SPARSEC_COMPARED(T, S)                                                    \
-    SPARSEC_FN T sparsec_div_##S(T a, T b) { return b ? (T)(a / b) : (T)0; }  \
-    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return b ? (T)(a % b) : (T)0; }
+    SPARSEC_FN T sparsec_div_##S(T a, T b) { return (T)(b ? a / b : 0); }  \
+    SPARSEC_FN T sparsec_rem_##S(T a, T b) { return (T)(b ? a % b : 0); }
 SPARSEC_SIGNED(int8_t, int8)
 SPARSEC_SIGNED(int16_t, int16)
 SPARSEC_SIGNED(int32_t, int32)
