@@ -190,6 +190,40 @@ int main() {
     run(&mut Command::new(&program));
 }
 
+/// Who thinks a header to be C's alone includes it within `extern "C"`; so may kernels for a GPU be.
+#[test]
+fn headers_may_be_included_as_those_of_c() {
+    let out = tempfile::tempdir().unwrap();
+    let text = "def f(complex64(N) x) -> (y) { y(i) = 2 * x(i) }\n";
+    std::fs::write(out.path().join("f.tc"), text).unwrap();
+    for target in ["c", "cuda"] {
+        let folder = out.path().join(target);
+        let mut sparsec = Command::new(env!("CARGO_BIN_EXE_sparsec"));
+        sparsec
+            .args(["f.tc", "--target", target, "-o"])
+            .arg(&folder);
+        run(sparsec.current_dir(out.path()));
+        let caller = "extern \"C\" {\n#include \"f.h\"\n}\nint main() { return sparsec_error() == nullptr; }\n";
+        std::fs::write(folder.join("caller.cpp"), caller).unwrap();
+        let mut kinds = vec![vec![]];
+        if target == "cuda" {
+            kinds.push(vec![
+                "-DSPARSEC_EMULATED",
+                "-Iemulator",
+                "-Wno-unknown-pragmas",
+            ]);
+        }
+        for flags in kinds {
+            for implementation in [&[][..], &["-DSPARSEC_IMPLEMENTATION"]] {
+                let mut cc = Command::new("c++");
+                cc.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+                cc.args(&flags).args(implementation).arg("caller.cpp");
+                run(cc.current_dir(&folder));
+            }
+        }
+    }
+}
+
 /// A debug build fails where a `bound` is not as promised, with both numbers, and runs where it
 /// is; so does a checked run, timed or not.
 #[test]

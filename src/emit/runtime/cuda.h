@@ -709,4 +709,5 @@ static inline int sparsec_download_result(sparsec_tensor *t, const void *vals) {
     return sparsec_download_vals(t, vals);
 }
 
+}
 #endif /* SPARSEC_CUDA */

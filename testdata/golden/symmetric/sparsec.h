@@ -11,6 +11,9 @@
 #ifndef SPARSEC_H
 #define SPARSEC_H
 
+#ifdef __cplusplus
+extern "C++" { /* Headers of C++ have templates; this one may be included within extern "C". */
+#endif
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +31,7 @@
 #include <complex>
 typedef std::complex<float> sparsec_complex64;
 typedef std::complex<double> sparsec_complex128;
+}
 extern "C" {
 #else
 #ifdef SPARSEC_IMPLEMENTATION
