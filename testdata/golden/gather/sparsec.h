@@ -1218,9 +1218,29 @@ static inline bool sparsec_is_lent(const sparsec_tensor *t) {
     return !(t->flags & 1u) && (t->dims || t->levels || t->vals);
 }
 
-static inline int sparsec_does_not_fit(const sparsec_spec *spec) {
+/* What the arrays of a caller are, and what a result of this kind and shape with so many values takes. */
+static inline int sparsec_does_not_fit(const sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims, int64_t count) {
+    char why[80];
+    int32_t m = 0;
+    if (t->type != spec->type) {
+        snprintf(why, sizeof why, "element type %d, not %d", (int)t->type, (int)spec->type);
+    } else if (t->order != spec->order) {
+        snprintf(why, sizeof why, "order %d, not %d", (int)t->order, (int)spec->order);
+    } else if (!sparsec_is_kind(t, spec)) {
+        snprintf(why, sizeof why, "levels that are stored otherwise");
+    } else {
+        while (m < spec->order && t->dims[m] == dims[m]) m++;
+        if (m < spec->order)
+            snprintf(why, sizeof why, "an extent of %lld in dimension %d, not %lld", (long long)t->dims[m], (int)m,
+                     (long long)dims[m]);
+        else if (!t->vals || t->vals_len != count)
+            snprintf(why, sizeof why, "%lld values, not %lld", t->vals ? (long long)t->vals_len : 0, (long long)count);
+        else
+            snprintf(why, sizeof why, "other coordinates, or no room for them");
+    }
     return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT,
-                        "%s: its arrays are the caller's and do not fit the result; give a zeroed tensor", spec->name);
+                        "%s: its arrays are the caller's and do not fit the result: they have %s; give a zeroed tensor",
+                        spec->name, why);
 }
 
 /* Makes t a tensor of this kind and shape. It keeps its arrays, with the room they have, where it
@@ -1309,7 +1329,7 @@ static inline int sparsec_shape_dense(sparsec_tensor *t, const sparsec_spec *spe
         if (t->levels[l].kind == SPARSEC_BITMAP) fits = t->levels[l].crd && t->levels[l].crd_len == positions;
     }
     if (fits) return SPARSEC_OK;
-    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(t, spec, dims, count);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
     error = sparsec_have_values(t, count);
@@ -1354,7 +1374,7 @@ static inline int sparsec_shape_like(sparsec_tensor *t, const sparsec_spec *spec
     }
     for (int32_t l = levels; l < spec->order; l++) count = sparsec_times(count, sparsec_extent(dims, spec->levels[l].mode));
     if (same && t->vals_len == count) return SPARSEC_OK;
-    if (sparsec_is_lent(t)) return sparsec_does_not_fit(spec);
+    if (sparsec_is_lent(t)) return sparsec_does_not_fit(t, spec, dims, count);
     error = sparsec_shape(t, spec, dims);
     if (error) return error;
     parents = 1;
