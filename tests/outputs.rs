@@ -494,3 +494,103 @@ fn smoke_tests_fit_what_they_run() {
     let done = make.current_dir(folder.path()).output().unwrap();
     assert!(done.status.success(), "{done:?}");
 }
+
+/// Whole numbers are subscripts that are in bounds, in a debug build too, whose memory holds no number.
+#[test]
+fn smoke_tests_hold_in_debug_builds() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def gather(int(N) p, double(M) x) -> (y) { y(i) = x(p(i)) }
+def counted(int(M) len, double(N) x) -> (z) { z(k) +=! x(j) where k in 0:M, j in 0:len(k) }
+def bits(bool(N) b, uint8(N) c) -> (d) { d(i) = b(i) ? c(i) : 0 }
+";
+    std::fs::write(folder.path().join("whole.tc"), program).unwrap();
+    let done = output(folder.path(), &["whole.tc", "-o", "."]);
+    assert!(done.status.success(), "{done:?}");
+    let mut make = Command::new("make");
+    let flags = "CFLAGS=-O0 -Werror -DSPARSEC_DEBUG -fsanitize=undefined -fno-sanitize-recover=all";
+    make.args(["-s", flags, "test"]);
+    let done = make.current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// A header says of each tensor what it is, what is updated in place, and which sizes are fixed.
+#[test]
+fn headers_describe_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "def add(double(M,N) A, float(N) x, double s, double(M) y) -> (y, t) {
+  y(i) += s * A(i,j) * x(j)
+  t +=! x(j)
+}
+format add { A: csr }
+";
+    std::fs::write(folder.path().join("add.tc"), program).unwrap();
+    for target in ["c", "cuda"] {
+        let args = ["add.tc", "-o", target, "--target", target, "--size", "N=7"];
+        let done = output(folder.path(), &args);
+        assert!(done.status.success(), "{done:?}");
+        let header = std::fs::read_to_string(folder.path().join(target).join("add.h")).unwrap();
+        let said = "/* Tensors, by elements and dimensions:
+ *   A: double(M, 7), int32_t coordinates
+ *   x: float(7)
+ *   y: double(M), in and out
+ *   t: float, a scalar, out
+ * Compiled for N = 7: tensors of other sizes are refused.
+ */
+/* Checked; updates y in place: a tensor with the content before the call, of the shape above. */
+";
+        assert!(header.contains(said), "{header}");
+    }
+}
+
+/// One makefile makes all programs of a folder, and none that others put there.
+#[test]
+fn programs_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["first", "second.part"] {
+        let program = "def NAME(double(N) x) -> (y) { y(i) = 2 * x(i) }\n";
+        let program = program.replace("NAME", &name[..5]);
+        std::fs::write(folder.path().join(format!("{name}.tc")), program).unwrap();
+    }
+    let out = folder.path().join("out");
+    let write = |more: &[&str]| {
+        for name in ["first.tc", "second.part.tc"] {
+            let done = output(folder.path(), &[&["-o", "out", name], more].concat());
+            assert!(done.status.success(), "{done:?}");
+        }
+    };
+    write(&[]);
+    for (name, text) in [
+        ("other.c", "#error\n"),
+        ("other.h", "\n"),
+        ("lone.c", "#error\n"),
+    ] {
+        std::fs::write(out.join(name), text).unwrap();
+    }
+    let make = |args: &[&str]| {
+        let mut make = Command::new("make");
+        make.args(["-s", "CFLAGS=-O0 -Werror"]).args(args);
+        let done = make.current_dir(&out).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    make(&[]);
+    assert!(out.join("libfirst.so").exists() && out.join("libsecond.part.a").exists());
+    let said = make(&["test"]);
+    assert!(
+        said.contains("first: ok") && said.contains("secon: ok"),
+        "{said}"
+    );
+    let said = make(&["test", "NAMES=first"]);
+    assert!(
+        said.contains("first: ok") && !said.contains("secon"),
+        "{said}"
+    );
+    write(&["--check"]);
+    make(&["clean"]);
+    let mut left = [
+        "Makefile", "first.c", "first.h", "lone.c", "other.c", "other.h",
+    ]
+    .to_vec();
+    left.extend(["second.part.c", "second.part.h", "sparsec.h"]);
+    assert_eq!(names(&out), left);
+}

@@ -2,8 +2,9 @@
 
 use super::kernel::{Part, Printer};
 use super::names::function;
+use super::types::c_type;
 use super::{File, RUNTIME_HEADER, Unit, entry, makefile, memory, smoke};
-use crate::loops::interface::{Arg, Direction};
+use crate::loops::interface::{Arg, Direction, TensorArg};
 use crate::loops::ir::Kernel;
 use crate::target::Target;
 use std::fmt::Write as _;
@@ -86,6 +87,59 @@ pub(super) fn comment(kernel: &Kernel) -> String {
     out
 }
 
+/// Whether the function reads and writes the tensor in the arrays that it has.
+fn is_updated(kernel: &Kernel, tensor: &TensorArg) -> bool {
+    tensor.direction == Direction::InOut && !entry::is_kept(kernel, tensor)
+}
+
+/// A comment that says what each tensor of the checked function is, and which sizes are fixed.
+fn arguments(kernel: &Kernel, target: Target) -> String {
+    let shapes = entry::Entry::new(kernel, target);
+    let mut lines: Vec<String> = Vec::new();
+    for (_, arg) in kernel.interface.checked() {
+        let Arg::Tensor(tensor) = arg else { continue };
+        let dims: Vec<String> = tensor.dims.iter().map(|d| shapes.dim_text(d)).collect();
+        let mut line = format!("{}: {}", tensor.name, c_type(tensor.ty));
+        match dims.as_slice() {
+            [] => line.push_str(", a scalar"),
+            dims => {
+                let _ = write!(line, "({})", dims.join(", "));
+            }
+        }
+        if tensor.levels.iter().any(|level| !level.arrays.is_empty()) {
+            let _ = write!(line, ", int{}_t coordinates", tensor.index_bits);
+        }
+        let way = match tensor.direction {
+            Direction::In => "",
+            Direction::Out if kernel.interface.is_renewed(&tensor.name) => ", in and out",
+            Direction::Out => ", out",
+            Direction::InOut if is_updated(kernel, tensor) => ", in and out",
+            Direction::InOut => ", values out",
+        };
+        lines.push(line + way);
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let sizes = kernel.interface.sizes.iter();
+    let fixed: Vec<String> = sizes
+        .filter_map(|size| Some(format!("{} = {}", size.name, size.fixed?)))
+        .collect();
+    let mut out = String::from("/* Tensors, by elements and dimensions:\n");
+    for line in lines {
+        let _ = writeln!(out, " *   {line}");
+    }
+    if !fixed.is_empty() {
+        let _ = writeln!(
+            out,
+            " * Compiled for {}: tensors of other sizes are refused.",
+            fixed.join(", ")
+        );
+    }
+    out.push_str(" */\n");
+    out
+}
+
 /// The text of `NAME.h`.
 #[must_use]
 pub fn header(unit: &Unit) -> String {
@@ -135,6 +189,7 @@ pub(super) fn header_with(
     for kernel in unit.all() {
         functions.push('\n');
         functions.push_str(&comment(kernel));
+        functions.push_str(&arguments(kernel, target));
         let mut allocated: Vec<&str> = Vec::new();
         let (renewed, results): (Vec<&str>, Vec<&str>) = kernel
             .interface
@@ -156,6 +211,17 @@ pub(super) fn header_with(
                 "/* Checked; replaces {}, which it takes with the old content: a call that fails leaves it as it\n \
                  * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */",
                 renewed.join(", ")
+            );
+        }
+        let updated: Vec<&str> = entry::tensors(kernel)
+            .filter(|t| is_updated(kernel, t))
+            .map(|t| t.name.as_str())
+            .collect();
+        if !updated.is_empty() {
+            let _ = writeln!(
+                functions,
+                "/* Checked; updates {} in place: a tensor with the content before the call, of the shape above. */",
+                updated.join(", ")
             );
         }
         if unit.is_keeping(kernel) {

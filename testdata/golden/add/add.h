@@ -15,6 +15,11 @@ extern "C" {
  *   B: {dense, compressed}
  *   C: {dense, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   B: double(M, N), int32_t coordinates
+ *   C: double(M, N), int32_t coordinates, out
+ */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */

@@ -21,6 +21,17 @@ extern "C" {
  *   H: {dense, compressed}
  *   S: {dense, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   B: double(M, N), int32_t coordinates
+ *   C: double(M, N), int32_t coordinates
+ *   D: double(M, N), int32_t coordinates
+ *   E: double(M, N), int32_t coordinates
+ *   F: double(M, N), int32_t coordinates
+ *   G: double(M, N), int32_t coordinates
+ *   H: double(M, N), int32_t coordinates
+ *   S: double(M, N), int32_t coordinates, out
+ */
 /* Checked; makes S: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */

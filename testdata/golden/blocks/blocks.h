@@ -13,6 +13,11 @@ extern "C" {
  *   C(i, k) +=! A(i, j) * B(j, k)
  *   A: (i,j) -> (i/3: dense, j/3: compressed, i%3: dense, j%3: dense)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N, 3, 3), int32_t coordinates
+ *   B: double(N, K)
+ *   C: double(M, K), out
+ */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

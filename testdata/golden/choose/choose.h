@@ -34,6 +34,11 @@ extern "C" {
  *     }
  *   }
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, K), int32_t coordinates
+ *   B: double(K, N)
+ *   C: double(M, N), out
+ */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

@@ -12,6 +12,11 @@ extern "C" {
 /* conv2d
  *   out(b, op, h, w) +=! in(b, ip, h + kh, w + kw) * weight(op, ip, kh, kw)
  */
+/* Tensors, by elements and dimensions:
+ *   in: float(B, IP, H, W)
+ *   weight: float(OP, IP, KH, KW)
+ *   out: float(B, OP, H - KH + 1, W - KW + 1), out
+ */
 /* Checked; makes out: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

@@ -14,6 +14,10 @@ extern "C" {
  *   A: {dense, compressed}
  *   B: (i,j) -> (i/3: dense, j/3: compressed, i%3: dense, j%3: dense)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   B: double(M, N, 3, 3), int32_t coordinates, out
+ */
 /* Checked; makes B: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */

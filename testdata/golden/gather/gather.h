@@ -16,6 +16,11 @@ extern "C" {
 /* gather
  *   Z(i, j) = X(I(i, j))
  */
+/* Tensors, by elements and dimensions:
+ *   X: float(N)
+ *   I: int32_t(A, B)
+ *   Z: float(A, B), out
+ */
 /* Checked; makes Z: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

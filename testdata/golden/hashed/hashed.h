@@ -16,6 +16,11 @@ extern "C" {
  *   C: {dense, compressed}
  *   assemble(C, append)
  */
+/* Tensors, by elements and dimensions:
+ *   A: float(M, N), int32_t coordinates
+ *   H: float(M, N), int32_t coordinates
+ *   C: float(M, N), int32_t coordinates, out
+ */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */
@@ -37,6 +42,10 @@ int masked_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
  *   assemble(H, two_phase)
  *   parallelize(i, CPUThread, NoRaces)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   H: double(M, N), int32_t coordinates, out
+ */
 /* Checked; makes H: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */
@@ -54,6 +63,12 @@ int entered_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT A2_pos,
  *   y(k) = H(r(k), c(k))
  *   H: {hashed, hashed}
  *   parallelize(k, CPUThread, NoRaces)
+ */
+/* Tensors, by elements and dimensions:
+ *   H: double(M, N), int32_t coordinates
+ *   r: int32_t(K)
+ *   c: int32_t(K)
+ *   y: double(K), out
  */
 /* Checked; makes y: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place

@@ -16,6 +16,12 @@ extern "C" {
  *   parallelize(S0.i, CPUThread, NoRaces)
  *   parallelize(S1.i, CPUThread, Temporary)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   p: double(N)
+ *   q: double(M), out
+ *   s: double, a scalar, out
+ */
 /* Checked; makes q, s: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

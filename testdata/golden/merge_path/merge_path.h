@@ -17,6 +17,11 @@ extern "C" {
  *   partition(i_jpos, part, entry, 64, merge_path)
  *   parallelize(part, CPUThread, Atomics)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   x: double(N)
+ *   y: double(M), out
+ */
 /* Checked; makes y: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

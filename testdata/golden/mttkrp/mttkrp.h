@@ -17,6 +17,12 @@ extern "C" {
  *   A(i, j) = B(i, k, l) * C(k, j) * D(l, j)
  *   B: {compressed, compressed, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   B: double(I, K, L), int32_t coordinates
+ *   C: double(K, J)
+ *   D: double(L, J)
+ *   A: double(I, J), out
+ */
 /* Checked; makes A: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

@@ -17,6 +17,11 @@ extern "C" {
  *   assemble(C, once)
  *   parallelize(i, CPUThread, NoRaces)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, K), int32_t coordinates
+ *   P: double(K, N), int32_t coordinates
+ *   C: double(M, N), int32_t coordinates, values out
+ */
 /* Checked; computes values where the coordinates are there, as the function below does where it
  * can. SPARSEC_CHANGED if others would be stored; the values are not those of a result then. */
 int galerkin_values(const sparsec_tensor *A, const sparsec_tensor *P, sparsec_tensor *C);
@@ -35,6 +40,11 @@ int galerkin_values_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_
  *   C: {dense, compressed}
  *   assemble(C, once)
  *   parallelize(i, CPUThread, NoRaces)
+ */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, K), int32_t coordinates
+ *   P: double(K, N), int32_t coordinates
+ *   C: double(M, N), int32_t coordinates, out
  */
 /* Checked; makes C: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
@@ -57,6 +67,11 @@ int galerkin_raw(int64_t M, int64_t K, int64_t N, const int32_t *SPARSEC_RESTRIC
  *   S: {compressed, compressed}
  *   assemble(S, once)
  */
+/* Tensors, by elements and dimensions:
+ *   K: double(M, N), int32_t coordinates
+ *   B: double(M, N), int32_t coordinates
+ *   S: double(M, N), int32_t coordinates, values out
+ */
 /* Checked; computes values where the coordinates are there, as the function below does where it
  * can. SPARSEC_CHANGED if others would be stored; the values are not those of a result then. */
 int assembled_values(const sparsec_tensor *K, const sparsec_tensor *B, sparsec_tensor *S);
@@ -76,6 +91,11 @@ int assembled_values_raw(int64_t M, int64_t N, const int32_t *SPARSEC_RESTRICT K
  *   B: {compressed, compressed}
  *   S: {compressed, compressed}
  *   assemble(S, once)
+ */
+/* Tensors, by elements and dimensions:
+ *   K: double(M, N), int32_t coordinates
+ *   B: double(M, N), int32_t coordinates
+ *   S: double(M, N), int32_t coordinates, out
  */
 /* Checked; makes S: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it

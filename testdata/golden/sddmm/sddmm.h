@@ -14,6 +14,12 @@ extern "C" {
  *   A: {dense, compressed}
  *   D: {dense, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   B: double(M, K)
+ *   C: double(K, N)
+ *   D: double(M, N), int32_t coordinates, out
+ */
 /* Checked; makes D: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */

@@ -6,6 +6,10 @@
  * allocator) are weak definitions in each kernel's .c file. A program without a
  * kernel defines SPARSEC_IMPLEMENTATION in front of one of its includes.
  *
+ * For callers: sparsec_error; sparsec_pack and sparsec_free_tensor; sparsec_set_allocator, for memory of their
+ * own; sparsec_resize and sparsec_release, for arrays that kernels take over or hand out (the T ** of unchecked
+ * functions, tensors whose flags have 1). What else is here serves the kernels.
+ *
  * C11 and C++11.
  */
 #ifndef SPARSEC_H
@@ -328,7 +332,9 @@ SPARSEC_WEAK void (*sparsec_release_hook)(void *) = free;
 /* The reason of this thread's last failure. */
 static inline const char *sparsec_error(void) { return sparsec_error_text; }
 
-/* Replaces realloc and free; call it before any tensor is made. */
+/* Replaces realloc and free for all that kernels and packers allocate: resize(NULL, size) gives new memory,
+ * release is never given NULL. Call it before any tensor is made, since each array goes back to where it came
+ * from, and from one thread; both are called by whichever threads call kernels. */
 static inline void sparsec_set_allocator(void *(*resize)(void *, size_t), void (*release)(void *)) {
     sparsec_resize_hook = resize;
     sparsec_release_hook = release;
@@ -375,7 +381,8 @@ static inline int sparsec_kept(const sparsec_broken_promise *note, int status) {
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Room for count elements, or NULL. The old content is kept. */
+/* Room for count elements of a size, or NULL; the old content is kept, old may be NULL. From the allocator that
+ * kernels use: for arrays that they are to make larger or free. */
 static inline void *sparsec_resize(void *old, int64_t count, size_t size) {
     if (count < 0 || size == 0 || (uint64_t)count > SIZE_MAX / 2 / size) return NULL;
     return sparsec_resize_hook(old, count ? (size_t)count * size : size);
@@ -387,6 +394,7 @@ static inline void *sparsec_zeroed(int64_t count, size_t size) {
     return array;
 }
 
+/* Gives back an array of sparsec_resize, or one that an unchecked function made. */
 static inline void sparsec_release(void *array) {
     if (array) sparsec_release_hook(array);
 }

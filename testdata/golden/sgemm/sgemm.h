@@ -13,6 +13,12 @@ extern "C" {
  *   C(i, j) = b * C(i, j)
  *   C(i, j) += a * A(i, k) * B(k, j)
  */
+/* Tensors, by elements and dimensions:
+ *   A: float(N, M)
+ *   B: float(M, K)
+ *   C: float(N, K), in and out
+ */
+/* Checked; updates C in place: a tensor with the content before the call, of the shape above. */
 int sgemm(float a, float b, const sparsec_tensor *A, const sparsec_tensor *B, sparsec_tensor *C);
 
 /* Unchecked, on plain arrays. */

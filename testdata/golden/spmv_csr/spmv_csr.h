@@ -12,6 +12,13 @@ extern "C" {
 /* spmv_csr
  *   y(i) +=! val(p) * x(crd(p)) where i in 0:R - 1, p in pos(i):pos(i + 1)
  */
+/* Tensors, by elements and dimensions:
+ *   pos: int32_t(R)
+ *   crd: int32_t(Z)
+ *   val: double(Z)
+ *   x: double(N)
+ *   y: double(R - 1), out
+ */
 /* Checked; makes y: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

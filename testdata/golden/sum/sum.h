@@ -13,6 +13,10 @@ extern "C" {
  *   s = A(i, j) * A(i, j)
  *   A: {dense, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   s: double, a scalar, out
+ */
 /* Checked; makes s: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

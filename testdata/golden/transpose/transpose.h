@@ -15,6 +15,10 @@ extern "C" {
  *   B: {dense, compressed}
  *   parallelize(i, CPUThread(static), NoRaces)
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   B: double(N, M), int32_t coordinates, out
+ */
 /* Checked; makes B: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are refused: it
  * allocates those of sparse results. */

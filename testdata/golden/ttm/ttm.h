@@ -17,6 +17,11 @@ extern "C" {
  *   A(i, j, r) +=! B(i, j, k) * C(k, r)
  *   B: {compressed, compressed, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   B: double(I, J, K), int32_t coordinates
+ *   C: double(K, R)
+ *   A: double(I, J, R), out
+ */
 /* Checked; makes A: give a zeroed sparsec_tensor, or that of a call before, whose memory
  * is used again; free it with sparsec_free_tensor. Arrays of your own are written in place
  * if they fit the result, and refused if not. */

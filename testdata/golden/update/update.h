@@ -14,6 +14,10 @@ extern "C" {
  *   A: {dense, compressed}
  *   C: {dense, compressed}
  */
+/* Tensors, by elements and dimensions:
+ *   A: double(M, N), int32_t coordinates
+ *   C: double(M, N), int32_t coordinates, in and out
+ */
 /* Checked; replaces C, which it takes with the old content: a call that fails leaves it as it
  * was. Free what is there with sparsec_free_tensor. Arrays of your own are read and not freed. */
 int update(const sparsec_tensor *A, sparsec_tensor *C);

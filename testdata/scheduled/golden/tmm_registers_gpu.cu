@@ -206,7 +206,7 @@ static double smoke_random(void) {
 /* Floats in [-1, 1), zeros for whole numbers (they may be subscripts). */
 static void smoke_value(int32_t type, void *at) {
     double x = 2 * smoke_random() - 1;
-    memset(at, 0, sparsec_type_size(type)); /* memory of a debug build is not */
+    memset(at, 0, sparsec_type_size(type)); /* a debug build's memory is all ones */
     switch (type) {
     case SPARSEC_HALF: *(sparsec_half *)at = sparsec_float_to_half((float)x); break;
     case SPARSEC_BFLOAT16: *(sparsec_bfloat16 *)at = sparsec_float_to_bfloat16((float)x); break;
