@@ -56,6 +56,11 @@ const TILES: Pass = Pass {
     name: "tiles",
     run: |kernel| Ok(super::split_full_tiles(kernel)),
 };
+/// Behind `tiles`, which tells the last tile from full ones.
+const RESTS: Pass = Pass {
+    name: "rests",
+    run: |kernel| Ok(super::sum_rests(kernel)),
+};
 const WIDEN: Pass = Pass {
     name: "widen",
     run: |kernel| Ok(super::widen(kernel)),
@@ -86,7 +91,7 @@ const DIVIDE: Pass = Pass {
 };
 
 /// Every pass there is.
-pub const ALL: [Pass; 16] = [
+pub const ALL: [Pass; 17] = [
     SIMPLIFY,
     SCANS,
     INVARIANT,
@@ -97,6 +102,7 @@ pub const ALL: [Pass; 16] = [
     BEGINS,
     AHEAD,
     TILES,
+    RESTS,
     WIDEN,
     REVERSED,
     JAMMED,
@@ -121,6 +127,7 @@ pub fn of(target: Target) -> &'static [Pass] {
             BEGINS,
             AHEAD,
             TILES,
+            RESTS,
             WIDEN,
             REVERSED,
             JAMMED,

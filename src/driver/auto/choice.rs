@@ -34,7 +34,7 @@ pub(super) fn assumed(
     asked.retain(|asked| asked.question == question);
     let words = words(&graph.function, question);
     let mut ranges: Vec<Range> = asked.into_iter().flat_map(|asked| asked.ranges).collect();
-    // Multiples matter less than how long rows are.
+    // How long sums are matters less than how long rows are.
     if ranges.iter().any(|range| matches!(range, Range::From(_))) {
         ranges.retain(|range| matches!(range, Range::From(_)));
     }

@@ -63,8 +63,8 @@ pub enum Question {
 pub enum Range {
     /// At least this.
     From(i64),
-    /// A multiple of the first, or at least the second.
-    Multiple(i64, i64),
+    /// At least so many products of a sum, which matters less than how long rows are.
+    Products(i64),
 }
 
 impl Range {
@@ -72,8 +72,7 @@ impl Range {
     #[must_use]
     pub fn condition(self, asked: &str) -> String {
         match self {
-            Range::From(least) => format!("{asked} >= {least}"),
-            Range::Multiple(of, least) => format!("{asked} % {of} == 0 || {asked} >= {least}"),
+            Range::From(least) | Range::Products(least) => format!("{asked} >= {least}"),
         }
     }
 
@@ -81,9 +80,7 @@ impl Range {
     #[must_use]
     pub fn examples(self) -> (i64, i64) {
         match self {
-            Range::From(least) => (least, least / 2),
-            // No multiple of more: of as many as that there are lanes.
-            Range::Multiple(of, _) => (3 * of, of / 2 - 1),
+            Range::From(least) | Range::Products(least) => (least, least / 2),
         }
     }
 }

@@ -35,8 +35,10 @@ pub struct Cpu {
     /// Elements that a row stores from which on lanes that load them one by one pay (SpMV: 1.1 to 3
     /// of the plain loop, .8 to 1.1 below).
     pub long_row: i64,
-    /// Products of a sum from which on what lanes leave over hardly matters.
+    /// Products of a sum from which on it has all these lanes, and lanes of a shorter one, which leaves
+    /// fewer products over.
     pub long_sum: i64,
+    pub few_lanes: i64,
     /// Fewer elements are not worth a tile.
     pub least_tile: i64,
     /// Tiles that pass over a copy of what they read side by side, so that the copy pays; and how
@@ -61,7 +63,8 @@ impl Default for Cpu {
             slot_bytes: 64,
             diagonal_rows: 1024,
             long_row: 20,
-            long_sum: 64,
+            long_sum: 128,
+            few_lanes: 8,
             least_tile: 4,
             passes: 8,
             near_bytes: 1 << 21,

@@ -339,41 +339,42 @@ impl<'b, 'g> Tiles<'b, 'g> {
     }
 }
 
-/// How long the sums are that are told apart: those that lanes leave nothing of, or little.
+/// How long the sums are that are told apart: those that have the most lanes, few, or none.
 fn sums(writer: &Writer) -> Vec<Range> {
-    let (most, long) = (lanes_of(writer), writer.profile.cpu.long_sum);
-    match fewer_lanes(writer) {
-        Some(few) => vec![Range::Multiple(most, 2 * long), Range::Multiple(few, long)],
-        None => vec![Range::Multiple(most, long)],
+    let long = Range::Products(writer.profile.cpu.long_sum);
+    match few_lanes(writer) {
+        Some(few) => vec![long, Range::Products(few)],
+        None => vec![long],
     }
 }
 
-/// How many lanes a sum of so many products has: as many as leave nothing over, which would have
-/// to pass through memory, or the most where that is little; none if that costs more than it
+/// How many lanes a sum of so many products has: as many as leave nothing over, or, as what is left
+/// is added up one after another, the most only for long sums; none if that costs more than it
 /// gains.
 pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
     let most = lanes_of(writer);
-    let Some(extent) = extent else {
+    let Some(extent) = extent.filter(|&extent| extent < writer.profile.cpu.long_sum) else {
         return Some(most);
     };
+    let few = few_lanes(writer);
     let halves = std::iter::successors(Some(most), |lanes| Some(lanes / 2));
     let mut halves = halves.take_while(|&lanes| lanes >= writer.profile.cpu.least_tile);
-    // Adding up the lanes costs as much as a few products.
-    let whole = halves.find(|&n| extent % n == 0 && (n == most || extent >= 2 * n));
-    let long = writer.profile.cpu.long_sum;
-    let rest = match fewer_lanes(writer) {
-        Some(few) if extent < 2 * long => few,
-        Some(_) | None => most,
+    // Adding up the lanes costs as much as a few products, and fewer of them wait for one another.
+    let pays = |n: i64| match few {
+        Some(few) if n < few => (2 * n..4 * few).contains(&extent),
+        Some(few) if n == few => true,
+        Some(_) | None => n == most || extent >= 2 * n,
     };
-    whole.or_else(|| (extent >= long).then_some(rest))
+    let whole = halves.find(|&n| extent % n == 0 && pays(n));
+    whole.or(few.filter(|&few| extent >= few))
 }
 
-/// How many lanes a sum has that is no multiple of the most: those of one narrow vector. Compilers
-/// give lanes to whole numbers by themselves.
-fn fewer_lanes(writer: &Writer) -> Option<i64> {
-    let few = lanes_of(writer) / 4;
+/// How many lanes a short sum has: those of one vector. Compilers give lanes to whole numbers by
+/// themselves.
+fn few_lanes(writer: &Writer) -> Option<i64> {
+    let (few, most) = (writer.profile.cpu.few_lanes, lanes_of(writer));
     let ty = writer.graph.tensor(writer.nest.tensor).ty.compute();
-    (ty.is_float() && few >= writer.profile.cpu.least_tile).then_some(few)
+    (ty.is_float() && few < most).then_some(few)
 }
 
 /// How many lanes a sum has, at most.

@@ -55,13 +55,15 @@ int sddmm_raw(int64_t M, int64_t N, int64_t K, const int32_t *SPARSEC_RESTRICT A
                 }
                 if (k0_full * 16 < K) {
                     int64_t k0 = k0_full;
+                    double rest = 0.0;
 #ifdef _OPENMP
-                    #pragma omp simd
+                    #pragma omp simd reduction(+:rest)
 #endif
                     for (int64_t lane = 0; lane < sparsec_min_int64(16, K - k0 * 16); lane++) {
                         int64_t k = k0 * 16 + lane;
-                        partial_vals[lane] += B_vals[i * K + k] * D_vals[j * K + k];
+                        rest += B_vals[i * K + k] * D_vals[j * K + k];
                     }
+                    sum += A_vals[pA2] * rest;
                 }
                 sparsec_double8 sum_lanes = {0};
                 SPARSEC_UNROLL(2)
