@@ -1,15 +1,16 @@
 //! Assignments and expressions: the leaves of the loops.
 
+use super::overflow::may_leave;
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::codes::lower as codes;
-use crate::graph::Assign;
+use crate::graph::{Assign, Graph};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
 use crate::loops::ir::{self, Expr, ScalarType};
 use crate::loops::trips::Bounds;
 use crate::plan::{Node, Over, Phase, Write};
 use crate::program::ir::{
-    self as program, Access, BinaryOp, ExprKind, ReduceOp, TensorId, UnaryOp,
+    self as program, Access, BinaryOp, ExprKind, Func, ReduceOp, TensorId, UnaryOp,
 };
 use crate::scalar::Literal;
 
@@ -175,40 +176,64 @@ impl Lowerer<'_> {
         scope: &Scope,
         before: &mut Vec<ir::Stmt>,
     ) -> Lower<Expr> {
+        self.term(e, scope, before, Overflow::Open)
+    }
+
+    fn term(
+        &self,
+        e: &program::Expr,
+        scope: &Scope,
+        before: &mut Vec<ir::Stmt>,
+        overflow: Overflow,
+    ) -> Lower<Expr> {
         Ok(match &e.kind {
             ExprKind::Literal(l) => b::literal(*l, e.ty.compute()),
             ExprKind::Access(access) => self.read(access, scope, before)?,
             ExprKind::Index(var) => self.known(*var, scope)?,
             ExprKind::Size(size) => self.size_expr(size),
-            ExprKind::Unary(op, a) => {
-                let a = self.expr(a, scope, before)?;
-                let op = match op {
-                    UnaryOp::Neg => ir::UnaryOp::Neg,
-                    UnaryOp::Not => ir::UnaryOp::Not,
-                };
-                b::unary(op, a)
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                let value = self.term(a, scope, before, overflow)?;
+                match overflow.type_of(self.graph, e) {
+                    Some(ty) => {
+                        let zero = b::literal(Literal::Int(0), ty);
+                        b::cast(value.ty, b::sub(zero, b::cast(ty, value)))
+                    }
+                    None => b::unary(ir::UnaryOp::Neg, value),
+                }
+            }
+            ExprKind::Unary(UnaryOp::Not, a) => {
+                b::unary(ir::UnaryOp::Not, self.term(a, scope, before, overflow)?)
             }
             ExprKind::Binary(op, x, y) => {
-                let x = self.expr(x, scope, before)?;
-                let y = self.expr(y, scope, before)?;
-                wrapped(*op, &x, &y).unwrap_or_else(|| b::binary(ir::BinaryOp::from(*op), x, y))
+                let x = self.term(x, scope, before, overflow.of_operand(*op, false))?;
+                let y = self.term(y, scope, before, overflow.of_operand(*op, true))?;
+                if let Some(known) = wrapped(*op, &x, &y) {
+                    return Ok(known);
+                }
+                let op = ir::BinaryOp::from(*op);
+                match overflow.type_of(self.graph, e) {
+                    Some(ty) => b::cast(x.ty, b::binary(op, b::cast(ty, x), b::cast(ty, y))),
+                    None => b::binary(op, x, y),
+                }
             }
             ExprKind::Select(c, x, y) => {
-                let c = self.expr(c, scope, before)?;
-                let x = self.expr(x, scope, before)?;
-                let y = self.expr(y, scope, before)?;
+                let c = self.term(c, scope, before, Overflow::Wraps)?;
+                let x = self.term(x, scope, before, overflow)?;
+                let y = self.term(y, scope, before, overflow)?;
                 b::select(c, x, y)
             }
             ExprKind::Call(func, args) => {
                 let mut lowered = Vec::new();
                 for arg in args {
-                    lowered.push(self.expr(arg, scope, before)?);
+                    let divides = *func == Func::Mod && !lowered.is_empty();
+                    let own = if divides { Overflow::Wraps } else { overflow };
+                    lowered.push(self.term(arg, scope, before, own)?);
                 }
                 b::function(*func, lowered, e.ty.compute())
             }
-            ExprKind::Cast(a) => b::cast(e.ty.compute(), self.expr(a, scope, before)?),
+            ExprKind::Cast(a) => b::cast(e.ty.compute(), self.term(a, scope, before, overflow)?),
             // Concretizing has made every reduction a loop.
-            ExprKind::Reduce { body, .. } => self.expr(body, scope, before)?,
+            ExprKind::Reduce { body, .. } => self.term(body, scope, before, overflow)?,
         })
     }
 
@@ -270,6 +295,48 @@ impl Lowerer<'_> {
 /// `flag = true`
 fn touch(flag: ir::VarId) -> ir::Stmt {
     b::set(flag, b::boolean(true))
+}
+
+/// What becomes of sums, differences and products that leave their type. Compilers take it that none do, and may make
+/// something else of the same expression in two places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    /// What compilers make of them.
+    Open,
+    /// They wrap: what conditions tell the checks they have to tell the kernel, and what is not found to be zero must not
+    /// divide as a zero.
+    Wraps,
+}
+
+impl Overflow {
+    /// Of an operand, the second or the first.
+    fn of_operand(self, op: BinaryOp, second: bool) -> Self {
+        match op {
+            BinaryOp::Eq
+            | BinaryOp::Ne
+            | BinaryOp::Lt
+            | BinaryOp::Le
+            | BinaryOp::Gt
+            | BinaryOp::Ge => Overflow::Wraps,
+            BinaryOp::Div | BinaryOp::Rem if second => Overflow::Wraps,
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or => self,
+        }
+    }
+
+    /// The type without sign in which an operation wraps that may leave its own.
+    fn type_of(self, graph: &Graph, e: &program::Expr) -> Option<ScalarType> {
+        let wraps = self == Overflow::Wraps && may_leave(graph, e);
+        wraps.then_some(match e.ty {
+            ScalarType::I32 => ScalarType::U32,
+            _ => ScalarType::U64,
+        })
+    }
 }
 
 /// The constant that an operation on signed constants wraps to where it overflows: C leaves that

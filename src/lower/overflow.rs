@@ -21,8 +21,8 @@ const COUNTS: Span = (-(1 << 31), 1 << 31);
 const FAR: f64 = 4_611_686_018_427_387_904.0;
 
 /// When a sum, difference or product in `e` leaves its type: inner ones first, each of which is asked of what
-/// those before have passed. Operands of functions and of comparisons are asked, too: who clamps what has
-/// overflowed has a number that compilers take for none.
+/// those before have passed. Operands of functions are asked, too: who clamps what has overflowed has a number
+/// that compilers take for none. What is compared or divides need not be asked: it wraps (`emit.rs`).
 pub(super) fn overflows(graph: &Graph, e: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
     note(graph, e, &mut found);
@@ -41,12 +41,15 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
             }
         }
         ExprKind::Binary(op, a, b) => {
+            if e.ty == ScalarType::Bool && a.ty != ScalarType::Bool {
+                return;
+            }
             note(graph, a, found);
             if *op == BinaryOp::And {
                 own.extend(where_chosen(graph, Expr::clone(a), b));
             } else if *op == BinaryOp::Or {
                 own.extend(where_chosen(graph, super::checks::not(a), b));
-            } else {
+            } else if !matches!(op, BinaryOp::Div | BinaryOp::Rem) {
                 note(graph, b, found);
             }
             if let BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul = op {
@@ -54,7 +57,6 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
             }
         }
         ExprKind::Select(c, a, b) => {
-            note(graph, c, found);
             own.extend(where_chosen(graph, Expr::clone(c), a));
             own.extend(where_chosen(graph, super::checks::not(c), b));
         }
@@ -74,6 +76,38 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
         if !found.iter().any(|known| equal::same(known, &bad)) {
             found.push(bad);
         }
+    }
+}
+
+/// Whether a sum, difference or product may leave a type whose overflow C leaves open, where parts of it wrap.
+pub(super) fn may_leave(graph: &Graph, e: &Expr) -> bool {
+    let leaves = |part: &Expr| {
+        let made = made(graph, part).zip(left_open(part.ty));
+        made.is_some_and(|(made, all)| made.0 < all.0 || all.1 < made.1)
+    };
+    made(graph, e).is_some() && left_open(e.ty).is_some() && e.any(&leaves)
+}
+
+/// What a sum, difference or product makes of what its operands have.
+fn made(graph: &Graph, e: &Expr) -> Option<Span> {
+    match &e.kind {
+        ExprKind::Unary(UnaryOp::Neg, a) => {
+            let (least, most) = span(graph, a);
+            Some((-most, -least))
+        }
+        ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+            Some(combined(*op, span(graph, a), span(graph, b)))
+        }
+        ExprKind::Binary(..)
+        | ExprKind::Unary(UnaryOp::Not, _)
+        | ExprKind::Literal(_)
+        | ExprKind::Index(_)
+        | ExprKind::Size(_)
+        | ExprKind::Access(_)
+        | ExprKind::Select(..)
+        | ExprKind::Call(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Reduce { .. } => None,
     }
 }
 

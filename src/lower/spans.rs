@@ -2,13 +2,18 @@
 
 use crate::graph::Graph;
 use crate::program::affine;
-use crate::program::ir::{Bound, Expr, ExprKind, SizeExpr};
+use crate::program::ir::{BinaryOp, Bound, Expr, ExprKind, SizeExpr};
 use crate::program::ranges::size as sizes;
+use crate::scalar::Literal;
 use std::cmp::Ordering;
 
 /// Whether it is never negative.
 pub(super) fn is_natural(graph: &Graph, e: &Expr) -> bool {
-    values(e).is_some_and(|(least, _)| least >= 0)
+    // What leaves its type is asked before.
+    let of_naturals = matches!(&e.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Mul, a, b)
+        if is_natural(graph, a) && is_natural(graph, b));
+    of_naturals
+        || values(e).is_some_and(|(least, _)| least >= 0)
         || ends(graph, e).is_some_and(|(least, _)| sizes::never_negative(&least))
 }
 
@@ -31,6 +36,10 @@ pub(super) fn stays_below(graph: &Graph, e: &Expr, extent: &Expr, by: i64) -> bo
         let rest = sizes::sub(extent.clone(), sizes::add(most, SizeExpr::Const(by)));
         sizes::never_negative(&rest)
     })
+}
+
+fn is_positive(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(Literal::Int(n)) if n > 0)
 }
 
 /// The least and the largest value of a form of variables and sizes, where their ranges tell.
@@ -60,8 +69,14 @@ fn ends(graph: &Graph, e: &Expr) -> Option<(SizeExpr, SizeExpr)> {
     Some((least, most))
 }
 
-/// The values that an element read from data can have, where its type is narrow enough to tell.
+/// The values that an element read from data can have, or what is left of it by a division, where its type is narrow
+/// enough to tell.
 fn values(e: &Expr) -> Option<(i64, i64)> {
+    if let ExprKind::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = &e.kind {
+        let (least, most) = values(a)?;
+        let keeps_sign = *op == BinaryOp::Rem || is_positive(b);
+        return keeps_sign.then_some((least.min(0), most.max(0)));
+    }
     let (least, most) = e.ty.ends()?;
     // A conversion keeps what its type has.
     if let ExprKind::Cast(inner) = &e.kind {

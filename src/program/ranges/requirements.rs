@@ -46,6 +46,13 @@ pub(in crate::program) fn requirements(draft: &Draft, ranges: &Ranges) -> Vec<Re
             all.access(draft, ranges, &subscript);
         }
     }
+    // Compilers warn where one asks what the type says.
+    let is_natural = |slack: &SizeExpr| {
+        matches!(slack, SizeExpr::Param(id) if draft.tensors[id.index()]
+            .ty
+            .is_some_and(|ty| ty.is_unsigned() && ty.size() < 8))
+    };
+    all.0.retain(|requirement| !is_natural(&requirement.slack));
     all.0
 }
 

@@ -100,13 +100,15 @@ static int histogram_check(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B
                 lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2 ||
                 ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
                 lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)),
-                0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
-                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2),
+                0) <
+                sparsec_min_int64((int64_t)(int32_t)((uint32_t)(int32_t)sparsec_to_int64(floorf(((float)(y +
+                1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2u),
                 C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
                 lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)),
                 0) < 0 ||
-                C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(y + 1) -
-                lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2), C))));
+                C <
+                sparsec_min_int64((int64_t)(int32_t)((uint32_t)(int32_t)sparsec_to_int64(floorf(((float)(y +
+                1) - lo_vals[l * 2 + 1]) * (float)C / size_vals[l * 2 + 1] - 0.5f)) + 2u), C))));
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
@@ -117,13 +119,15 @@ static int histogram_check(int64_t Y, int64_t X, int64_t L, int64_t C, int64_t B
                 lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2 ||
                 ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
                 lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)),
-                0) < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
-                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2),
+                0) <
+                sparsec_min_int64((int64_t)(int32_t)((uint32_t)(int32_t)sparsec_to_int64(floorf(((float)(x +
+                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2u),
                 C) && ((int64_t)sparsec_max_int32((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
                 lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)),
                 0) < 0 ||
-                C < sparsec_min_int64((int64_t)((int32_t)sparsec_to_int64(floorf(((float)(x + 1) -
-                lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2), C))));
+                C <
+                sparsec_min_int64((int64_t)(int32_t)((uint32_t)(int32_t)sparsec_to_int64(floorf(((float)(x +
+                1) - lo_vals[l * 2]) * (float)C / size_vals[l * 2] - 0.5f)) + 2u), C))));
         }
     }
     if (out_of_range) return SPARSEC_INDEX_OUT_OF_RANGE;
