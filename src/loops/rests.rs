@@ -73,12 +73,13 @@ impl Lanes {
         let [sum] = body.as_slice() else {
             return None;
         };
-        let (op, to, value) = sum_of(sum)?;
+        let (op, value) = sum_of(sum)?;
         let array = lane_of(op, value, *var)?;
         let count = b::as_int(hi).filter(|_| b::as_int(lo) == Some(0))?;
         let declared = |s: &Stmt| matches!(s, Stmt::Declare { array: own, count: room } if *own == array && i64::try_from(*room) == Ok(count));
-        let elsewhere = to.is_none_or(|(to, index)| to != array && !index.reads(*var));
-        (elsewhere && before.iter().any(declared)).then(|| Lanes {
+        // Each to an element of its own, or of its workspace.
+        let within = matches!(sum, Stmt::Store { array: to, index, .. } if *to == array || index.reads(*var));
+        (!within && before.iter().any(declared)).then(|| Lanes {
             array,
             op,
             count,
@@ -95,15 +96,22 @@ impl Lanes {
         matches!(stmt, Stmt::Store { array, op, .. } if *array == self.array && *op == Some(self.op))
     }
 
-    /// Whether a statement adds to lanes and does nothing else.
+    /// Whether a statement adds to lanes and does nothing else, nor asks what they or their sum are.
     fn are_all_of(&self, stmt: &Stmt) -> bool {
         !visit::any(std::slice::from_ref(stmt), &|inner| {
-            if let Stmt::Store { value, .. } = inner {
-                return !self.is_added_to(inner) || value.any(|node| loads(node, self.array));
-            }
-            let shared = matches!(inner, Stmt::For { tag, .. } if tag.is_shared());
-            shared || !matches!(inner, Stmt::For { .. } | Stmt::Let { .. } | Stmt::If { .. })
+            let adds = self.is_added_to(inner)
+                || matches!(inner, Stmt::For { tag, .. } if !tag.is_shared())
+                || matches!(inner, Stmt::Let { .. } | Stmt::If { .. });
+            let mut asks = false;
+            visit::own_exprs(inner, &mut |e| asks |= e.any(|node| self.is_asked(node)));
+            asks || !adds
         })
+    }
+
+    fn is_asked(&self, e: &Expr) -> bool {
+        let of_sum = matches!(&self.sum, Stmt::Assign { var, .. } if e.kind == ExprKind::Var(*var))
+            || matches!(&self.sum, Stmt::Store { array, .. } if loads(e, *array));
+        of_sum || loads(e, self.array)
     }
 
     /// The last of these statements, or of those of a loop that they end with, if it adds to lanes
@@ -173,42 +181,42 @@ impl Lanes {
             *body = std::mem::take(then);
             tag.unroll = None;
         }
-        match &mut tag.run {
-            Run::Lanes { reductions, .. } if self.count > SHORT => reductions.push((self.op, rest)),
-            run => *run = Run::Serial,
+        if let Run::Lanes { reductions, .. } = &mut tag.run
+            && self.count > SHORT
+        {
+            reductions.push((self.op, rest));
+        } else {
+            tag.run = Run::Serial;
         }
         to_variable(body, self.array, rest);
     }
 }
 
-/// What a statement adds, and to which element if not to a variable.
-fn sum_of(stmt: &Stmt) -> Option<(ReduceOp, Option<(ArrayId, &Expr)>, &Expr)> {
-    match stmt {
-        Stmt::Assign {
-            op: Some(op),
-            value,
-            ..
-        } => Some((*op, None, value)),
-        Stmt::Store {
-            array,
-            index,
-            op: Some(op),
-            value,
-            atomic: false,
-        } => Some((*op, Some((*array, index)), value)),
-        _ => None,
+/// What a statement adds, by which operator.
+fn sum_of(stmt: &Stmt) -> Option<(ReduceOp, &Expr)> {
+    if let Stmt::Assign { op, value, .. }
+    | Stmt::Store {
+        op,
+        value,
+        atomic: false,
+        ..
+    } = stmt
+    {
+        return op.map(|op| (op, value));
     }
+    None
 }
 
 /// Where a loop ends whose body is done while `cond` holds.
 fn end_of(cond: &Expr, var: VarId) -> Option<Expr> {
-    match &cond.kind {
-        ExprKind::Binary(BinaryOp::And, x, y) => Some(b::min(end_of(x, var)?, end_of(y, var)?)),
-        ExprKind::Binary(BinaryOp::Lt, x, end) if x.kind == ExprKind::Var(var) => {
-            (!end.reads(var)).then(|| (**end).clone())
-        }
-        _ => None,
+    let ExprKind::Binary(op, x, y) = &cond.kind else {
+        return None;
+    };
+    if *op == BinaryOp::And {
+        return Some(b::min(end_of(x, var)?, end_of(y, var)?));
     }
+    let is_end = *op == BinaryOp::Lt && x.kind == ExprKind::Var(var) && !y.reads(var);
+    is_end.then(|| (**y).clone())
 }
 
 /// What is added to an array is added to a variable instead.
@@ -272,10 +280,8 @@ fn lane_of(op: ReduceOp, value: &Expr, var: VarId) -> Option<ArrayId> {
 
 /// Whether an index is the variable, as such or as a coordinate.
 fn is_lane(index: &Expr, var: VarId) -> bool {
-    match &index.kind {
-        ExprKind::Locate(parent, _, coordinate) => {
-            b::as_int(parent) == Some(0) && is_lane(coordinate, var)
-        }
-        kind => *kind == ExprKind::Var(var),
+    if let ExprKind::Locate(parent, _, coordinate) = &index.kind {
+        return b::as_int(parent) == Some(0) && is_lane(coordinate, var);
     }
+    index.kind == ExprKind::Var(var)
 }

@@ -332,9 +332,11 @@ impl Overflow {
     /// The type without sign in which an operation wraps that may leave its own.
     fn type_of(self, graph: &Graph, e: &program::Expr) -> Option<ScalarType> {
         let wraps = self == Overflow::Wraps && may_leave(graph, e);
-        wraps.then_some(match e.ty {
-            ScalarType::I32 => ScalarType::U32,
-            _ => ScalarType::U64,
+        let narrow = e.ty == ScalarType::I32;
+        wraps.then_some(if narrow {
+            ScalarType::U32
+        } else {
+            ScalarType::U64
         })
     }
 }
