@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::schedule as codes;
 use crate::graph::blocks::as_declared;
 use crate::graph::{Graph, Nest};
-use crate::program::ir::{Access, BinaryOp, Expr, ExprKind};
+use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, SizeExpr};
 use crate::scalar::Literal;
 use crate::syntax::ast;
 
@@ -73,6 +73,7 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
         (ExprKind::Literal(l), ast::ExprKind::Number(_)) => {
             number(e).is_some_and(|n| l.same_value(n))
         }
+        (ExprKind::Size(size), _) => is_size(graph, size, e),
         (ExprKind::Index(v), ast::ExprKind::Name(name)) => graph.vars[v.index()].name == *name,
         (ExprKind::Access(access), ast::ExprKind::Name(name)) => {
             access.subscripts.is_empty() && graph.is_called(access.tensor, name)
@@ -113,7 +114,6 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
             ExprKind::Literal(_)
             | ExprKind::Access(_)
             | ExprKind::Index(_)
-            | ExprKind::Size(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
             | ExprKind::Select(..)
@@ -135,6 +135,33 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
         false
     };
     cast || matches(graph, inner, e)
+}
+
+/// Whether a size is what the command says.
+fn is_size(graph: &Graph, size: &SizeExpr, e: &ast::Expr) -> bool {
+    let both = |op: BinaryOp, a: &SizeExpr, b: &SizeExpr| {
+        matches!(&e.kind, ast::ExprKind::Binary(own, x, y)
+            if *own == op && is_size(graph, a, x) && is_size(graph, b, y))
+    };
+    let is_name =
+        |own: &dyn Fn(&str) -> bool| matches!(&e.kind, ast::ExprKind::Name(name) if own(name));
+    match size {
+        SizeExpr::Const(n) => {
+            let sizes = &graph.function.sizes;
+            let fixed = |name: &str| {
+                let mut named = sizes.iter().filter(|size| size.name == name);
+                named.any(|size| size.constant() == Some(*n))
+            };
+            number(e) == Some(Literal::Int(*n)) || is_name(&fixed)
+        }
+        SizeExpr::Size(id) => is_name(&|name| graph.function.size(*id).name == name),
+        SizeExpr::Param(id) => is_name(&|name| graph.is_called(*id, name)),
+        SizeExpr::Add(a, b) => both(BinaryOp::Add, a, b),
+        SizeExpr::Sub(a, b) => both(BinaryOp::Sub, a, b),
+        SizeExpr::Mul(a, b) => both(BinaryOp::Mul, a, b),
+        SizeExpr::FloorDiv(a, b) => both(BinaryOp::Div, a, b),
+        SizeExpr::Min(..) | SizeExpr::Max(..) => false,
+    }
 }
 
 fn number(e: &ast::Expr) -> Option<Literal> {

@@ -37,7 +37,7 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// `None` if the nest is something else than loops over static ranges around one reduction, or
+    /// `None` if the nest is something else than loops around one reduction, or
     /// its loops search a sparse operand.
     pub(super) fn of(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Option<Self> {
         let sums = reduces(&nest.rhs);
@@ -58,7 +58,7 @@ impl Product {
             && body.ty == body.ty.compute()
             && vars.len() <= MOST_LOOPS
             && (1..=MOST_FACTORS).contains(&exprs.len())
-            && vars.iter().all(|&v| range_vars(graph, v).is_empty())
+            && vars.iter().all(|&v| !ends_by_data(graph, v))
             && nest.producers.is_empty()
             && !graph.is_added(nest.tensor)
             && (in_parts || is_walked(graph, *op, body));
@@ -81,7 +81,9 @@ impl Product {
             });
         }
         let read: Option<Vec<Loops>> = accesses(body).iter().map(|e| set(&vars_in(e))).collect();
-        let mut outside = vec![0; vars.len()];
+        // What a range names has its loop outside.
+        let named = vars.iter().map(|&v| set(&range_vars(graph, v)));
+        let mut outside: Vec<Loops> = named.collect::<Option<_>>()?;
         let mut in_order = |order: &[usize]| {
             for (n, &at) in order.iter().enumerate() {
                 outside[at] |= loops(&order[..n]);
@@ -234,4 +236,10 @@ fn places(vars: &[VarId], of: &[VarId]) -> Option<Vec<usize>> {
 
 pub(super) fn loops(places: &[usize]) -> Loops {
     places.iter().fold(0, |set, at| set | 1 << at)
+}
+
+/// Whether data decide where a loop ends: nobody knows then how short it is.
+fn ends_by_data(graph: &Graph, var: VarId) -> bool {
+    let mut reads = graph.var(var).range.reads();
+    reads.any(|e| !e.accesses().is_empty())
 }

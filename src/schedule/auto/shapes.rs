@@ -252,7 +252,12 @@ impl<'b, 'g> Tiles<'b, 'g> {
         let read = self.best.product.reads.iter();
         let read: Vec<Loops> = read.copied().filter(|of| of >> column & 1 == 1).collect();
         let mut rows = self.among(self.result() & !(1 << column)).into_iter().rev();
-        let reused = |row: &usize| read.iter().all(|of| of >> row & 1 == 0);
+        let sums = self.among(self.all() & !self.result());
+        let ends_sums = |row: &usize| {
+            sums.iter()
+                .any(|&at| self.best.product.outside[at] >> row & 1 == 1)
+        };
+        let reused = |row: &usize| read.iter().all(|of| of >> row & 1 == 0) && !ends_sums(row);
         let long = |at: usize| {
             self.extent(at)
                 .is_none_or(|extent| extent >= self.cpu().least_tile)

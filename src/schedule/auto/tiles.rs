@@ -6,6 +6,7 @@ use super::estimate::Loops;
 use super::plan::{Best, Of};
 use super::shapes::{Shape, Tiles, lanes};
 use super::{Statistics, Writer, in_vectors};
+use crate::graph::order::range_vars;
 
 /// A nest cut into tiles.
 pub(super) struct Tiled {
@@ -206,7 +207,11 @@ impl Tiles<'_, '_> {
 
     fn lanes(&self, at: usize) -> Option<Tiled> {
         let product = &self.best.product;
-        let length = lanes(self.writer, self.extent(at))?;
+        // Of a triangle's rows many are short.
+        let var = product.vars[at];
+        let is_open = !range_vars(self.writer.graph, var).is_empty();
+        let short = is_open.then_some(self.writer.profile.cpu.few_lanes);
+        let length = lanes(self.writer, self.extent(at).or(short))?;
         let mut around = self.names(self.all() & !(1 << at));
         let first = around.first().cloned();
         let texts = self.texts();
