@@ -12,11 +12,9 @@
 
 use super::build as b;
 use super::ir::{ArrayId, BinaryOp, Expr, ExprKind, Kernel, Run, Stmt, VarId};
+use super::tiles::SHORT;
 use super::visit;
 use crate::operators::ReduceOp;
-
-/// Up to so many elements are added up one after another, more by lanes.
-const SHORT: i64 = 8;
 
 /// Gives what is left of tiles of lanes sums of their own.
 #[must_use]
@@ -181,12 +179,8 @@ impl Lanes {
             *body = std::mem::take(then);
             tag.unroll = None;
         }
-        if let Run::Lanes { reductions, .. } = &mut tag.run
-            && self.count > SHORT
-        {
+        if let Run::Lanes { reductions, .. } = &mut tag.run {
             reductions.push((self.op, rest));
-        } else {
-            tag.run = Run::Serial;
         }
         to_variable(body, self.array, rest);
     }

@@ -310,7 +310,7 @@ fn full(lo: &Expr, rest: &Expr, count: i64) -> Expr {
 }
 
 /// The widest tile whose rest is taken element by element.
-const SHORT: i64 = 8;
+pub(super) const SHORT: i64 = 8;
 
 /// What is left of a tile is not worth unrolling as far as the tile is wide. Of a short
 /// one each element is tested, so that the workspaces it is kept in stay in registers.
