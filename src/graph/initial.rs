@@ -34,7 +34,7 @@ impl Concretizer<'_> {
         let nest = self.nest;
         let result = &self.tensors[nest.tensor.index()];
         let appended = appended_vars(&result.format, &nest.lhs);
-        self.items[..prefix]
+        let shared = self.items[..prefix]
             .iter()
             .take_while(|item| {
                 let Item::Loop { l, .. } = item else {
@@ -54,7 +54,22 @@ impl Concretizer<'_> {
                         }
                     }
             })
-            .count()
+            .count();
+        let mut depths = (0..=shared).rev();
+        depths.find(|&depth| self.is_set_once(depth)).unwrap_or(0)
+    }
+
+    /// Whether no element is set up in two iterations of the first `depth` loops. A skewed loop has some elements of
+    /// two variables in each: of one that is cut only a part, which is not set up as a whole then.
+    fn is_set_once(&self, depth: usize) -> bool {
+        let lhs = self.nest.lhs.iter();
+        let all: Vec<VarId> = lhs.flat_map(|&var| self.unbound(var, depth)).collect();
+        let leaves = |var: VarId| self.graph.provenance.leaves(var, &self.loops);
+        let cut = |&var: &VarId| {
+            all.iter()
+                .any(|&part| part != var && leaves(var).contains(&part))
+        };
+        !all.iter().any(cut)
     }
 
     /// Whether a sparse operand of the nest or of its workspaces drives the variable's loop.
