@@ -63,13 +63,14 @@ impl Concretizer<'_> {
     /// two variables in each: of one that is cut only a part, which is not set up as a whole then.
     fn is_set_once(&self, depth: usize) -> bool {
         let lhs = self.nest.lhs.iter();
-        let all: Vec<VarId> = lhs.flat_map(|&var| self.unbound(var, depth)).collect();
-        let leaves = |var: VarId| self.graph.provenance.leaves(var, &self.loops);
-        let cut = |&var: &VarId| {
-            all.iter()
-                .any(|&part| part != var && leaves(var).contains(&part))
+        let all: Vec<Vec<VarId>> = lhs.map(|&var| self.unbound(var, depth)).collect();
+        let roots = |var: VarId| self.graph.provenance.roots(var);
+        let meet = |x: VarId, y: VarId| roots(x).iter().any(|root| roots(y).contains(root));
+        let cut = |x: VarId| {
+            let mut others = all.iter().filter(|own| !own.contains(&x));
+            others.any(|own| own.iter().any(|&y| meet(x, y)))
         };
-        !all.iter().any(cut)
+        !all.iter().flatten().any(|&x| cut(x))
     }
 
     /// Whether a sparse operand of the nest or of its workspaces drives the variable's loop.
