@@ -20,6 +20,8 @@ const BLOCK_TILES: &str =
     "rows of a block gather in registers, some columns at a time, while blocks pass";
 const DIAGONALS: &str = "threads share rows, over which the diagonals pass";
 const SLOT_LANES: &str = "lanes take rows side by side, slot by slot";
+const ACROSS: &str =
+    "what loops go across is read in tiles: lines of memory are used up while they are near";
 const IN_ORDER: &str =
     "what is appended is appended in order: counting it first costs a few threads what they gain";
 const ROW: &str = "a row that others are merged with again and again stands in a workspace";
@@ -119,6 +121,10 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
     let row = best.as_ref().and_then(|best| rows::kept_row(writer, best));
     own.extend((row.iter()).map(|row| script(ROW, vec![row.clone(), threads.clone()])));
     own.extend(row.iter().map(|row| script(ROW, vec![row.clone()])));
+    if let Some((tiles, first)) = writer.tiles_across(statistics) {
+        own.push(script(ACROSS, [&tiles[..], &[in_threads(&first)]].concat()));
+        own.push(script(ACROSS, tiles));
+    }
     own.push(script(THREADS, vec![threads]));
     match serial {
         // Few machines have as many threads.

@@ -2,6 +2,7 @@
 //! like any other, for each statement the best first: whoever tries them keeps the first that is
 //! accepted, prints it (`show --stage schedule`), and a person can paste and edit it.
 
+mod across;
 mod commands;
 mod cpus;
 mod diagonals;
