@@ -1,5 +1,6 @@
 //! The emulator finds what is wrong with a kernel: each fault is planted in emitted text.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -67,14 +68,15 @@ fn emit(program: &str) -> tempfile::TempDir {
         let mut make = Command::new("make");
         run(make
             .current_dir(folder.path())
-            .args(["-s", "EMU=1", "emulator.o"]));
+            .args(["-s", "EMU=1", OBJECT]));
         folder
     });
     let folder = emit_text(program);
-    let object = "emulator.o";
-    std::fs::copy(built.path().join(object), folder.path().join(object)).unwrap();
+    std::fs::copy(built.path().join(OBJECT), folder.path().join(OBJECT)).unwrap();
     folder
 }
+
+const OBJECT: &str = "emulator.o";
 
 fn emit_text(program: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -487,7 +489,7 @@ fn with_main((program, main): (&str, &str), planted: &str) -> String {
         "main.cpp",
         "-x",
         "none",
-        "emulator.o",
+        OBJECT,
         "-ldl",
         "-lpthread",
         "-o",
@@ -628,4 +630,45 @@ fn findings_are_json_where_messages_are() {
         "{text}"
     );
     assert!(says(" times: a race between blocks") > 0, "{text}");
+}
+
+/// What is made for the emulator is not taken for what nvcc makes.
+#[test]
+fn emulated_programs_are_none_of_nvcc() {
+    let folder = emit(SCATTERED);
+    let names = || {
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<BTreeSet<_>>()
+    };
+    let mut written = names();
+    // Copied here, so that it is not compiled again.
+    written.remove(OBJECT);
+    let make = |args: &[&str]| {
+        let mut make = Command::new("make");
+        make.current_dir(folder.path()).arg("-s").args(args);
+        make.output().unwrap()
+    };
+    let emulated = ["EMU=1", "CXXFLAGS=-O1 -g -w", "all", "test"];
+    let all = make(&emulated);
+    assert!(all.status.success(), "{all:?}");
+    assert!(folder.path().join("libf.so").exists());
+    let with_nvcc = make(&["NVCC=false", "test"]);
+    assert!(!with_nvcc.status.success(), "{with_nvcc:?}");
+    // A compiler in the place of nvcc, whose programs say so.
+    let nvcc = folder.path().join("nvcc");
+    std::fs::write(
+        &nvcc,
+        "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\nexit 7\\n' >\"$2\"\nchmod +x \"$2\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&nvcc, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(make(&["NVCC=./nvcc", "all"]).status.success());
+    let own = make(&["NVCC=./nvcc", "test"]);
+    assert!(!own.status.success(), "{own:?}");
+    let again = make(&emulated);
+    assert!(again.status.success(), "{again:?}");
+    std::fs::remove_file(nvcc).unwrap();
+    assert!(make(&["clean"]).status.success());
+    assert_eq!(names(), written);
 }
