@@ -103,13 +103,15 @@ fn no_data(tensor: &ir::Tensor) -> Diagnostic {
     .with_help(help)
 }
 
-/// A size that nothing fixes; `-e` has no names for sizes, only variables.
-fn unknown_size(size: &Size, sources: &Sources) -> Diagnostic {
+/// A size that nothing fixes; `-e` names most sizes after variables.
+fn unknown_size(function: &Function, size: &Size, sources: &Sources) -> Diagnostic {
     let label = "no input that is read from a file has it";
     let name = &size.name;
+    let is_variable = |name: &&str| function.vars.iter().any(|var| var.name == **name);
     let variable = name
         .strip_suffix("_size")
-        .filter(|_| sources.get(size.span.file).name == "-e");
+        .filter(|_| sources.get(size.span.file).name == "-e")
+        .filter(is_variable);
     let (message, help) = match variable {
         Some(v) => (
             format!("nothing fixes the range of {v}"),
@@ -300,7 +302,7 @@ fn sizes(
             (Some(given), None) => given,
             (None, Some(found)) => found.value,
             (None, None) => {
-                let unknown = unknown_size(size, sources);
+                let unknown = unknown_size(function, size, sources);
                 return Err(match without_entries(function, id, loaded, origins) {
                     Some((path, name)) => {
                         let help = unknown.help.unwrap_or_default();
