@@ -1,11 +1,12 @@
 //! The form of `NAME=WHAT`: `A=web.mtx`, `x=random:1:0.1`, `s=-2.5`.
 
 use super::number;
+use crate::data;
 use crate::data::values::Number;
 use crate::diagnostic::codes::environment as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::{Function, Role, TensorId};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a binding says, before sizes are known.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +21,7 @@ pub enum Origin {
 /// contains.
 #[must_use]
 pub fn is_binding(operand: &str) -> bool {
-    let program = std::path::Path::new(operand)
+    let program = Path::new(operand)
         .extension()
         .is_some_and(|ending| ending == "tc");
     operand
@@ -88,6 +89,9 @@ pub fn parse(
     if tensor.dims.is_empty() {
         return match number::parse(what, tensor.ty) {
             Ok(value) => Ok((id, Origin::Constant(value))),
+            Err(_) if data::file_kind(Path::new(what)).is_some() => {
+                Ok((id, Origin::File(PathBuf::from(what))))
+            }
             Err(reason) => Err(wrong(
                 format!("`{what}` {reason}"),
                 "the value of a scalar is due",

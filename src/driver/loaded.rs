@@ -33,7 +33,7 @@ fn kind(path: &Path) -> Option<FileKind> {
 }
 
 /// A file's tensor in the program's order. Matrix Market has nothing but matrices, so a row or
-/// a column may be a vector; a `.tns` file without elements has any order.
+/// a column may be a vector; a `.tns` file without elements has any order; one element alone is a scalar.
 fn as_order(tensor: Tensor, order: usize, path: &Path, name: &str) -> Result<Tensor, DataError> {
     let has = tensor.dims().len();
     if has == order {
@@ -46,6 +46,7 @@ fn as_order(tensor: Tensor, order: usize, path: &Path, name: &str) -> Result<Ten
     match kind(path) {
         Some(FileKind::Frostt) if has == 0 => return Ok(without_elements(tensor, order)),
         Some(FileKind::MatrixMarket) => {}
+        Some(FileKind::Numpy) if order == 0 => {}
         Some(FileKind::Frostt | FileKind::Numpy) | None => return wrong(),
     }
     let mut keep: Vec<usize> = (0..has).collect();
@@ -199,7 +200,10 @@ fn element(tensor: &Tensor, at: usize, name: &str) -> String {
             reversed.into_iter().rev().collect()
         }
     };
-    format!("{name}({})", coordinates.join(","))
+    match coordinates.is_empty() {
+        true => name.to_string(),
+        false => format!("{name}({})", coordinates.join(",")),
+    }
 }
 
 #[cfg(test)]
