@@ -4,6 +4,7 @@ mod csv;
 mod table;
 
 use super::args::BenchArgs;
+use super::places::{self, Place};
 use super::progress::Progress;
 use super::request::{is_picture, only_function, operands, statistics, threads_for};
 use super::{Reporter, request, tuned};
@@ -21,7 +22,7 @@ use crate::driver::{Failure, argument, bind, device};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
 use crate::target::Target;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn bench(args: &BenchArgs) -> u8 {
     let mut reporter = Reporter::of(&args.program);
@@ -65,6 +66,7 @@ fn execute(args: &BenchArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         return Ok(0);
     };
     let (function, _) = only_function(&first.compiled, &mut reporter.sources)?;
+    apart(args, &entrants, &bindings, reporter)?;
     let backend = match request.target {
         Target::C => Backend::C,
         Target::Cuda => device::backend(false),
@@ -173,6 +175,26 @@ fn finish(
     Ok(reporter.print(&text, u8::from(!slower.is_empty())))
 }
 
+/// Refuses to draw into the place of what is read.
+fn apart(
+    args: &BenchArgs,
+    entrants: &[Entrant],
+    bindings: &[String],
+    reporter: &mut Reporter,
+) -> Result<(), Failure> {
+    let plot = args.plot.as_deref().map(|path| Place {
+        option: "--plot",
+        path,
+    });
+    let inputs = entrants.iter().flat_map(|one| &one.compiled.inputs);
+    let read = inputs.map(PathBuf::as_path).chain(args.compare.as_deref());
+    places::check(
+        plot.as_slice(),
+        read.chain(places::data(bindings)),
+        reporter,
+    )
+}
+
 /// A candidate with each number of threads that makes a difference to it.
 fn rows<'b>(built: &'b [Built], args: &BenchArgs, machine: Option<&Machine>) -> Vec<Row<'b>> {
     let usual = machine.map_or(1, Machine::threads);
@@ -224,7 +246,7 @@ fn remarks(entrants: &[Entrant], reporter: &mut Reporter) -> Result<(), u8> {
 }
 
 /// A report that was written before.
-fn read(path: &Path) -> Result<(std::path::PathBuf, Report), Failure> {
+fn read(path: &Path) -> Result<(PathBuf, Report), Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| DataError::new(data_codes::UNREADABLE, error.to_string()).in_file(path))?;
     let report = compare::read(&text).map_err(|(line, reason)| {

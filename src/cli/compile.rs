@@ -1,13 +1,15 @@
 //! `sparsec FILE.tc` and `sparsec check`.
 
 use super::args::{CheckArgs, CompileCommand};
+use super::places::{self, Place};
 use super::{Reporter, no_command, request, tuned};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
-use crate::driver::{self, Source, argument, write};
+use crate::driver::{self, Failure, Source, argument, write};
 use crate::emit::{self, Unit};
+use crate::files;
 use crate::syntax::taco;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The stem of the files to be written: the program's, without what make or a shell would
 /// take apart.
@@ -102,49 +104,57 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
         name: name.clone(),
         kernels: compiled.kernels,
     };
+    // On standard output is the kernel's text, which is the first of the files.
+    let outputs = if args.stdout { &outputs[..1] } else { &outputs };
+    if !args.check
+        && let Err(failure) = apart(args, outputs, &compiled.inputs, &mut reporter)
+    {
+        return reporter.fail(&failure);
+    }
+    let rule = write::depfile(outputs, &compiled.inputs);
+    let rule = args.depfile.as_deref().map(|path| (path, rule.as_str()));
     if args.stdout {
-        let code = reporter.print(&emit::kernel_text(&unit, target), 0);
-        return code.max(depfile(args, &mut reporter, &outputs, &compiled.inputs));
+        return printed(&emit::kernel_text(&unit, target), rule, &mut reporter);
     }
     let files = emit::emit(&unit, target);
     if args.check {
         return reporter.differences(&folder, &files);
     }
-    if let Err(error) = write::write(&folder, &files) {
-        return reporter.io_error(&folder, &error);
+    match write::write(&folder, &files, rule) {
+        Ok(()) => 0,
+        Err((path, error)) => reporter.io_error(&path, &error),
     }
-    depfile(args, &mut reporter, &outputs, &compiled.inputs)
 }
 
-/// Writes the rule for make, once there are the files that it names; the exit code.
-fn depfile(
+/// Prints a kernel, unless its rule for make cannot be written; the exit code.
+fn printed(kernel: &str, rule: Option<(&Path, &str)>, reporter: &mut Reporter) -> u8 {
+    let Some((path, text)) = rule else {
+        return reporter.print(kernel, 0);
+    };
+    if let Err(error) = files::check(path) {
+        return reporter.io_error(path, &error);
+    }
+    let code = reporter.print(kernel, 0);
+    match write::write_if_changed(path, text) {
+        Ok(()) => code,
+        Err(error) => code.max(reporter.io_error(path, &error)),
+    }
+}
+
+/// Refuses to write into the place of what was read.
+fn apart(
     args: &CompileCommand,
-    reporter: &mut Reporter,
     outputs: &[PathBuf],
     inputs: &[PathBuf],
-) -> u8 {
-    let Some(depfile) = &args.depfile else {
-        return 0;
-    };
-    let same = |own: &PathBuf| match (own.canonicalize(), depfile.canonicalize()) {
-        (Ok(own), Ok(depfile)) => own == depfile,
-        (_, _) => false,
-    };
-    if inputs.iter().chain(outputs).any(same) {
-        let span = argument(
-            &mut reporter.sources,
-            "--depfile",
-            &depfile.display().to_string(),
-        );
-        let message = "the dependency file would take the place of a file that it names";
-        let error = Diagnostic::error(codes::COMMAND_LINE, span, message, "read or written here");
-        return reporter.fail(&error.with_help("give it a name of its own").into());
+    reporter: &mut Reporter,
+) -> Result<(), Failure> {
+    let place = |option, path| Place { option, path };
+    let mut places: Vec<Place> = Vec::new();
+    if !args.stdout {
+        places.extend(outputs.iter().map(|path| place(places::FOLDER, path)));
     }
-    let text = write::depfile(outputs, inputs);
-    match write::write_if_changed(depfile, &text) {
-        Ok(()) => 0,
-        Err(error) => reporter.io_error(depfile, &error),
-    }
+    places.extend(args.depfile.iter().map(|path| place("--depfile", path)));
+    places::check(&places, inputs.iter().map(PathBuf::as_path), reporter)
 }
 
 pub(super) fn check(args: &CheckArgs) -> u8 {

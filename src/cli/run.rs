@@ -1,6 +1,7 @@
 //! `sparsec run`.
 
 use super::args::{MessageFormat, RunArgs};
+use super::places::{self, Place};
 use super::progress::Progress;
 use super::request::{only_function, operands, statistics, threads_for};
 use super::{Reporter, duration, request, tuned};
@@ -20,7 +21,7 @@ use crate::driver::{
 };
 use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
-use crate::program::ir::TensorId;
+use crate::program::ir::{Function, TensorId};
 use crate::target::Target;
 use std::path::PathBuf;
 
@@ -108,57 +109,15 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         return Ok(code);
     }
     let (function, kernel) = only_function(&compiled, &mut reporter.sources)?;
-    let mut outputs: Vec<(TensorId, PathBuf)> = Vec::new();
-    for text in &args.outputs {
-        let found = text.split_once('=').and_then(|(name, path)| {
-            let id = function.tensor_named(name)?;
-            function
-                .results
-                .contains(&id)
-                .then(|| (id, PathBuf::from(path)))
-        });
-        let Some(found) = found else {
-            let span = argument(&mut reporter.sources, "--out", text);
-            let names: Vec<&str> = function
-                .results
-                .iter()
-                .map(|&id| function.tensor(id).name.as_str())
-                .collect();
-            return Err(Diagnostic::error(
-                codes::COMMAND_LINE,
-                span,
-                format!("`{text}` is not RESULT=FILE"),
-                "here",
-            )
-            .with_help(format!("the results are {}", names.join(", ")))
-            .into());
-        };
-        // Not only behind the run, which may be long.
-        let Ok((kind, _)) = data::ending(&found.1) else {
-            let span = argument(&mut reporter.sources, "--out", text);
-            let message = "nothing says in which format it is written";
-            return Err(
-                Diagnostic::error(codes::COMMAND_LINE, span, message, "unknown ending")
-                    .with_help("end it with .mtx, .tns or .npy, or one of these and .gz")
-                    .into(),
-            );
-        };
-        let result = function.tensor(found.0);
-        if let Err(reason) = data::write::holds(kind, result.order(), result.ty) {
-            let span = argument(&mut reporter.sources, "--out", text);
-            let message = format!("`{}` cannot be written so: {reason}", result.name);
-            return Err(
-                Diagnostic::error(codes::COMMAND_LINE, span, message, "this ending")
-                    .with_help(format!(
-                        "`--out {}=FILE.npy` holds anything dense",
-                        result.name
-                    ))
-                    .into(),
-            );
-        }
-        files::check(&found.1).map_err(|e| reporter.unwritable(&found.1, &e))?;
-        outputs.push(found);
-    }
+    let outputs = outputs(args, function, reporter)?;
+    let places: Vec<Place> = (outputs.iter())
+        .map(|(_, path)| Place {
+            option: "--out",
+            path,
+        })
+        .collect();
+    let read = compiled.inputs.iter().map(PathBuf::as_path);
+    places::check(&places, read, reporter)?;
     let progress = Progress::new(3 + 2 * u64::from(args.verify));
     progress.step("reading data");
     let bound = match known {
@@ -285,6 +244,66 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         text(&report, args.time.is_some())
     };
     Ok(reporter.print(&text, u8::from(!good)))
+}
+
+/// The results that are to be written, and where.
+fn outputs(
+    args: &RunArgs,
+    function: &Function,
+    reporter: &mut Reporter,
+) -> Result<Vec<(TensorId, PathBuf)>, Failure> {
+    let mut outputs: Vec<(TensorId, PathBuf)> = Vec::new();
+    for text in &args.outputs {
+        let found = text.split_once('=').and_then(|(name, path)| {
+            let id = function.tensor_named(name)?;
+            function
+                .results
+                .contains(&id)
+                .then(|| (id, PathBuf::from(path)))
+        });
+        let Some(found) = found else {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let names: Vec<&str> = function
+                .results
+                .iter()
+                .map(|&id| function.tensor(id).name.as_str())
+                .collect();
+            return Err(Diagnostic::error(
+                codes::COMMAND_LINE,
+                span,
+                format!("`{text}` is not RESULT=FILE"),
+                "here",
+            )
+            .with_help(format!("the results are {}", names.join(", ")))
+            .into());
+        };
+        // Not only behind the run, which may be long.
+        let Ok((kind, _)) = data::ending(&found.1) else {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let message = "nothing says in which format it is written";
+            return Err(
+                Diagnostic::error(codes::COMMAND_LINE, span, message, "unknown ending")
+                    .with_help("end it with .mtx, .tns or .npy, or one of these and .gz")
+                    .into(),
+            );
+        };
+        let result = function.tensor(found.0);
+        if let Err(reason) = data::write::holds(kind, result.order(), result.ty) {
+            let span = argument(&mut reporter.sources, "--out", text);
+            let message = format!("`{}` cannot be written so: {reason}", result.name);
+            return Err(
+                Diagnostic::error(codes::COMMAND_LINE, span, message, "this ending")
+                    .with_help(format!(
+                        "`--out {}=FILE.npy` holds anything dense",
+                        result.name
+                    ))
+                    .into(),
+            );
+        }
+        files::check(&found.1).map_err(|e| reporter.unwritable(&found.1, &e))?;
+        outputs.push(found);
+    }
+    Ok(outputs)
 }
 
 /// Where a schedule came from, in words.

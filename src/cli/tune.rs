@@ -4,6 +4,7 @@ mod report;
 mod reproduce;
 
 use super::args::{From, SearchKind, TuneArgs};
+use super::places::{self, Place};
 use super::progress::Progress;
 use super::request::{is_picture, only_function, operands, threads_for};
 use super::{Reporter, duration, request, tuned};
@@ -70,6 +71,7 @@ fn execute(args: &TuneArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         ..request.clone()
     };
     let compiled = driver::compile(&plain, &mut reporter.sources)?;
+    apart(args, &scheduled.inputs, &bindings, reporter)?;
     drop(scheduled);
     let (function, _) = only_function(&compiled, &mut reporter.sources)?;
     let progress = Progress::new(sets.len() as u64);
@@ -176,6 +178,28 @@ fn check(args: &TuneArgs, request: &Request, reporter: &mut Reporter) -> Result<
         files::check(path).map_err(|e| reporter.unwritable(path, &e))?;
     }
     Ok(())
+}
+
+/// Refuses to write into the place of what is read.
+fn apart(
+    args: &TuneArgs,
+    inputs: &[PathBuf],
+    bindings: &[String],
+    reporter: &mut Reporter,
+) -> Result<(), Failure> {
+    let named = [
+        ("-o", &args.output),
+        ("--plot", &args.plot),
+        ("--log", &args.log),
+    ];
+    let places: Vec<Place> = (named.iter())
+        .filter_map(|(option, path)| {
+            let path = path.as_deref()?;
+            Some(Place { option, path })
+        })
+        .collect();
+    let read = inputs.iter().map(PathBuf::as_path);
+    places::check(&places, read.chain(places::data(bindings)), reporter)
 }
 
 /// What runs the kernels.

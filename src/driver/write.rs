@@ -5,23 +5,33 @@ use crate::files::{MadeFolders, Staged, stage};
 use std::path::{Path, PathBuf};
 
 /// Writes each file whose content differs; others keep their time stamp. Either all are
-/// written or none is.
+/// written or none is. `rule` is one more file, with its content, which names the others and so is placed behind them.
 ///
 /// # Errors
-/// The folder or a file cannot be written.
-pub fn write(folder: &Path, files: &[File]) -> std::io::Result<()> {
+/// The folder or a file cannot be written: with its path.
+pub fn write(
+    folder: &Path,
+    files: &[File],
+    rule: Option<(&Path, &str)>,
+) -> Result<(), (PathBuf, std::io::Error)> {
     let mut folders = MadeFolders::default();
     let mut staged = Vec::new();
-    folders.make(folder)?;
+    let in_folder = |error| (folder.to_path_buf(), error);
+    folders.make(folder).map_err(in_folder)?;
     for file in files {
         let path = folder.join(&file.name);
         if let Some(inside) = path.parent() {
-            folders.make(inside)?;
+            folders.make(inside).map_err(in_folder)?;
         }
-        staged.extend(stage_if_changed(&path, &file.content)?);
+        let new = stage_if_changed(&path, &file.content).map_err(in_folder)?;
+        staged.extend(new.map(|new| (new, folder)));
     }
-    for file in staged {
-        file.place()?;
+    if let Some((path, content)) = rule {
+        let new = stage_if_changed(path, content).map_err(|error| (path.to_path_buf(), error))?;
+        staged.extend(new.map(|new| (new, path)));
+    }
+    for (file, path) in staged {
+        file.place().map_err(|error| (path.to_path_buf(), error))?;
     }
     folders.keep();
     Ok(())
