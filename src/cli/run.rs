@@ -1,15 +1,15 @@
 //! `sparsec run`.
 
+mod report;
+
 use super::args::{MessageFormat, RunArgs};
 use super::places::{self, Place};
 use super::progress::Progress;
 use super::request::{only_function, operands, statistics, threads_for};
-use super::{Reporter, duration, request, tuned};
-use crate::data::{self, Summary};
+use super::{Reporter, request, tuned};
+use crate::data;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
-use crate::driver::Compiled;
-use crate::driver::bench::statistics::Quartiles;
 use crate::driver::build::Backend;
 use crate::driver::cache::{self, Cache};
 use crate::driver::device;
@@ -23,6 +23,7 @@ use crate::emit::watch::Watching;
 use crate::files::{self, Staged};
 use crate::program::ir::{Function, TensorId};
 use crate::target::Target;
+use report::{Races, Report, Result_, origin, text, times};
 use std::path::PathBuf;
 
 pub(super) fn run(args: &RunArgs) -> u8 {
@@ -31,58 +32,6 @@ pub(super) fn run(args: &RunArgs) -> u8 {
         Ok(code) => code,
         Err(failure) => reporter.fail(&failure),
     }
-}
-
-/// One result as it is printed.
-#[derive(serde::Serialize)]
-struct Result_ {
-    name: String,
-    #[serde(flatten)]
-    summary: Summary,
-}
-
-/// Everything that a run gives.
-#[derive(serde::Serialize)]
-struct Report {
-    function: String,
-    results: Vec<Result_>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verified: Option<bool>,
-    differences: Vec<String>,
-    /// What the race checker says, if loops are shared out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    races: Option<Races>,
-    /// Where the schedule came from.
-    schedule: String,
-    /// What ran the kernel: times of the emulator are none of a GPU's.
-    device: &'static str,
-    seconds: Times,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    threads: Option<u32>,
-}
-
-#[derive(serde::Serialize)]
-struct Races {
-    /// Pairs of statements that race; those that the schedule answers for apart.
-    found: usize,
-    ignored: usize,
-    /// One element in so many was watched.
-    every: i64,
-    complete: bool,
-    /// What the watched run took.
-    seconds: f64,
-}
-
-#[derive(serde::Serialize)]
-struct Times {
-    /// Of the whole call (`host`), or of the device's part (`events`).
-    clock: &'static str,
-    runs: usize,
-    min: f64,
-    median: f64,
-    max: f64,
-    gflops: f64,
-    gbytes_per_second: f64,
 }
 
 fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
@@ -137,6 +86,17 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     let cache = Cache::of_environment(&mut reporter.sources)?;
     // Debuggers want what was compiled, where it was compiled.
     let kept = std::env::var_os("SPARSEC_KEEP").is_some();
+    let nothing = || Report {
+        function: function.name.clone(),
+        results: Vec::new(),
+        verified: None,
+        differences: Vec::new(),
+        races: None,
+        schedule: origin(&request.schedule, &compiled),
+        device: backend.device(),
+        seconds: None,
+        threads: args.threads,
+    };
     let build = |trust, reporter: &mut Reporter| {
         let kernels = std::slice::from_ref(kernel);
         let library = match &cache {
@@ -165,7 +125,9 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         if args.verify && trust == Trust::Inputs && kernel.promises() {
             // Timed runs check nothing: once without the clock.
             let library = build(Trust::Nothing, reporter)?;
-            run::run(&library, 0, kernel, function, &bound, None)?;
+            if let Err(failure) = run::run(&library, 0, kernel, function, &bound, None) {
+                return broken(failure, args, nothing(), reporter);
+            }
         }
         build(trust, reporter)?
     };
@@ -173,7 +135,10 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
         library.set_threads(threads);
     }
     progress.step("packing and running");
-    let outcome = run::run(&library, 0, kernel, function, &bound, args.time)?;
+    let outcome = match run::run(&library, 0, kernel, function, &bound, args.time) {
+        Ok(outcome) => outcome,
+        Err(failure) => return broken(failure, args, nothing(), reporter),
+    };
     let mut results = Vec::new();
     let mut staged = Vec::new();
     for &id in &function.results {
@@ -225,7 +190,6 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
     }
     let good = differences.is_empty() && !races.as_ref().is_some_and(Findings::fails);
     let report = Report {
-        function: function.name.clone(),
         results,
         verified: args.verify.then_some(good),
         differences: differences
@@ -233,17 +197,34 @@ fn execute(args: &RunArgs, reporter: &mut Reporter) -> Result<u8, Failure> {
             .map(|d| format!("{}: {}", d.tensor, d.reason))
             .collect(),
         races: races.as_ref().map(Races::of),
-        schedule: origin(&request.schedule, &compiled),
-        device: backend.device(),
-        seconds: times(&outcome),
-        threads: args.threads,
+        seconds: Some(times(&outcome)),
+        ..nothing()
     };
     let text = if args.json {
-        serde_json::to_string(&report).unwrap_or_default() + "\n"
+        report.json()
     } else {
         text(&report, args.time.is_some())
     };
     Ok(reporter.print(&text, u8::from(!good)))
+}
+
+/// Says why a kernel did not run to its end. Whoever reads JSON finds a check that did not hold there, too.
+fn broken(
+    failure: Failure,
+    args: &RunArgs,
+    nothing: Report,
+    reporter: &mut Reporter,
+) -> Result<u8, Failure> {
+    if !args.json || !matches!(failure, Failure::Check(_)) {
+        return Err(failure);
+    }
+    let report = Report {
+        verified: Some(false),
+        differences: vec![failure.message()],
+        ..nothing
+    };
+    let code = reporter.fail(&failure);
+    Ok(reporter.print(&report.json(), code))
 }
 
 /// The results that are to be written, and where.
@@ -304,128 +285,4 @@ fn outputs(
         outputs.push(found);
     }
     Ok(outputs)
-}
-
-/// Where a schedule came from, in words.
-fn origin(choice: &ScheduleChoice, compiled: &Compiled) -> String {
-    match choice {
-        ScheduleChoice::Named(name) | ScheduleChoice::Text { name, .. } => name.clone(),
-        ScheduleChoice::Default if compiled.is_automatic => "automatic".to_string(),
-        ScheduleChoice::Default if compiled.scripts.iter().any(|s| !s.is_empty()) => {
-            "the program's".to_string()
-        }
-        ScheduleChoice::Default | ScheduleChoice::None => "plain loops".to_string(),
-    }
-}
-
-impl Races {
-    fn of(findings: &Findings) -> Self {
-        let ignored = findings.races.iter().filter(|race| race.ignored).count();
-        Races {
-            found: findings.races.len() - ignored,
-            ignored,
-            every: findings.every,
-            complete: findings.complete,
-            seconds: findings.seconds,
-        }
-    }
-
-    fn text(&self) -> String {
-        let found = match (self.found, self.ignored) {
-            (0, 0) => "no races".to_string(),
-            (0, _) => "only races that the schedule ignores".to_string(),
-            (1, _) => "1 race".to_string(),
-            (n, _) => format!("{n} races"),
-        };
-        let watched = match (self.every, self.complete) {
-            (1, true) => String::new(),
-            (every, true) => format!("; one element in {every} was watched"),
-            (_, false) => "; not all were watched: memory is short".to_string(),
-        };
-        found + &watched + "\n"
-    }
-}
-
-fn times(outcome: &run::Outcome) -> Times {
-    let mut seconds = outcome.seconds.clone();
-    seconds.sort_by(f64::total_cmp);
-    let at = |k: usize| seconds.get(k).copied().unwrap_or(0.0);
-    let median = Quartiles::of(&seconds).median;
-    let rate = |work: f64| {
-        if median > 0.0 {
-            work / median / 1e9
-        } else {
-            0.0
-        }
-    };
-    Times {
-        clock: match outcome.clock {
-            run::Clock::Host => "host",
-            run::Clock::Events { .. } => "events",
-        },
-        runs: seconds.len(),
-        min: at(0),
-        median,
-        max: at(seconds.len().saturating_sub(1)),
-        gflops: rate(outcome.operations),
-        gbytes_per_second: rate(outcome.bytes),
-    }
-}
-
-fn text(report: &Report, timed: bool) -> String {
-    let mut out = String::new();
-    for result in &report.results {
-        let shape: Vec<String> = result
-            .summary
-            .shape
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let shape = if shape.is_empty() {
-            "scalar".to_string()
-        } else {
-            shape.join(" x ")
-        };
-        out += &format!(
-            "{}: {shape}, {} stored, norm {:.6e}\n",
-            result.name, result.summary.stored, result.summary.norm
-        );
-    }
-    let t = &report.seconds;
-    if timed {
-        out += &format!("schedule: {}\n", report.schedule);
-        out += &format!(
-            "time{}: min {}, median {}, max {} over {} runs; {:.3} GFLOP/s, {:.3} GB/s\n",
-            if t.clock == "events" {
-                " on the device"
-            } else {
-                ""
-            },
-            duration(t.min),
-            duration(t.median),
-            duration(t.max),
-            t.runs,
-            t.gflops,
-            t.gbytes_per_second
-        );
-    } else {
-        out += &format!("time: {}\n", duration(t.median));
-    }
-    match report.verified {
-        Some(true) => out += "verified\n",
-        Some(false) if report.differences.is_empty() => {
-            out += "NOT verified: iterations race\n";
-        }
-        Some(false) => {
-            out += "NOT verified: the kernel and the reference evaluator differ\n";
-            for difference in &report.differences {
-                out += &format!("  {difference}\n");
-            }
-        }
-        None => {}
-    }
-    if let Some(races) = &report.races {
-        out += &races.text();
-    }
-    out
 }
