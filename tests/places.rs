@@ -174,3 +174,28 @@ fn the_rule_of_a_printed_kernel_has_one_target() {
     let rule = std::fs::read_to_string(folder.path().join("k.d")).unwrap();
     assert_eq!(rule, "gen/k.c: k.tc\nk.tc:\n");
 }
+
+#[test]
+fn programs_of_another_target_are_not_taken_from_in_silence() {
+    let folder = folder(&[("one.tc", SPMV), ("two.tc", SPMV)]);
+    let said = |line: &str| {
+        let done = sparsec(folder.path(), line);
+        assert_eq!(done.status.code(), Some(0), "{line}: {done:?}");
+        stderr(&done)
+    };
+    let quiet = "-W no-performance -o out";
+    assert_eq!(said(&format!("one.tc {quiet}")), "");
+    assert_eq!(said(&format!("two.tc {quiet}")), "");
+    let text = said(&format!("two.tc {quiet} --target cuda"));
+    assert!(
+        text.contains("warning[E0728]: one.c in out is not for cuda") && text.contains("help: "),
+        "{text}"
+    );
+    // It is as it is now.
+    assert_eq!(said(&format!("two.tc {quiet} --target cuda")), "");
+    let text = said(&format!("one.tc {quiet}"));
+    assert!(text.contains("two.cu in out is not for c,"), "{text}");
+    // The same program for another target replaces its own files alone.
+    assert_eq!(said("one.tc -W no-performance -o alone"), "");
+    assert_eq!(said("one.tc -W no-performance -o alone --target cuda"), "");
+}

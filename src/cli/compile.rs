@@ -2,7 +2,7 @@
 
 use super::args::{CheckArgs, CompileCommand};
 use super::places::{self, Place};
-use super::{Reporter, no_command, request, tuned};
+use super::{Reporter, neighbours, no_command, request, tuned};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::environment as codes;
 use crate::driver::{self, Failure, Source, argument, write};
@@ -120,8 +120,13 @@ pub(super) fn compile(args: &CompileCommand) -> u8 {
     if args.check {
         return reporter.differences(&folder, &files);
     }
+    let own = (name.as_str(), target);
+    let warning = neighbours::warning(&folder, own, &files, &mut reporter.sources);
     match write::write(&folder, &files, rule) {
-        Ok(()) => 0,
+        Ok(()) => {
+            warning.iter().for_each(|warning| reporter.say(warning));
+            0
+        }
         Err((path, error)) => reporter.io_error(&path, &error),
     }
 }

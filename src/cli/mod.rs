@@ -8,6 +8,7 @@ mod compile;
 mod device;
 mod fmt;
 mod inspect;
+mod neighbours;
 mod places;
 mod progress;
 mod request;

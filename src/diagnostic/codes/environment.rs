@@ -204,4 +204,13 @@ out is as it is without it:
     { \"cpu\": { \"row_bytes\": 512 }, \"gpu\": { \"group\": 16 } }
 
 `sparsec auto --print-device` writes one with all of them. Numbers are more than 0.";
+    TWO_TARGETS = "E0728", "programs of two targets in one folder",
+"The runtime header and the makefile are each target's own, under the same names: those of the program
+that is written last take the place of the others, with which programs of another target cannot be
+compiled any more.
+
+    sparsec spmv.tc -o out
+    sparsec spmm.tc --target cuda -o out       # out/spmv.c wants the header for C
+
+Write programs of each target into a folder of their own: `-o out_cuda`.";
 }
