@@ -196,7 +196,7 @@ pub struct ProgramArgs {
     #[arg(short = 'd', value_name = "VAR:EXTENT")]
     pub dims: Vec<String>,
     /// Commands with commas between.
-    #[arg(short = 's', value_name = "COMMANDS")]
+    #[arg(short = 's', value_name = "COMMANDS", conflicts_with_all = ["schedule", "no_schedule", "tuned"])]
     pub commands: Vec<String>,
     #[arg(long, value_enum, default_value = "c")]
     pub target: Target,
