@@ -225,6 +225,18 @@ fn broken_promises_are_not_timed() {
     assert!(stderr(&output).contains("E0712"), "{}", stderr(&output));
 }
 
+/// A number of threads that is named again is no other candidate.
+#[test]
+fn numbers_of_threads_are_measured_once() {
+    let threads = ["--threads", "2,1,2", "--csv"];
+    let schedules = ["--schedules", "plain"];
+    let output = bench(&[SPMV, &threads, &schedules].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // A head, the program's own schedule with two and one, plain loops.
+    assert_eq!(text.lines().count(), 4, "{text}");
+}
+
 /// An emulator's times are none.
 #[test]
 fn gpus_are_not_measured_without_one() {

@@ -22,6 +22,7 @@ use crate::driver::{Failure, argument, bind, device};
 use crate::files::{self, Staged};
 use crate::program::ir::Function;
 use crate::target::Target;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(super) fn bench(args: &BenchArgs) -> u8 {
@@ -198,14 +199,21 @@ fn apart(
 /// A candidate with each number of threads that makes a difference to it.
 fn rows<'b>(built: &'b [Built], args: &BenchArgs, machine: Option<&Machine>) -> Vec<Row<'b>> {
     let usual = machine.map_or(1, Machine::threads);
-    let threads = if args.threads.is_empty() {
-        &[usual]
+    let mut threads = if args.threads.is_empty() {
+        vec![usual]
     } else {
-        args.threads.as_slice()
+        args.threads.clone()
     };
+    // One that is named again is no other candidate.
+    let mut seen = BTreeSet::new();
+    threads.retain(|&number| seen.insert(number));
     let mut rows: Vec<Row> = Vec::new();
     for built in built {
-        let own = if built.shares_loops { threads } else { &[1] };
+        let own = if built.shares_loops {
+            threads.as_slice()
+        } else {
+            &[1]
+        };
         rows.extend(own.iter().map(|&threads| Row { built, threads }));
     }
     rows
