@@ -101,6 +101,16 @@ int main(void) {
     sparsec_tensor p = {0};
     CHECK(sparsec_pack(&p, &spec, &four, -1, NULL, NULL) == SPARSEC_BAD_ARGUMENT && !p.vals);
     CHECK(strstr(sparsec_error(), "p: -1 elements"));
+    /* What is not there is refused as kernels do. */
+    CHECK(sparsec_pack(NULL, &spec, &four, 0, NULL, NULL) == SPARSEC_BAD_ARGUMENT &&
+          strstr(sparsec_error(), "p: no tensor given"));
+    CHECK(sparsec_pack(&p, NULL, &four, 0, NULL, NULL) == SPARSEC_BAD_ARGUMENT && !p.vals);
+    CHECK(sparsec_pack(&p, &spec, NULL, 0, NULL, NULL) == SPARSEC_BAD_ARGUMENT && !p.vals);
+    CHECK(sparsec_pack(&p, &spec, &four, 1, &two, NULL) == SPARSEC_BAD_ARGUMENT && !p.vals);
+    CHECK(sparsec_pack(&p, &spec, &four, 1, NULL, a) == SPARSEC_BAD_ARGUMENT && !p.vals);
+    A.vals = NULL;
+    CHECK(twice(&A, &y) == SPARSEC_BAD_ARGUMENT && strstr(sparsec_error(), "A: no values, not 4: vals is NULL"));
+    A.vals = a;
     return 0;
 }
 "#;

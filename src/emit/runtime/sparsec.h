@@ -1137,7 +1137,9 @@ static inline int sparsec_check(const sparsec_tensor *t, const sparsec_spec *spe
         error = sparsec_check_level(t, spec->name, l, positions, &positions);
         if (error) return error;
     }
-    if (t->vals_len < positions || (positions > 0 && !t->vals))
+    if (positions > 0 && !t->vals)
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: no values, not %lld: vals is NULL", spec->name, (long long)positions);
+    if (t->vals_len < positions)
         return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: %lld values, not %lld", spec->name,
                             (long long)t->vals_len, (long long)positions);
     return SPARSEC_OK;
@@ -2176,7 +2178,11 @@ static inline int sparsec_pack_elements(sparsec_packer *p, sparsec_tensor *t, co
  * sparse ones have the fill value. Returns a status. The result does not depend on the number of threads. */
 static inline int sparsec_pack(sparsec_tensor *t, const sparsec_spec *spec, const int64_t *dims,
                                int64_t n, const int64_t *coords, const void *vals) {
+    if (!spec) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "sparsec_pack: no spec given");
+    if (!t) return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: no tensor given", spec->name);
     const int32_t order = spec->order;
+    if ((order > 0 && !dims) || (n > 0 && ((order > 0 && !coords) || !vals)))
+        return SPARSEC_FAIL(SPARSEC_BAD_ARGUMENT, "%s: dims, coordinates or values are missing", spec->name);
     sparsec_packer p = {spec->type, order, sparsec_type_size(spec->type), n, 0, coords, (const char *)vals,
                         NULL, NULL, NULL, NULL, false};
     int error;
