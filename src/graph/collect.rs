@@ -7,6 +7,7 @@
 //! A(i,j) + A(j,i)`. Both cost what is stored, whatever the extents are.
 
 mod operands;
+pub(super) mod remarks;
 mod rows;
 
 use super::Graph;
@@ -21,6 +22,7 @@ use crate::program::ir::{
     Access, Expr, ExprKind, ReduceOp, Role, Statement, Tensor, TensorId, VarId,
 };
 use crate::scalar::{Literal, ScalarType};
+use remarks::{is_term, unless_dense};
 
 impl Graph {
     /// Whether the loops of a sparse result, in an order in which it can be appended, find all
@@ -140,18 +142,23 @@ impl Graph {
             format: sorted_by(modes, result.format.index_bits),
             ..result.clone()
         });
-        self.remarks.push(Diagnostic::performance(
+        let has_room = self.has_room_for_rows(piece);
+        let remark = Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
             format!(
                 "the elements of `{}` are brought into order first",
                 result.name
             ),
-            match self.has_room_for_rows(piece) {
+            match has_room {
                 true => "the loops do not come to them in the order in which they are stored",
                 false => "a workspace for one of its rows would take more than 64 MiB",
             },
-        ));
+        );
+        self.remarks.push(match has_room {
+            true => unless_dense(remark, self, stmt),
+            false => remark,
+        });
         self.add_piece(
             Piece {
                 tensor: temp,
@@ -208,12 +215,17 @@ impl Graph {
                 false => Literal::ZERO,
             },
         };
-        self.remarks.push(Diagnostic::performance(
+        let remark = Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
             "a sum is computed into a temporary tensor first",
             "its loops cannot stand inside those of the result",
-        ));
+        );
+        // A dense result gets its terms one after the other.
+        self.remarks.push(match is_term(sum, &piece.rhs) {
+            true => unless_dense(remark, self, stmt),
+            false => remark,
+        });
         let temp = self.add_tensor(temp);
         self.add_piece(
             Piece {

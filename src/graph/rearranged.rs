@@ -10,6 +10,7 @@
 use super::Graph;
 use super::blocks::subscripts_as_stored;
 use super::build::Piece;
+use super::collect::remarks::unless_dense;
 use super::collect::sorted_by;
 use super::equal::same;
 use super::order::{sparse_accesses, vars_in};
@@ -258,7 +259,7 @@ impl Own {
     /// the result, which is read from them.
     fn put(&self, graph: &mut Graph, piece: Piece, stmt: Statement) -> [(Piece, Statement); 2] {
         let result = graph.tensor(self.tensor).clone();
-        graph.remarks.push(Diagnostic::performance(
+        let remark = Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
             format!(
@@ -266,7 +267,9 @@ impl Own {
                 result.name
             ),
             "the loops do not come to them in the order in which they are stored",
-        ));
+        );
+        let remark = unless_dense(remark, graph, &stmt);
+        graph.remarks.push(remark);
         let collected = graph.add_collected(Tensor {
             name: format!("{}_met", result.name),
             role: Role::Temporary,

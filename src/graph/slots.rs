@@ -266,12 +266,14 @@ impl Graph {
         stmt: &Statement,
     ) -> Result<TensorId, Diagnostic> {
         let declared = self.function.tensor(of).clone();
-        self.remarks.push(Diagnostic::performance(
+        let remark = Diagnostic::performance(
             performance::WORKSPACE,
             stmt.span,
             format!("`{}` is brought into rows first", declared.name),
             "the elements of a row stand in slots, which are not merged or searched",
-        ));
+        );
+        let help = format!("store `{}` by its rows, as `csr` does", declared.name);
+        self.remarks.push(remark.with_help(help));
         let ty = declared.ty.compute();
         let lhs: Vec<VarId> = (0..declared.order())
             .map(|mode| self.whole_var("i", &declared.dims[mode], (stmt.span, piece.stmt)))

@@ -1,13 +1,13 @@
 //! Operands that loops cannot walk, brought into an order in which they can.
 
+use super::remarks::Sorted;
 use super::{Piece, read, read_at, sorted_by};
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::codes::performance;
 use crate::format::{Level, TensorFormat};
 use crate::graph::Graph;
 use crate::graph::build::search_remark;
 use crate::graph::equal::{same, same_access};
-use crate::graph::order::{is_concordant, sparse_accesses, vars_in};
+use crate::graph::order::{sparse_accesses, vars_in};
 use crate::graph::terms::index;
 use crate::program::ir::{
     Access, Expr, ExprKind, Role, SizeExpr, Statement, Tensor, TensorId, VarId,
@@ -133,18 +133,13 @@ impl Graph {
             };
             let mut modes: Vec<usize> = (0..dims.len()).collect();
             modes.sort_by_key(|&mode| place(mode));
-            self.remarks.push(Diagnostic::performance(
-                performance::WORKSPACE,
-                stmt.span,
-                format!("`{}` is brought into another order first", operand.name),
-                match is_concordant(self, &access, order) {
-                    true => "its coordinates are stored in no order".to_string(),
-                    false => format!(
-                        "it cannot be walked in the order in which `{}` is appended",
-                        self.tensor(piece.tensor).name
-                    ),
-                },
-            ));
+            let sorted = Sorted {
+                access: &access,
+                order,
+                modes: if computed { &[] } else { &modes },
+            };
+            let remark = sorted.remark(self, piece, stmt);
+            self.remarks.push(remark);
             let temp = self.add_collected(Tensor {
                 name: format!("{}_sorted", operand.name),
                 role: Role::Temporary,

@@ -1,6 +1,7 @@
 //! Sums that go by the rows of their result: which do, and the workspace that collects a row.
 
 use super::operands::occurrence;
+use super::remarks::unless_dense;
 use super::{read, sorted_by};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::performance;
@@ -273,7 +274,7 @@ impl Graph {
         );
         self.remarks.push(match by.hashed {
             Some(why) => remark.with_note(why),
-            None => remark,
+            None => unless_dense(remark, self, stmt),
         });
         self.hashed.extend(by.hashed.map(|_| row));
         let serial = |vars: &[VarId]| vars.iter().map(|&v| Loop::serial(v)).collect();
