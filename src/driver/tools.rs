@@ -43,6 +43,12 @@ pub(super) const NVCC: Tool = Tool {
     help: "set NVCC to CUDA's nvcc, or SPARSEC_EMULATOR=1 to run without a GPU",
 };
 
+/// For machine code, which the emulator has none of.
+pub(super) const LISTED_NVCC: Tool = Tool {
+    help: "set NVCC to CUDA's nvcc: `--model` reads its machine code, for which no GPU is needed",
+    ..NVCC
+};
+
 /// Found beside nvcc where the environment names neither.
 pub(super) const NVDISASM: Tool = Tool {
     variable: "NVDISASM",

@@ -12,7 +12,7 @@ mod sass;
 use super::bind;
 use super::build::{Backend, Library, Trust};
 use super::call::{Arguments, Calls};
-use super::tools::{NVCC, NVDISASM, no_room, words};
+use super::tools::{LISTED_NVCC, NVDISASM, no_room, words};
 use super::{Failure, Request, argument};
 use crate::cleanup;
 use crate::diagnostic::Diagnostic;
@@ -71,7 +71,7 @@ impl Counts {
 /// # Errors
 /// nvcc or nvdisasm is missing.
 pub fn tools(sources: &mut Sources) -> Result<(), Failure> {
-    for tool in [NVCC, NVDISASM] {
+    for tool in [LISTED_NVCC, NVDISASM] {
         let output = cleanup::output(tool.command(sources)?.arg("--version"));
         tool.done(output, sources)?;
     }
@@ -171,7 +171,7 @@ fn machine_code(
     trusted: &[&str],
     sources: &mut Sources,
 ) -> Result<(String, String), Failure> {
-    let mut compiler = NVCC.command(sources)?;
+    let mut compiler = LISTED_NVCC.command(sources)?;
     compiler.current_dir(folder).arg("-std=c++17");
     compiler.args(words(&flags(model))).args(trusted);
     compiler.args(["-lineinfo", "-cubin", "-Xptxas", "-v"]);
@@ -180,7 +180,7 @@ fn machine_code(
     let said = output.as_ref().map_or(String::new(), |output| {
         String::from_utf8_lossy(&output.stderr).into_owned()
     });
-    NVCC.done(output, sources)?;
+    LISTED_NVCC.done(output, sources)?;
     let mut lister = NVDISASM.command(sources)?;
     lister
         .current_dir(folder)
