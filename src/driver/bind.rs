@@ -213,7 +213,7 @@ fn resolve(
             None => error,
         };
         let signed = match own {
-            Some(path) => signed(value, path, tensor.ty),
+            Some(path) => signed(value, path, (&tensor.name, tensor.ty)),
             None => Ok(value),
         };
         let fitting = signed.and_then(|value| converted(value, tensor, own));

@@ -1,7 +1,7 @@
 //! Tensors from files, in the program's order and extents.
 
 use super::binding::Origin;
-use crate::data::fit::{self, Summed};
+use crate::data::fit::{self, Summed, fits};
 use crate::data::values::Number;
 use crate::data::{self, Coo, DataError, Dense, FileKind, Tensor};
 use crate::diagnostic::codes::data as codes;
@@ -118,7 +118,11 @@ pub(super) fn grown(tensor: Tensor, dims: &[u64]) -> Tensor {
 ///
 /// # Errors
 /// There are larger numbers for another type.
-pub(super) fn signed(value: Tensor, path: &Path, ty: ScalarType) -> Result<Tensor, DataError> {
+pub(super) fn signed(
+    value: Tensor,
+    path: &Path,
+    (name, ty): (&str, ScalarType),
+) -> Result<Tensor, DataError> {
     let values = match &value {
         Tensor::Sparse(coo) => &coo.values,
         Tensor::Dense(dense) => &dense.values,
@@ -128,10 +132,21 @@ pub(super) fn signed(value: Tensor, path: &Path, ty: ScalarType) -> Result<Tenso
     if !is_matrix_market || values.ty() != ScalarType::U64 || ty == ScalarType::U64 {
         return Ok(value);
     }
-    Err(DataError::new(
-        codes::OF_ANOTHER_TYPE,
-        "a value does not fit 64 bits with a sign, and is for uint64 elements alone",
-    ))
+    let large = |at: &usize| fits(values.get(*at), ScalarType::I64).is_err();
+    let Some(at) = (0..values.len()).find(large) else {
+        return Ok(value);
+    };
+    let element = element(&value, at, name);
+    let n = text(values.get(at));
+    Err(DataError {
+        line: data::line_of(path, at),
+        ..DataError::new(
+            codes::OF_ANOTHER_TYPE,
+            format!(
+                "{element} = {n} does not fit 64 bits with a sign, and is for uint64 elements alone"
+            ),
+        )
+    })
 }
 
 /// Values in the program's element type: what the kernel and the judge both get. Of data from a file
@@ -216,7 +231,7 @@ mod tests {
         let of = |ending: &str, values: Values, ty| {
             let dims = vec![1];
             let value = Tensor::Dense(Dense { dims, values });
-            signed(value, Path::new(&format!("x.{ending}")), ty).is_ok()
+            signed(value, Path::new(&format!("x.{ending}")), ("x", ty)).is_ok()
         };
         let large = || Values::U64(vec![1 << 63]);
         assert!(!of("mtx", large(), ScalarType::F64) && !of("mtx.gz", large(), ScalarType::F64));

@@ -5,6 +5,7 @@ pub mod auto;
 pub mod bench;
 pub mod bind;
 pub mod binding;
+mod blame;
 pub mod build;
 pub mod cache;
 pub mod call;

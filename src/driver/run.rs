@@ -1,6 +1,7 @@
 //! Running a kernel on data, timing it, and comparing it with the judge.
 
 use super::bind::Bound;
+use super::blame::outside;
 use super::build::{DeviceTime, Library};
 use super::call::{Arguments, Calls, Taken, pack};
 use super::{Failure, count};
@@ -91,7 +92,7 @@ fn named(failure: Failure, function: &Function, bound: &Bound) -> Failure {
         Failure::Data(error)
             if error.code == data_codes::BAD_SUBSCRIPT && elements <= MOST_LOOKED_AT =>
         {
-            match inputs(function, bound).map(|inputs| judged(function, &inputs)) {
+            match inputs(function, bound).map(|inputs| judged(function, &inputs, bound)) {
                 Ok(Some(blame)) => blame.into(),
                 Ok(None) | Err(_) => failure,
             }
@@ -145,19 +146,15 @@ pub fn verify(
 /// The judge finds the data wrong.
 pub fn expected(function: &Function, bound: &Bound) -> Result<reference::Outputs, Failure> {
     let inputs = inputs(function, bound)?;
-    let outputs = reference::evaluate(function, &inputs).map_err(outside)?;
-    Ok(outputs)
-}
-
-fn outside(e: reference::EvalError) -> DataError {
-    DataError::new(data_codes::BAD_SUBSCRIPT, e.to_string())
+    let outputs = reference::evaluate(function, &inputs);
+    Ok(outputs.map_err(|error| outside(&error, function, bound))?)
 }
 
 /// What is wrong with data that a kernel refused: where the results need it, or else where the kernel looked ahead.
-fn judged(function: &Function, inputs: &reference::Inputs) -> Option<DataError> {
+fn judged(function: &Function, inputs: &reference::Inputs, bound: &Bound) -> Option<DataError> {
     let evaluated = reference::evaluate(function, inputs).err();
     let blamed = evaluated.or_else(|| reference::blamed(function, inputs));
-    blamed.map(outside)
+    blamed.map(|error| outside(&error, function, bound))
 }
 
 /// What the judge is given.
