@@ -358,6 +358,7 @@ fn evaluate(func: Func, args: &[f64], ty: ScalarType) -> Option<Literal> {
     }
     let value = match (func, args) {
         (Func::Mod, [x, _]) if *x == 0.0 => 0.0,
+        (Func::Fma, [x, y, z]) if *x == 0.0 || *y == 0.0 => *z,
         (Func::Mod, _) if !ty.is_float() => return None,
         (Func::Own(own), [x, y]) => own.body.at(*x, *y, ty.is_integer()),
         (_, _) => func.at(args)?,

@@ -274,6 +274,11 @@ fn function(func: Func, args: &[Value], ty: ScalarType) -> Value {
     {
         return *c;
     }
+    if let (Func::Mod, [a, b]) = (func, args)
+        && a.is_exactly(zero)
+    {
+        return two(BinaryOp::Rem, *a, *b, (ty, ty), 0.0);
+    }
     let known: Option<Vec<Bounded>> = args.iter().map(|v| v.known).collect();
     match known {
         Some(known) => Value {
