@@ -186,7 +186,35 @@ impl<'d, 'a> Solver<'d, 'a> {
             if self.pass(Trust::IgnoreUnknown) || self.pass(Trust::Guarded) {
                 continue;
             }
+            self.left_sides();
             return;
+        }
+    }
+
+    /// What several statements write has one extent: where bare subscripts bound the variable of one, that is what
+    /// another one gave the tensor.
+    fn left_sides(&mut self) {
+        let is_plain = |extent: &SizeExpr| matches!(extent, SizeExpr::Size(_) | SizeExpr::Const(_));
+        for stmt in &self.draft.stmts {
+            let tensor = self.draft.tensor(stmt.tensor);
+            for (dim, var) in stmt.lhs.iter().enumerate().filter(|_| !tensor.is_declared) {
+                let Some(extent) = self.draft.known_dim(stmt.tensor, dim).filter(is_plain) else {
+                    continue;
+                };
+                let candidates = &mut self.candidates[var.index()];
+                let is_bound = !candidates.is_empty()
+                    && candidates.iter().all(|c| c.is_bare && is_plain(&c.hi));
+                if is_bound && candidates.iter().all(|c| c.hi != extent) {
+                    let known = Candidate {
+                        hi: extent,
+                        is_bare: true,
+                        tensor: stmt.tensor,
+                        dim,
+                        span: self.draft.var(*var).span,
+                    };
+                    candidates.insert(0, known);
+                }
+            }
         }
     }
 
