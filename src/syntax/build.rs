@@ -4,6 +4,7 @@ use super::ast::{
     Arg, Arm, Assign, AssignOp, Branch, Call, Command, Def, Dim, File, Ident, Item, Notation,
     Param, RangeClause, Reduction, Schedule, Stmt,
 };
+use super::expr::no_octal;
 use super::parse::{Rule, span};
 use crate::diagnostic::codes::syntax as codes;
 use crate::diagnostic::{Diagnostic, FileId, Span};
@@ -147,6 +148,7 @@ impl Builder {
 
     pub(super) fn whole(&self, pair: &Pair<Rule>) -> Build<(u64, Span)> {
         let span = self.span(pair);
+        no_octal(pair.as_str(), span)?;
         let value = pair.as_str().parse().map_err(|_| {
             Diagnostic::error(
                 codes::NUMBER,

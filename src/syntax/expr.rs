@@ -196,6 +196,24 @@ pub fn precedence(op: BinaryOp) -> u8 {
     }
 }
 
+/// Refuses digits that are another number in C.
+pub(super) fn no_octal(digits: &str, span: Span) -> Build<()> {
+    let plain = digits.trim_start_matches('0');
+    if digits.len() < 2 || plain.len() == digits.len() {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::NUMBER,
+        span,
+        format!("{digits} begins with a zero"),
+        "octal in C",
+    )
+    .with_help(format!(
+        "write the decimal number, {}",
+        if plain.is_empty() { "0" } else { plain }
+    )))
+}
+
 /// A number as C writes it; suffixes only say what the digits say already.
 pub(super) fn number(text: &str, span: Span) -> Build<Number> {
     let too_large = || {
@@ -215,6 +233,7 @@ pub(super) fn number(text: &str, span: Span) -> Build<Number> {
     }
     let whole = lower.trim_end_matches(['u', 'l']);
     if whole.bytes().all(|b| b.is_ascii_digit()) {
+        no_octal(whole, span)?;
         return whole.parse().map(Number::Int).map_err(|_| too_large());
     }
     let value: f64 = lower

@@ -117,6 +117,16 @@ fn whole(file: FileId, text: &str) -> Span {
     }
 }
 
+/// Formats with a name elsewhere, as levels.
+const SPELLED: [(&str, &str); 6] = [
+    ("csr", "ds"),
+    ("csc", "ds:1,0"),
+    ("dcsr", "ss"),
+    ("dcsc", "ss:1,0"),
+    ("coo", "uq"),
+    ("csf", "sss"),
+];
+
 fn bad(span: Span, message: impl Into<String>, help: &str) -> Diagnostic {
     Diagnostic::error(codes::TACO, span, message, "here").with_help(help)
 }
@@ -228,11 +238,18 @@ impl Translator<'_> {
                 'q' => ("singleton", false),
                 'c' => ("singleton", true),
                 _ => {
-                    self.errors.push(bad(
+                    let error = bad(
                         span,
                         format!("unknown level `{letter}`"),
                         "levels are d dense, s compressed, u compressed with repeats, q singleton, c singleton with repeats",
-                    ));
+                    );
+                    let spelled = SPELLED.iter().find(|(name, _)| *name == letters);
+                    self.errors.push(match spelled {
+                        Some((name, spelled)) => {
+                            error.with_note(format!("`{name}` is `{}:{spelled}` here", tensor.name))
+                        }
+                        None => error,
+                    });
                     return;
                 }
             };

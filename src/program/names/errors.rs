@@ -44,7 +44,7 @@ impl Resolver<'_, '_> {
             | ast::ExprKind::Select(..) => Diagnostic::error(
                 codes::LEFT_SUBSCRIPT,
                 subscript.span,
-                format!("the subscript `{written}` on the left side is not supported yet"),
+                format!("the subscript `{written}` on the left side is no variable"),
                 "only plain index variables can stand here",
             )
             .with_note("each element must be written once, which is only plain for variables")
