@@ -169,7 +169,7 @@ pub struct Guard {
 
 impl Nest {
     /// This nest and the nests of its workspaces, all the way down.
-    pub fn visit(&self, f: &mut impl FnMut(&Nest)) {
+    pub fn visit<'n>(&'n self, f: &mut impl FnMut(&'n Nest)) {
         f(self);
         for producer in &self.producers {
             producer.visit(f);
@@ -371,7 +371,7 @@ impl Graph {
     }
 
     /// Every nest, those of workspaces after the one that reads them.
-    pub fn visit_nests(&self, f: &mut impl FnMut(&Nest)) {
+    pub fn visit_nests<'g>(&'g self, f: &mut impl FnMut(&'g Nest)) {
         for nest in &self.nests {
             nest.visit(f);
         }

@@ -6,6 +6,7 @@ use crate::graph::relation::{Bound, BoundKind, Values};
 use crate::graph::{Relation, print};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp};
+use crate::program::ir::VarId;
 
 impl<'g> Lowerer<'g> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
@@ -52,6 +53,19 @@ impl<'g> Lowerer<'g> {
         relations.filter_map(Relation::promise).collect()
     }
 
+    /// The variable that says where a range ends of which only a constraint is known.
+    fn ending(&self, var: VarId) -> VarId {
+        let promise = self
+            .graph
+            .provenance
+            .producer(var)
+            .and_then(Relation::promise);
+        match promise.filter(|bound| bound.kind == BoundKind::MaxConstraint) {
+            Some(bound) => self.ending(bound.parent),
+            None => var,
+        }
+    }
+
     fn promise(
         &self,
         Bound {
@@ -65,7 +79,7 @@ impl<'g> Lowerer<'g> {
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
         let (parent, child) = (*parent, *child);
-        let Some((lo, hi)) = self.here(scope).bounds(parent) else {
+        let Some((lo, hi)) = self.here(scope).bounds(self.ending(parent)) else {
             return Err(self.unknown_extent(parent));
         };
         let text = print::size_text(self.graph, value);

@@ -178,7 +178,14 @@ fn refuse(
             )
             .with_help("bring the loop innermost, so that it sums into a scalar"));
     }
-    if copied && matches!(parallel.unit, Unit::Gpu(_)) && units > 1 {
+    if copied
+        && let Unit::Gpu(gpu) = parallel.unit
+        && units > 1
+    {
+        let help = match gpu.group {
+            Some(_) => "`Segment`, which adds up what a group has of each element",
+            None => "`Atomics`, or bring the loop innermost",
+        };
         return Err(refusal
             .of(
                 codes::UNSUPPORTED_COMMAND,
@@ -188,7 +195,7 @@ fn refuse(
                 ),
                 "a copy for each unit",
             )
-            .with_help("`Atomics`, or bring the loop innermost"));
+            .with_help(help));
     }
     Ok(())
 }

@@ -95,11 +95,16 @@ fn check(
     };
     let bounds = Sizes(graph).bounds(parent);
     let (lo, hi) = bounds.map_or((None, None), |(lo, hi)| (constant(&lo), constant(&hi)));
+    // A range that may end earlier is bounded by less, too.
+    let producer = graph.provenance.producer(parent);
+    let may_end = (producer.and_then(Relation::promise))
+        .is_some_and(|bound| bound.kind == BoundKind::MaxConstraint);
     let wrong = match kind {
         BoundKind::MinExact => lo.is_some_and(|lo| lo != value),
         BoundKind::MinConstraint => lo.is_some_and(|lo| lo < value),
+        BoundKind::MaxExact if may_end => hi.is_some_and(|hi| hi < value),
         BoundKind::MaxExact => hi.is_some_and(|hi| hi != value),
-        BoundKind::MaxConstraint => hi.is_some_and(|hi| hi > value),
+        BoundKind::MaxConstraint => !may_end && hi.is_some_and(|hi| hi > value),
         BoundKind::Multiple => match (lo, hi) {
             (Some(lo), Some(hi)) => (hi - lo) % value != 0,
             (_, _) => false,

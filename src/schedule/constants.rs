@@ -1,6 +1,7 @@
 //! `let` and `param`: constants of a schedule; `size`, which makes constants of the program's
 //! sizes.
 
+use super::arguments::taken;
 use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::program::ir::Function;
@@ -51,6 +52,9 @@ pub fn sizes<'c>(
                 )
                 .with_help("give the extent of the dimension"));
             };
+            if constants.values.contains_key(&name.name) {
+                return Err(taken(name));
+            }
             constants.sizes.insert(name.name.clone(), given);
             sizes.push((name, size));
         }
@@ -104,7 +108,7 @@ impl Constants {
     /// `let name = value`, unless `-D` sets it.
     ///
     /// # Errors
-    /// The name is taken, or the value is no constant.
+    /// The name is one of a constant or of a size that is fixed, or the value is no constant.
     pub fn define(&mut self, name: &Ident, value: &Expr) -> Result<(), Diagnostic> {
         let value = self.eval(value)?;
         self.set(name, value)?;
@@ -148,6 +152,9 @@ impl Constants {
             }
             None => value,
         };
+        if self.sizes.contains_key(&name.name) {
+            return Err(taken(name));
+        }
         if self.values.insert(name.name.clone(), value).is_some() {
             return Err(Diagnostic::error(
                 codes::REDEFINED,

@@ -57,6 +57,11 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 .filter(|&v| graph.var(v).name == name.name)
         };
         let (Some(a), Some(b)) = (var(&graph.nests[at]), var(&graph.nests[at + 1])) else {
+            let mut labels = graph.nests.iter().map(|nest| &graph.statement(nest).label);
+            let help = match labels.any(|label| *label == name.name) {
+                true => "join two statements at a time, the last two first",
+                false => "bring it outside with `reorder`, in both statements",
+            };
             return Err(Diagnostic::error(
                 codes::NOT_NESTED,
                 name.span,
@@ -67,7 +72,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
                 ),
                 "must be outermost in both",
             )
-            .with_help("bring it outside with `reorder`, in both statements"));
+            .with_help(help));
         };
         arguments.expect_open(&graph, a)?;
         arguments.expect_open(&graph, b)?;

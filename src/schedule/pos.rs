@@ -44,10 +44,13 @@ pub fn apply(graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnostic> {
         )
         .with_help("`coord(p, c)` leads back to coordinates"));
     }
-    let Some(nest) = nest_of(&graph, parent) else {
-        return Err(arguments.wrong(here, "this loop has no statement".to_string(), USAGE));
-    };
-    let parts = inside(&graph.provenance, nest, parent);
+    // A row that is collected has a loop over what it collects, and one over what is found.
+    let mut parts = Vec::new();
+    graph.visit_nests(&mut |nest| {
+        if nest.loops.iter().any(|l| l.var == parent) {
+            parts.extend(inside(&graph.provenance, nest, parent));
+        }
+    });
     let access = find_access(&graph, &parts, arguments.expr(2)?, &arguments.command.name)?;
     let part = graph.provenance.is_inner_part(parent);
     if !part && !made_of_roots(&graph, parent) {
@@ -110,17 +113,6 @@ pub(super) fn count(
         span: arguments.span,
     }));
     Ok((graph, pos))
-}
-
-/// The nest, or nest of a workspace, that has a loop over `var`.
-pub(super) fn nest_of(graph: &Graph, var: VarId) -> Option<&Nest> {
-    fn find(nest: &Nest, var: VarId) -> Option<&Nest> {
-        if nest.loops.iter().any(|l| l.var == var) {
-            return Some(nest);
-        }
-        nest.producers.iter().find_map(|p| find(p, var))
-    }
-    graph.nests.iter().find_map(|nest| find(nest, var))
 }
 
 /// A variable of the program, or several fused: all of their values.
