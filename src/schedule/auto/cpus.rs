@@ -126,17 +126,23 @@ pub fn for_cpus(graph: &Graph, nest: &Nest, statistics: &Statistics) -> Scripts 
         own.push(script(ACROSS, tiles));
     }
     own.push(script(THREADS, vec![threads]));
+    // Tiles have the order of a plan that is nothing else.
+    let orders = (best.as_ref()).is_some_and(|best| best.plan.splits.is_empty());
+    let (early, late) = match orders && serial.is_some() {
+        true => (cut(&[]), None),
+        false => (None, cut(&[])),
+    };
     match serial {
         // Few machines have as many threads.
         Some((gain, serial)) if gain >= writer.profile.cpu.threads_gain => {
-            all.extend(serial.into_iter().chain(own))
+            all.extend(early.into_iter().chain(serial).chain(own))
         }
-        Some((_, serial)) => all.extend(own.into_iter().chain(serial)),
+        Some((_, serial)) => all.extend(own.into_iter().chain(early).chain(serial)),
         None => all.extend(own),
     }
     all.extend(once.map(|once| script(KEPT, vec![once])));
     all.extend((!blocks.is_empty()).then(|| script(BLOCKS, blocks)));
-    all.extend(cut(&[]));
+    all.extend(late);
     Scripts {
         scripts: all,
         asked: (best.as_ref()).and_then(|best| shapes::asked(writer, best, statistics)),
