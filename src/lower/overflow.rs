@@ -61,8 +61,10 @@ fn note(graph: &Graph, e: &Expr, found: &mut Vec<Expr>) {
             own.extend(where_chosen(graph, super::checks::not(c), b));
         }
         ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Cast(a) => note(graph, a, found),
-        ExprKind::Call(_, args) => {
-            for arg in args.iter() {
+        ExprKind::Call(func, args) => {
+            // Divisors wrap, as those of quotients.
+            let asked = if *func == Func::Mod { 1 } else { args.len() };
+            for arg in args.iter().take(asked) {
                 note(graph, arg, found);
             }
         }
