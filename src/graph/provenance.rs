@@ -6,7 +6,7 @@
 //! nest: a `precompute` gives the producer's copy of a loop its own variable, so
 //! that both can be scheduled apart.
 
-use super::relation::{Coord, Pos, Relation, Tiles, Vars};
+use super::relation::{BoundKind, Coord, Pos, Relation, Tiles, Vars};
 use crate::program::ir::{Access, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,17 @@ impl Provenance {
     #[must_use]
     pub fn producer(&self, var: VarId) -> Option<&Relation> {
         self.relations.iter().find(|r| r.children().contains(var))
+    }
+
+    /// The variable whose range says where that of `var` ends: commands that bound it leave that open, unless they
+    /// say it exactly.
+    #[must_use]
+    pub fn ending(&self, var: VarId) -> VarId {
+        let bound = self.producer(var).and_then(Relation::promise);
+        match bound.filter(|bound| bound.kind != BoundKind::MaxExact) {
+            Some(bound) => self.ending(bound.parent),
+            None => var,
+        }
     }
 
     /// The relations that took `var` apart, in one nest or another.

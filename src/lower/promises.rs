@@ -6,7 +6,6 @@ use crate::graph::relation::{Bound, BoundKind, Values};
 use crate::graph::{Relation, print};
 use crate::loops::build as b;
 use crate::loops::ir::{self, BinaryOp};
-use crate::program::ir::VarId;
 
 impl<'g> Lowerer<'g> {
     /// The promises about ranges that the sizes fix: at the kernel's beginning.
@@ -53,19 +52,6 @@ impl<'g> Lowerer<'g> {
         relations.filter_map(Relation::promise).collect()
     }
 
-    /// The variable that says where a range ends of which only a constraint is known.
-    fn ending(&self, var: VarId) -> VarId {
-        let promise = self
-            .graph
-            .provenance
-            .producer(var)
-            .and_then(Relation::promise);
-        match promise.filter(|bound| bound.kind == BoundKind::MaxConstraint) {
-            Some(bound) => self.ending(bound.parent),
-            None => var,
-        }
-    }
-
     fn promise(
         &self,
         Bound {
@@ -79,7 +65,8 @@ impl<'g> Lowerer<'g> {
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<()> {
         let (parent, child) = (*parent, *child);
-        let Some((lo, hi)) = self.here(scope).bounds(self.ending(parent)) else {
+        let ending = self.graph.provenance.ending(parent);
+        let Some((lo, hi)) = self.here(scope).bounds(ending) else {
             return Err(self.unknown_extent(parent));
         };
         let text = print::size_text(self.graph, value);

@@ -93,32 +93,30 @@ fn check(
             None
         }
     };
-    let bounds = Sizes(graph).bounds(parent);
-    let (lo, hi) = bounds.map_or((None, None), |(lo, hi)| (constant(&lo), constant(&hi)));
-    // A range that may end earlier is bounded by less, too.
-    let producer = graph.provenance.producer(parent);
-    let may_end = (producer.and_then(Relation::promise))
-        .is_some_and(|bound| bound.kind == BoundKind::MaxConstraint);
+    let ending = graph.provenance.ending(parent);
+    let ends = |var| Sizes(graph).bounds(var);
+    let lo = ends(parent).and_then(|(lo, _)| constant(&lo));
+    let hi = ends(ending).and_then(|(_, hi)| constant(&hi));
+    // What is known of a range that may end earlier.
+    let most = ends(parent).and_then(|(_, hi)| constant(&hi));
     let wrong = match kind {
-        BoundKind::MinExact => lo.is_some_and(|lo| lo != value),
-        BoundKind::MinConstraint => lo.is_some_and(|lo| lo < value),
-        BoundKind::MaxExact if may_end => hi.is_some_and(|hi| hi < value),
-        BoundKind::MaxExact => hi.is_some_and(|hi| hi != value),
-        BoundKind::MaxConstraint => !may_end && hi.is_some_and(|hi| hi > value),
-        BoundKind::Multiple => match (lo, hi) {
-            (Some(lo), Some(hi)) => (hi - lo) % value != 0,
-            (_, _) => false,
-        },
+        BoundKind::MinExact => lo.filter(|&lo| lo != value),
+        BoundKind::MinConstraint => lo.filter(|&lo| lo < value),
+        BoundKind::MaxExact => (hi.filter(|&hi| hi != value)).or(most.filter(|&most| most < value)),
+        BoundKind::MaxConstraint => hi.filter(|&hi| hi > value),
+        BoundKind::Multiple => lo
+            .zip(hi)
+            .filter(|(lo, hi)| (hi - lo) % value != 0)
+            .map(|(_, hi)| hi),
     };
-    if !wrong {
+    let Some(found) = wrong else {
         return Ok(());
-    }
-    let known = match (kind, lo, hi) {
-        (BoundKind::MinExact | BoundKind::MinConstraint, Some(lo), _) => {
-            format!("its range starts at {lo}")
+    };
+    let known = match kind {
+        BoundKind::MinExact | BoundKind::MinConstraint => format!("its range starts at {found}"),
+        BoundKind::MaxExact | BoundKind::MaxConstraint | BoundKind::Multiple => {
+            format!("its range ends at {found}")
         }
-        (_, _, Some(hi)) => format!("its range ends at {hi}"),
-        (_, _, None) => "its range is known".to_string(),
     };
     Err(Diagnostic::error(
         codes::BAD_BOUND,
