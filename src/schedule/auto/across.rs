@@ -8,8 +8,8 @@ use crate::graph::terms::reduces;
 use crate::program::ir::{Access, Expr, SizeExpr, VarId};
 
 impl Writer<'_> {
-    /// Commands for tiles of a loop across and one along an operand, inside of all others, and the loop that is
-    /// outermost then.
+    /// Commands for tiles of a loop across and one along an operand, inside of all others, and the loop that
+    /// threads share then.
     pub(super) fn tiles_across(&self, statistics: &Statistics) -> Option<(Vec<String>, String)> {
         let (graph, nest) = (self.graph, self.nest);
         let result = &graph.tensor(nest.tensor).format;
@@ -28,31 +28,52 @@ impl Writer<'_> {
             .iter()
             .filter_map(|access| self.along(access, inner));
         let along = along.find(|along| outer.contains(along))?;
-        let mut commands = Vec::new();
-        let mut cut = |var: VarId, length: i64| {
-            let name = self.name(var);
-            let extent = statistics.extent(graph, var);
-            if extent.is_some_and(|extent| extent <= length) {
-                return (None, name);
-            }
-            let part = |n| self.fresh(&format!("{}{n}", graph.var(var).name));
-            let (tiles, within) = (part(0), part(1));
-            commands.push(format!("split({name}, {tiles}, {within}, {length})"));
-            (Some(tiles), within)
-        };
         let cpu = &self.profile.cpu;
-        let tiles = [cut(along, cpu.along), cut(inner, cpu.across)];
+        let extent = |var| statistics.extent(graph, var);
+        let is_long = |var, length| extent(var).is_none_or(|extent| extent > length);
+        // The lines of a few rows stay near anyway.
+        let across = is_long(inner, cpu.across).then_some(cpu.across);
+        let cuts = [
+            (
+                along,
+                (across.is_some() && is_long(along, cpu.along)).then_some(cpu.along),
+            ),
+            (inner, across),
+        ];
+        let mut commands = Vec::new();
         let others = outer.iter().filter(|&&var| var != along);
-        let mut order: Vec<String> = others.map(|&var| self.name(var)).collect();
-        order.extend(tiles.iter().filter_map(|(tiles, _)| tiles.clone()));
-        order.extend(tiles.iter().map(|(_, within)| within.clone()));
-        // Few lines stay near anyway.
-        let written = vars.iter().map(|&var| self.name(var));
-        if order.iter().cloned().eq(written) {
+        let mut order: Vec<(String, Option<i64>)> =
+            others.map(|&var| (self.name(var), extent(var))).collect();
+        let mut within = Vec::new();
+        for (var, length) in cuts {
+            let name = self.name(var);
+            let Some(length) = length else {
+                within.push((name, extent(var)));
+                continue;
+            };
+            let part = |n| self.fresh(&format!("{}{n}", graph.var(var).name));
+            let (tiles, own) = (part(0), part(1));
+            commands.push(format!("split({name}, {tiles}, {own}, {length})"));
+            order.push((tiles, extent(var).map(|extent| extent / length)));
+            within.push((own, Some(length)));
+        }
+        order.extend(within);
+        let names: Vec<&str> = order.iter().map(|(name, _)| name.as_str()).collect();
+        if vars
+            .iter()
+            .map(|&var| self.name(var))
+            .eq(names.iter().copied())
+        {
             return None;
         }
-        commands.push(format!("reorder({})", order.join(", ")));
-        Some((commands, order.swap_remove(0)))
+        commands.push(format!("reorder({})", names.join(", ")));
+        let count = order.len().saturating_sub(2).max(1);
+        let many = |(_, extent): &&(String, Option<i64>)| {
+            extent.is_none_or(|extent| extent >= cpu.shared_iterations)
+        };
+        let around = &order[..count];
+        let shared = around.iter().find(many).or(around.first())?;
+        Some((commands, shared.0.clone()))
     }
 
     /// The loop along which the elements of an access stand side by side, if `inner` goes across.

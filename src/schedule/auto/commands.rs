@@ -134,15 +134,17 @@ impl Product {
         else {
             return Vec::new();
         };
-        self.lanes(writer, at, (length, n), &[], texts)
+        // The workspace is that sum, and nothing is multiplied with its lanes.
+        self.lanes(writer, (at, true), (length, n), &[], texts)
     }
 
     /// Cuts a loop of this length off the innermost sum, outside of it and inside `around`, whose
-    /// iterations add up in lanes.
+    /// iterations add up in lanes. `is_full`: each lane has a product. Where some may have none, all factors are
+    /// met in lanes: nothing times a factor that is infinite is no number.
     pub(super) fn lanes(
         &self,
         writer: &Writer,
-        at: usize,
+        (at, is_full): (usize, bool),
         (length, n): (i64, usize),
         around: &[String],
         texts: &Texts,
@@ -158,7 +160,7 @@ impl Product {
         );
         let (lane, partial) = (fresh("lane"), fresh("partial"));
         let own: Vec<Of> = (0..self.factors.len())
-            .filter(|&n| !self.in_parts || self.factors[n].vars >> at & 1 == 1)
+            .filter(|&n| !self.in_parts || !is_full || self.factors[n].vars >> at & 1 == 1)
             .map(Of::Given)
             .collect();
         let order = [around, &[inner.clone(), outer.clone()]].concat();

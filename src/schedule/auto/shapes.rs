@@ -257,7 +257,10 @@ impl<'b, 'g> Tiles<'b, 'g> {
             sums.iter()
                 .any(|&at| self.best.product.outside[at] >> row & 1 == 1)
         };
-        let reused = |row: &usize| read.iter().all(|of| of >> row & 1 == 0) && !ends_sums(row);
+        let ends_columns = |row: &usize| self.best.product.outside[column] >> row & 1 == 1;
+        let reused = |row: &usize| {
+            read.iter().all(|of| of >> row & 1 == 0) && !ends_sums(row) && !ends_columns(row)
+        };
         let long = |at: usize| {
             self.extent(at)
                 .is_none_or(|extent| extent >= self.cpu().least_tile)
@@ -362,21 +365,24 @@ pub(super) fn lanes(writer: &Writer, extent: Option<i64>) -> Option<i64> {
         return Some(most);
     };
     let few = few_lanes(writer);
+    let is_whole = writer.graph.tensor(writer.nest.tensor).ty.is_integer();
     let halves = std::iter::successors(Some(most), |lanes| Some(lanes / 2));
     let mut halves = halves.take_while(|&lanes| lanes >= writer.profile.cpu.least_tile);
     // Adding up the lanes costs as much as a few products, and fewer of them wait for one another.
     let pays = |n: i64| match few {
         Some(few) if n < few => (2 * n..4 * few).contains(&extent),
         Some(few) if n == few => true,
-        Some(_) | None => n == most || extent >= 2 * n,
+        Some(_) => n == most || extent >= 2 * n,
+        // Compilers give lanes to whole numbers by themselves.
+        None if is_whole => n == most,
+        None => n == most || extent >= 2 * n,
     };
     let whole = halves.find(|&n| extent % n == 0 && pays(n));
     whole.or(few.filter(|&few| extent >= few))
 }
 
-/// How many lanes a short sum has: those of one vector. Compilers give lanes to whole numbers by
-/// themselves.
-fn few_lanes(writer: &Writer) -> Option<i64> {
+/// How many lanes a short sum of floats has: those of one vector.
+pub(super) fn few_lanes(writer: &Writer) -> Option<i64> {
     let (few, most) = (writer.profile.cpu.few_lanes, lanes_of(writer));
     let ty = writer.graph.tensor(writer.nest.tensor).ty.compute();
     (ty.is_float() && few < most).then_some(few)

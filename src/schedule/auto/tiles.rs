@@ -4,7 +4,7 @@
 use super::commands::{Texts, list};
 use super::estimate::Loops;
 use super::plan::{Best, Of};
-use super::shapes::{Shape, Tiles, lanes};
+use super::shapes::{Shape, Tiles, few_lanes, lanes};
 use super::{Statistics, Writer, in_vectors};
 use crate::graph::order::range_vars;
 
@@ -207,11 +207,14 @@ impl Tiles<'_, '_> {
 
     fn lanes(&self, at: usize) -> Option<Tiled> {
         let product = &self.best.product;
-        // Of a triangle's rows many are short.
-        let var = product.vars[at];
-        let is_open = !range_vars(self.writer.graph, var).is_empty();
-        let short = is_open.then_some(self.writer.profile.cpu.few_lanes);
-        let length = lanes(self.writer, self.extent(at).or(short))?;
+        let extent = self.extent(at);
+        let is_open = !range_vars(self.writer.graph, product.vars[at]).is_empty();
+        let length = match extent {
+            // Of a triangle's rows many are short.
+            None if is_open => few_lanes(self.writer)?,
+            _ => lanes(self.writer, extent)?,
+        };
+        let is_full = extent.is_some_and(|extent| extent >= length);
         let mut around = self.names(self.all() & !(1 << at));
         let first = around.first().cloned();
         let texts = self.texts();
@@ -225,7 +228,7 @@ impl Tiles<'_, '_> {
             ));
             around = self.names(self.all() & !self.result() & !(1 << at));
         }
-        commands.extend(product.lanes(self.writer, at, (length, 0), &around, &texts));
+        commands.extend(product.lanes(self.writer, (at, is_full), (length, 0), &around, &texts));
         Some(Tiled {
             rule: "each lane of a vector has a sum of its own",
             commands,
