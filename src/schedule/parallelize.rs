@@ -59,7 +59,7 @@ pub fn apply(mut graph: Graph, arguments: &Arguments) -> Result<Graph, Diagnosti
             check_group(&graph, var, Group { strategy, ..group }, arguments)?;
             race
         }
-        None => race(arguments.expr(2)?)?,
+        None => race(arguments.expr(2)?, unit)?,
     };
     if unit == Unit::CpuVector && race == Race::Atomics {
         let here = arguments.expr(2)?.span;

@@ -5,9 +5,11 @@ use crate::diagnostic::codes::schedule as codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::{Race, Unit};
 use crate::syntax::ast::{Expr, ExprKind};
-use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy, race_text};
+use crate::units::{Axis, GpuLevel, GpuUnit, Group, OmpSchedule, Strategy, race_text, unit_text};
 
 const USAGE: &str = "parallelize(i, CPUThread, NoRaces)";
+const GPU_USAGE: &str = "parallelize(i, GPUBlock, NoRaces)";
+const GROUP_USAGE: &str = "parallelize(i, GPUGroup(32), Segment)";
 
 pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> {
     let (name, args): (&str, &[Expr]) = if let ExprKind::Name(name) = &e.kind {
@@ -25,7 +27,7 @@ pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> 
         return Err(refuse_with(
             e.span,
             format!("`{name}` is out of place: the target is a GPU"),
-            "parallelize(i, GPUBlock, NoRaces)",
+            GPU_USAGE,
         ));
     }
     match lower.as_str() {
@@ -34,7 +36,13 @@ pub(super) fn unit(arguments: &Arguments, e: &Expr) -> Result<Unit, Diagnostic> 
         "cpuvector" => {
             return Err(refuse(e.span, "CPUVector takes no arguments".to_string()));
         }
-        _ => return Err(refuse(e.span, format!("unknown unit `{name}`"))),
+        _ => {
+            let usage = match arguments.target.properties().has_blocks {
+                true => GPU_USAGE,
+                false => USAGE,
+            };
+            return Err(refuse_with(e.span, format!("unknown unit `{name}`"), usage));
+        }
     }
     if args.is_empty() {
         return Ok(Unit::CpuThread(OmpSchedule::Default));
@@ -80,7 +88,6 @@ fn gpu_unit(
     kind: &str,
     args: &[Expr],
 ) -> Result<Unit, Diagnostic> {
-    const USAGE: &str = "parallelize(i, GPUBlock, NoRaces)";
     if !arguments.target.properties().has_blocks {
         return Err(refuse(
             span,
@@ -88,7 +95,7 @@ fn gpu_unit(
         ));
     }
     if kind == "group" {
-        let usage = "parallelize(i, GPUGroup(32), Segment)";
+        let usage = GROUP_USAGE;
         let [size] = args else {
             return Err(refuse_with(
                 span,
@@ -118,7 +125,7 @@ fn gpu_unit(
             }),
         }));
     }
-    let unknown = || refuse_with(span, format!("unknown unit `{name}`"), USAGE);
+    let unknown = || refuse_with(span, format!("unknown unit `{name}`"), GPU_USAGE);
     let (level, axis) = [
         ("block", GpuLevel::Block),
         ("warp", GpuLevel::Warp),
@@ -137,7 +144,7 @@ fn gpu_unit(
         return Err(refuse_with(
             span,
             format!("{name} takes no arguments"),
-            USAGE,
+            GPU_USAGE,
         ));
     }
     // A warp only tiles threads (001, 5.1): along y and z that is a loop over threads.
@@ -168,13 +175,16 @@ pub(super) fn group_race(e: &Expr) -> Result<Race, Diagnostic> {
     Err(refuse_with(
         e.span,
         "a segment group reduces by Segment or ParallelReduction".to_string(),
-        "parallelize(i, GPUGroup(32), Segment)",
+        GROUP_USAGE,
     ))
 }
 
-pub(super) fn race(e: &Expr) -> Result<Race, Diagnostic> {
+/// The strategy of any other unit.
+pub(super) fn race(e: &Expr, unit: Unit) -> Result<Race, Diagnostic> {
+    let usage = format!("parallelize(i, {}, NoRaces)", unit_text(unit));
     let ExprKind::Name(name) = &e.kind else {
-        return Err(refuse(e.span, "expected a race strategy".to_string()));
+        let message = "expected a race strategy".to_string();
+        return Err(refuse_with(e.span, message, &usage));
     };
     let all = [
         Race::NoRaces,
@@ -183,9 +193,18 @@ pub(super) fn race(e: &Expr) -> Result<Race, Diagnostic> {
         Race::Temporary,
         Race::ParallelReduction,
     ];
-    all.into_iter()
-        .find(|race| race_text(*race).eq_ignore_ascii_case(name))
-        .ok_or_else(|| refuse(e.span, format!("unknown race strategy `{name}`")))
+    let found = all
+        .into_iter()
+        .find(|race| race_text(*race).eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        if name.eq_ignore_ascii_case(race_text(Race::Group)) {
+            let message = format!("`{name}` is a strategy of segment groups alone");
+            return refuse_with(e.span, message, GROUP_USAGE);
+        }
+        let names = all.map(race_text).join(", ");
+        refuse_with(e.span, format!("unknown race strategy `{name}`"), &usage)
+            .with_note(format!("the strategies are {names}"))
+    })
 }
 
 pub(super) fn refuse(span: Span, message: String) -> Diagnostic {
