@@ -6,9 +6,10 @@
 
 use super::coverage::{Coverage, Covers};
 use super::results::Results;
-use super::{Inside, Node, Then};
+use super::{Inside, Keeps, Node, Then};
 use crate::graph::simplify::Operands;
 use crate::program::ir::{TensorId, VarId};
+use std::collections::BTreeSet;
 
 /// The producer of a collected row with each loop that comes to all of its coordinates marked;
 /// `None` where some do not.
@@ -40,6 +41,25 @@ pub(super) fn completed(
         root: *root,
     };
     row.mark(&mut marked).then_some(marked)
+}
+
+/// Rows of which all elements come in some cases of what is absent, and only some in others.
+pub(super) fn mixed(body: Option<&Inside>) -> BTreeSet<TensorId> {
+    let (mut whole, mut parts) = (BTreeSet::new(), BTreeSet::new());
+    if let Some(body) = body {
+        body.each(&mut |node| {
+            if let Node::Workspace(workspace) = node {
+                match workspace.keeps {
+                    Keeps::Whole | Keeps::SharedWhole => whole.insert(workspace.temp),
+                    Keeps::Row | Keeps::Shared => parts.insert(workspace.temp),
+                    Keeps::Put(_) | Keeps::Hashed | Keeps::Noted | Keeps::Fill | Keeps::All => {
+                        false
+                    }
+                };
+            }
+        });
+    }
+    whole.intersection(&parts).copied().collect()
 }
 
 struct Row<'a> {

@@ -59,23 +59,33 @@ pub(super) fn tree(
         droppable: &droppable,
         blocks: &blocks,
     };
-    let mut walker = Walker {
-        operands,
-        results: &results,
-        refusal: Refusal { span },
-        gaps: BTreeSet::new(),
-        filled: BTreeSet::new(),
-        endless: None,
-    };
-    let around = Around {
-        progress: vec![Progress::default(); table.entries.len()],
-        opened: results.appended().map(|nest| (nest.tensor, 0)).collect(),
-        ..Around::default()
-    };
-    // With nothing absent, only constants fold.
-    let mut body = match operands.simplify(stmt, &BTreeSet::new()) {
-        Some(stmt) => Some(walker.inside(stmt, around, None)?),
-        None => None,
+    let mut parts = BTreeSet::new();
+    let (walker, mut body) = loop {
+        let mut walker = Walker {
+            operands,
+            results: &results,
+            refusal: Refusal { span },
+            gaps: BTreeSet::new(),
+            filled: BTreeSet::new(),
+            endless: None,
+            parts: parts.clone(),
+        };
+        let around = Around {
+            progress: vec![Progress::default(); table.entries.len()],
+            opened: results.appended().map(|nest| (nest.tensor, 0)).collect(),
+            ..Around::default()
+        };
+        // With nothing absent, only constants fold.
+        let body = match operands.simplify(stmt, &BTreeSet::new()) {
+            Some(stmt) => Some(walker.inside(stmt, around, None)?),
+            None => None,
+        };
+        // A row is stored in one way, whatever is absent.
+        let mixed = full::mixed(body.as_ref());
+        if mixed.is_empty() {
+            break (walker, body);
+        }
+        parts.extend(mixed);
     };
     let (coverage, filled) = fills((operands, &results), nests, body.as_ref(), walker.filled);
     if let Some(body) = &mut body {
@@ -117,6 +127,8 @@ struct Walker<'w> {
     filled: BTreeSet<TensorId>,
     /// The first loop that would try every coordinate there is.
     endless: Option<Diagnostic>,
+    /// Collected rows that are not whole in some case.
+    parts: BTreeSet<TensorId>,
 }
 
 impl<'w> Walker<'w> {
@@ -278,7 +290,8 @@ impl<'w> Walker<'w> {
                 } else if self.graph().collected.contains(temp) {
                     let result = kept::row_of(self.operands, self.results, *temp, nodes);
                     let completed =
-                        full::completed((self.operands, self.results), *temp, &producer);
+                        full::completed((self.operands, self.results), *temp, &producer)
+                            .filter(|_| !self.parts.contains(temp));
                     match (result.filter(|_| !shared), completed) {
                         (Some(result), _) => Keeps::Put(result),
                         (None, Some(completed)) => {
