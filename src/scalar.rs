@@ -156,6 +156,21 @@ impl ScalarType {
         }
     }
 
+    /// What an element of this type holds of a number: narrow floats round.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation)]
+    pub fn stored(self, x: f64) -> f64 {
+        if self == Self::F16 {
+            half::f16::from_f64(x).to_f64()
+        } else if self == Self::BF16 {
+            half::bf16::from_f64(x).to_f64()
+        } else if matches!(self, Self::F32 | Self::C64) {
+            f64::from(x as f32)
+        } else {
+            x
+        }
+    }
+
     /// The type arithmetic is done in: `F32` for the half-width floats, else itself.
     #[must_use]
     pub fn compute(self) -> Self {

@@ -3,9 +3,8 @@
 
 use super::pack::order_of;
 use super::tensor::Coo;
-use super::values::{Element, Number, Values};
+use super::values::{Number, Values};
 use crate::scalar::ScalarType;
-use half::{bf16, f16};
 
 /// From here on not every whole number is a double.
 const SKIPPING: f64 = 9_007_199_254_740_992.0;
@@ -59,25 +58,7 @@ pub fn fits(n: Number, ty: ScalarType) -> Result<(), String> {
 
 /// Whether a finite number stays finite.
 fn finite(x: f64, ty: ScalarType) -> bool {
-    let kept = match ty {
-        ScalarType::F16 => f16::from_f64(x).is_finite(),
-        ScalarType::BF16 => bf16::from_f64(x).is_finite(),
-        ScalarType::F32 | ScalarType::C64 => {
-            <f32 as Element>::from_number(Number::Real(x)).is_finite()
-        }
-        ScalarType::Bool
-        | ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::F64
-        | ScalarType::C128 => true,
-    };
-    kept || !x.is_finite()
+    ty.stored(x).is_finite() || !x.is_finite()
 }
 
 /// The smallest and the largest whole number of an integer type.

@@ -31,24 +31,21 @@ pub fn operations(function: &Function, bound: &Bound, stored: &BTreeMap<TensorId
 
 /// The sparse operands of a product.
 fn sparse_factors<'e>(function: &Function, e: &'e Expr, found: &mut Vec<&'e Access>) {
-    match &e.kind {
-        ExprKind::Reduce { body: a, .. } | ExprKind::Unary(_, a) | ExprKind::Cast(a) => {
-            sparse_factors(function, a, found);
+    if let ExprKind::Access(access) = &e.kind
+        && function.tensor(access.tensor).is_sparse()
+    {
+        found.push(access);
+    }
+    if matches!(
+        e.kind,
+        ExprKind::Reduce { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Binary(BinaryOp::Mul, ..)
+    ) {
+        for part in e.parts() {
+            sparse_factors(function, part, found);
         }
-        ExprKind::Binary(BinaryOp::Mul, a, b) => {
-            sparse_factors(function, a, found);
-            sparse_factors(function, b, found);
-        }
-        ExprKind::Access(access) if function.tensor(access.tensor).is_sparse() => {
-            found.push(access);
-        }
-        ExprKind::Access(_)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Select(..) => {}
     }
 }
 

@@ -25,23 +25,10 @@ impl Printer<'_> {
 
 /// What two truth values are connected by.
 fn connective(op: BinaryOp, ty: ScalarType) -> Option<char> {
-    let symbol = match op {
-        BinaryOp::And | BinaryOp::Min => '&',
-        BinaryOp::Or | BinaryOp::Max => '|',
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::FloorDiv
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge => return None,
-    };
-    (ty == ScalarType::Bool).then_some(symbol)
+    let both = matches!(op, BinaryOp::And | BinaryOp::Min);
+    let either = matches!(op, BinaryOp::Or | BinaryOp::Max);
+    let symbol = if both { '&' } else { '|' };
+    (ty == ScalarType::Bool && (both || either)).then_some(symbol)
 }
 
 /// Whether an expression can be evaluated whatever its parts are, where what is in `read` is, and is no more than

@@ -7,7 +7,7 @@ use super::names::{Scopes, function};
 use super::types::c_type;
 use super::{Unit, clashes};
 use crate::loops::interface::{Arg, Direction};
-use crate::loops::ir::{Expr, ExprKind, Kernel, Literal};
+use crate::loops::ir::{BinaryOp, Expr, ExprKind, Kernel, Literal};
 use crate::target::Target;
 use std::fmt::Write as _;
 
@@ -145,44 +145,28 @@ fn clamped(kernel: &Kernel, n: &str) -> String {
 
 /// An extent for the smoke test: every size is `n`, clamped where it is derived.
 fn extent(kernel: &Kernel, dim: &Expr, n: &str) -> String {
-    match &dim.kind {
-        ExprKind::Literal(Literal::Int(c)) => c.to_string(),
-        ExprKind::Var(v) => {
-            let fixed = kernel.interface.sizes.iter().find(|s| s.var == *v);
-            match fixed.and_then(|s| s.fixed) {
-                Some(value) => value.to_string(),
-                None => n.to_string(),
-            }
-        }
-        ExprKind::Binary(op, a, b) => {
-            let (a, b) = (extent(kernel, a, n), extent(kernel, b, n));
-            match op {
-                crate::loops::ir::BinaryOp::Add => format!("({a} + {b})"),
-                crate::loops::ir::BinaryOp::Sub => format!("({a} - {b})"),
-                crate::loops::ir::BinaryOp::Mul => format!("({a} * {b})"),
-                crate::loops::ir::BinaryOp::FloorDiv => format!("sparsec_floordiv({a}, {b})"),
-                crate::loops::ir::BinaryOp::Min => format!("sparsec_min_int64({a}, {b})"),
-                crate::loops::ir::BinaryOp::Max => format!("sparsec_max_int64({a}, {b})"),
-                crate::loops::ir::BinaryOp::Div
-                | crate::loops::ir::BinaryOp::Rem
-                | crate::loops::ir::BinaryOp::Eq
-                | crate::loops::ir::BinaryOp::Ne
-                | crate::loops::ir::BinaryOp::Lt
-                | crate::loops::ir::BinaryOp::Le
-                | crate::loops::ir::BinaryOp::Gt
-                | crate::loops::ir::BinaryOp::Ge
-                | crate::loops::ir::BinaryOp::And
-                | crate::loops::ir::BinaryOp::Or => "1".to_string(),
-            }
-        }
-        // A scalar parameter, which is 1 here.
-        ExprKind::Cast(_)
-        | ExprKind::Literal(_)
-        | ExprKind::Load { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Place(_)
-        | ExprKind::Locate(..)
-        | ExprKind::Select(..) => "1".to_string(),
+    if let ExprKind::Literal(Literal::Int(c)) = &dim.kind {
+        return c.to_string();
     }
+    if let ExprKind::Var(v) = &dim.kind {
+        let fixed = kernel.interface.sizes.iter().find(|s| s.var == *v);
+        let value = fixed.and_then(|s| s.fixed);
+        return value.map_or(n.to_string(), |value| value.to_string());
+    }
+    let ExprKind::Binary(op, a, b) = &dim.kind else {
+        // A scalar parameter, which is 1 here.
+        return "1".to_string();
+    };
+    let (a, b) = (extent(kernel, a, n), extent(kernel, b, n));
+    let mut forms = [
+        (BinaryOp::Add, format!("({a} + {b})")),
+        (BinaryOp::Sub, format!("({a} - {b})")),
+        (BinaryOp::Mul, format!("({a} * {b})")),
+        (BinaryOp::FloorDiv, format!("sparsec_floordiv({a}, {b})")),
+        (BinaryOp::Min, format!("sparsec_min_int64({a}, {b})")),
+        (BinaryOp::Max, format!("sparsec_max_int64({a}, {b})")),
+    ]
+    .into_iter();
+    let made = forms.find(|(own, _)| own == op);
+    made.map_or("1".to_string(), |(_, text)| text)
 }

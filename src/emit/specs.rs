@@ -85,30 +85,20 @@ fn flags(level: Level) -> &'static str {
 #[expect(clippy::cast_possible_truncation)]
 fn fill(name: &str, value: Literal, ty: ScalarType) -> String {
     let own = literal::text(value, ty, Dialect::C);
-    let (elem, text) = match ty {
-        ScalarType::F16 | ScalarType::BF16 => {
-            // From float, as kernels round.
-            let single = value.as_f64() as f32;
-            let bits = if ty == ScalarType::F16 {
-                half::f16::from_f32(single).to_bits()
-            } else {
-                half::bf16::from_f32(single).to_bits()
-            };
-            (c_type(ty), format!("0x{bits:04x}"))
-        }
-        ScalarType::C64 => return format!("float {name}[2] = {{{own}, 0.0f}}"),
-        ScalarType::C128 => return format!("double {name}[2] = {{{own}, 0.0}}"),
-        ScalarType::Bool
-        | ScalarType::I8
-        | ScalarType::I16
-        | ScalarType::I32
-        | ScalarType::I64
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::F32
-        | ScalarType::F64 => (c_type(ty), own),
+    if ty == ScalarType::C64 {
+        return format!("float {name}[2] = {{{own}, 0.0f}}");
+    }
+    if ty == ScalarType::C128 {
+        return format!("double {name}[2] = {{{own}, 0.0}}");
+    }
+    // From float, as kernels round.
+    let single = value.as_f64() as f32;
+    let text = if ty == ScalarType::F16 {
+        format!("0x{:04x}", half::f16::from_f32(single).to_bits())
+    } else if ty == ScalarType::BF16 {
+        format!("0x{:04x}", half::bf16::from_f32(single).to_bits())
+    } else {
+        own
     };
-    format!("{elem} {name} = {text}")
+    format!("{} {name} = {text}", c_type(ty))
 }

@@ -160,22 +160,14 @@ impl Printer<'_> {
         match &e.kind {
             ExprKind::Place(place) => unit(*place),
             ExprKind::Cast(from) if from.ty == ScalarType::Bool => Some(Narrow::signed((0, 1))),
-            ExprKind::Cast(from) if from.ty == Narrow::BITS => match &from.kind {
-                ExprKind::Load { array, .. } => {
-                    let (least, most) = Narrow::BITS.ends()?;
+            ExprKind::Cast(from) if from.ty == Narrow::BITS => {
+                let (least, most) = Narrow::BITS.ends()?;
+                if let ExprKind::Load { array, .. } = &from.kind {
                     let counts = self.counting.contains(array);
-                    Some(Narrow::signed((if counts { 0 } else { least }, most)))
+                    return Some(Narrow::signed((if counts { 0 } else { least }, most)));
                 }
-                ExprKind::Var(_) => Some(Narrow::signed(Narrow::BITS.ends()?)),
-                ExprKind::Literal(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Call(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Locate(..)
-                | ExprKind::Place(_)
-                | ExprKind::Select(..) => None,
-            },
+                matches!(from.kind, ExprKind::Var(_)).then_some(Narrow::signed((least, most)))
+            }
             ExprKind::Unary(UnaryOp::Neg, a) => {
                 let zero = Narrow::signed((0, 0));
                 of(Narrow::meet(BinaryOp::Sub, zero, self.narrow(a)?))

@@ -93,21 +93,9 @@ fn keeps_zero(
     };
     let signed = !a.ty.is_integer() && a.ty != ScalarType::Bool;
     let one = as_literal(left).is_none() || as_literal(right).is_none();
-    match op {
-        BinaryOp::Add => signed && one && (constant(a, left) || constant(b, right)),
-        BinaryOp::Sub => signed && one && constant(a, left),
-        BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => false,
-    }
+    let adds = op == BinaryOp::Add;
+    let first = constant(a, left) && (adds || op == BinaryOp::Sub);
+    signed && one && (first || adds && constant(b, right))
 }
 
 /// The operation as it is.

@@ -129,31 +129,21 @@ impl Graph {
 
     /// Sums terms over the slots of their factors. `e` is a term that is added to others, or a sum of such.
     fn sum_slots(&mut self, e: &mut Expr, piece: &Piece, stmt: &Statement) {
-        match &mut e.kind {
-            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
-                self.sum_slots(a, piece, stmt);
-                self.sum_slots(b, piece, stmt);
-            }
-            ExprKind::Unary(UnaryOp::Neg, a) => self.sum_slots(a, piece, stmt),
+        if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) = &mut e.kind {
+            self.sum_slots(a, piece, stmt);
+            self.sum_slots(b, piece, stmt);
+        } else if let ExprKind::Unary(UnaryOp::Neg, a) = &mut e.kind {
+            self.sum_slots(a, piece, stmt);
+        } else if let ExprKind::Reduce { op, vars, body } = &mut e.kind {
             // A sum of several terms would have sums inside: it reads a copy.
-            ExprKind::Reduce { op, vars, body } if *op == ReduceOp::Add => {
+            if *op == ReduceOp::Add {
                 let slots = self.slots_of_factors(body, piece, stmt);
                 vars.extend(slots);
             }
-            ExprKind::Reduce { .. } => {}
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Index(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_) => {
-                let slots = self.slots_of_factors(e, piece, stmt);
-                if !slots.is_empty() {
-                    *e = sum(ReduceOp::Add, slots, e.clone());
-                }
+        } else {
+            let slots = self.slots_of_factors(e, piece, stmt);
+            if !slots.is_empty() {
+                *e = sum(ReduceOp::Add, slots, e.clone());
             }
         }
     }
@@ -174,34 +164,32 @@ impl Graph {
     ) -> Vec<VarId> {
         let whole = e.ty.is_integer();
         let adds = e.ty != ScalarType::Bool;
-        match &mut e.kind {
-            ExprKind::Binary(BinaryOp::Mul, a, b) => {
-                let mut slots = self.slots_in(a, sums, piece, stmt);
-                slots.extend(self.slots_in(b, sums, piece, stmt));
-                slots
-            }
-            ExprKind::Binary(BinaryOp::Div, a, _) if !whole => self.slots_in(a, sums, piece, stmt),
-            ExprKind::Unary(UnaryOp::Neg, a) => self.slots_in(a, sums, piece, stmt),
+        if let ExprKind::Binary(BinaryOp::Mul, a, b) = &mut e.kind {
+            let mut slots = self.slots_in(a, sums, piece, stmt);
+            slots.extend(self.slots_in(b, sums, piece, stmt));
+            slots
+        } else if let ExprKind::Unary(UnaryOp::Neg, a) = &mut e.kind {
+            self.slots_in(a, sums, piece, stmt)
+        } else if let ExprKind::Binary(BinaryOp::Div, a, _) = &mut e.kind
+            && !whole
+        {
+            self.slots_in(a, sums, piece, stmt)
+        } else if let ExprKind::Cast(a) = &mut e.kind
+            && adds
+        {
             // Of what is added up all but one is zero, before and after.
-            ExprKind::Cast(a) if adds => self.slots_in(a, sums, piece, stmt),
-            ExprKind::Reduce { .. } => {
-                self.sum_slots(e, piece, stmt);
-                Vec::new()
-            }
-            ExprKind::Access(access)
-                if !sums && self.is_in_slots(access) && self.walks_slots(access, piece) =>
-            {
-                vec![self.name_slot(access, (stmt, piece.stmt))]
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Index(_)
-            | ExprKind::Size(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_) => Vec::new(),
+            self.slots_in(a, sums, piece, stmt)
+        } else if let ExprKind::Reduce { .. } = &e.kind {
+            self.sum_slots(e, piece, stmt);
+            Vec::new()
+        } else if let ExprKind::Access(access) = &mut e.kind
+            && !sums
+            && self.is_in_slots(access)
+            && self.walks_slots(access, piece)
+        {
+            vec![self.name_slot(access, (stmt, piece.stmt))]
+        } else {
+            Vec::new()
         }
     }
 

@@ -135,32 +135,28 @@ pub(super) fn push_factors(term: &Expr) -> Option<Expr> {
             span: sum.span,
         })
     };
-    match &term.kind {
-        ExprKind::Reduce {
-            op: ReduceOp::Add,
-            body,
-            ..
-        } if reduces(body).is_empty() => Some(term.clone()),
-        ExprKind::Unary(UnaryOp::Neg, a) => inside(a, &negate),
-        ExprKind::Binary(BinaryOp::Mul, a, b) if reduces(a).is_empty() => {
-            inside(b, &|body| binary(BinaryOp::Mul, (**a).clone(), body))
-        }
-        ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), a, b)
-            if reduces(b).is_empty() && (*op == BinaryOp::Mul || !term.ty.is_integer()) =>
-        {
-            inside(a, &|body| binary(*op, body, (**b).clone()))
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Access(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_)
-        | ExprKind::Reduce { .. } => None,
+    if let ExprKind::Reduce {
+        op: ReduceOp::Add,
+        body,
+        ..
+    } = &term.kind
+    {
+        return reduces(body).is_empty().then(|| term.clone());
     }
+    if let ExprKind::Unary(UnaryOp::Neg, a) = &term.kind {
+        return inside(a, &negate);
+    }
+    let ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), a, b) = &term.kind else {
+        return None;
+    };
+    if *op == BinaryOp::Mul && reduces(a).is_empty() {
+        return inside(b, &|body| binary(BinaryOp::Mul, (**a).clone(), body));
+    }
+    let exact = *op == BinaryOp::Mul || !term.ty.is_integer();
+    if reduces(b).is_empty() && exact {
+        return inside(a, &|body| binary(*op, body, (**b).clone()));
+    }
+    None
 }
 
 pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {

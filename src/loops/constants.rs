@@ -23,28 +23,23 @@ fn values(e: &Expr) -> Option<(i128, i128)> {
     } else {
         e.ty.ends()?
     };
-    Some(match &e.kind {
-        ExprKind::Literal(Literal::Int(i)) if e.ty.is_integer() => {
-            // Those of `uint64` stand for the number of the same bits.
-            let is_large = e.ty == ScalarType::U64 && *i < 0;
-            let value = i128::from(*i) + if is_large { 1 << 64 } else { 0 };
-            (value, value)
-        }
-        ExprKind::Literal(Literal::Bool(b)) => (i128::from(*b), i128::from(*b)),
-        ExprKind::Cast(from) => {
-            let kept = |(least, most): &(i128, i128)| of_type.0 <= *least && *most <= of_type.1;
-            values(from).filter(kept).unwrap_or(of_type)
-        }
-        ExprKind::Literal(Literal::Int(_) | Literal::Float(_))
-        | ExprKind::Var(_)
-        | ExprKind::Load { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Place(_)
-        | ExprKind::Locate(..) => of_type,
-    })
+    if let ExprKind::Literal(Literal::Int(i)) = &e.kind
+        && e.ty.is_integer()
+    {
+        // Those of `uint64` stand for the number of the same bits.
+        let is_large = e.ty == ScalarType::U64 && *i < 0;
+        let value = i128::from(*i) + if is_large { 1 << 64 } else { 0 };
+        return Some((value, value));
+    }
+    if let ExprKind::Literal(Literal::Bool(b)) = &e.kind {
+        return Some((i128::from(*b), i128::from(*b)));
+    }
+    let mut found = of_type;
+    if let ExprKind::Cast(from) = &e.kind {
+        let kept = |(least, most): &(i128, i128)| of_type.0 <= *least && *most <= of_type.1;
+        found = values(from).filter(kept).unwrap_or(of_type);
+    }
+    Some(found)
 }
 
 /// What a comparison of any two numbers of these ranges says.

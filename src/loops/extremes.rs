@@ -2,7 +2,7 @@
 //! leave out what is none.
 
 use super::ir::{ArrayId, Expr, ExprKind, Kernel, ReduceOp, Stmt, VarId};
-use super::operands::Operand;
+use super::operands::{Operand, VarUse};
 use super::visit;
 use std::collections::BTreeSet;
 
@@ -10,41 +10,23 @@ use std::collections::BTreeSet;
 #[must_use]
 pub fn numbers(kernel: &Kernel) -> BTreeSet<VarId> {
     let (mut starts, mut others) = (BTreeSet::new(), BTreeSet::new());
-    let mut set = |var: VarId, known: bool| {
-        let into = if known { &mut starts } else { &mut others };
-        into.insert(var);
-    };
-    visit::stmts(&kernel.body, &mut |stmt| match stmt {
-        Stmt::Let { var, init } => set(*var, is_number(init)),
-        Stmt::Assign { var, op, value } => match op {
-            None => set(*var, is_number(value)),
-            Some(ReduceOp::Min | ReduceOp::Max) => {}
-            Some(
-                ReduceOp::Add | ReduceOp::Mul | ReduceOp::And | ReduceOp::Or | ReduceOp::Own(_),
-            ) => set(*var, false),
-        },
-        Stmt::Device(_) => stmt.declares().into_iter().for_each(|var| set(var, false)),
-        Stmt::Store { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Append { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Trim { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::Enter { .. }
-        | Stmt::Take { .. }
-        | Stmt::Sort { .. }
-        | Stmt::Scan { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::Comment(_) => {}
+    visit::stmts(&kernel.body, &mut |stmt| {
+        // (A loop's own variable is no float, and what it reduces is set where it is combined.)
+        let takes = matches!(
+            stmt,
+            Stmt::For { .. }
+                | Stmt::Assign {
+                    op: Some(ReduceOp::Min | ReduceOp::Max),
+                    ..
+                }
+        );
+        let known = matches!(stmt, Stmt::Let { init: value, .. } | Stmt::Assign { op: None, value, .. } if is_number(value));
+        stmt.operands(&mut |operand| {
+            if let (Operand::Var(var, VarUse::Declare | VarUse::Assign), false) = (operand, takes) {
+                let into = if known { &mut starts } else { &mut others };
+                into.insert(*var);
+            }
+        });
     });
     let floats = starts.difference(&others).copied();
     floats

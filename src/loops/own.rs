@@ -48,45 +48,23 @@ pub fn uses(kernel: &Kernel) -> BTreeSet<(Own, ScalarType)> {
 
 /// What a statement reduces by itself, and in which type.
 fn reduces(kernel: &Kernel, stmt: &Stmt) -> Option<(ReduceOp, ScalarType)> {
-    match stmt {
-        Stmt::Assign { var, op, .. } => Some(((*op)?, kernel.var(*var).ty)),
-        Stmt::Store { array, op, .. } => Some(((*op)?, kernel.array(*array).elem.compute())),
-        Stmt::Device(Device::Reduce { var, op, .. }) => Some((*op, kernel.var(*var).ty)),
-        Stmt::Device(Device::SegmentStore { array, op, .. }) => {
-            Some((*op, kernel.array(*array).elem.compute()))
-        }
-        Stmt::Let { .. }
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Append { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Trim { .. }
-        | Stmt::Declare { .. }
-        | Stmt::Slice { .. }
-        | Stmt::Assume { .. }
-        | Stmt::Free { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Search { .. }
-        | Stmt::Enter { .. }
-        | Stmt::Take { .. }
-        | Stmt::Sort { .. }
-        | Stmt::Scan { .. }
-        | Stmt::FailIf { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::Device(
-            Device::Launch { .. }
-            | Device::Retry(_)
-            | Device::Scan(_)
-            | Device::Fetch { .. }
-            | Device::Aligned { .. }
-            | Device::Claim(_)
-            | Device::Sort { .. }
-            | Device::Barrier(_),
-        )
-        | Stmt::Comment(_) => None,
+    if let Stmt::Assign {
+        var, op: Some(op), ..
     }
+    | Stmt::Device(Device::Reduce { var, op, .. }) = stmt
+    {
+        return Some((*op, kernel.var(*var).ty));
+    }
+    if let Stmt::Store {
+        array,
+        op: Some(op),
+        ..
+    }
+    | Stmt::Device(Device::SegmentStore { array, op, .. }) = stmt
+    {
+        return Some((*op, kernel.array(*array).elem.compute()));
+    }
+    None
 }
 
 /// The operator's value at two expressions of type `ty`.

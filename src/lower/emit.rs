@@ -311,21 +311,12 @@ enum Overflow {
 impl Overflow {
     /// Of an operand, the second or the first.
     fn of_operand(self, op: BinaryOp, second: bool) -> Self {
-        match op {
-            BinaryOp::Eq
-            | BinaryOp::Ne
-            | BinaryOp::Lt
-            | BinaryOp::Le
-            | BinaryOp::Gt
-            | BinaryOp::Ge => Overflow::Wraps,
-            BinaryOp::Div | BinaryOp::Rem if second => Overflow::Wraps,
-            BinaryOp::Add
-            | BinaryOp::Sub
-            | BinaryOp::Mul
-            | BinaryOp::Div
-            | BinaryOp::Rem
-            | BinaryOp::And
-            | BinaryOp::Or => self,
+        let divisor = second && matches!(op, BinaryOp::Div | BinaryOp::Rem);
+        let compares = op.is_truth() && !matches!(op, BinaryOp::And | BinaryOp::Or);
+        if compares || divisor {
+            Overflow::Wraps
+        } else {
+            self
         }
     }
 
@@ -348,20 +339,14 @@ fn wrapped(op: BinaryOp, x: &Expr, y: &Expr) -> Option<Expr> {
         return None;
     }
     let (x, y) = (b::as_int(x)?, b::as_int(y)?);
-    let (value, overflows) = match op {
-        BinaryOp::Add => x.overflowing_add(y),
-        BinaryOp::Sub => x.overflowing_sub(y),
-        BinaryOp::Mul => x.overflowing_mul(y),
-        BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => return None,
+    let (value, overflows) = if op == BinaryOp::Add {
+        x.overflowing_add(y)
+    } else if op == BinaryOp::Sub {
+        x.overflowing_sub(y)
+    } else if op == BinaryOp::Mul {
+        x.overflowing_mul(y)
+    } else {
+        return None;
     };
     overflows.then(|| b::int(value))
 }

@@ -185,22 +185,17 @@ fn leaves(graph: &Graph, op: BinaryOp, a: &Expr, b: &Expr) -> Vec<Expr> {
 
 /// The values of x for which `x op by` (`by * x`) fits.
 fn allowed(op: BinaryOp, by: i128) -> Span {
-    match op {
-        BinaryOp::Add => (ALL.0 - by, ALL.1 - by),
-        BinaryOp::Sub => (ALL.0 + by, ALL.1 + by),
-        BinaryOp::Mul if by > 0 => (ALL.0 / by, ALL.1 / by),
-        BinaryOp::Mul if by < 0 => (ALL.1 / by, ALL.0 / by),
-        BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => ALL,
+    let multiplies = op == BinaryOp::Mul;
+    if op == BinaryOp::Add {
+        (ALL.0 - by, ALL.1 - by)
+    } else if op == BinaryOp::Sub {
+        (ALL.0 + by, ALL.1 + by)
+    } else if multiplies && by > 0 {
+        (ALL.0 / by, ALL.1 / by)
+    } else if multiplies && by < 0 {
+        (ALL.1 / by, ALL.0 / by)
+    } else {
+        ALL
     }
 }
 

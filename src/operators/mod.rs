@@ -232,8 +232,8 @@ impl Func {
             Func::Floor => x.floor(),
             Func::Ceil => x.ceil(),
             Func::Round => x.round(),
-            Func::ToHalf => half::f16::from_f64(x).to_f64(),
-            Func::ToBfloat16 => half::bf16::from_f64(x).to_f64(),
+            Func::ToHalf => ScalarType::F16.stored(x),
+            Func::ToBfloat16 => ScalarType::BF16.stored(x),
             Func::Atan2
             | Func::Pow
             | Func::Mod

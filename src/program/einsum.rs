@@ -276,19 +276,14 @@ pub(super) fn shape(expr: &Expr) -> Shape<'_> {
     let ExprKind::Binary(op, a, b) = &expr.kind else {
         return Shape::Factor;
     };
-    match op {
-        BinaryOp::Add | BinaryOp::Sub => Shape::Sum(*op, a, b),
-        BinaryOp::Mul => Shape::Product(a, b),
-        BinaryOp::Div => Shape::Quotient(a, b),
-        BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => Shape::Factor,
+    if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
+        Shape::Sum(*op, a, b)
+    } else if *op == BinaryOp::Mul {
+        Shape::Product(a, b)
+    } else if *op == BinaryOp::Div {
+        Shape::Quotient(a, b)
+    } else {
+        Shape::Factor
     }
 }
 

@@ -169,24 +169,15 @@ fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Litera
         is(a) || is(b)
     };
     // An operand that decides alone.
-    match op {
-        BinaryOp::Mul if zero(a) || zero(b) => return Some(Literal::ZERO),
-        BinaryOp::Div | BinaryOp::Rem if zero(a) => return Some(Literal::ZERO),
-        BinaryOp::And if one_is(false) => return truth(false),
-        BinaryOp::Or if one_is(true) => return truth(true),
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => {}
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem);
+    if (divides || op == BinaryOp::Mul) && zero(a) || op == BinaryOp::Mul && zero(b) {
+        return Some(Literal::ZERO);
+    }
+    if op == BinaryOp::And && one_is(false) {
+        return truth(false);
+    }
+    if op == BinaryOp::Or && one_is(true) {
+        return truth(true);
     }
     let value = op.at(a?.as_f64(), b?.as_f64());
     if op.is_truth() {

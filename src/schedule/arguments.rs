@@ -173,21 +173,15 @@ impl Arguments<'_> {
             Some(value.map_or(SizeExpr::Size(id), SizeExpr::Const))
         } else if let ExprKind::Binary(op, a, b) = &e.kind {
             let (a, b) = (self.size_of(graph, a)?, self.size_of(graph, b)?);
-            match op {
-                BinaryOp::Add => Some(a.add(b)),
-                BinaryOp::Sub => Some(a.sub(b)),
-                BinaryOp::Mul => Some(a.mul(b)),
-                BinaryOp::Div if b.as_int().is_some_and(|n| n > 0) => Some(a.floor_div(b)),
-                BinaryOp::Div
-                | BinaryOp::Rem
-                | BinaryOp::Eq
-                | BinaryOp::Ne
-                | BinaryOp::Lt
-                | BinaryOp::Le
-                | BinaryOp::Gt
-                | BinaryOp::Ge
-                | BinaryOp::And
-                | BinaryOp::Or => None,
+            if *op == BinaryOp::Add {
+                Some(a.add(b))
+            } else if *op == BinaryOp::Sub {
+                Some(a.sub(b))
+            } else if *op == BinaryOp::Mul {
+                Some(a.mul(b))
+            } else {
+                let divides = *op == BinaryOp::Div && b.as_int().is_some_and(|n| n > 0);
+                divides.then(|| a.floor_div(b))
             }
         } else {
             None

@@ -110,18 +110,7 @@ pub fn matches(graph: &Graph, ir: &Expr, e: &ast::Expr) -> bool {
         (ExprKind::Select(c, a, b), ast::ExprKind::Select(d, x, y)) => {
             matches(graph, c, d) && matches(graph, a, x) && matches(graph, b, y)
         }
-        (
-            ExprKind::Literal(_)
-            | ExprKind::Access(_)
-            | ExprKind::Index(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Call(..)
-            | ExprKind::Cast(_)
-            | ExprKind::Reduce { .. },
-            _,
-        ) => false,
+        (_, _) => false,
     };
     if direct {
         return true;

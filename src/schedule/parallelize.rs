@@ -21,10 +21,11 @@ use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::graph::pattern;
 use crate::graph::race::races;
+use crate::graph::relation::Quantity;
 use crate::graph::tree::{concretize, groups};
 use crate::graph::{Graph, Nest, Parallel, Race, Stmt, Unit};
 use crate::plan;
-use crate::program::ir::{SizeExpr, VarId};
+use crate::program::ir::VarId;
 use crate::units::{Axis, GpuLevel, GpuUnit, Group, Strategy};
 use crate::units::{race_text, unit_text};
 
@@ -401,20 +402,7 @@ fn check_group(
             format!("`parallelize({name}, GPUThread, NoRaces)`, and group the loop of the sum"),
         );
     }
-    let extent = match graph.extent(var) {
-        Some(SizeExpr::Const(n)) => Some(n),
-        Some(
-            SizeExpr::Size(_)
-            | SizeExpr::Param(_)
-            | SizeExpr::Add(..)
-            | SizeExpr::Sub(..)
-            | SizeExpr::Mul(..)
-            | SizeExpr::FloorDiv(..)
-            | SizeExpr::Min(..)
-            | SizeExpr::Max(..),
-        )
-        | None => None,
-    };
+    let extent = graph.extent(var).and_then(|extent| extent.as_int());
     let whole = extent == Some(i64::from(group.size));
     if group.strategy == Strategy::Parallel && !whole {
         let has = extent.map_or("no constant number of".to_string(), |n| n.to_string());

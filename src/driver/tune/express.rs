@@ -298,22 +298,18 @@ fn texts(graph: &Graph, nest: &Nest) -> Vec<String> {
 }
 
 fn collect<'e>(e: &'e Expr, all: &mut Vec<&'e Expr>) {
-    match &e.kind {
-        ExprKind::Reduce { body, .. } => collect(body, all),
-        ExprKind::Binary(BinaryOp::Mul, a, b) => {
-            collect(a, all);
-            collect(b, all);
+    if let ExprKind::Access(access) = &e.kind
+        && !access.subscripts.is_empty()
+    {
+        all.push(e);
+    }
+    if matches!(
+        e.kind,
+        ExprKind::Reduce { .. } | ExprKind::Binary(BinaryOp::Mul, ..)
+    ) {
+        for part in e.parts() {
+            collect(part, all);
         }
-        ExprKind::Access(access) if !access.subscripts.is_empty() => all.push(e),
-        ExprKind::Access(_)
-        | ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Size(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Select(..)
-        | ExprKind::Call(..)
-        | ExprKind::Cast(_) => {}
     }
 }
 

@@ -187,43 +187,18 @@ impl<'a> Scan<'a> {
                 }
             });
         });
-        match stmt {
-            Stmt::Store {
-                array,
-                index,
-                atomic,
-                ..
-            } if *array == self.array => {
+        if let Stmt::Store {
+            array,
+            index,
+            atomic,
+            ..
+        } = stmt
+        {
+            if *array == self.array {
                 add(self.dims(index).filter(|_| !atomic), uses);
             }
-            Stmt::Declare { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Store { .. }
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Assume { .. }
-            | Stmt::FailIf { .. }
-            | Stmt::Prefetch { .. }
-            | Stmt::Comment(_) => {}
-            Stmt::Alloc { .. }
-            | Stmt::Append { .. }
-            | Stmt::Grow { .. }
-            | Stmt::Trim { .. }
-            | Stmt::Slice { .. }
-            | Stmt::Free { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Search { .. }
-            | Stmt::Enter { .. }
-            | Stmt::Take { .. }
-            | Stmt::Sort { .. }
-            | Stmt::Scan { .. }
-            | Stmt::Device(_) => {
-                if visit::arrays(stmt).contains(&self.array) {
-                    *uses = None;
-                }
-            }
+        } else if !is_plain(stmt) && visit::arrays(stmt).contains(&self.array) {
+            *uses = None;
         }
         let entered = self.enter(stmt);
         for inner in visit::bodies(stmt) {
@@ -233,6 +208,22 @@ impl<'a> Scan<'a> {
             self.leave();
         }
     }
+}
+
+/// Whether all that a statement does with an array's elements is to load them.
+fn is_plain(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::Declare { .. }
+            | Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Assume { .. }
+            | Stmt::FailIf { .. }
+            | Stmt::Prefetch { .. }
+    )
 }
 
 fn add(dims: Option<Vec<Dim>>, uses: &mut Option<Vec<Vec<Dim>>>) {

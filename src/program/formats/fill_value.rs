@@ -30,22 +30,7 @@ pub(super) fn fill(
     } else if ty.is_integer() {
         whole.filter(|n| fits(*n, ty)).map(Literal::Int)
     } else {
-        let kept = match ty {
-            ScalarType::F16 => half::f16::from_f64(value).to_f64(),
-            ScalarType::BF16 => half::bf16::from_f64(value).to_f64(),
-            ScalarType::F32 | ScalarType::C64 => f64::from(value as f32),
-            ScalarType::Bool
-            | ScalarType::I8
-            | ScalarType::I16
-            | ScalarType::I32
-            | ScalarType::I64
-            | ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::F64
-            | ScalarType::C128 => value,
-        };
+        let kept = ty.stored(value);
         // A finite number must stay finite; rounding is what storing it does anyway.
         (kept.is_finite() == value.is_finite()).then_some(Literal::Float(kept))
     };

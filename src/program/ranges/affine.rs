@@ -206,18 +206,12 @@ fn keeps(
     {
         return fits(value, ty);
     }
-    match &operand.kind {
-        ExprKind::Access(access) => param(access.tensor).is_some_and(within),
-        ExprKind::Cast(_) => within(operand.ty),
-        ExprKind::Size(_) => ty == ScalarType::I32,
-        ExprKind::Literal(_)
-        | ExprKind::Index(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Call(..)
-        | ExprKind::Select(..)
-        | ExprKind::Reduce { .. } => false,
+    if let ExprKind::Access(access) = &operand.kind {
+        return param(access.tensor).is_some_and(within);
     }
+    let is_size = matches!(operand.kind, ExprKind::Size(_));
+    is_size && ty == ScalarType::I32
+        || matches!(operand.kind, ExprKind::Cast(_)) && within(operand.ty)
 }
 
 /// The value of an expression of sizes, parameters and constants only, which kernels compute with 64
@@ -231,21 +225,12 @@ pub(crate) fn constant(
 }
 
 fn binary(op: BinaryOp, a: Affine, b: Affine) -> Option<Affine> {
-    match op {
-        BinaryOp::Add => Some(a.plus(b)),
-        BinaryOp::Sub => Some(a.plus(b.scaled(&SizeExpr::Const(-1)))),
-        BinaryOp::Mul if b.terms.is_empty() => Some(a.scaled(&b.rest)),
-        BinaryOp::Mul if a.terms.is_empty() => Some(b.scaled(&a.rest)),
-        BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => None,
+    if op == BinaryOp::Add {
+        return Some(a.plus(b));
     }
+    if op == BinaryOp::Sub {
+        return Some(a.plus(b.scaled(&SizeExpr::Const(-1))));
+    }
+    let (form, factor) = if b.terms.is_empty() { (a, b) } else { (b, a) };
+    (op == BinaryOp::Mul && factor.terms.is_empty()).then(|| form.scaled(&factor.rest))
 }
