@@ -1,7 +1,7 @@
 //! What lowering decides, as data: which iteration each loop is, where operands stand, where
 //! results go, what iterations compete for, what has to hold its fill before.
 //!
-//! A plan is made from the graph's trees in one walk ([`walk`]); each kind of decision is one file:
+//! A plan is made from each of the graph's trees in one walk ([`walk`]); each kind of decision is one file:
 //!
 //! | question | answered in |
 //! |---|---|
@@ -44,6 +44,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod tree;
 mod unordered;
 mod walk;
 mod whole;
@@ -156,7 +157,7 @@ pub fn plan(graph: &Graph, span: Span) -> Result<Option<Plan>, Diagnostic> {
         if let Some(spread) = spread::spread(graph, &groups[at..], stmt) {
             let given = (&[&spread.nest][..], &spread.stmt);
             let turns = Some(spread.turns);
-            trees.push(walk::tree(graph, &made.tensors, given, turns, span)?);
+            trees.push(tree::planned(graph, &made.tensors, given, turns, span)?);
             at += 2;
             continue;
         }
@@ -180,5 +181,5 @@ pub fn tree(
     stmt: &Stmt,
     span: Span,
 ) -> Result<Tree, Diagnostic> {
-    walk::tree(graph, tensors, (nests, stmt), None, span)
+    tree::planned(graph, tensors, (nests, stmt), None, span)
 }

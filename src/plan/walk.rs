@@ -1,137 +1,78 @@
-//! One walk over the graph's trees makes the plan.
+//! One walk over a tree makes its plan.
+
+mod workspace;
 
 use super::around::{Around, Progress, Top, counted};
 use super::contest::{share_out, write};
-use super::coverage::{Coverage, Covers, fills};
 use super::full;
-use super::gaps::{endless, skipped, tried, unreached};
-use super::kept;
+use super::gaps::{endless, tried, unreached};
 use super::locate::locate;
 use super::refusal::Refusal;
 use super::results::{Made, Results, walked_sparse};
-use super::shared::{is_copied, is_shared};
-use super::spread::Turns;
 use super::unordered;
 use super::whole::{adds_to_workspace, constant};
-use super::{
-    Case, Inside, Keeps, Loop, Merge, Node, Opened, Over, Phase, Then, Tree, Walk, Workspace,
-};
+use super::{Case, Inside, Loop, Merge, Node, Opened, Over, Then, Walk};
 use crate::diagnostic::codes::{lower, schedule as codes};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::graph::access::{AccessId, Table};
+use crate::graph::access::AccessId;
 use crate::graph::lattice::{Lattice, Point, Shape};
-use crate::graph::simplify::{Operands, droppable};
-use crate::graph::{Graph, Nest, Stmt, Tag, pattern};
-use crate::level::ArrayRole;
-use crate::program::ir::{Tensor, TensorId, VarId};
-use crate::units::Unit;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::graph::simplify::Operands;
+use crate::graph::{Graph, Stmt, Tag};
+use crate::program::ir::{TensorId, VarId};
+use std::collections::BTreeSet;
 
-/// See [`super::tree`].
-pub(super) fn tree(
-    graph: &Graph,
-    tensors: &[Tensor],
-    (nests, stmt): (&[&Nest], &Stmt),
-    spread: Option<Turns>,
-    span: Span,
-) -> Result<Tree, Diagnostic> {
-    let table = Table::of(graph, tensors, stmt);
-    let mut results = Results::of(graph, tensors, nests, &table);
-    if let Some(turns) = spread {
-        results.spread(turns);
-    }
-    let mut blocks = Vec::new();
-    let mut accumulated = BTreeMap::new();
-    for (nest, (tensor, made)) in nests.iter().zip(&results.made) {
-        if let Made::Follows(id, _) = made {
-            let added = pattern::accumulates(stmt, *tensor);
-            accumulated.extend(added.map(|op| (*tensor, op)));
-            if pattern::is_by_block(graph, nest, stmt) {
-                blocks.push((*tensor, *id));
-            }
-        }
-    }
-    let droppable = droppable(graph, tensors, nests);
-    let operands = Operands {
-        graph,
-        tensors,
-        table: &table,
-        droppable: &droppable,
-        blocks: &blocks,
-    };
-    let mut parts = BTreeSet::new();
-    let (walker, mut body) = loop {
-        let mut walker = Walker {
-            operands,
-            results: &results,
-            refusal: Refusal { span },
-            gaps: BTreeSet::new(),
-            filled: BTreeSet::new(),
-            endless: None,
-            parts: parts.clone(),
-        };
-        let around = Around {
-            progress: vec![Progress::default(); table.entries.len()],
-            opened: results.appended().map(|nest| (nest.tensor, 0)).collect(),
-            ..Around::default()
-        };
-        // With nothing absent, only constants fold.
-        let body = match operands.simplify(stmt, &BTreeSet::new()) {
-            Some(stmt) => Some(walker.inside(stmt, around, None)?),
-            None => None,
-        };
-        // A row is stored in one way, whatever is absent.
-        let mixed = full::mixed(body.as_ref());
-        if mixed.is_empty() {
-            break (walker, body);
-        }
-        parts.extend(mixed);
-    };
-    let (coverage, filled) = fills((operands, &results), nests, body.as_ref(), walker.filled);
-    if let Some(body) = &mut body {
-        super::exits::find(graph, body);
-        super::shares::find(operands, body);
-    }
-    let gaps = walker.gaps;
-    let nest = nests.first().map_or(span, |nest| nest.span);
-    let refused = walker.endless;
-    let refused = refused.or_else(|| skipped((operands, &results), &gaps, nest));
-    let mut tree = Tree {
-        phase: Phase::Filling,
-        nests: nests.iter().map(|&nest| nest.clone()).collect(),
-        made: results.made,
-        accumulated,
-        gaps,
-        coverage,
-        filled,
-        body,
-        refused,
-        droppable,
-        blocks,
-        table,
-        counted: None,
-        most: BTreeMap::new(),
-    };
-    tree.most = super::most::most(graph, &tree);
-    Refusal { span }.unless_bounded((graph, tensors), &tree)?;
-    tree.counted = super::phases::counted(graph, &tree, span)?;
-    Ok(tree)
-}
-
-struct Walker<'w> {
+pub(super) struct Walker<'w> {
     operands: Operands<'w>,
     results: &'w Results<'w>,
     refusal: Refusal,
-    gaps: BTreeSet<TensorId>,
+    /// Results of which rows may be skipped.
+    pub(super) gaps: BTreeSet<TensorId>,
     /// Tensors of which copies are added up, that must hold their fill before.
-    filled: BTreeSet<TensorId>,
+    pub(super) filled: BTreeSet<TensorId>,
     /// The first loop that would try every coordinate there is.
-    endless: Option<Diagnostic>,
+    pub(super) endless: Option<Diagnostic>,
     /// Collected rows that are not whole in some case.
     parts: BTreeSet<TensorId>,
 }
 
 impl<'w> Walker<'w> {
+    /// Walks over a tree: what is done in it, with what the walk came to.
+    pub(super) fn walk(
+        operands: Operands<'w>,
+        results: &'w Results<'w>,
+        stmt: &Stmt,
+        span: Span,
+    ) -> Result<(Self, Option<Inside>), Diagnostic> {
+        let mut parts = BTreeSet::new();
+        loop {
+            let mut walker = Walker {
+                operands,
+                results,
+                refusal: Refusal { span },
+                gaps: BTreeSet::new(),
+                filled: BTreeSet::new(),
+                endless: None,
+                parts: parts.clone(),
+            };
+            let around = Around {
+                progress: vec![Progress::default(); operands.table.entries.len()],
+                opened: results.appended().map(|nest| (nest.tensor, 0)).collect(),
+                ..Around::default()
+            };
+            // With nothing absent, only constants fold.
+            let body = match operands.simplify(stmt, &BTreeSet::new()) {
+                Some(stmt) => Some(walker.inside(stmt, around, None)?),
+                None => None,
+            };
+            // A row is stored in one way, whatever is absent.
+            let mixed = full::mixed(body.as_ref());
+            if mixed.is_empty() {
+                return Ok((walker, body));
+            }
+            parts.extend(mixed);
+        }
+    }
+
     fn graph(&self) -> &'w Graph {
         self.operands.graph
     }
@@ -256,70 +197,8 @@ impl<'w> Walker<'w> {
                 temp,
                 init,
             } => {
-                let mut inner = around.clone();
-                inner.contested.remove(temp);
-                inner.owned.insert(*temp, inner.units.len());
-                self.refusal.unless_placed(self.operands, *temp, around)?;
-                self.refusal.unless_of_lanes(self.operands, *temp, around)?;
-                let mut apart = inner.clone();
-                if init.is_none() {
-                    // A sparse result is appended to by the consumer alone.
-                    apart.opened.clear();
-                }
-                self.filled.remove(temp);
-                let mut producer = self.stmt(producer, &apart)?;
-                let covered = Covers::of(self.operands, self.results, *temp).node(&producer);
-                let copied = self.filled.remove(temp);
-                let threads = |unit: &Unit| match unit {
-                    Unit::CpuThread(_) | Unit::Gpu(_) => true,
-                    Unit::CpuVector => false,
-                };
-                let format = &self.operands.tensor(*temp).format;
-                let notes = format.levels.iter().any(|l| l.has(ArrayRole::Presence));
-                let consumer = self.stmt(consumer, &inner)?;
-                let nodes = (&producer, &consumer);
-                let shared = self.graph().collected.contains(temp) && is_shared(&producer, *temp);
-                if shared {
-                    let copied = is_copied(self.operands.table, *temp, &consumer);
-                    let result = kept::row_of(self.operands, self.results, *temp, nodes);
-                    self.refusal
-                        .unless_copied(self.operands, *temp, (copied, result))?;
-                }
-                let keeps = if self.graph().hashed.contains(temp) {
-                    if shared { Keeps::Shared } else { Keeps::Hashed }
-                } else if self.graph().collected.contains(temp) {
-                    let result = kept::row_of(self.operands, self.results, *temp, nodes);
-                    let completed =
-                        full::completed((self.operands, self.results), *temp, &producer)
-                            .filter(|_| !self.parts.contains(temp));
-                    match (result.filter(|_| !shared), completed) {
-                        (Some(result), _) => Keeps::Put(result),
-                        (None, Some(completed)) => {
-                            producer = completed;
-                            if shared {
-                                Keeps::SharedWhole
-                            } else {
-                                Keeps::Whole
-                            }
-                        }
-                        (None, None) if shared => Keeps::Shared,
-                        (None, None) => Keeps::Row,
-                    }
-                } else if notes {
-                    Keeps::Noted
-                } else if init.is_none() && (copied || covered != Some(Coverage::Whole)) {
-                    Keeps::Fill
-                } else {
-                    Keeps::All
-                };
-                Ok(Node::Workspace(Box::new(Workspace {
-                    temp: *temp,
-                    init: *init,
-                    keeps,
-                    threaded: around.units.iter().any(|(_, unit)| threads(unit)),
-                    producer,
-                    consumer,
-                })))
+                let parts = (&**producer, &**consumer);
+                self.workspace((*temp, *init), parts, around)
             }
             Stmt::Sequence(stmts) => {
                 let nodes: Result<Vec<Node>, Diagnostic> =
