@@ -1,12 +1,12 @@
 //! Loops that merge several sparse levels (Kjolstad et al. 2017; 000, 6.1): the classical
-//! sequence of loops with cases, every coordinate with operands walked along, or one loop
-//! over the smallest coordinate.
+//! sequence of loops with cases, an intersection that leaps, every coordinate of a range, or one
+//! loop over the smallest coordinate. In the last two, operands stand still until the loop comes to theirs.
 
 use super::access::AccessId;
-use super::recover::{Root, Window};
-use super::{Lower, Lowerer, Scope};
+use super::recover::Visit;
+use super::{Lower, Lowerer};
 use crate::loops::build as b;
-use crate::loops::ir::{self, ArrayId, Expr, ScalarType};
+use crate::loops::ir::{self, ArrayId, Expr, LoopTag, ScalarType};
 use crate::plan::{Case, Inside};
 use std::collections::BTreeSet;
 
@@ -14,162 +14,149 @@ use std::collections::BTreeSet;
 type Point<'p> = (&'p BTreeSet<AccessId>, &'p Inside);
 
 /// One sparse level being walked.
-pub(super) struct Walker {
-    pub(super) id: AccessId,
+struct Walker {
+    id: AccessId,
     /// The position, a mutable variable.
-    pub(super) p: ir::VarId,
-    pub(super) pos: Expr,
-    pub(super) end: Expr,
-    pub(super) crd: ArrayId,
-    pub(super) unique: bool,
-    pub(super) name: String,
-    pub(super) level: usize,
+    p: ir::VarId,
+    pos: Expr,
+    end: Expr,
+    crd: ArrayId,
+    unique: bool,
+    name: String,
+    level: usize,
+}
+
+/// A walker at a coordinate of the loop.
+struct Standing<'w> {
+    walker: &'w Walker,
+    /// Whether it stands there.
+    here: Expr,
+    /// Behind its last position there, where coordinates repeat.
+    run: Option<Expr>,
+}
+
+impl Walker {
+    /// Whether it has positions left.
+    fn goes_on(&self) -> Expr {
+        b::lt(self.pos.clone(), self.end.clone())
+    }
+
+    fn next(&self) -> Expr {
+        b::add(self.pos.clone(), b::int(1))
+    }
+
+    /// `p2_next` of the second level.
+    fn called(&self, what: &str) -> String {
+        format!("p{}{}_{what}", self.name, self.level + 1)
+    }
+}
+
+impl Standing<'_> {
+    /// Moves the walker on if it stands here.
+    fn move_on(&self) -> ir::Stmt {
+        let Walker { p, pos, .. } = self.walker;
+        let next = match &self.run {
+            Some(end) => end.clone(),
+            None if self.here == b::boolean(true) => self.walker.next(),
+            None => b::add(pos.clone(), b::cast(ScalarType::I64, self.here.clone())),
+        };
+        b::set(*p, next)
+    }
 }
 
 impl Lowerer<'_> {
-    pub(super) fn walkers(
-        &self,
-        ids: &[AccessId],
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
-        out: &mut Vec<ir::Stmt>,
-    ) -> Lower<Vec<Walker>> {
-        let mut walkers = Vec::new();
-        for &id in ids {
-            let (segment, crd) = self.windowed(id, root, window, scope, out)?;
-            let name = self.level_name(id, scope);
-            let (p, pos) = self.fresh_index(&format!("p{name}"), true);
-            out.push(b::bind(p, segment.begin));
-            let (end_var, end) = self.fresh_index(&format!("p{name}_end"), false);
-            out.push(b::bind(end_var, segment.end));
-            let tensor = self.tree.table.get(id).access.tensor;
-            let level = scope.cursors[id.0].level;
-            walkers.push(Walker {
-                id,
-                p,
-                pos,
-                end,
-                crd,
-                unique: self.tensor(tensor).format.levels[level].unique,
-                name: self.tensor(tensor).name.clone(),
-                level,
-            });
-        }
-        Ok(walkers)
-    }
-
-    /// The end of the run of positions with the coordinate at hand: `p + 1`, or found
-    /// by walking on where coordinates repeat.
-    fn run_end(&self, w: &Walker, coordinate: &Expr, out: &mut Vec<ir::Stmt>) -> Expr {
-        let next = b::add(w.pos.clone(), b::int(1));
-        if w.unique {
-            return next;
-        }
-        let (last, last_value) =
-            self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
-        out.push(b::bind(last, next));
-        out.push(ir::Stmt::While {
-            cond: b::and(
-                b::lt(last_value.clone(), w.end.clone()),
-                b::eq(
-                    self.load_index(w.crd, last_value.clone()),
-                    coordinate.clone(),
-                ),
-            ),
-            body: vec![b::set(last, b::add(last_value.clone(), b::int(1)))],
-        });
-        last_value
-    }
-
-    /// `p = end of run`, or `p++`.
-    fn move_on(&self, w: &Walker, run_end: Option<&Expr>) -> ir::Stmt {
-        b::set(
-            w.p,
-            run_end
-                .cloned()
-                .unwrap_or_else(|| b::add(w.pos.clone(), b::int(1))),
-        )
-    }
-
     /// A walk of one level in which coordinates repeat.
     pub(super) fn run_loop(
         &self,
         id: AccessId,
         inside: &Inside,
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
+        visit: Visit,
     ) -> Lower<Vec<ir::Stmt>> {
-        let present = BTreeSet::from([id]);
-        self.coiterate_all(&[(&present, inside)], root, window, scope)
+        self.coiterate(&[(&BTreeSet::from([id]), inside)], visit)
     }
 
     /// The classical sequence of loops, one a point, with a case for each smaller point.
-    pub(super) fn coiterate(
-        &self,
-        cases: &[Case],
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
-        let cases: Vec<Point> = cases.iter().map(|c| (&c.present, &c.inside)).collect();
-        self.coiterate_all(&cases, root, window, scope)
-    }
-
-    fn coiterate_all(
-        &self,
-        points: &[Point],
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
+    pub(super) fn coiterate(&self, points: &[Point], visit: Visit) -> Lower<Vec<ir::Stmt>> {
         let ids: BTreeSet<AccessId> = points.iter().flat_map(|p| p.0.clone()).collect();
-        let ids: Vec<AccessId> = ids.into_iter().collect();
         let mut out = Vec::new();
-        let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
+        let walkers = self.walkers(ids, visit, &mut out)?;
         for point in points {
             let active: Vec<&Walker> = walkers.iter().filter(|w| point.0.contains(&w.id)).collect();
-            let cases: Vec<&Point> = points.iter().filter(|p| p.0.is_subset(point.0)).collect();
-            out.push(self.point_loop(&active, &cases, points, root, scope)?);
+            let cases = points.iter().filter(|p| p.0.is_subset(point.0));
+            let cases: Vec<Point> = cases.copied().collect();
+            out.push(self.point_loop(&active, (&cases, all_covered(&active, points)), visit)?);
         }
         Ok(out)
     }
 
+    fn point_loop(
+        &self,
+        active: &[&Walker],
+        (cases, covered): (&[Point], bool),
+        visit: Visit,
+    ) -> Lower<ir::Stmt> {
+        let var_name = &self.graph.var(visit.root).name;
+        let mut body = Vec::new();
+        // The coordinates where each operand stands, and the smallest.
+        let mut at: Vec<Expr> = Vec::new();
+        for w in active {
+            let name = match active {
+                [_] => var_name.clone(),
+                _ => format!("{var_name}{}", w.name),
+            };
+            at.push(self.coordinate_of(w, &name, &mut body));
+        }
+        let coordinate = match at.as_slice() {
+            [only] => only.clone(),
+            all => {
+                let least = all.iter().cloned().reduce(b::min);
+                self.bind(var_name, least.unwrap_or_else(|| b::int(0)), &mut body)
+            }
+        };
+        let mut standing = Vec::new();
+        for (walker, at) in active.iter().zip(at) {
+            // Of several, only the run at the smallest coordinate is walked to its end.
+            let from = match active {
+                [_] => walker.next(),
+                _ => walker.pos.clone(),
+            };
+            standing.push(Standing {
+                walker,
+                here: b::eq(at, coordinate.clone()),
+                run: self.run_end(walker, from, &coordinate, &mut body),
+            });
+        }
+        body.extend(self.first_case(cases, covered, (&standing, &coordinate), visit)?);
+        body.extend(standing.iter().map(Standing::move_on));
+        let cond = b::all(active.iter().map(|w| w.goes_on()));
+        Ok(ir::Stmt::While { cond, body })
+    }
+
     /// An intersection that leaps: where coordinates differ, each operand goes on to the
     /// largest of them in steps that double.
-    pub(super) fn gallop(
-        &self,
-        case: &Case,
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
-    ) -> Lower<Vec<ir::Stmt>> {
-        let ids: Vec<AccessId> = case.present.iter().copied().collect();
+    pub(super) fn gallop(&self, case: &Case, visit: Visit) -> Lower<Vec<ir::Stmt>> {
         let mut out = Vec::new();
-        let walkers = self.walkers(&ids, root, window, scope, &mut out)?;
-        let var_name = self.graph.var(root.var).name.clone();
+        let walkers = self.walkers(case.present.iter().copied(), visit, &mut out)?;
+        let var_name = &self.graph.var(visit.root).name;
         let mut body = Vec::new();
         let mut at = Vec::new();
         for w in &walkers {
-            let (c, value) = self.fresh_index(&format!("{var_name}{}", w.name), false);
-            body.push(b::bind(c, self.load_index(w.crd, w.pos.clone())));
-            at.push(value);
+            at.push(self.coordinate_of(w, &format!("{var_name}{}", w.name), &mut body));
         }
         let most = at.iter().cloned().reduce(b::max);
-        let (c, coordinate) = self.fresh_index(&var_name, false);
-        body.push(b::bind(c, most.unwrap_or_else(|| b::int(0))));
-        let mut inner = scope.clone();
-        inner.coords.insert(root.var, coordinate.clone());
-        for w in &walkers {
-            self.advance(&mut inner, w.id, w.pos.clone(), None);
-        }
-        let mut meet = self.inside(&case.inside, inner, Some(root.var))?;
-        meet.extend(walkers.iter().map(|w| self.move_on(w, None)));
+        let coordinate = self.bind(var_name, most.unwrap_or_else(|| b::int(0)), &mut body);
+        let certain = |walker| Standing {
+            walker,
+            here: b::boolean(true),
+            run: None,
+        };
+        let standing: Vec<Standing> = walkers.iter().map(certain).collect();
+        let point = (&case.present, &case.inside);
+        let mut meet = self.first_case(&[point], false, (&standing, &coordinate), visit)?;
+        meet.extend(standing.iter().map(Standing::move_on));
         let mut leap = Vec::new();
         for w in &walkers {
-            let (next, found) =
-                self.fresh_index(&format!("p{}{}_next", w.name, w.level + 1), false);
+            let (next, found) = self.fresh_index(&w.called("next"), false);
             leap.push(ir::Stmt::Search {
                 var: next,
                 array: w.crd,
@@ -180,105 +167,199 @@ impl Lowerer<'_> {
             });
             leap.push(b::set(w.p, found));
         }
-        let here = at.iter().map(|c| b::eq(c.clone(), coordinate.clone()));
+        let here = at.into_iter().map(|c| b::eq(c, coordinate.clone()));
         body.push(b::if_else(b::all(here), meet, leap));
-        let ends = walkers.iter().map(|w| b::lt(w.pos.clone(), w.end.clone()));
-        out.push(ir::Stmt::While {
-            cond: b::all(ends),
-            body,
+        let cond = b::all(walkers.iter().map(Walker::goes_on));
+        out.push(ir::Stmt::While { cond, body });
+        Ok(out)
+    }
+
+    /// Every coordinate of the range, with the sparse operands walked along.
+    pub(super) fn full_loop(
+        &self,
+        cases: &[Case],
+        rest: &Inside,
+        visit: Visit,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let ids: BTreeSet<AccessId> = cases.iter().flat_map(|c| c.present.clone()).collect();
+        let mut out = Vec::new();
+        let walkers = self.walkers(ids, visit, &mut out)?;
+        let (v, coordinate) = self.fresh_index(&self.graph.var(visit.root).name, false);
+        let mut body = Vec::new();
+        let standing = self.standing(&walkers, &coordinate, &mut body);
+        let none = BTreeSet::new();
+        let mut points: Vec<Point> = points_of(cases);
+        points.push((&none, rest));
+        body.extend(self.first_case(&points, true, (&standing, &coordinate), visit)?);
+        body.extend(standing.iter().map(Standing::move_on));
+        let bounds = visit.window.bounds.clone();
+        out.push(bounds.each(v, LoopTag::default(), body));
+        Ok(out)
+    }
+
+    /// One loop over the smallest current coordinate, in which every operand
+    /// contributes its value where it stands and its fill otherwise.
+    pub(super) fn wide_loop(
+        &self,
+        ids: &[AccessId],
+        (inside, required, full): (&Inside, &BTreeSet<AccessId>, bool),
+        visit: Visit,
+    ) -> Lower<Vec<ir::Stmt>> {
+        let mut out = Vec::new();
+        let walkers = self.walkers(ids.iter().copied(), visit, &mut out)?;
+        let (v, coordinate) = self.fresh_index(&self.graph.var(visit.root).name, !full);
+        let bounds = visit.window.bounds.clone();
+        let mut body = Vec::new();
+        if !full {
+            body.push(b::bind(v, bounds.hi.clone()));
+            for w in &walkers {
+                let here = self.load_index(w.crd, w.pos.clone());
+                let less = b::lt(here.clone(), coordinate.clone());
+                body.push(b::if_then(b::and(w.goes_on(), less), vec![b::set(v, here)]));
+            }
+        }
+        let standing = self.standing(&walkers, &coordinate, &mut body);
+        let mut inner = visit.scope.clone();
+        inner.coords.insert(visit.root, coordinate);
+        let mut needed = Vec::new();
+        for Standing { walker, here, run } in &standing {
+            self.advance(&mut inner, walker.id, walker.pos.clone(), run.clone());
+            if required.contains(&walker.id) {
+                needed.push(here.clone());
+            } else {
+                inner.cursors[walker.id.0].present = Some(here.clone());
+            }
+        }
+        body.extend(b::when(
+            needed,
+            self.inside(inside, inner, Some(visit.root))?,
+        ));
+        body.extend(standing.iter().map(Standing::move_on));
+        out.push(if full {
+            bounds.each(v, LoopTag::default(), body)
+        } else {
+            let needs = |w: &&Walker| required.contains(&w.id);
+            let cond = if required.is_empty() {
+                let all = walkers.iter().map(Walker::goes_on);
+                all.fold(b::boolean(false), b::or)
+            } else {
+                b::all(walkers.iter().filter(needs).map(Walker::goes_on))
+            };
+            ir::Stmt::While { cond, body }
         });
         Ok(out)
     }
 
-    fn point_loop(
+    fn walkers(
         &self,
-        active: &[&Walker],
-        cases: &[&Point],
-        points: &[Point],
-        root: &Root,
-        scope: &Scope,
-    ) -> Lower<ir::Stmt> {
-        let var_name = self.graph.var(root.var).name.clone();
-        let cond = b::all(active.iter().map(|w| b::lt(w.pos.clone(), w.end.clone())));
-        let mut body = Vec::new();
-        // The coordinates where each operand stands, and the smallest.
-        let mut at: Vec<Expr> = Vec::new();
-        for w in active {
-            let name = if active.len() == 1 {
-                var_name.clone()
-            } else {
-                format!("{var_name}{}", w.name)
-            };
-            let (c, value) = self.fresh_index(&name, false);
-            body.push(b::bind(c, self.load_index(w.crd, w.pos.clone())));
-            at.push(value);
-        }
-        let coordinate = if let [only] = at.as_slice() {
-            only.clone()
-        } else {
-            let least = at[1..].iter().cloned().fold(at[0].clone(), b::min);
-            let (c, value) = self.fresh_index(&var_name, false);
-            body.push(b::bind(c, least));
-            value
-        };
-        let mut runs: Vec<Option<Expr>> = Vec::new();
-        for w in active {
-            runs.push(if w.unique {
-                None
-            } else if active.len() == 1 {
-                Some(self.run_end(w, &coordinate, &mut body))
-            } else {
-                // Only the run at the smallest coordinate is walked to its end.
-                let (last, value) =
-                    self.fresh_index(&format!("p{}{}_last", w.name, w.level + 1), true);
-                body.push(b::bind(last, w.pos.clone()));
-                body.push(ir::Stmt::While {
-                    cond: b::and(
-                        b::lt(value.clone(), w.end.clone()),
-                        b::eq(self.load_index(w.crd, value.clone()), coordinate.clone()),
-                    ),
-                    body: vec![b::set(last, b::add(value.clone(), b::int(1)))],
-                });
-                Some(value)
+        ids: impl IntoIterator<Item = AccessId>,
+        visit: Visit,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Lower<Vec<Walker>> {
+        let mut walkers = Vec::new();
+        for id in ids {
+            let (segment, crd) = self.windowed(id, visit, out)?;
+            let name = self.level_name(id, visit.scope);
+            let (p, pos) = self.fresh_index(&format!("p{name}"), true);
+            out.push(b::bind(p, segment.begin));
+            let end = self.bind(&format!("p{name}_end"), segment.end, out);
+            let tensor = self.tensor(self.tree.table.get(id).access.tensor);
+            let level = visit.scope.cursors[id.0].level;
+            walkers.push(Walker {
+                id,
+                p,
+                pos,
+                end,
+                crd,
+                unique: tensor.format.levels[level].unique,
+                name: tensor.name.clone(),
+                level,
             });
         }
-        let here = |w: usize| b::eq(at[w].clone(), coordinate.clone());
-        let covered = all_covered(active, points);
+        Ok(walkers)
+    }
+
+    /// Declares where a walker stands.
+    fn coordinate_of(&self, w: &Walker, name: &str, out: &mut Vec<ir::Stmt>) -> Expr {
+        self.bind(name, self.load_index(w.crd, w.pos.clone()), out)
+    }
+
+    /// The end of the run of positions with the coordinate at hand, found by walking on `from` one of them or from
+    /// the position behind; `None` where coordinates do not repeat.
+    fn run_end(
+        &self,
+        w: &Walker,
+        from: Expr,
+        coordinate: &Expr,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Option<Expr> {
+        if w.unique {
+            return None;
+        }
+        let (last, value) = self.fresh_index(&w.called("last"), true);
+        out.push(b::bind(last, from));
+        let same = b::eq(self.load_index(w.crd, value.clone()), coordinate.clone());
+        out.push(ir::Stmt::While {
+            cond: b::and(b::lt(value.clone(), w.end.clone()), same),
+            body: vec![b::set(last, b::add(value.clone(), b::int(1)))],
+        });
+        Some(value)
+    }
+
+    /// Declares for each operand whether it stands at the coordinate, and the end of
+    /// its run where coordinates repeat.
+    fn standing<'w>(
+        &self,
+        walkers: &'w [Walker],
+        coordinate: &Expr,
+        out: &mut Vec<ir::Stmt>,
+    ) -> Vec<Standing<'w>> {
+        let stands = |walker: &'w Walker| {
+            let at = self.load_index(walker.crd, walker.pos.clone());
+            let here = b::and(walker.goes_on(), b::eq(at, coordinate.clone()));
+            let flag = self.fresh(&format!("has_{}", walker.name), ScalarType::Bool, false);
+            out.push(b::bind(flag, here));
+            Standing {
+                walker,
+                here: b::var(flag, ScalarType::Bool),
+                run: self.run_end(walker, walker.pos.clone(), coordinate, out),
+            }
+        };
+        walkers.iter().map(stands).collect()
+    }
+
+    /// What is done at a coordinate: the first case of which all operands stand there. The last one needs no test
+    /// where the cases cover all that may stand there.
+    fn first_case(
+        &self,
+        cases: &[Point],
+        covered: bool,
+        (standing, coordinate): (&[Standing], &Expr),
+        visit: Visit,
+    ) -> Lower<Vec<ir::Stmt>> {
         let mut chain: Vec<(Expr, Vec<ir::Stmt>)> = Vec::new();
-        for (n, case) in cases.iter().enumerate() {
-            let mut inner = scope.clone();
-            inner.coords.insert(root.var, coordinate.clone());
-            let mut conditions = Vec::new();
-            for (k, w) in active.iter().enumerate() {
-                if case.0.contains(&w.id) {
-                    if active.len() > 1 {
-                        conditions.push(here(k));
-                    }
-                    let end = if w.unique { None } else { runs[k].clone() };
-                    self.advance(&mut inner, w.id, w.pos.clone(), end);
+        for (n, (present, inside)) in cases.iter().enumerate() {
+            let mut inner = visit.scope.clone();
+            inner.coords.insert(visit.root, coordinate.clone());
+            let mut cond = b::boolean(true);
+            for Standing { walker, here, run } in standing {
+                if present.contains(&walker.id) {
+                    cond = b::and(cond, here.clone());
+                    self.advance(&mut inner, walker.id, walker.pos.clone(), run.clone());
                 }
             }
-            let last_of_all = covered && n + 1 == cases.len();
-            let cond = if last_of_all {
-                b::boolean(true)
-            } else {
-                b::all(conditions)
-            };
-            chain.push((cond, self.inside(case.1, inner, Some(root.var))?));
+            if covered && n + 1 == cases.len() {
+                cond = b::boolean(true);
+            }
+            chain.push((cond, self.inside(inside, inner, Some(visit.root))?));
         }
-        body.extend(if_chain(chain));
-        for (k, w) in active.iter().enumerate() {
-            body.push(match (&runs[k], active.len()) {
-                (Some(end), _) => self.move_on(w, Some(end)),
-                (None, 1) => self.move_on(w, None),
-                (None, _) => b::set(
-                    w.p,
-                    b::add(w.pos.clone(), b::cast(ScalarType::I64, here(k))),
-                ),
-            });
-        }
-        Ok(ir::Stmt::While { cond, body })
+        Ok(if_chain(chain))
     }
+}
+
+/// The cases as points of their lattice.
+pub(super) fn points_of(cases: &[Case]) -> Vec<Point<'_>> {
+    cases.iter().map(|c| (&c.present, &c.inside)).collect()
 }
 
 /// Whether some case holds at every coordinate where one of `active` stands.
@@ -294,7 +375,7 @@ fn all_covered(active: &[&Walker], points: &[Point]) -> bool {
 }
 
 /// `if .. else if .. else`; a condition that is true ends the chain.
-pub(super) fn if_chain(chain: Vec<(Expr, Vec<ir::Stmt>)>) -> Vec<ir::Stmt> {
+fn if_chain(chain: Vec<(Expr, Vec<ir::Stmt>)>) -> Vec<ir::Stmt> {
     let mut out: Vec<ir::Stmt> = Vec::new();
     for (cond, then) in chain.into_iter().rev() {
         if cond == b::boolean(true) {

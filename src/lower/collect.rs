@@ -273,8 +273,8 @@ impl Lowerer<'_> {
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
         let at = self.place_at(row, &coordinate, &mut out);
-        let (place, found) = self.fresh_index(&format!("p{name}"), false);
-        out.push(b::bind(place, self.load_index(row.places, at.clone())));
+        let place = self.load_index(row.places, at.clone());
+        let found = self.bind(&format!("p{name}"), place, &mut out);
         let new = self.met(row, (&coordinate, at), Some(b::cast(ty, value.clone())));
         let known = ir::Stmt::Store {
             array: values,

@@ -56,9 +56,7 @@ impl Lowerer<'_> {
             None => most,
         };
         let name = &self.graph.var(exit.root).name;
-        let (var, value) = self.fresh_index(&format!("{name}_most"), false);
-        out.push(b::bind(var, end));
-        value
+        self.bind(&format!("{name}_most"), end, out)
     }
 
     /// The ended loop of a list. Its first iteration goes through the whole tile, and lists what

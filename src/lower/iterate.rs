@@ -1,7 +1,8 @@
 //! Loops: a range, the positions of one sparse level, or a coiteration of several.
 
 use super::access::AccessId;
-use super::recover::{Root, Step, Top, Window};
+use super::coiterate::points_of;
+use super::recover::{Root, Step, Top, Visit};
 use super::{Lower, Lowerer, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::codes::{lower as codes, performance};
@@ -139,8 +140,13 @@ impl Lowerer<'_> {
         if l.tried.is_none() {
             self.note_absent(root.var, merge);
         }
-        let Some(window) = root.window.clone() else {
+        let Some(window) = &root.window else {
             return Err(self.unknown_tile(var));
+        };
+        let visit = Visit {
+            root: root.var,
+            window,
+            scope,
         };
         match &merge.walk {
             Walk::Nothing | Walk::One(..) | Walk::OneAndRest { .. } => {}
@@ -152,27 +158,26 @@ impl Lowerer<'_> {
             Walk::Nothing => Vec::new(),
             Walk::One(id, body) => {
                 let name = format!("p{}", self.level_name(*id, scope));
-                self.position_loop((*id, &name), body, root, &window, tag, scope)?
+                self.position_loop((*id, &name), body, visit, tag)?
             }
             Walk::OneAndRest { id, body, rest } => {
                 let name = format!("p{}", self.level_name(*id, scope));
-                let (mut out, stored) =
-                    self.walked_positions((*id, &name), body, root, &window, tag, scope)?;
+                let (mut out, stored) = self.walked_positions((*id, &name), body, visit, tag)?;
                 let Bounds { lo, hi, .. } = window.bounds.clone();
                 let rest = self.inside(rest, scope.clone(), Some(root.var))?;
                 out.push(b::if_then(b::lt(stored, linear::sub(&hi, &lo)), rest));
                 out
             }
-            Walk::Leap(case) => self.gallop(case, root, &window, scope)?,
-            Walk::Cases(cases) => self.coiterate(cases, root, &window, scope)?,
-            Walk::Full { cases, rest } => self.full_loop(cases, rest, root, &window, scope)?,
+            Walk::Leap(case) => self.gallop(case, visit)?,
+            Walk::Cases(cases) => self.coiterate(&points_of(cases), visit)?,
+            Walk::Full { cases, rest } => self.full_loop(cases, rest, visit)?,
             Walk::Wide {
                 required,
                 full,
                 body,
             } => {
                 let ids: Vec<AccessId> = merge.levels.iter().map(|(id, _)| *id).collect();
-                self.wide_loop(&ids, (body, required, *full), root, &window, scope)?
+                self.wide_loop(&ids, (body, required, *full), visit)?
             }
         };
         Ok(self.close_result(root.var, scope, out))
@@ -217,9 +222,7 @@ impl Lowerer<'_> {
                 init
             } else {
                 let name = self.graph.var(root).name.clone();
-                let (r, of_root) = self.fresh_index(&name, false);
-                stmts.push(b::bind(r, init));
-                of_root
+                self.bind(&name, init, &mut stmts)
             };
             inner.coords.insert(root, of_root);
         }
@@ -254,12 +257,10 @@ impl Lowerer<'_> {
         &self,
         level: (AccessId, &str),
         inside: &Inside,
-        root: &Root,
-        window: &Window,
+        visit: Visit,
         tag: &Tag,
-        scope: &Scope,
     ) -> Lower<Vec<ir::Stmt>> {
-        let (out, _) = self.walked_positions(level, inside, root, window, tag, scope)?;
+        let (out, _) = self.walked_positions(level, inside, visit, tag)?;
         Ok(out)
     }
 
@@ -268,24 +269,22 @@ impl Lowerer<'_> {
         &self,
         (id, name): (AccessId, &str),
         inside: &Inside,
-        root: &Root,
-        window: &Window,
+        visit: Visit,
         tag: &Tag,
-        scope: &Scope,
     ) -> Lower<(Vec<ir::Stmt>, Expr)> {
         let mut out = Vec::new();
-        let (segment, crd) = self.windowed(id, root, window, scope, &mut out)?;
+        let (segment, crd) = self.windowed(id, visit, &mut out)?;
         let stored = b::sub(segment.end.clone(), segment.begin.clone());
         let (p, pos) = self.fresh_index(name, false);
-        let mut inner = scope.clone();
+        let mut inner = visit.scope.clone();
         self.advance(&mut inner, id, pos.clone(), None);
-        let (coordinate, value) = self.fresh_index(&self.graph.var(root.var).name.clone(), false);
+        let (coordinate, value) = self.fresh_index(&self.graph.var(visit.root).name, false);
         let load = self.load_index(crd, pos);
         let mut body = vec![b::bind(coordinate, load.clone())];
-        inner.loads.insert(root.var, load);
-        inner.coords.insert(root.var, value);
-        body.extend(self.inside(inside, inner, Some(root.var))?);
-        let tag = self.loop_tag(tag, scope);
+        inner.loads.insert(visit.root, load);
+        inner.coords.insert(visit.root, value);
+        body.extend(self.inside(inside, inner, Some(visit.root))?);
+        let tag = self.loop_tag(tag, visit.scope);
         out.push(segment.bounds().each(p, tag, body));
         Ok((out, stored))
     }
@@ -294,11 +293,14 @@ impl Lowerer<'_> {
     pub(super) fn windowed(
         &self,
         id: AccessId,
-        root: &Root,
-        window: &Window,
-        scope: &Scope,
+        visit: Visit,
         out: &mut Vec<ir::Stmt>,
     ) -> Lower<(super::locate::Segment, ArrayId)> {
+        let Visit {
+            root,
+            window,
+            scope,
+        } = visit;
         let mut segment = self.segment(id, scope)?;
         let tensor = self.tree.table.get(id).access.tensor;
         let level = scope.cursors[id.0].level;
@@ -316,7 +318,7 @@ impl Lowerer<'_> {
         }
         let name = self.level_name(id, scope);
         // Each end that the variable has of the level needs no search.
-        let range = &self.graph.var(root.var).range;
+        let range = &self.graph.var(root).range;
         let from = |end: &Bound, of: &SizeExpr| matches!(end, Bound::Static(end) if end == of);
         let whole_lo = window.whole && from(&range.lo, &SizeExpr::Const(0));
         let mode = self.tensor(tensor).format.modes[level];

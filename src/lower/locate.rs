@@ -248,8 +248,7 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         let table = self.level(tensor, level).array(ArrayRole::Table);
         let by = table.map_or(ir::Look::Bisect, ir::Look::Table);
-        let (end_var, end) = self.fresh_index(&format!("{base}_end"), false);
-        out.push(b::bind(end_var, segment.end));
+        let end = self.bind(&format!("{base}_end"), segment.end, &mut out);
         let (p, pos) = self.fresh_index(&base, false);
         out.push(ir::Stmt::Search {
             var: p,

@@ -47,7 +47,6 @@ mod shared;
 pub mod signature;
 mod spans;
 mod spread;
-mod standing;
 mod starts;
 mod table;
 #[cfg(test)]

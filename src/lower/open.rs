@@ -143,13 +143,12 @@ impl Lowerer<'_> {
             self.tensor(assembly.tensor).name,
             next.first + 1
         );
-        let (begin, begin_value) = self.fresh_index(&name, false);
-        out.push(b::bind(begin, index(next.counter)));
+        let begin = self.bind(&name, index(next.counter), &mut out);
         out.extend(self.open_from(inside.others, inside.node, scope)?);
         let grown = assembly.grow(group.capacity, b::add(counter, b::int(1)));
         let mut then: Vec<ir::Stmt> = grown.into_iter().collect();
         then.extend(self.append(assembly, group, inside.pending));
-        out.push(b::if_then(b::lt(begin_value, index(next.counter)), then));
+        out.push(b::if_then(b::lt(begin, index(next.counter)), then));
         Ok(group.unless_full(out))
     }
 

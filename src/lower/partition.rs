@@ -6,7 +6,7 @@ use crate::graph::Nest;
 use crate::graph::relation::{By, Partition, Relation};
 use crate::level::ArrayRole;
 use crate::loops::build as b;
-use crate::loops::ir::{self, BinaryOp, Expr, LoopTag, ScalarType, Storage};
+use crate::loops::ir::{self, ArrayId, BinaryOp, Expr, LoopTag, ScalarType, Storage};
 use crate::loops::trips::Bounds;
 use crate::program::ir::{ReduceOp, TensorId};
 
@@ -32,6 +32,31 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
+    /// An array for where parts begin, and where the last one ends.
+    fn begins(&self, partition: &Partition, zeroed: bool, out: &mut Vec<ir::Stmt>) -> ArrayId {
+        let count = b::int(partition.parts + 1);
+        self.part_array(partition, "begins", (count, zeroed), out)
+    }
+
+    /// An array for what is found of the parts.
+    fn part_array(
+        &self,
+        partition: &Partition,
+        what: &str,
+        (count, zeroed): (Expr, bool),
+        out: &mut Vec<ir::Stmt>,
+    ) -> ArrayId {
+        let name = format!("{}_{what}", self.graph.var(partition.part).name);
+        let array = self.array(&name, ScalarType::I64, Storage::Local);
+        out.push(ir::Stmt::Alloc {
+            array,
+            count,
+            zeroed,
+        });
+        self.memory.freed(array);
+        array
+    }
+
     fn parts_of_rows(
         &self,
         (partition, of): (&Partition, TensorId),
@@ -43,18 +68,12 @@ impl Lowerer<'_> {
         };
         let (lo, hi) = self.range(partition.parent, scope)?;
         let name = &self.graph.var(partition.part).name;
-        let begins = self.array(&format!("{name}_begins"), ScalarType::I64, Storage::Local);
         let parts = b::int(partition.parts);
         // A range that is no operand's may be empty, and lie outside of all rows.
         let tensor = self.tensor(of);
         let rows_dim = &tensor.dims[tensor.format.modes[0]];
         let inside = self.graph.covers(partition.parent, rows_dim);
-        out.push(ir::Stmt::Alloc {
-            array: begins,
-            count: b::add(parts.clone(), b::int(1)),
-            zeroed: !inside,
-        });
-        self.memory.freed(begins);
+        let begins = self.begins(partition, !inside, out);
         let (t, part) = self.fresh_index(name, false);
         let (row, found) = self.fresh_index(&self.graph.var(partition.parent).name, false);
         let first = self.load_index(rows, lo.clone());
@@ -80,8 +99,7 @@ impl Lowerer<'_> {
             },
             b::store(begins, part, begin),
         ];
-        let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
-        then.push(all.each(t, LoopTag::default(), each));
+        then.push(each_part(partition, t, each));
         if inside {
             out.append(&mut then);
         } else {
@@ -117,14 +135,8 @@ impl Lowerer<'_> {
             return Ok(());
         };
         let name = &self.graph.var(partition.part).name;
-        let begins = self.array(&format!("{name}_begins"), ScalarType::I64, Storage::Local);
+        let begins = self.begins(partition, false, out);
         let parts = b::int(partition.parts);
-        out.push(ir::Stmt::Alloc {
-            array: begins,
-            count: b::add(parts.clone(), b::int(1)),
-            zeroed: false,
-        });
-        self.memory.freed(begins);
         let rows = b::sub(above.hi.clone(), above.lo.clone());
         let stored = b::sub(own.hi.clone(), own.lo.clone());
         let path = self.named(&format!("{name}_path"), b::add(rows, stored), out);
@@ -165,8 +177,7 @@ impl Lowerer<'_> {
             },
             b::store(begins, part, b::sub(at, passed(&found))),
         ];
-        let all = Bounds::of(b::int(0), b::add(parts, b::int(1)));
-        out.push(all.each(t, LoopTag::default(), each));
+        out.push(each_part(partition, t, each));
         scope.begins.insert(partition.part, begins);
         Ok(())
     }
@@ -186,7 +197,6 @@ impl Lowerer<'_> {
         let (lo, hi) = self.range(partition.parent, scope)?;
         let name = &self.graph.var(partition.part).name;
         let parent = &self.graph.var(partition.parent).name;
-        let parts = b::int(partition.parts);
         let tensor = self.tensor(of);
         let rows = b::sub(hi, lo.clone());
         let rows = match self
@@ -197,21 +207,12 @@ impl Lowerer<'_> {
             false => b::max(rows, b::int(0)),
         };
         let rows = self.named(&format!("{parent}_count"), rows, out);
-        let make = |what: &str, count: Expr, zeroed: bool, out: &mut Vec<ir::Stmt>| {
-            let array = self.array(&format!("{name}_{what}"), ScalarType::I64, Storage::Local);
-            out.push(ir::Stmt::Alloc {
-                array,
-                count,
-                zeroed,
-            });
-            self.memory.freed(array);
-            array
-        };
         let one = || b::int(1);
-        let all_places = b::mul(parts.clone(), rows.clone());
-        let begins = make("begins", b::add(parts.clone(), one()), false, out);
-        let before = make("before", b::add(all_places.clone(), one()), true, out);
-        let list = make("list", rows.clone(), false, out);
+        let all_places = b::mul(b::int(partition.parts), rows.clone());
+        let begins = self.begins(partition, false, out);
+        let all = (b::add(all_places.clone(), one()), true);
+        let before = self.part_array(partition, "before", all, out);
+        let list = self.part_array(partition, "list", (rows.clone(), false), out);
         // The place of a row in the part that it lies in.
         let place = |at: &Expr, body: &mut Vec<ir::Stmt>| {
             let row = b::add(lo.clone(), at.clone());
@@ -248,8 +249,7 @@ impl Lowerer<'_> {
         let (t, part) = self.fresh_index(name, false);
         let begin = self.load_index(before, b::mul(part.clone(), rows.clone()));
         let begin = vec![self.store_index(begins, part, begin)];
-        let all = Bounds::of(b::int(0), b::add(parts, one()));
-        out.push(all.each(t, LoopTag::default(), begin));
+        out.push(each_part(partition, t, begin));
         out.push(each(&|at, body| {
             let place = self.load_index(before, place(at, body));
             body.push(self.store_index(list, place, at.clone()));
@@ -258,4 +258,10 @@ impl Lowerer<'_> {
         scope.listed.insert(partition.part, list);
         Ok(())
     }
+}
+
+/// A loop over all parts, and over where the last one ends.
+fn each_part(partition: &Partition, part: ir::VarId, body: Vec<ir::Stmt>) -> ir::Stmt {
+    let all = Bounds::of(b::int(0), b::int(partition.parts + 1));
+    all.each(part, LoopTag::default(), body)
 }

@@ -1,7 +1,7 @@
 //! Loops over positions (000, 5.1 and 6.2): where the positions of a level begin and end.
 
 use super::access::AccessId;
-use super::recover::{Root, Top, Window};
+use super::recover::{Root, Top, Visit, Window};
 use super::{Lower, Lowerer, Scope};
 use crate::graph::relation::Pos;
 use crate::loops::build as b;
@@ -59,8 +59,13 @@ impl Lowerer<'_> {
         for level in counted.first..=counted.last() {
             let segment = match segments.last().cloned() {
                 None => {
-                    let (root, window) = self.coordinates(pos, &counted, scope)?;
-                    self.first_segment(counted.id, &root, window, scope, &mut out)?
+                    let (root, window) = &self.coordinates(pos, &counted, scope)?;
+                    let visit = Visit {
+                        root: *root,
+                        window,
+                        scope,
+                    };
+                    self.first_segment(counted.id, visit, &mut out)?
                 }
                 Some(above) => self.below(counted.id, level, above),
             };
@@ -81,25 +86,23 @@ impl Lowerer<'_> {
         if matches!(e.kind, ir::ExprKind::Literal(_) | ir::ExprKind::Var(_)) {
             return e;
         }
+        self.bind(name, e, out)
+    }
+
+    /// Declares a variable.
+    pub(super) fn bind(&self, name: &str, e: Expr, out: &mut Vec<ir::Stmt>) -> Expr {
         let (var, value) = self.fresh_index(name, false);
         out.push(b::bind(var, e));
         value
     }
 
-    fn first_segment(
-        &self,
-        id: AccessId,
-        root: &Root,
-        window: Window,
-        scope: &Scope,
-        out: &mut Vec<ir::Stmt>,
-    ) -> Lower<Bounds> {
+    fn first_segment(&self, id: AccessId, visit: Visit, out: &mut Vec<ir::Stmt>) -> Lower<Bounds> {
         let tensor = self.tree.table.get(id).access.tensor;
-        let cursor = self.cursor(scope, id).clone();
-        let Bounds { lo, hi, most } = window.bounds.clone();
+        let cursor = self.cursor(visit.scope, id).clone();
+        let Bounds { lo, hi, most } = visit.window.bounds.clone();
         if !self.tensor(tensor).format.levels[cursor.level].is_walked() {
             let extent = self.extent(tensor, cursor.level);
-            let (lo, hi) = self.within_level((id, root.var), (lo, hi), &extent, out);
+            let (lo, hi) = self.within_level((id, visit.root), (lo, hi), &extent, out);
             let start = b::mul(cursor.pos, extent);
             let hi = match cursor.present {
                 Some(present) => b::select(present, hi, lo.clone()),
@@ -107,7 +110,7 @@ impl Lowerer<'_> {
             };
             return Ok(Bounds::of(b::add(start.clone(), lo), b::add(start, hi)).at_most(most));
         }
-        let (segment, _) = self.windowed(id, root, &window, scope, out)?;
+        let (segment, _) = self.windowed(id, visit, out)?;
         Ok(segment.bounds())
     }
 
@@ -135,14 +138,14 @@ impl Lowerer<'_> {
 
     /// The coordinates whose positions `pos` counts: of a whole range, or of the tile that
     /// the loops outside have reached.
-    fn coordinates(&self, pos: VarId, counted: &Counted, scope: &Scope) -> Lower<(Root, Window)> {
+    fn coordinates(&self, pos: VarId, counted: &Counted, scope: &Scope) -> Lower<(VarId, Window)> {
         if let Some(parent) = self.part(pos)
             && let Top::Root(Root {
                 var,
                 window: Some(window),
             }) = self.step(parent, scope)?.top
         {
-            return Ok((Root { var, window: None }, window));
+            return Ok((var, window));
         }
         let var = counted.roots[0];
         let (lo, hi) = self.range(var, scope)?;
@@ -150,7 +153,7 @@ impl Lowerer<'_> {
             bounds: Bounds::of(lo, hi).at_most(self.most_extent(var, scope)),
             whole: true,
         };
-        Ok((Root { var, window: None }, window))
+        Ok((var, window))
     }
 
     /// The part of a range whose positions `pos` counts, if it is no whole one.

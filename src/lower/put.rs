@@ -89,8 +89,8 @@ impl Lowerer<'_> {
     ) -> Lower<Vec<ir::Stmt>> {
         let name = self.tensor(assign.tensor).name.clone();
         let coordinate = self.known(assign.lhs[0], scope)?;
-        let (place, found) = self.fresh_index(&format!("p{name}"), false);
-        out.push(b::bind(place, self.load_index(row.places, coordinate)));
+        let place = self.load_index(row.places, coordinate);
+        let found = self.bind(&format!("p{name}"), place, &mut out);
         let ty = self.names.elem(row.values);
         out.push(b::if_else(
             b::eq(found.clone(), b::int(0)),

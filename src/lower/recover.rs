@@ -78,6 +78,14 @@ pub(super) struct Window {
     pub whole: bool,
 }
 
+/// The loop that visits these values of `root`, with what is known outside of it.
+#[derive(Clone, Copy)]
+pub(super) struct Visit<'a> {
+    pub root: VarId,
+    pub window: &'a Window,
+    pub scope: &'a Scope,
+}
+
 impl Lowerer<'_> {
     /// What the loop over `var` determines, given the loops outside.
     pub(super) fn step(&self, var: VarId, scope: &Scope) -> Lower<Step> {

@@ -137,9 +137,7 @@ impl Lowerer<'_> {
                         by: ir::Look::Bisect,
                     });
                     searched.push(found);
-                    let (row, value) = self.fresh_index(&name, false);
-                    out.push(b::bind(row, b::sub(after, b::int(1))));
-                    value
+                    self.bind(&name, b::sub(after, b::int(1)), out)
                 }
             };
             let coordinate = stored.coordinate(parent.clone(), position.clone());
@@ -147,8 +145,7 @@ impl Lowerer<'_> {
             if !which.is_empty() {
                 name = format!("{name}_{which}");
             }
-            let (c, value) = self.fresh_index(&name, false);
-            out.push(b::bind(c, coordinate));
+            let value = self.bind(&name, coordinate, out);
             scope.coords.insert(root, value);
             let passed = &mut scope.cursors[counted.id.0].passed;
             passed.insert(level, position);

@@ -297,75 +297,59 @@ fn trips_in(stmts: &[ir::Stmt], trips: ir::VarId) -> Option<Vec<ir::Stmt>> {
     let more = |by: Expr| b::update(trips, ReduceOp::Add, by);
     let mut out = Vec::new();
     for stmt in stmts {
-        match stmt {
-            ir::Stmt::Let { .. } | ir::Stmt::Search { .. } => out.push(stmt.clone()),
-            stmt if is_claim(stmt) => out.push(more(b::int(1))),
-            ir::Stmt::For {
-                var,
-                lo,
-                hi,
-                most,
-                step,
-                tag,
-                body,
-            } if claims(stmt) => {
-                let (mut inner, mut each) = (false, 0);
-                visit::stmts(body, &mut |s| {
-                    let loops = matches!(s, ir::Stmt::For { .. } | ir::Stmt::While { .. });
-                    inner |= loops && claims(s);
-                    each += i64::from(is_claim(s));
-                });
-                if !inner && *step == 1 {
-                    let count = b::max(b::sub(hi.clone(), lo.clone()), b::int(0));
-                    out.push(more(b::mul(count, b::int(each))));
-                    continue;
-                }
-                let bounds = Bounds {
-                    lo: lo.clone(),
-                    hi: hi.clone(),
-                    most: *most,
-                };
-                let mut tag = LoopTag {
-                    run: tag.run.clone(),
-                    ..LoopTag::default()
-                };
-                if let Run::Unit { reductions, .. } = &mut tag.run {
-                    *reductions = vec![(ReduceOp::Add, trips)];
-                }
-                out.push(bounds.every(*step, *var, tag, trips_in(body, trips)?));
-            }
-            ir::Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } if claims(stmt) => out.push(b::if_else(
-                cond.clone(),
-                trips_in(then, trips)?,
-                trips_in(otherwise, trips)?,
-            )),
-            // What merges has cursors that move.
-            ir::Stmt::Assign { .. } | ir::Stmt::While { .. } => return None,
+        // What merges has cursors that move.
+        if matches!(stmt, ir::Stmt::Assign { .. } | ir::Stmt::While { .. }) {
+            return None;
+        }
+        if matches!(stmt, ir::Stmt::Let { .. } | ir::Stmt::Search { .. }) {
+            out.push(stmt.clone());
+        } else if is_claim(stmt) {
+            out.push(more(b::int(1)));
+        } else if !claims(stmt) {
             // What loops store, declare or promise is not asked.
-            ir::Stmt::For { .. }
-            | ir::Stmt::If { .. }
-            | ir::Stmt::Store { .. }
-            | ir::Stmt::Alloc { .. }
-            | ir::Stmt::Append { .. }
-            | ir::Stmt::Grow { .. }
-            | ir::Stmt::Trim { .. }
-            | ir::Stmt::Declare { .. }
-            | ir::Stmt::Slice { .. }
-            | ir::Stmt::Assume { .. }
-            | ir::Stmt::Free { .. }
-            | ir::Stmt::Fill { .. }
-            | ir::Stmt::Enter { .. }
-            | ir::Stmt::Take { .. }
-            | ir::Stmt::Sort { .. }
-            | ir::Stmt::Scan { .. }
-            | ir::Stmt::FailIf { .. }
-            | ir::Stmt::Prefetch { .. }
-            | ir::Stmt::Device(_)
-            | ir::Stmt::Comment(_) => {}
+            continue;
+        } else if let ir::Stmt::For {
+            var,
+            lo,
+            hi,
+            most,
+            step,
+            tag,
+            body,
+        } = stmt
+        {
+            let (mut inner, mut each) = (false, 0);
+            visit::stmts(body, &mut |s| {
+                let loops = matches!(s, ir::Stmt::For { .. } | ir::Stmt::While { .. });
+                inner |= loops && claims(s);
+                each += i64::from(is_claim(s));
+            });
+            if !inner && *step == 1 {
+                let count = b::max(b::sub(hi.clone(), lo.clone()), b::int(0));
+                out.push(more(b::mul(count, b::int(each))));
+                continue;
+            }
+            let bounds = Bounds {
+                lo: lo.clone(),
+                hi: hi.clone(),
+                most: *most,
+            };
+            let mut tag = LoopTag {
+                run: tag.run.clone(),
+                ..LoopTag::default()
+            };
+            if let Run::Unit { reductions, .. } = &mut tag.run {
+                *reductions = vec![(ReduceOp::Add, trips)];
+            }
+            out.push(bounds.every(*step, *var, tag, trips_in(body, trips)?));
+        } else if let ir::Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } = stmt
+        {
+            let (then, otherwise) = (trips_in(then, trips)?, trips_in(otherwise, trips)?);
+            out.push(b::if_else(cond.clone(), then, otherwise));
         }
     }
     Some(out)

@@ -2,7 +2,7 @@
 //! positions lies in, clipped to it (000, 6.2 and 6.4).
 
 use super::positions::{Clip, Counted};
-use super::recover::{Root, Step, Top};
+use super::recover::{Root, Step, Top, Visit};
 use super::{Lower, Lowerer, Scope};
 use crate::graph::Tag;
 use crate::level::Parents;
@@ -220,9 +220,8 @@ impl Lowerer<'_> {
         };
         let level = self.cursor(scope, id).level;
         let tensor = self.tree.table.get(id).access.tensor;
-        let window = match &root.window {
-            Some(window) => window.clone(),
-            None => return Err(self.unknown_tile(root.var)),
+        let Some(window) = &root.window else {
+            return Err(self.unknown_tile(root.var));
         };
         if !self.tensor(tensor).format.levels[level].is_walked() {
             let extent = self.extent(tensor, level);
@@ -230,7 +229,7 @@ impl Lowerer<'_> {
                 mut lo,
                 mut hi,
                 mut most,
-            } = window.bounds;
+            } = window.bounds.clone();
             let start = b::mul(self.cursor(scope, id).pos.clone(), extent);
             if let Some(clip) = scope.windows.get(&(id, level)) {
                 let clip = clip.bounds.clone();
@@ -253,6 +252,11 @@ impl Lowerer<'_> {
             };
             return self.range_loop(root.var, &step, self.loop_tag(tag, scope), body, scope);
         }
+        let visit = Visit {
+            root: root.var,
+            window,
+            scope,
+        };
         let unique = self.tensor(tensor).format.levels[level].unique;
         let out = if unique {
             let innermost = self.counted(pos).is_some_and(|c| c.last() == level);
@@ -261,9 +265,9 @@ impl Lowerer<'_> {
             } else {
                 format!("p{}", self.level_name(id, scope))
             };
-            self.position_loop((id, &name), body, root, &window, tag, scope)?
+            self.position_loop((id, &name), body, visit, tag)?
         } else {
-            self.run_loop(id, body, root, &window, scope)?
+            self.run_loop(id, body, visit)?
         };
         Ok(self.close_result(root.var, scope, out))
     }
