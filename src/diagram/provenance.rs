@@ -27,7 +27,7 @@ pub fn diagram(graph: &Graph) -> Diagram {
             variable(&mut diagram, root);
         }
     }
-    for r in &graph.provenance.relations {
+    for r in graph.provenance.relations.iter() {
         let at = diagram.node(Kind::Relation, vec![r.text(graph)]);
         for parent in r.parents() {
             let parent = variable(&mut diagram, parent);

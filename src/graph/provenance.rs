@@ -10,20 +10,54 @@ use super::relation::{BoundKind, Coord, Pos, Relation, Tiles, Vars};
 use crate::program::ir::{Access, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The relations of one graph, in the order the commands made them.
+/// The relations of one graph.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
-    pub relations: Vec<Relation>,
+    pub relations: Relations,
     /// The numbers of blocks that levels store: loops walk these levels as they walk those of
     /// variables of the program.
     pub stored: Vec<VarId>,
+}
+
+/// Relations in the order the commands made them. Which of them a variable stands in is noted: it is asked of each
+/// loop behind each command, so that looking through all of them would be cubic in the statements of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Relations {
+    all: Vec<Relation>,
+    making: BTreeMap<VarId, usize>,
+    taking: BTreeMap<VarId, Vec<usize>>,
+}
+
+impl Relations {
+    pub fn push(&mut self, relation: Relation) {
+        let at = self.all.len();
+        for child in relation.children() {
+            self.making.entry(child).or_insert(at);
+        }
+        for parent in relation.parents() {
+            let taking = self.taking.entry(parent).or_default();
+            if taking.last() != Some(&at) {
+                taking.push(at);
+            }
+        }
+        self.all.push(relation);
+    }
+}
+
+impl std::ops::Deref for Relations {
+    type Target = [Relation];
+
+    fn deref(&self) -> &[Relation] {
+        &self.all
+    }
 }
 
 impl Provenance {
     /// The relation that made `var`.
     #[must_use]
     pub fn producer(&self, var: VarId) -> Option<&Relation> {
-        self.relations.iter().find(|r| r.children().contains(var))
+        let at = self.relations.making.get(&var)?;
+        self.relations.get(*at)
     }
 
     /// The variable whose range says where that of `var` ends: commands that bound it leave that open, unless they
@@ -39,8 +73,8 @@ impl Provenance {
 
     /// The relations that took `var` apart, in one nest or another.
     pub fn consumers(&self, var: VarId) -> impl Iterator<Item = &Relation> {
-        let takes = move |r: &&Relation| r.parents().contains(var);
-        self.relations.iter().filter(takes)
+        let taking = self.relations.taking.get(&var).into_iter().flatten();
+        taking.filter_map(|&at| self.relations.get(at))
     }
 
     /// What the two were fused into, the first around the second.
@@ -71,7 +105,11 @@ impl Provenance {
 
     /// The accesses whose positions variables count.
     pub fn accesses_mut(&mut self) -> impl Iterator<Item = &mut Access> {
-        let counted = self.relations.iter_mut().filter_map(Relation::counts_mut);
+        let counted = self
+            .relations
+            .all
+            .iter_mut()
+            .filter_map(Relation::counts_mut);
         counted.map(|pos| &mut pos.access)
     }
 
