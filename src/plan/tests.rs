@@ -1,7 +1,9 @@
 //! Plans of small programs (`testdata/stages/plan`), and what is said to be set, against all that
 //! operands may store.
 
+mod counted;
 mod coverage;
+mod runner;
 
 use super::text;
 use crate::cases::{check, rendered, scheduled};
