@@ -18,7 +18,8 @@ impl Concretizer<'_> {
     ) -> Option<Stmt> {
         let mut stmt = consumer;
         let nest = self.nest;
-        for (at, producer) in nest.producers.iter().enumerate() {
+        for at in readers_first(nest) {
+            let producer = &nest.producers[at];
             let (depth, outer) = self.depths[at].clone();
             let read = reads(reader, producer.tensor) || read_by_others(nest, at);
             if !(lo..=hi).contains(&depth) || !read {
@@ -42,22 +43,50 @@ pub(super) fn scalar_sum(producer: &Nest) -> Option<ReduceOp> {
     (producer.lhs.is_empty() && producer.op.is_none()).then_some(op)
 }
 
+/// The workspaces of a nest by number, each behind those that read it: the last one is
+/// computed first.
+fn readers_first(nest: &Nest) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..nest.producers.len()).collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let is_read = |&at: &usize| left.iter().any(|&by| reads_other(nest, by, at));
+        // (No workspace reads itself, not even by others.)
+        let next = left.iter().position(|at| !is_read(at)).unwrap_or(0);
+        order.push(left.remove(next));
+    }
+    order
+}
+
 /// Whether another workspace of the nest reads workspace number `at`.
 fn read_by_others(nest: &Nest, at: usize) -> bool {
-    let tensor = nest.producers[at].tensor;
+    (0..nest.producers.len()).any(|by| reads_other(nest, by, at))
+}
+
+/// Whether workspace number `by` of the nest reads workspace number `at`, another one.
+fn reads_other(nest: &Nest, by: usize, at: usize) -> bool {
     let mut read = false;
-    for (n, other) in nest.producers.iter().enumerate() {
-        if n != at {
-            other.visit(&mut |part| read |= reads(&part.rhs, tensor));
-        }
-    }
-    read
+    nest.producers[by].visit(&mut |part| read |= reads(&part.rhs, nest.producers[at].tensor));
+    by != at && read
 }
 
 /// The outer loops of `nest` inside which the nest of a workspace stands: down to the
-/// innermost one that it needs.
+/// innermost one that it needs, or that another workspace needs that it reads.
 #[must_use]
 pub fn around(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
+    let is_read = |other: &Nest| {
+        let mut read = false;
+        producer.visit(&mut |part| read |= reads(&part.rhs, other.tensor));
+        read && other.tensor != producer.tensor
+    };
+    let others = nest.producers.iter().filter(|other| is_read(other));
+    others
+        .map(|other| around(graph, nest, other))
+        .chain([needed_by(graph, nest, producer)])
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
+}
+
+fn needed_by(graph: &Graph, nest: &Nest, producer: &Nest) -> Vec<VarId> {
     let mut needed = Vec::new();
     let mut own = Vec::new();
     producer.visit(&mut |p| {
