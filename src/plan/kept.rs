@@ -36,6 +36,13 @@ pub(super) fn row_of(
     (results.made.contains(&kept) && alone && neutral && same).then_some(assign.tensor)
 }
 
+/// The result that keeps its coordinates in which the elements of a workspace are stored as they are.
+pub(super) fn stored_in(results: &Results, consumer: &Node) -> Option<TensorId> {
+    let (assign, _) = copied(consumer)?;
+    let kept = (assign.tensor, Made::Kept);
+    results.made.contains(&kept).then_some(assign.tensor)
+}
+
 /// The assignment of a loop that does nothing but store an element for each of one row, and the
 /// level of the result that it opens.
 fn copied(consumer: &Node) -> Option<(&Assign, usize)> {

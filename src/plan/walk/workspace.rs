@@ -73,8 +73,9 @@ impl Walker<'_> {
         let result = kept::row_of(self.operands, self.results, temp, (producer, consumer));
         if shared {
             let copied = is_copied(self.operands.table, temp, consumer);
+            let kept = kept::stored_in(self.results, consumer);
             self.refusal
-                .unless_copied(self.operands, temp, (copied, result))?;
+                .unless_copied(self.operands, temp, (copied, kept))?;
         }
         if self.graph().hashed.contains(&temp) {
             return Ok(if shared { Keeps::Shared } else { Keeps::Hashed });
