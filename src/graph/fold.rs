@@ -6,6 +6,7 @@
 //! lattice (Kjolstad et al. 2017) learns which operands must be present.
 
 use super::exact::{Exact, exact};
+use crate::operators::constants;
 use crate::program::ir::{Access, BinaryOp, Expr, ExprKind, Func, Shared, UnaryOp};
 use crate::scalar::{Literal, ScalarType};
 
@@ -275,15 +276,6 @@ fn compute(op: BinaryOp, x: Literal, y: Literal, ty: ScalarType) -> Option<Liter
 }
 
 fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
-    let literals: Option<Vec<f64>> = args
-        .iter()
-        .map(|a| as_literal(a).map(|value| number(value, a.ty)))
-        .collect();
-    if let Some(values) = literals
-        && let Some(value) = evaluate(func, &values, e.ty)
-    {
-        return literal(e, value);
-    }
     if let (Func::Own(own), [a, b]) = (func, args.as_slice()) {
         let is = |e: &Expr, value: Literal| as_literal(e).is_some_and(|l| l.same_value(value));
         if own.identity.is_some() {
@@ -298,6 +290,12 @@ fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
         if let Some(absorbing) = own.absorbing(e.ty).filter(|v| is(a, *v) || is(b, *v)) {
             return literal(e, absorbing);
         }
+    }
+    let literals: Option<Vec<Literal>> = args.iter().map(as_literal).collect();
+    if let Some(values) = literals
+        && let Some(value) = evaluate(func, &values, e.ty)
+    {
+        return literal(e, value);
     }
     if let [a, b] = args.as_slice() {
         let bound = if func == Func::Min {
@@ -328,32 +326,27 @@ fn call(e: &Expr, func: Func, args: Vec<Expr>) -> Expr {
     }
 }
 
-/// The number that a constant of a type is. Those of 64 bits without a sign are patterns.
-#[expect(clippy::cast_precision_loss, clippy::cast_sign_loss)]
-fn number(value: Literal, ty: ScalarType) -> f64 {
-    match value {
-        Literal::Int(pattern) if ty == ScalarType::U64 => pattern as u64 as f64,
-        Literal::Int(_) | Literal::Float(_) | Literal::Bool(_) => value.as_f64(),
-    }
-}
-
 /// The function's value at constants. Whole numbers stay whole so that results
 /// compare exactly (`sqrt(0)` is 0).
 #[expect(clippy::cast_possible_truncation)]
-fn evaluate(func: Func, args: &[f64], ty: ScalarType) -> Option<Literal> {
+fn evaluate(func: Func, args: &[Literal], ty: ScalarType) -> Option<Literal> {
     if ty.is_complex() {
         return None;
     }
     let value = match (func, args) {
-        (Func::Mod, [x, _]) if *x == 0.0 => 0.0,
-        (Func::Fma, [x, y, z]) if *x == 0.0 || *y == 0.0 => *z,
+        (Func::Mod, [x, _]) if x.is_zero() => Literal::ZERO,
+        (Func::Fma, [x, y, z]) if x.is_zero() || y.is_zero() => *z,
         (Func::Mod, _) if !ty.is_float() => return None,
-        (Func::Own(own), [x, y]) => own.body.at(*x, *y, ty.is_integer()),
-        (_, _) => func.at(args)?,
+        (_, _) => constants::call(func, args, ty)?,
     };
-    if value.fract() == 0.0 && value.abs() <= 127.0 {
-        Some(Literal::Int(value as i64))
+    let number = value.as_f64();
+    if ty == ScalarType::U64 && number < 0.0 {
+        // The pattern of a large number.
+        return None;
+    }
+    if number.fract() == 0.0 && number.abs() <= 127.0 {
+        Some(Literal::Int(number as i64))
     } else {
-        ty.is_float().then_some(Literal::Float(value))
+        ty.is_float().then_some(Literal::Float(number))
     }
 }

@@ -3,11 +3,11 @@
 
 use super::ir::{
     BinaryOp, Bound, Expr, ExprKind, Func, Function, Literal, ReduceOp, Role, SizeExpr, Statement,
-    UnaryOp,
 };
-use super::types::convert_literal;
 use crate::diagnostic::codes::format as codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::operators::constants::{self, converted};
+use crate::scalar::ScalarType;
 use crate::syntax::ast::Notation;
 
 /// Checks every statement that writes a sparse tensor; `entries` are the places of the
@@ -26,7 +26,6 @@ pub(super) fn check(
         let Some(value) = background(function, stmt) else {
             continue;
         };
-        let value = convert_literal(value, tensor.ty).unwrap_or(value);
         let both_nan = value.as_f64().is_nan() && tensor.fill.as_f64().is_nan();
         if value.same_value(tensor.fill) || both_nan {
             continue;
@@ -37,28 +36,28 @@ pub(super) fn check(
             stmt.span,
             format!(
                 "elements that `{name}` does not store would have to be {}, not {}",
-                shown(value),
-                shown(tensor.fill)
+                shown(value, tensor.ty),
+                shown(tensor.fill, tensor.ty)
             ),
             format!(
                 "this is {} where no operand stores an element",
-                shown(value)
+                shown(value, tensor.ty)
             ),
         )
         .with_help(match notation {
             Notation::Program => format!(
                 "say `fill {}` in the format of `{name}`, or store it dense",
-                shown(value)
+                shown(value, tensor.ty)
             ),
             Notation::Taco => format!(
                 "store `{name}` dense, or say `fill {}` in its format in a file (`--formats`)",
-                shown(value)
+                shown(value, tensor.ty)
             ),
         });
         if let Some(entry) = entries.get(stmt.tensor.index()).copied().flatten() {
             error = error.with_label(
                 entry,
-                format!("absent elements are {} here", shown(tensor.fill)),
+                format!("absent elements are {} here", shown(tensor.fill, tensor.ty)),
             );
         }
         errors.push(error);
@@ -80,70 +79,73 @@ fn is_part(function: &Function, stmt: &Statement) -> bool {
     tensor.role == Role::InOut && !is_whole
 }
 
-fn shown(value: Literal) -> String {
+/// As fill values are written: with no more digits than the type has.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn shown(value: Literal, ty: ScalarType) -> String {
     match value {
         Literal::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.0}"),
-        // As fill values are written.
+        Literal::Float(x) if ty.size() < 8 || ty == ScalarType::C64 => (x as f32).to_string(),
         Literal::Bool(truth) => u8::from(truth).to_string(),
+        Literal::Int(pattern) if ty == ScalarType::U64 => (pattern as u64).to_string(),
         Literal::Int(_) | Literal::Float(_) => value.to_string(),
     }
 }
 
 /// What the statement gives at elements where every sparse operand is absent, if that
-/// does not depend on anything else.
+/// does not depend on anything else: a value of the type that it writes.
 fn background(function: &Function, stmt: &Statement) -> Option<Literal> {
+    let tensor = function.tensor(stmt.tensor);
     let value = fold(function, &stmt.rhs)?;
-    match stmt.op {
-        None => Some(value),
-        Some(op) => combine(op, function.tensor(stmt.tensor).fill, value),
-    }
-}
-
-fn number(value: f64) -> Option<Literal> {
-    Some(Literal::Float(value))
+    let from = stmt.rhs.ty;
+    let value = match stmt.op {
+        None => converted(value, from, tensor.ty),
+        Some(op) => {
+            let wide = tensor.ty.compute();
+            let value = combine(op, tensor.fill, converted(value, from, wide), wide);
+            converted(value, wide, tensor.ty)
+        }
+    };
+    Some(value)
 }
 
 fn truth(value: bool) -> Option<Literal> {
     Some(Literal::Bool(value))
 }
 
-fn combine(op: ReduceOp, a: Literal, b: Literal) -> Option<Literal> {
-    let (x, y) = (a.as_f64(), b.as_f64());
+fn combine(op: ReduceOp, a: Literal, b: Literal, ty: ScalarType) -> Literal {
+    let of = |func: Func| constants::call(func, &[a, b], ty).unwrap_or(a);
     match op {
-        ReduceOp::Add => number(x + y),
-        ReduceOp::Mul => number(x * y),
-        ReduceOp::Min => number(x.min(y)),
-        ReduceOp::Max => number(x.max(y)),
-        ReduceOp::And => truth(!a.is_zero() && !b.is_zero()),
-        ReduceOp::Or => truth(!a.is_zero() || !b.is_zero()),
-        ReduceOp::Own(own) => number(own.body.at(x, y, false)),
+        ReduceOp::Add => constants::binary(BinaryOp::Add, a, b, ty),
+        ReduceOp::Mul => constants::binary(BinaryOp::Mul, a, b, ty),
+        ReduceOp::Min => of(Func::Min),
+        ReduceOp::Max => of(Func::Max),
+        ReduceOp::And => constants::binary(BinaryOp::And, a, b, ty),
+        ReduceOp::Or => constants::binary(BinaryOp::Or, a, b, ty),
+        ReduceOp::Own(own) => of(Func::Own(own)),
     }
 }
 
-/// The constant value with absent sparse operands; `None` if it has none.
+/// The constant value with absent sparse operands, of the expression's type; `None` if it has none.
 fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
     let of = |e: &Expr| fold(function, e);
     match &expr.kind {
-        ExprKind::Literal(value) => Some(*value),
+        ExprKind::Literal(value) => Some(expr.ty.rounded(*value)),
         ExprKind::Access(access) => {
             let tensor = function.tensor(access.tensor);
             tensor.is_sparse().then_some(tensor.fill)
         }
         ExprKind::Index(_) | ExprKind::Size(_) => None,
-        ExprKind::Unary(UnaryOp::Neg, a) => number(-of(a)?.as_f64()),
-        ExprKind::Unary(UnaryOp::Not, a) => truth(of(a)?.is_zero()),
-        ExprKind::Binary(op, a, b) => binary(*op, of(a), of(b)),
+        ExprKind::Unary(op, a) => Some(constants::unary(*op, of(a)?, a.ty)),
+        ExprKind::Binary(op, a, b) => binary(*op, of(a), of(b), a.ty),
         ExprKind::Select(c, a, b) => match of(c) {
             Some(c) => of(if c.is_zero() { b } else { a }),
             None => of(a).filter(|a| of(b).is_some_and(|b| a.same_value(b))),
         },
-        ExprKind::Call(function, args) => call(*function, &args.iter().map(of).collect::<Vec<_>>()),
-        ExprKind::Cast(a) => {
-            let value = of(a)?;
-            // No fill value is as large as the ends of 64 bits.
-            let beyond = expr.ty.size() == 8 && value.as_f64().abs() >= 2f64.powi(63);
-            convert_literal(value, expr.ty).or(beyond.then_some(value))
+        ExprKind::Call(function, args) => {
+            let args: Vec<Option<Literal>> = args.iter().map(of).collect();
+            call(*function, &args, expr.ty)
         }
+        ExprKind::Cast(a) => Some(converted(of(a)?, a.ty, expr.ty)),
         ExprKind::Reduce { op, body, .. } => {
             let value = of(body)?;
             let idempotent = matches!(
@@ -162,7 +164,7 @@ fn fold(function: &Function, expr: &Expr) -> Option<Literal> {
     }
 }
 
-fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Literal> {
+fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>, ty: ScalarType) -> Option<Literal> {
     let zero = |side: Option<Literal>| side.is_some_and(Literal::is_zero);
     let one_is = |value: bool| {
         let is = |side: Option<Literal>| side.is_some_and(|s| s.is_zero() != value);
@@ -179,37 +181,33 @@ fn binary(op: BinaryOp, a: Option<Literal>, b: Option<Literal>) -> Option<Litera
     if op == BinaryOp::Or && one_is(true) {
         return truth(true);
     }
-    let value = op.at(a?.as_f64(), b?.as_f64());
-    if op.is_truth() {
-        return truth(value != 0.0);
-    }
-    number(value)
+    Some(constants::binary(op, a?, b?, ty))
 }
 
-fn call(function: Func, args: &[Option<Literal>]) -> Option<Literal> {
-    let x = args.first().copied().flatten().map(Literal::as_f64);
-    let y = args.get(1).copied().flatten().map(Literal::as_f64);
-    let either = |value: f64| x == Some(value) || y == Some(value);
+fn call(function: Func, args: &[Option<Literal>], ty: ScalarType) -> Option<Literal> {
+    let x = args.first().copied().flatten();
+    let y = args.get(1).copied().flatten();
+    let either = |value: Literal| [x, y].into_iter().flatten().any(|v| v.same_value(value));
     if let Func::Own(own) = function
-        && let Some(absorbing) = own.annihilator
-        && either(absorbing.as_f64())
+        && let Some(absorbing) = own.absorbing(ty).filter(|value| either(*value))
     {
         return Some(absorbing);
     }
     // One operand can decide alone.
-    if function == Func::Min && either(f64::NEG_INFINITY) {
-        return number(f64::NEG_INFINITY);
+    let end = match function == Func::Min {
+        true => Literal::Float(f64::NEG_INFINITY),
+        false => Literal::Float(f64::INFINITY),
+    };
+    if (function == Func::Min || function == Func::Max) && either(end) {
+        return Some(end);
     }
-    if function == Func::Max && either(f64::INFINITY) {
-        return number(f64::INFINITY);
-    }
-    if function == Func::Mod && x == Some(0.0) {
-        return number(0.0);
+    if function == Func::Mod && x.is_some_and(Literal::is_zero) {
+        return Some(Literal::ZERO);
     }
     if function == Func::Fma {
-        let product = binary(BinaryOp::Mul, args.first().copied()?, args.get(1).copied()?);
-        return binary(BinaryOp::Add, product, args.get(2).copied()?);
+        let product = binary(BinaryOp::Mul, x, y, ty);
+        return binary(BinaryOp::Add, product, args.get(2).copied()?, ty);
     }
-    let args: Option<Vec<f64>> = args.iter().map(|arg| arg.map(Literal::as_f64)).collect();
-    function.at(&args?).and_then(number)
+    let args: Option<Vec<Literal>> = args.iter().copied().collect();
+    constants::call(function, &args?, ty)
 }
