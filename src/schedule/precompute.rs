@@ -411,7 +411,12 @@ fn workspace(
         name,
         span,
         role: Role::Temporary,
-        ty: e.ty,
+        // A copy has the type of what it copies; what is computed is rounded where the result is.
+        ty: if matches!(e.kind, ExprKind::Access(_)) {
+            e.ty
+        } else {
+            e.ty.compute()
+        },
         format: TensorFormat::dense(dims.len()),
         dims,
         fill: Literal::ZERO,

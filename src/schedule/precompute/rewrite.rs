@@ -102,7 +102,7 @@ pub(super) fn rewrite(
                 })
                 .collect(),
         }),
-        ty: found.e.ty,
+        ty: graph.tensor(workspace).ty,
         span: found.e.span,
     };
     let nest = at.of_mut(graph);
