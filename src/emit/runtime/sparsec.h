@@ -554,46 +554,41 @@ SPARSEC_FN double _Complex sparsec_cpow(double _Complex a, double _Complex b) { 
 SPARSEC_FN float _Complex sparsec_cpowf(float _Complex a, float _Complex b) { return b == 0 ? 1 : cpowf(a, b); }
 #endif
 
+/* Both without branches, as loops of them are vectors then: a mask keeps one of two values. */
+SPARSEC_FN uint32_t sparsec_pick(bool condition, uint32_t yes, uint32_t no) {
+    return no ^ ((yes ^ no) & (0u - (uint32_t)condition));
+}
+
 SPARSEC_FN float sparsec_half_to_float(sparsec_half h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
-    uint32_t bits;
+    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h & 0x7c00u, mantissa = h & 0x3ffu;
+    const float small = (float)(int32_t)mantissa * (1.0f / 16777216.0f); /* 2^-24 */
+    uint32_t bits, small_bits;
     float value;
-    if (exponent == 0) {
-        value = (float)mantissa * (1.0f / 16777216.0f); /* 2^-24 */
-        return sign ? -value : value;
-    }
-    bits = exponent == 31 ? sign | 0x7f800000u | mantissa << 13
-                          : sign | (exponent + 112) << 23 | mantissa << 13;
+    memcpy(&small_bits, &small, sizeof small);
+    bits = (exponent | mantissa) << 13;
+    bits += sparsec_pick(exponent == 0x7c00u, 0x70000000u, 0x38000000u); /* bias 127 for 15; infinite */
+    bits = sign | sparsec_pick(exponent == 0, small_bits, bits);
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
 /* Rounds to nearest, ties to even. */
 SPARSEC_FN sparsec_half sparsec_float_to_half(float value) {
-    uint32_t bits, sign, mantissa;
-    int32_t exponent;
+    uint32_t bits, sign, normal, small_bits, large;
+    float small;
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 16 & 0x8000u;
-    mantissa = bits & 0x7fffffu;
-    exponent = (int32_t)(bits >> 23 & 255u) - 112;
-    if (exponent == 255 - 112) /* infinity or not a number */
-        return (sparsec_half)(sign | 0x7c00u | (mantissa ? 0x200u | mantissa >> 13 : 0u));
-    if (exponent >= 31) return (sparsec_half)(sign | 0x7c00u);
-    if (exponent <= 0) {
-        uint32_t shift, rest, kept;
-        if (exponent < -10) return (sparsec_half)sign;
-        mantissa |= 0x800000u;
-        shift = (uint32_t)(14 - exponent);
-        kept = mantissa >> shift;
-        rest = mantissa & ((1u << shift) - 1);
-        if (rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (kept & 1u))) kept++;
-        return (sparsec_half)(sign | kept);
-    }
-    {
-        uint32_t kept = (uint32_t)exponent << 10 | mantissa >> 13, rest = mantissa & 0x1fffu;
-        if (rest > 0x1000u || (rest == 0x1000u && (kept & 1u))) kept++;
-        return (sparsec_half)(sign | kept);
-    }
+    bits &= 0x7fffffffu;
+    /* A carry goes into the exponent. */
+    normal = (bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13;
+    /* Under 2^-14: the last bit of a sum with a half is worth 2^-24. */
+    memcpy(&small, &bits, sizeof small);
+    small += 0.5f;
+    memcpy(&small_bits, &small, sizeof small_bits);
+    small_bits -= 0x3f000000u;
+    large = sparsec_pick(bits > 0x7f800000u, 0x7e00u | (bits >> 13 & 0x3ffu), 0x7c00u);
+    normal = sparsec_pick(bits < 0x38800000u, small_bits, normal);
+    return (sparsec_half)(sign | sparsec_pick(bits < 0x47800000u, normal, large));
 }
 
 SPARSEC_FN float sparsec_bfloat16_to_float(sparsec_bfloat16 h) {
