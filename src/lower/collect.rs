@@ -8,7 +8,7 @@
 
 use super::assemble::Assembly;
 use super::full::{FullRow, SharedFullRow};
-use super::put::KeptRow;
+use super::put::{KeptRow, SearchedRow};
 use super::shared::SharedRow;
 use super::workspace::Room;
 use super::{Lower, Lowerer, Scope};
@@ -22,7 +22,7 @@ use crate::plan::{Keeps, Phase, Workspace};
 use crate::program::ir::ReduceOp;
 
 /// A workspace that collects a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Row {
     Listed(ListedRow),
     /// All of its elements come, or none.
@@ -31,6 +31,8 @@ pub(crate) enum Row {
     SharedFull(SharedFullRow),
     /// Its elements are put where the result has them.
     Kept(KeptRow),
+    /// The same by threads of a block, which search it.
+    Searched(SearchedRow),
     /// Threads of a block collect it.
     Shared(SharedRow),
 }
@@ -220,7 +222,9 @@ impl Lowerer<'_> {
             Row::Listed(row) => row,
             Row::Shared(row) => return self.claim(row, assign, scope),
             // What is counted is listed.
-            Row::Kept(_) | Row::Full(_) | Row::SharedFull(_) => return Ok(Vec::new()),
+            Row::Kept(_) | Row::Searched(_) | Row::Full(_) | Row::SharedFull(_) => {
+                return Ok(Vec::new());
+            }
         };
         let coordinate = self.known(assign.lhs[0], scope)?;
         let mut out = Vec::new();
@@ -266,6 +270,7 @@ impl Lowerer<'_> {
                 return self.add_into((row.values, row.atomic), (assign, value, out), scope);
             }
             Row::Kept(row) => return self.put_into(row, (assign, value, out), scope),
+            Row::Searched(row) => return self.put_found(&row, (assign, value, out), scope),
             Row::Shared(row) => return self.claim_into(row, (assign, value, out), scope),
         };
         let values = row.values;

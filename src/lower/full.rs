@@ -187,7 +187,9 @@ impl Lowerer<'_> {
                 };
                 return row.count.map(all).into_iter().collect();
             }
-            Some(Row::Listed(_) | Row::Kept(_) | Row::Shared(_)) | None => return Vec::new(),
+            Some(Row::Listed(_) | Row::Kept(_) | Row::Searched(_) | Row::Shared(_)) | None => {
+                return Vec::new();
+            }
         };
         let begin = b::set(row.count, all.clone());
         if self.tree.phase == Phase::Counting {

@@ -128,7 +128,7 @@ impl Names {
 
     /// The row that a workspace collects here.
     pub fn row(&self, temp: TensorId) -> Option<Row> {
-        self.rows.borrow().get(&temp).copied()
+        self.rows.borrow().get(&temp).cloned()
     }
 
     pub fn set_row(&self, temp: TensorId, row: Row) {

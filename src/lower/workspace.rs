@@ -27,7 +27,7 @@ pub(super) struct Room {
 }
 
 /// A sparse result is appended to by the consumer alone.
-fn apart(scope: &Scope) -> Scope {
+pub(super) fn apart(scope: &Scope) -> Scope {
     Scope {
         results: Vec::new(),
         ..scope.clone()
@@ -44,6 +44,7 @@ impl Lowerer<'_> {
             Keeps::SharedWhole => return self.shared_full_row(workspace, scope),
             Keeps::Shared => return self.shared_row(workspace, scope),
             Keeps::Put(result) => return self.kept_row(workspace, result, scope),
+            Keeps::Found(result) => return self.searched_row(workspace, result, scope),
             Keeps::Noted => return self.noted_row(workspace, scope),
             Keeps::All | Keeps::Fill => {}
         }

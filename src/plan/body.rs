@@ -119,6 +119,8 @@ pub enum Keeps {
     SharedWhole,
     /// It is the row of this result, whose coordinates are there: values are put where it has them.
     Put(TensorId),
+    /// As [`Keeps::Put`] by threads of a block together, each of which looks up where.
+    Found(TensorId),
     /// It says of each place whether an element is there, and forgets it behind its consumer.
     Noted,
 }
@@ -129,7 +131,7 @@ impl Keeps {
     pub fn is_row(self) -> bool {
         match self {
             Keeps::Row | Keeps::Whole | Keeps::Hashed | Keeps::Shared | Keeps::SharedWhole => true,
-            Keeps::All | Keeps::Fill | Keeps::Put(_) | Keeps::Noted => false,
+            Keeps::All | Keeps::Fill | Keeps::Put(_) | Keeps::Found(_) | Keeps::Noted => false,
         }
     }
 }

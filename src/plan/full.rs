@@ -52,9 +52,12 @@ pub(super) fn mixed(body: Option<&Inside>) -> BTreeSet<TensorId> {
                 match workspace.keeps {
                     Keeps::Whole | Keeps::SharedWhole => whole.insert(workspace.temp),
                     Keeps::Row | Keeps::Shared => parts.insert(workspace.temp),
-                    Keeps::Put(_) | Keeps::Hashed | Keeps::Noted | Keeps::Fill | Keeps::All => {
-                        false
-                    }
+                    Keeps::Put(_)
+                    | Keeps::Found(_)
+                    | Keeps::Hashed
+                    | Keeps::Noted
+                    | Keeps::Fill
+                    | Keeps::All => false,
                 };
             }
         });

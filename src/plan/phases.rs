@@ -249,7 +249,8 @@ fn collects(body: &Inside) -> bool {
             | Keeps::Hashed
             | Keeps::Shared
             | Keeps::SharedWhole
-            | Keeps::Put(_) => Err(()),
+            | Keeps::Put(_)
+            | Keeps::Found(_) => Err(()),
             Keeps::All | Keeps::Fill | Keeps::Noted => Ok(()),
         },
         Node::Loop(_)
@@ -266,7 +267,10 @@ fn collected_together(body: &Inside) -> Vec<TensorId> {
     let mut rows = Vec::new();
     body.each(&mut |node| {
         if let Node::Workspace(workspace) = node
-            && matches!(workspace.keeps, Keeps::Shared | Keeps::SharedWhole)
+            && matches!(
+                workspace.keeps,
+                Keeps::Shared | Keeps::SharedWhole | Keeps::Found(_)
+            )
         {
             rows.push(workspace.temp);
         }

@@ -330,10 +330,15 @@ impl Teller<'_> {
             }
             Keeps::Fill => ", holds its fill before".to_string(),
             Keeps::Noted => " that says which elements are there".to_string(),
-            Keeps::Put(_) | Keeps::All => String::new(),
+            Keeps::Put(_) | Keeps::Found(_) | Keeps::All => String::new(),
         };
-        if let Keeps::Put(result) = workspace.keeps {
-            let text = format!("where {name} is the row of {}", self.tensor(result));
+        if let Keeps::Put(result) | Keeps::Found(result) = workspace.keeps {
+            let searched = match workspace.keeps == Keeps::Found(result) {
+                true => ", searched by threads of a block together",
+                false => "",
+            };
+            let result = self.tensor(result);
+            let text = format!("where {name} is the row of {result}{searched}");
             let mut line = Line::new(About::Structure, text);
             line.below = self.node(&workspace.producer);
             return vec![line];

@@ -71,6 +71,14 @@ impl Walker<'_> {
         let of = (self.operands, self.results);
         let shared = is_shared(producer, temp);
         let result = kept::row_of(self.operands, self.results, temp, (producer, consumer));
+        // Where it is in no order, nobody finds a place in it but by an array of them.
+        let ordered = |result: &TensorId| {
+            let levels = &self.operands.tensor(*result).format.levels;
+            levels.last().is_some_and(|level| level.ordered)
+        };
+        if let Some(result) = result.filter(|result| shared && ordered(result)) {
+            return Ok(Keeps::Found(result));
+        }
         if shared {
             let copied = is_copied(self.operands.table, temp, consumer);
             let kept = kept::stored_in(self.results, consumer);
@@ -80,7 +88,7 @@ impl Walker<'_> {
         if self.graph().hashed.contains(&temp) {
             return Ok(if shared { Keeps::Shared } else { Keeps::Hashed });
         }
-        if let Some(result) = result.filter(|_| !shared) {
+        if let Some(result) = result {
             return Ok(Keeps::Put(result));
         }
         let completed = full::completed(of, temp, producer);
